@@ -1,0 +1,120 @@
+//! What Claude Code's own settings say about its windows.
+
+use std::collections::BTreeMap;
+
+use plimsoll_core::Tokens;
+use plimsoll_core::settings::ClientSettings;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A settings file, as far as it concerns us. Values of the wrong type count as absent.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct File {
+    auto_compact_enabled: Value,
+    auto_compact_window: Value,
+    model_settings: BTreeMap<String, ModelSettings>,
+    env: BTreeMap<String, Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ModelSettings {
+    auto_compact_window: Value,
+}
+
+/// `files` strongest first; a file that is no JSON is passed over, as the client does.
+pub(super) fn settings(files: &[&str]) -> ClientSettings {
+    let files: Vec<File> =
+        files.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    let own = ClientSettings {
+        auto_compact: files
+            .iter()
+            .find_map(|file| file.auto_compact_enabled.as_bool())
+            .unwrap_or(true),
+        model_compact_windows: model_windows(&files),
+        compact_window: files.iter().find_map(|file| file.auto_compact_window.as_u64()),
+        ..ClientSettings::default()
+    };
+    // The client puts the variables of its settings into its own environment.
+    environment(own, &|name| files.iter().find_map(|file| text(file.env.get(name)?)))
+}
+
+/// Lays the environment over what the files say. Values that make no sense count as absent.
+pub(super) fn environment(
+    settings: ClientSettings,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> ClientSettings {
+    let number = |name: &str| env(name)?.trim().parse::<Tokens>().ok();
+    let switch = |name: &str| env(name).is_some_and(|value| is_on(&value));
+    let percent = |name: &str| {
+        let percent = env(name)?.trim().parse::<f64>().ok()?;
+        (percent > 0.0 && percent <= 100.0).then_some(percent)
+    };
+    let switched_off = switch("DISABLE_AUTO_COMPACT") || switch("DISABLE_COMPACT");
+    ClientSettings {
+        auto_compact: settings.auto_compact && !switched_off,
+        forced_compact_window: number("CLAUDE_CODE_AUTO_COMPACT_WINDOW")
+            .or(settings.forced_compact_window),
+        compact_percent: percent("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE").or(settings.compact_percent),
+        max_output_tokens: number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").or(settings.max_output_tokens),
+        disable_long_context: switch("CLAUDE_CODE_DISABLE_1M_CONTEXT")
+            || settings.disable_long_context,
+        unknown_model_window: number("CLAUDE_CODE_MAX_CONTEXT_TOKENS")
+            .or(settings.unknown_model_window),
+        ..settings
+    }
+}
+
+fn model_windows(files: &[File]) -> Vec<(String, Tokens)> {
+    let mut windows = Vec::new();
+    for (model, settings) in files.iter().flat_map(|file| &file.model_settings) {
+        if let Some(window) = settings.auto_compact_window.as_u64() {
+            windows.push((model.clone(), window));
+        }
+    }
+    windows
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(on) => Some(on.to_string()),
+        _ => None,
+    }
+}
+
+fn is_on(value: &str) -> bool {
+    matches!(value.trim().to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strongest_file_and_the_environment_win() {
+        let local =
+            r#"{"autoCompactWindow": 150000, "env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": 40}}"#;
+        let user = r#"{"autoCompactWindow": 300000, "autoCompactEnabled": false,
+            "modelSettings": {"claude-opus-5-5": {"autoCompactWindow": 120000}},
+            "env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "70", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "8000"}}"#;
+        let found = settings(&[local, user]);
+        assert!(!found.auto_compact);
+        assert_eq!(found.compact_window, Some(150_000));
+        assert_eq!(found.model_compact_windows, [("claude-opus-5-5".to_owned(), 120_000)]);
+        assert_eq!(found.compact_percent, Some(40.0));
+        assert_eq!(found.max_output_tokens, Some(8_000));
+        let env = |name: &str| (name == "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE").then(|| "55".to_owned());
+        assert_eq!(environment(found, &env).compact_percent, Some(55.0));
+    }
+
+    #[test]
+    fn nonsense_counts_as_absent() {
+        let files = ["{", "[]", r#"{"autoCompactWindow": "x", "autoCompactEnabled": 3}"#];
+        assert_eq!(settings(&files), ClientSettings::default());
+        let env = |_: &str| Some("nonsense".to_owned());
+        assert_eq!(environment(ClientSettings::default(), &env), ClientSettings::default());
+    }
+}

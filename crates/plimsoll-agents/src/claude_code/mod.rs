@@ -1,0 +1,166 @@
+//! Claude Code: its hooks, its transcripts, its settings.
+
+mod client;
+mod transcript;
+mod weigh;
+mod wire;
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_core::entry::Entry;
+use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Subagent};
+use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::weight::Weight;
+
+use crate::{Adapter, BadPayload, Home, Output};
+use wire::Payload;
+
+/// The adapter of Claude Code.
+#[derive(Debug)]
+pub struct ClaudeCode;
+
+impl Adapter for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn event(&self, payload: &[u8]) -> Result<Option<Event>, BadPayload> {
+        let payload = Payload::read(payload).ok_or(BadPayload("the payload is not JSON"))?;
+        let kind = kind(&payload);
+        if kind == EventKind::Other {
+            return Ok(None);
+        }
+        let session = payload.session_id.as_deref().and_then(SessionId::new);
+        let session = session.ok_or(BadPayload("the payload names no session"))?;
+        let transcript = payload.transcript_path.as_deref().filter(|path| !path.is_empty());
+        let transcript =
+            PathBuf::from(transcript.ok_or(BadPayload("the payload names no transcript"))?);
+        let subagent = subagent(&payload)?;
+        let transcript = match &subagent {
+            Some(subagent) => {
+                self.subagents(&transcript).join(format!("agent-{}.jsonl", subagent.id))
+            }
+            None => transcript,
+        };
+        let cwd = payload.cwd.as_deref().unwrap_or_default().into();
+        Ok(Some(Event { session, subagent, transcript, cwd, kind }))
+    }
+
+    fn reply(&self, event: &EventKind, reply: &Reply) -> Output {
+        match &reply.refusal {
+            Some(reason) => {
+                Output { stdout: Vec::new(), stderr: format!("{reason}\n").into_bytes(), exit: 2 }
+            }
+            None => Output { stdout: wire::answer(event, reply), ..Output::default() },
+        }
+    }
+
+    fn entry<'a>(&self, line: &'a [u8]) -> Option<Entry<'a>> {
+        transcript::entry(line)
+    }
+
+    fn weigh(&self, line: &[u8]) -> Weight {
+        weigh::weigh(line)
+    }
+
+    fn asks_for_long_context(&self, line: &[u8]) -> bool {
+        transcript::asks_for_long_context(line)
+    }
+
+    fn transcripts(&self, home: &Home<'_>) -> PathBuf {
+        folder(home).join("projects")
+    }
+
+    fn subagents(&self, transcript: &Path) -> PathBuf {
+        transcript.with_extension("").join("subagents")
+    }
+
+    fn settings_files(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf> {
+        let own = project.join(".claude");
+        vec![
+            PathBuf::from("/etc/claude-code/managed-settings.json"),
+            own.join("settings.local.json"),
+            own.join("settings.json"),
+            folder(home).join("settings.json"),
+        ]
+    }
+
+    fn client_settings(&self, files: &[&str]) -> ClientSettings {
+        client::settings(files)
+    }
+
+    fn client_environment(
+        &self,
+        settings: ClientSettings,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> ClientSettings {
+        client::environment(settings, env)
+    }
+
+    fn folder_of(&self, line: &[u8]) -> Option<String> {
+        transcript::folder(line)
+    }
+
+    fn project_variable(&self) -> &'static str {
+        "CLAUDE_PROJECT_DIR"
+    }
+
+    fn folder_variable(&self) -> &'static str {
+        "CLAUDE_CONFIG_DIR"
+    }
+
+    fn command_folders(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf> {
+        vec![project.join(".claude/commands"), folder(home).join("commands")]
+    }
+
+    fn room_command(&self) -> &'static str {
+        "/compact"
+    }
+}
+
+fn folder(home: &Home<'_>) -> PathBuf {
+    home.config.map_or_else(|| home.user.join(".claude"), Path::to_owned)
+}
+
+fn kind(payload: &Payload<'_>) -> EventKind {
+    match payload.hook_event_name.as_deref().unwrap_or_default() {
+        "UserPromptSubmit" => EventKind::Prompted,
+        "PostToolUse" => EventKind::ToolFinished,
+        "PreToolUse" => load(payload).map_or(EventKind::Other, EventKind::Loading),
+        "SessionStart" if matches!(payload.source.as_deref(), Some("compact" | "clear")) => {
+            EventKind::WindowReplaced
+        }
+        "SessionEnd" => EventKind::Ended,
+        _ => EventKind::Other,
+    }
+}
+
+/// What a tool call loads: `Task` is the older name of `Agent`.
+fn load(payload: &Payload<'_>) -> Option<Load> {
+    let input = |keys: &[&str]| {
+        let input = payload.tool_input?;
+        keys.iter().find_map(|key| input.get(key)?.text()).map(|text| text.into_owned())
+    };
+    match payload.tool_name.as_deref()? {
+        "Agent" | "Task" => {
+            Some(Load::Agent(input(&["subagent_type"]).unwrap_or_else(|| "agent".to_owned())))
+        }
+        "Skill" => {
+            let name = input(&["skill", "name"]).unwrap_or_default();
+            let name = name.trim_start_matches('/');
+            // A plugin's skill is called `plugin:skill`.
+            Some(Load::Skill(name.rsplit(':').next().unwrap_or_default().to_owned()))
+        }
+        _ => None,
+    }
+}
+
+fn subagent(payload: &Payload<'_>) -> Result<Option<Subagent>, BadPayload> {
+    let Some(id) = payload.agent_id.as_deref() else { return Ok(None) };
+    let id = SessionId::new(id).ok_or(BadPayload("the payload names no proper subagent"))?;
+    let kind = payload.agent_type.as_deref().unwrap_or_default().to_owned();
+    Ok(Some(Subagent { id, kind }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! Claude Code's transcript lines, in our words.
+
+use plimsoll_core::entry::{Boundary, Entry, EntryId, Kind, Response};
+use plimsoll_core::{Millis, Tokens};
+
+use crate::json::Json;
+
+/// The fields of a line that tell what it is.
+#[derive(Default)]
+pub(super) struct Line<'a> {
+    pub(super) kind: &'a str,
+    pub(super) message: Option<Json<'a>>,
+    pub(super) attachment: Option<Json<'a>>,
+    pub(super) rendered: Option<Json<'a>>,
+    pub(super) summary: bool,
+    id: Option<EntryId>,
+    parent: Option<EntryId>,
+    sidechain: bool,
+    meta: bool,
+    api_error: bool,
+    subtype: &'a str,
+    time: Option<&'a str>,
+    version: Option<&'a str>,
+    requested_model: Option<&'a str>,
+    block: Option<u64>,
+    compaction: Option<Json<'a>>,
+}
+
+impl<'a> Line<'a> {
+    /// Reads a line that belongs to the conversation.
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let mut line = Self::default();
+        for (key, value) in Json::whole(bytes)?.members() {
+            match key {
+                b"type" => {
+                    line.kind = value.plain()?;
+                    if !is_conversation(line.kind) {
+                        return None;
+                    }
+                }
+                b"uuid" => line.id = value.escaped().map(EntryId::new),
+                b"parentUuid" => line.parent = value.escaped().map(EntryId::new),
+                b"isSidechain" => line.sidechain = value.is_true(),
+                b"isMeta" => line.meta = value.is_true(),
+                b"isApiErrorMessage" => line.api_error = value.is_true(),
+                b"isCompactSummary" => line.summary = value.is_true(),
+                b"subtype" => line.subtype = value.plain().unwrap_or_default(),
+                b"timestamp" => line.time = value.plain(),
+                b"version" => line.version = value.plain(),
+                b"requestedModel" => line.requested_model = value.plain(),
+                b"apiBlockIndex" => line.block = value.number(),
+                b"message" => line.message = Some(value),
+                b"attachment" => line.attachment = Some(value),
+                b"rendered" => line.rendered = Some(value),
+                b"compactMetadata" => line.compaction = Some(value),
+                _ => {}
+            }
+        }
+        (!line.kind.is_empty()).then_some(line)
+    }
+}
+
+/// Every other type is bookkeeping, and the set of those grows with each release.
+fn is_conversation(kind: &str) -> bool {
+    matches!(kind, "user" | "assistant" | "system" | "attachment" | "progress")
+}
+
+pub(super) fn entry(bytes: &[u8]) -> Option<Entry<'_>> {
+    let line = Line::read(bytes)?;
+    Some(Entry {
+        id: line.id,
+        parent: line.parent,
+        sidechain: line.sidechain,
+        time: line.time.and_then(millis),
+        version: line.version,
+        kind: kind(&line),
+    })
+}
+
+fn kind<'a>(line: &Line<'a>) -> Kind<'a> {
+    match line.kind {
+        "assistant" => response(line).map_or(Kind::Link, Kind::Response),
+        "user" if line.summary => Kind::Summary,
+        "user" if has_tool_result(line) => Kind::ToolResult,
+        "user" if line.meta => Kind::Attachment,
+        "user" => Kind::Prompt,
+        "attachment" => Kind::Attachment,
+        "system" if line.subtype == "compact_boundary" => Kind::Boundary(boundary(line)),
+        _ => Kind::Link,
+    }
+}
+
+fn has_tool_result(line: &Line<'_>) -> bool {
+    let content = line.message.and_then(|message| message.get("content"));
+    content
+        .into_iter()
+        .flat_map(Json::elements)
+        .any(|block| block.get("type").and_then(Json::plain) == Some("tool_result"))
+}
+
+/// The response a line is a block of. Messages that the client made up itself, errors among them,
+/// have no usage or an empty one, and count as links of the chain.
+fn response<'a>(line: &Line<'a>) -> Option<Response<'a>> {
+    let (mut id, mut model, mut usage, mut complete) = (None, None, None, false);
+    for (key, value) in line.message?.members() {
+        match key {
+            b"id" => id = value.escaped().map(EntryId::new),
+            b"model" => model = value.plain(),
+            b"stop_reason" => complete = !value.is_null(),
+            b"usage" => usage = Some(value),
+            _ => {}
+        }
+    }
+    let usage = Usage::read(usage?);
+    let model = model.filter(|model| *model != "<synthetic>" && !line.api_error)?;
+    (usage.prompt_tokens() > 0).then_some(Response {
+        message: id?,
+        model,
+        requested_model: line.requested_model,
+        prompt_tokens: usage.prompt_tokens(),
+        output_tokens: usage.output,
+        complete,
+        block: line.block,
+    })
+}
+
+#[derive(Clone, Copy, Default)]
+struct Usage {
+    input: Tokens,
+    cache_read: Tokens,
+    cache_creation: Tokens,
+    output: Tokens,
+}
+
+impl Usage {
+    /// Where the service ran tools by itself, the figures cover several prompts, and the last of
+    /// the iterations is the window.
+    fn read(json: Json<'_>) -> Self {
+        let (mut usage, mut iterations, mut last) = (Self::default(), 0, None);
+        for (key, value) in json.members() {
+            match key {
+                b"input_tokens" => usage.input = value.number().unwrap_or(0),
+                b"cache_read_input_tokens" => usage.cache_read = value.number().unwrap_or(0),
+                b"cache_creation_input_tokens" => {
+                    usage.cache_creation = value.number().unwrap_or(0)
+                }
+                b"output_tokens" => usage.output = value.number().unwrap_or(0),
+                b"iterations" => {
+                    for iteration in value.elements() {
+                        iterations += 1;
+                        last = Some(iteration);
+                    }
+                }
+                _ => {}
+            }
+        }
+        match last {
+            Some(last) if iterations > 1 => Self::read(last),
+            _ => usage,
+        }
+    }
+
+    fn prompt_tokens(&self) -> Tokens {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_creation)
+    }
+}
+
+fn boundary(line: &Line<'_>) -> Boundary {
+    let field = |key| line.compaction.and_then(|compaction| compaction.get(key));
+    Boundary {
+        automatic: field("trigger").and_then(Json::plain) == Some("auto"),
+        tokens_before: field("preTokens").and_then(Json::number),
+        tokens_after: field("postTokens").and_then(Json::number),
+    }
+}
+
+/// The newer clients record each request; the header that asks for a million tokens is among its
+/// `betas`.
+pub(super) fn asks_for_long_context(line: &[u8]) -> bool {
+    let Some(json) = Json::whole(line) else { return false };
+    let mut members = json.members();
+    let request = members
+        .next()
+        .is_some_and(|(key, value)| key == b"type" && value.plain() == Some("api-request"));
+    let betas = || json.get("params")?.get("betas");
+    request
+        && betas()
+            .into_iter()
+            .flat_map(Json::elements)
+            .any(|beta| beta.plain().is_some_and(|beta| beta.starts_with("context-1m")))
+}
+
+/// The folder that a line says the agent works in.
+pub(super) fn folder(line: &[u8]) -> Option<String> {
+    Some(Json::whole(line)?.get("cwd")?.text()?.into_owned())
+}
+
+/// Milliseconds since the epoch of a time such as `2026-11-15T05:58:14.946Z`.
+fn millis(time: &str) -> Option<Millis> {
+    let bytes = time.as_bytes();
+    if bytes.len() < 20 || bytes.last() != Some(&b'Z') {
+        return None;
+    }
+    let number = |from: usize, to: usize| time.get(from..to)?.parse::<Millis>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let fraction = if bytes.len() >= 24 { number(20, 23)? } else { 0 };
+    let days = days_since_epoch(year, month, day);
+    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction)
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar, the year taken to begin in March.
+fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_milliseconds_since_the_epoch() {
+        assert_eq!(millis("1970-01-01T00:00:00.000Z"), Some(0));
+        assert_eq!(millis("2026-11-15T05:58:14.946Z"), Some(1_794_722_294_946));
+        assert_eq!(millis("2024-02-29T12:00:00Z"), Some(1_709_208_000_000));
+        for bad in ["", "2026-11-15", "2026-11-15T05:58:14.946+01:00", "20é6-11-15T05:58:14.94Z"] {
+            assert_eq!(millis(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_several_iterations_is_the_window() {
+        let prompt =
+            |json: &str| Usage::read(Json::whole(json.as_bytes()).unwrap()).prompt_tokens();
+        assert_eq!(prompt(r#"{"input_tokens":900,"iterations":[{"input_tokens":1}]}"#), 900);
+        let twice =
+            r#"{"input_tokens":900,"iterations":[{"input_tokens":400},{"input_tokens":500}]}"#;
+        assert_eq!(prompt(twice), 500);
+    }
+
+    #[test]
+    fn a_request_for_a_long_context_is_seen() {
+        let request = |betas: &str| {
+            let line = format!(r#"{{"type":"api-request","params":{{"betas":[{betas}]}}}}"#);
+            asks_for_long_context(line.as_bytes())
+        };
+        assert!(request(r#""claude-code-20250219","context-1m-2025-08-07""#));
+        assert!(!request(r#""claude-code-20250219""#));
+        assert!(!asks_for_long_context(br#"{"type":"user","params":{"betas":["context-1m"]}}"#));
+    }
+}

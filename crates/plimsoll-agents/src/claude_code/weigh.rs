@@ -1,0 +1,193 @@
+//! What a line of Claude Code's transcript adds to the window.
+
+use plimsoll_core::weight::{ClassCounter, Classes, Weight};
+
+use super::transcript::Line;
+use crate::image;
+use crate::json::{Json, decode};
+
+/// Attachments that the model never sees.
+const UNSEEN: [&str; 6] = [
+    "command_permissions",
+    "hook_success",
+    "hook_non_blocking_error",
+    "hook_cancelled",
+    "hook_error_during_execution",
+    "prompt_snapshot",
+];
+
+/// Members of an attachment that are its bookkeeping, not its text.
+const BOOKKEEPING: [&[u8]; 5] = [b"type", b"toolUseID", b"hookName", b"hookEvent", b"filename"];
+
+/// Characters of a signature for one of the thinking it stands for, in tenths.
+const SIGNATURE_TENTHS: u64 = 26;
+
+/// Where a text counts.
+#[derive(Clone, Copy)]
+enum Side {
+    Tool,
+    Said,
+}
+
+pub(super) fn weigh(bytes: &[u8]) -> Weight {
+    let mut weight = Weight::default();
+    let Some(line) = Line::read(bytes) else { return weight };
+    let content = || line.message.and_then(|message| message.get("content"));
+    match line.kind {
+        "assistant" => content().into_iter().for_each(|content| answer(&mut weight, content)),
+        "user" => content().into_iter().for_each(|content| {
+            said(&mut weight, Side::Said, content);
+        }),
+        "attachment" => attachment(&mut weight, &line),
+        _ => {}
+    }
+    weight
+}
+
+fn answer(weight: &mut Weight, content: Json<'_>) {
+    for block in content.elements() {
+        let field = |key| block.get(key);
+        match kind(block) {
+            "text" => weight.model_text += text(field("text")),
+            "thinking" => {
+                let thinking = field("thinking").map_or(0, characters);
+                let signature = field("signature").map_or(0, characters) * 10 / SIGNATURE_TENTHS;
+                weight.thinking_chars += if thinking > 0 { thinking } else { signature };
+            }
+            "redacted_thinking" => {
+                weight.thinking_chars +=
+                    field("data").map_or(0, characters) * 10 / SIGNATURE_TENTHS;
+            }
+            "tool_use" => {
+                weight.model_text += text(field("name"));
+                weight.model_text += field("input").map(written).unwrap_or_default();
+                weight.loads_tools |= field("name").and_then(Json::plain) == Some("ToolSearch");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn said(weight: &mut Weight, side: Side, content: Json<'_>) {
+    if content.escaped().is_some() {
+        add(weight, side, text(Some(content)));
+    }
+    for block in content.elements() {
+        let data = || block.get("source")?.get("data")?.escaped();
+        match kind(block) {
+            "text" => add(weight, side, text(block.get("text"))),
+            "tool_result" => {
+                weight.tool_results += 1;
+                if let Some(result) = block.get("content") {
+                    said(weight, Side::Tool, result);
+                }
+            }
+            "image" => weight.image_tokens += image::tokens(data().unwrap_or_default()),
+            "document" => weight.document_chars += data().map_or(0, |data| data.len() as u64),
+            "tool_reference" => weight.loads_tools = true,
+            _ => add(weight, side, written(block)),
+        }
+    }
+}
+
+fn add(weight: &mut Weight, side: Side, classes: Classes) {
+    match side {
+        Side::Tool => weight.tool_text += classes,
+        Side::Said => weight.said_text += classes,
+    }
+}
+
+/// An attachment counts as the client rendered it, where it kept that; else by all its strings.
+fn attachment(weight: &mut Weight, line: &Line<'_>) {
+    let Some(attachment) = line.attachment else { return };
+    if UNSEEN.contains(&kind(attachment)) {
+        return;
+    }
+    weight.attachments += 1;
+    let mut counter = ClassCounter::default();
+    strings(line.rendered.unwrap_or(attachment), &mut counter);
+    weight.said_text += counter.classes();
+}
+
+/// Counts all strings of a value, each on a line of its own.
+fn strings(value: Json<'_>, counter: &mut ClassCounter) {
+    if let Some(inside) = value.escaped() {
+        decode(inside, |piece| counter.add(piece));
+        counter.add(b"\n");
+    }
+    value.elements().for_each(|element| strings(element, counter));
+    for (key, member) in value.members() {
+        if !BOOKKEEPING.contains(&key) {
+            strings(member, counter);
+        }
+    }
+}
+
+fn kind<'a>(block: Json<'a>) -> &'a str {
+    block.get("type").and_then(Json::plain).unwrap_or_default()
+}
+
+/// A string's text.
+fn text(value: Option<Json<'_>>) -> Classes {
+    let mut counter = ClassCounter::default();
+    if let Some(inside) = value.and_then(Json::escaped) {
+        decode(inside, |piece| counter.add(piece));
+    }
+    counter.classes()
+}
+
+/// A value as it is written.
+fn written(value: Json<'_>) -> Classes {
+    let mut counter = ClassCounter::default();
+    counter.add(value.raw());
+    counter.classes()
+}
+
+fn characters(value: Json<'_>) -> u64 {
+    let mut count = 0;
+    let continues = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    decode(value.escaped().unwrap_or_default(), |piece| {
+        count += (piece.len() - piece.iter().filter(continues).count()) as u64;
+    });
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letters(letters: u64) -> Classes {
+        Classes { runs: u64::from(letters > 0), letters, ..Classes::default() }
+    }
+
+    #[test]
+    fn each_side_of_the_conversation_counts_for_itself() {
+        let user = weigh(br#"{"type":"user","message":{"content":[{"type":"text","text":"abc"},{"type":"tool_result","content":[{"type":"text","text":"defg"}]},{"type":"tool_result","content":"h"}]}}"#);
+        assert_eq!(user.said_text, letters(3));
+        assert_eq!(user.tool_text, Classes { runs: 2, letters: 5, ..Classes::default() });
+        assert_eq!(user.tool_results, 2);
+        let model = weigh(br#"{"type":"assistant","message":{"content":[{"type":"text","text":"abc"},{"type":"thinking","thinking":"d\u00e9f"},{"type":"tool_use","name":"ToolSearch","input":{}}]}}"#);
+        assert_eq!((model.model_text.letters, model.model_text.punctuation), (13, 2));
+        assert_eq!((model.thinking_chars, model.loads_tools), (3, true));
+    }
+
+    #[test]
+    fn an_attachment_counts_as_it_was_rendered() {
+        let rendered = weigh(br#"{"type":"attachment","attachment":{"type":"date","date":"long"},"rendered":[{"content":"ab"}]}"#);
+        assert_eq!((rendered.attachments, rendered.said_text.letters), (1, 2));
+        let plain = weigh(br#"{"type":"attachment","attachment":{"type":"file","filename":"x","content":{"a":["abc","d"]}}}"#);
+        assert_eq!((plain.attachments, plain.said_text.letters), (1, 4));
+        let unseen =
+            weigh(br#"{"type":"attachment","attachment":{"type":"hook_success","content":"abc"}}"#);
+        assert_eq!(unseen, Weight::default());
+    }
+
+    #[test]
+    fn other_lines_weigh_nothing() {
+        for line in
+            [&br#"{"type":"api-request-blob","message":{"content":"abc"}}"#[..], b"", b"{", b"\xff"]
+        {
+            assert_eq!(weigh(line), Weight::default());
+        }
+    }
+}

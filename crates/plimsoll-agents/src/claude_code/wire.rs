@@ -1,0 +1,92 @@
+//! Claude Code's hook payloads and answers, exactly as they are sent.
+
+use std::borrow::Cow;
+
+use plimsoll_core::event::{EventKind, Reply};
+use serde::Serialize;
+
+use crate::json::Json;
+
+/// The fields of a payload that we have a use for; all others are stepped over.
+#[derive(Default)]
+pub(super) struct Payload<'a> {
+    pub(super) session_id: Option<Cow<'a, str>>,
+    pub(super) transcript_path: Option<Cow<'a, str>>,
+    pub(super) cwd: Option<Cow<'a, str>>,
+    pub(super) hook_event_name: Option<Cow<'a, str>>,
+    pub(super) agent_id: Option<Cow<'a, str>>,
+    pub(super) agent_type: Option<Cow<'a, str>>,
+    pub(super) source: Option<Cow<'a, str>>,
+    pub(super) tool_name: Option<Cow<'a, str>>,
+    pub(super) tool_input: Option<Json<'a>>,
+}
+
+impl<'a> Payload<'a> {
+    /// Reads a payload; nothing if it is no JSON object.
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let json = Json::whole(bytes).filter(|json| json.is_object())?;
+        let mut payload = Self::default();
+        for (key, value) in json.members() {
+            let field = match key {
+                b"session_id" => &mut payload.session_id,
+                b"transcript_path" => &mut payload.transcript_path,
+                b"cwd" => &mut payload.cwd,
+                b"hook_event_name" => &mut payload.hook_event_name,
+                b"agent_id" => &mut payload.agent_id,
+                b"agent_type" => &mut payload.agent_type,
+                b"source" => &mut payload.source,
+                b"tool_name" => &mut payload.tool_name,
+                b"tool_input" => {
+                    payload.tool_input = Some(value);
+                    continue;
+                }
+                _ => continue,
+            };
+            *field = value.text();
+        }
+        Some(payload)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_specific_output: Option<HookSpecificOutput<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HookSpecificOutput<'a> {
+    hook_event_name: &'static str,
+    additional_context: &'a str,
+}
+
+/// What goes to stdout: one JSON object, or nothing at all where there is nothing to say.
+pub(super) fn answer(event: &EventKind, reply: &Reply) -> Vec<u8> {
+    let to_model = reply.to_model.as_deref().zip(injects(event));
+    let answer = Answer {
+        system_message: reply.to_user.as_deref(),
+        hook_specific_output: to_model.map(|(additional_context, hook_event_name)| {
+            HookSpecificOutput { hook_event_name, additional_context }
+        }),
+    };
+    if answer.system_message.is_none() && answer.hook_specific_output.is_none() {
+        return Vec::new();
+    }
+    let mut bytes = serde_json::to_vec(&answer).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+/// The event's name, where the client passes context on to the model.
+fn injects(event: &EventKind) -> Option<&'static str> {
+    match event {
+        EventKind::Prompted => Some("UserPromptSubmit"),
+        EventKind::ToolFinished => Some("PostToolUse"),
+        EventKind::Loading(_) => Some("PreToolUse"),
+        EventKind::WindowReplaced | EventKind::Ended | EventKind::Other => None,
+    }
+}

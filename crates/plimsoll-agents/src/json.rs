@@ -1,0 +1,303 @@
+//! A reader of JSON that steps over what nobody asks for.
+//!
+//! Transcripts are read line by line for a handful of fields out of megabytes; decoding every value
+//! would cost ten times as much. Values are slices of the input; a string's inside is searched for
+//! its closing quote and nothing else. What is not JSON ends the walk early, so a caller must not
+//! rely on anything having been checked that it did not walk over.
+
+use std::borrow::Cow;
+
+use plimsoll_core::bytes;
+
+/// One value, as it stands in the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Json<'a>(&'a [u8]);
+
+impl<'a> Json<'a> {
+    /// The value that `input` begins with, blanks aside, and what follows it.
+    pub(crate) fn first(input: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let input = skip_blanks(input);
+        let (value, rest) = input.split_at(value_end(input)?);
+        Some((Self(value), rest))
+    }
+
+    /// The value that `input` is, if nothing follows it.
+    pub(crate) fn whole(input: &'a [u8]) -> Option<Self> {
+        let (value, rest) = Self::first(input)?;
+        skip_blanks(rest).is_empty().then_some(value)
+    }
+
+    /// The value as it is written.
+    pub(crate) fn raw(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// The members of an object; none of anything else.
+    pub(crate) fn members(self) -> Members<'a> {
+        Members(self.0.strip_prefix(b"{").unwrap_or_default())
+    }
+
+    /// The elements of an array; none of anything else.
+    pub(crate) fn elements(self) -> Elements<'a> {
+        Elements(self.0.strip_prefix(b"[").unwrap_or_default())
+    }
+
+    /// The member called `key`.
+    pub(crate) fn get(self, key: &str) -> Option<Self> {
+        self.members().find(|(name, _)| *name == key.as_bytes()).map(|(_, value)| value)
+    }
+
+    /// The inside of a string, escapes and all.
+    pub(crate) fn escaped(self) -> Option<&'a [u8]> {
+        self.0.strip_prefix(b"\"")?.strip_suffix(b"\"")
+    }
+
+    /// A string that needs no decoding: names, identifiers, times.
+    pub(crate) fn plain(self) -> Option<&'a str> {
+        let inside = self.escaped()?;
+        if bytes::find(b'\\', inside).is_some() {
+            return None;
+        }
+        std::str::from_utf8(inside).ok()
+    }
+
+    /// A string, decoded.
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
+        match self.plain() {
+            Some(plain) => Some(Cow::Borrowed(plain)),
+            None => serde_json::from_slice(self.0).ok().map(Cow::Owned),
+        }
+    }
+
+    /// A whole number that is not negative.
+    pub(crate) fn number(self) -> Option<u64> {
+        std::str::from_utf8(self.0).ok()?.parse().ok()
+    }
+
+    /// Whether it is `true`.
+    pub(crate) fn is_true(self) -> bool {
+        self.0 == b"true"
+    }
+
+    /// Whether it is `null`.
+    pub(crate) fn is_null(self) -> bool {
+        self.0 == b"null"
+    }
+
+    /// Whether it is an object.
+    pub(crate) fn is_object(self) -> bool {
+        self.0.starts_with(b"{")
+    }
+}
+
+/// The members of an object, in order: each key as it is written, and its value.
+pub(crate) struct Members<'a>(&'a [u8]);
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a [u8], Json<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, rest) = Json::first(skip_comma(self.0))?;
+        let (value, rest) = Json::first(skip_blanks(rest).strip_prefix(b":")?)?;
+        self.0 = rest;
+        Some((key.escaped()?, value))
+    }
+}
+
+/// The elements of an array, in order.
+pub(crate) struct Elements<'a>(&'a [u8]);
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Json<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (value, rest) = Json::first(skip_comma(self.0))?;
+        self.0 = rest;
+        Some(value)
+    }
+}
+
+fn skip_blanks(mut input: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = input {
+        input = rest;
+    }
+    input
+}
+
+fn skip_comma(input: &[u8]) -> &[u8] {
+    let input = skip_blanks(input);
+    input.strip_prefix(b",").unwrap_or(input)
+}
+
+/// Where the value at the start of `input` ends.
+fn value_end(input: &[u8]) -> Option<usize> {
+    match input.first()? {
+        b'"' => string_end(input),
+        b'{' | b'[' => nest_end(input),
+        b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => Some(word_end(input)),
+        _ => None,
+    }
+}
+
+/// Where the string at the start of `input` ends: behind the first quote that no odd number of
+/// backslashes stands before.
+fn string_end(input: &[u8]) -> Option<usize> {
+    let mut from = 1;
+    loop {
+        let quote = from + bytes::find(b'"', input.get(from..)?)?;
+        let backslashes = input[1..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if backslashes % 2 == 0 {
+            return Some(quote + 1);
+        }
+        from = quote + 1;
+    }
+}
+
+/// Where the object or array at the start of `input` ends. Depth is counted, not followed: no
+/// nesting can exhaust the stack.
+fn nest_end(input: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    loop {
+        match input.get(at)? {
+            b'"' => {
+                at += string_end(&input[at..])?;
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+fn word_end(input: &[u8]) -> usize {
+    let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+    input.iter().position(ends).unwrap_or(input.len())
+}
+
+/// Gives the bytes of a string's inside to `take`, decoded, piece by piece.
+pub(crate) fn decode(mut inside: &[u8], mut take: impl FnMut(&[u8])) {
+    while let Some(at) = bytes::find(b'\\', inside) {
+        take(&inside[..at]);
+        let escape = &inside[at + 1..];
+        let used = match escape.first() {
+            Some(b'n') => one(b"\n", &mut take),
+            Some(b't') => one(b"\t", &mut take),
+            Some(b'r') => one(b"\r", &mut take),
+            Some(b'b') => one(b"\x08", &mut take),
+            Some(b'f') => one(b"\x0c", &mut take),
+            Some(b'u') => unicode(escape, &mut take),
+            Some(_) => one(&escape[..1], &mut take),
+            None => 0,
+        };
+        inside = &escape[used..];
+    }
+    take(inside);
+}
+
+fn one(decoded: &[u8], take: &mut impl FnMut(&[u8])) -> usize {
+    take(decoded);
+    1
+}
+
+/// Decodes `uXXXX`, or two of them that make one character; says how much was used.
+fn unicode(escape: &[u8], take: &mut impl FnMut(&[u8])) -> usize {
+    let unit = |at: usize| {
+        let hex = std::str::from_utf8(escape.get(at + 1..at + 5)?).ok()?;
+        u16::from_str_radix(hex, 16).ok()
+    };
+    let Some(first) = unit(0) else { return 1 };
+    let second = (escape.get(5..7) == Some(b"\\u")).then(|| unit(6)).flatten();
+    let units = [first, second.unwrap_or(0)];
+    let mut decoded = char::decode_utf16(units);
+    let character = decoded.next().and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER);
+    take(character.encode_utf8(&mut [0; 4]).as_bytes());
+    if character.len_utf16() == 2 { 11 } else { 5 }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Rebuilds a value by walking it.
+    fn walk(json: Json<'_>) -> Option<Value> {
+        Some(match json.raw().first()? {
+            b'{' => Value::Object(
+                json.members()
+                    .map(|(key, value)| {
+                        let mut name = Vec::new();
+                        decode(key, |piece| name.extend_from_slice(piece));
+                        Some((String::from_utf8(name).ok()?, walk(value)?))
+                    })
+                    .collect::<Option<_>>()?,
+            ),
+            b'[' => Value::Array(json.elements().map(walk).collect::<Option<_>>()?),
+            b'"' => Value::String(json.text()?.into_owned()),
+            _ => serde_json::from_slice(json.raw()).ok()?,
+        })
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::Bool),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            "[\\\\\"nu\u{1F600}é {}\\[\\],:]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::hash_map("[a-z\\\\\"]{0,6}", inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn walking_a_value_gives_it_back(value in any_value(), pretty in any::<bool>()) {
+            let written = match pretty {
+                true => serde_json::to_vec_pretty(&value),
+                false => serde_json::to_vec(&value),
+            }.unwrap();
+            let json = Json::whole(&written).unwrap();
+            prop_assert_eq!(walk(json), Some(value));
+        }
+
+        #[test]
+        fn no_bytes_make_the_walk_panic(mut input in any::<Vec<u8>>(), head in "[\\[{\"\\\\]{0,3}") {
+            input.splice(0..0, head.bytes());
+            Json::first(&input).and_then(|(json, _)| walk(json));
+            decode(&input, |_| ());
+        }
+    }
+
+    #[test]
+    fn escapes_are_decoded() {
+        let decoded = |inside: &str| {
+            let mut bytes = Vec::new();
+            decode(inside.as_bytes(), |piece| bytes.extend_from_slice(piece));
+            String::from_utf8(bytes).unwrap()
+        };
+        assert_eq!(decoded(r#"a\nb\t\"\\\/"#), "a\nb\t\"\\/");
+        assert_eq!(decoded(r"\u00e9\ud83d\ude00x"), "é😀x");
+        assert_eq!(decoded(r"\ud83dx\u12"), "\u{fffd}x12");
+    }
+
+    #[test]
+    fn deep_nesting_does_not_exhaust_the_stack() {
+        let deep = "[".repeat(5_000_000);
+        assert_eq!(Json::first(deep.as_bytes()), None);
+    }
+}

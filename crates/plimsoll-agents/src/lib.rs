@@ -1,0 +1,111 @@
+//! Each agent's dialect, to and from core: bytes in, values out.
+//!
+//! An adapter knows what an agent's payloads, transcripts and settings mean. It opens nothing and
+//! reads neither clock nor environment. No agent's name stands outside this crate.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_core::entry::Entry;
+use plimsoll_core::event::{Event, EventKind, Reply};
+use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::weight::Weight;
+
+pub mod claude_code;
+mod image;
+mod json;
+
+/// What plimsoll needs to know of an agent.
+pub trait Adapter: Sync {
+    /// The agent's name, as users write it.
+    fn name(&self) -> &'static str;
+
+    /// What a hook's payload says; nothing where we have no use for it.
+    fn event(&self, payload: &[u8]) -> Result<Option<Event>, BadPayload>;
+
+    /// What to print for the agent to understand `reply`.
+    fn reply(&self, event: &EventKind, reply: &Reply) -> Output;
+
+    /// What a line of a transcript is to the conversation; nothing if it is no part of it.
+    fn entry<'a>(&self, line: &'a [u8]) -> Option<Entry<'a>>;
+
+    /// What a line of a transcript adds to the window.
+    fn weigh(&self, line: &[u8]) -> Weight;
+
+    /// Whether the request recorded in `line` asked for a long context.
+    fn asks_for_long_context(&self, line: &[u8]) -> bool;
+
+    /// The folder the transcripts lie in.
+    fn transcripts(&self, home: &Home<'_>) -> PathBuf;
+
+    /// The folder of a transcript's subagents.
+    fn subagents(&self, transcript: &Path) -> PathBuf;
+
+    /// The client's settings files that matter in `project`, strongest first.
+    fn settings_files(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf>;
+
+    /// What the client is set to do with its windows, by the texts of its settings files (strongest
+    /// first).
+    fn client_settings(&self, files: &[&str]) -> ClientSettings;
+
+    /// The same with what the client's environment says, which comes before any file.
+    fn client_environment(
+        &self,
+        settings: ClientSettings,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> ClientSettings;
+
+    /// The folder that a line of a transcript says the agent works in.
+    fn folder_of(&self, line: &[u8]) -> Option<String>;
+
+    /// The environment variable that names the folder the agent was started in.
+    fn project_variable(&self) -> &'static str;
+
+    /// The environment variable that moves the agent's own folder.
+    fn folder_variable(&self) -> &'static str;
+
+    /// The folders in which the user's own commands lie, each command a file.
+    fn command_folders(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf>;
+
+    /// A command of the client's own that makes room in the window.
+    fn room_command(&self) -> &'static str;
+}
+
+/// Where an agent keeps its files.
+#[derive(Clone, Copy, Debug)]
+pub struct Home<'a> {
+    /// The user's home folder.
+    pub user: &'a Path,
+    /// The agent's own folder, where the user moved it.
+    pub config: Option<&'a Path>,
+}
+
+/// The agents we know.
+pub const ALL: [&dyn Adapter; 1] = [&claude_code::ClaudeCode];
+
+/// The adapter of the agent called `name`.
+pub fn find(name: &str) -> Option<&'static dyn Adapter> {
+    ALL.into_iter().find(|adapter| adapter.name() == name)
+}
+
+/// A payload that makes no sense. It carries no text of the payload, which may hold secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadPayload(pub &'static str);
+
+impl std::fmt::Display for BadPayload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for BadPayload {}
+
+/// What a hook prints, and how it exits. The default says nothing and lets the agent go on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// For the agent.
+    pub stdout: Vec<u8>,
+    /// The reason of a refusal.
+    pub stderr: Vec<u8>,
+    /// The exit code.
+    pub exit: u8,
+}

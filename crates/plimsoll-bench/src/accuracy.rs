@@ -1,0 +1,166 @@
+//! How well readings predict the next prompt, on real transcripts.
+//!
+//! The judging is done by `occupancy_eval.py`, which runs the command on copies cut right before a
+//! call. The projects fall into two fixed halves, so that a figure fitted on one half shows on the
+//! other.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use crate::competitors;
+use crate::stage::Stage;
+
+/// What came of the judging.
+#[derive(Debug, Serialize)]
+pub(crate) enum Accuracy {
+    /// Transcripts or script are not on this machine; says which.
+    NotHere(String),
+    /// One score per half, and one for the first calls after a compaction.
+    Scores(Vec<Score>),
+}
+
+/// The error over some calls, relative to the true prompt size.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Score {
+    pub(crate) name: String,
+    pub(crate) calls: String,
+    pub(crate) median: String,
+    pub(crate) p95: String,
+    pub(crate) within_1_percent: String,
+    pub(crate) unanswered: String,
+}
+
+/// Runs the script's `--cmd` mode, but only on the first call after each compaction.
+const AFTER_COMPACTION: &str = "
+import sys
+sys.path.insert(0, sys.argv[1])
+import occupancy_eval as judge
+every_call = judge.walk
+judge.walk = lambda path: (call for call in every_call(path) if call.kind == 'compact')
+judge.run_cmd(list(judge.files_of(sys.argv[3:])), sys.argv[2], 1)
+";
+
+/// Predicts one in `every` calls of the transcripts below `folder`.
+pub(crate) fn judge(
+    stage: &Stage,
+    plimsoll: &Path,
+    folder: &Path,
+    every: u32,
+) -> anyhow::Result<Accuracy> {
+    let script = folder.join("../../eval/occupancy_eval.py");
+    let python = competitors::python();
+    for needed in [folder, &script, &python] {
+        if !needed.exists() {
+            let name = if needed == python { Path::new("python3") } else { needed };
+            return Ok(Accuracy::NotHere(name.display().to_string()));
+        }
+    }
+    let measure = format!("'{}' measure --transcript {{file}} --tokens", plimsoll.display());
+    let (all, halves) = projects(folder)?;
+    let every = every.to_string();
+    let mut scores = Vec::new();
+    for (name, half) in ["first half of the projects", "second half"].into_iter().zip(halves) {
+        let mut command = isolated(stage, &python);
+        command.arg(&script).args(half).args(["--cmd", &measure, "--cmd-every", &every]);
+        scores.push(score(name, &mut command)?);
+    }
+    let mut command = isolated(stage, &python);
+    command.args(["-c", AFTER_COMPACTION]).arg(folder.join("../../eval")).arg(&measure).args(all);
+    scores.push(score("first call after a compaction", &mut command)?);
+    Ok(Accuracy::Scores(scores))
+}
+
+/// Python in the stage's environment, leaving no compiled files beside the script.
+fn isolated(stage: &Stage, python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.arg("-B").env_clear().envs(stage.environment());
+    command
+}
+
+/// All projects (the first level of folders), and the same in two halves.
+fn projects(folder: &Path) -> anyhow::Result<(Vec<PathBuf>, [Vec<PathBuf>; 2])> {
+    let entries = fs::read_dir(folder).context("could not list the transcripts")?;
+    let mut all = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
+    all.sort();
+    let odd = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        fnv1a(name.as_encoded_bytes()) % 2 == 1
+    };
+    let (second, first) = all.iter().cloned().partition(odd);
+    Ok((all, [first, second]))
+}
+
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn score(name: &str, command: &mut Command) -> anyhow::Result<Score> {
+    let output = command.output().context("could not run `occupancy_eval.py`")?;
+    let (text, log) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let last = log.lines().last().unwrap_or("no answer");
+    Ok(parse(name, &text).unwrap_or_else(|| Score { calls: last.to_owned(), ..Score::empty(name) }))
+}
+
+impl Score {
+    fn empty(name: &str) -> Self {
+        let none = String::new;
+        Self {
+            name: name.to_owned(),
+            calls: none(),
+            median: none(),
+            p95: none(),
+            within_1_percent: none(),
+            unanswered: none(),
+        }
+    }
+}
+
+/// Reads the script's one-row table and the line below it.
+fn parse(name: &str, text: &str) -> Option<Score> {
+    let row = text.lines().find(|line| line.starts_with("| cmd |"))?;
+    let columns: Vec<_> = row.split('|').map(str::trim).collect();
+    let column = |index: usize| columns.get(index).map(|text| (*text).to_owned());
+    let unanswered = text.lines().find_map(|line| line.strip_prefix("no answer on "))?;
+    Some(Score {
+        name: name.to_owned(),
+        calls: column(2)?,
+        median: column(3)?,
+        p95: column(5)?,
+        within_1_percent: column(8)?,
+        unanswered: unanswered.trim_end_matches(" calls").to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scripts_table_is_read() {
+        let text = "**x**\n\n| estimator | calls | median | p90 | p95 | p99 | max | within 1% | within 5% | bias |\n\
+            |---|---|\n| cmd | 12 | 0.03% | 0.40% | 0.55% | 2.0% | 9% | 97.0% | 99.0% | +0.01% |\n\n\
+            no answer on 3 calls\n";
+        let expected = Score {
+            name: "half".to_owned(),
+            calls: "12".to_owned(),
+            median: "0.03%".to_owned(),
+            p95: "0.55%".to_owned(),
+            within_1_percent: "97.0%".to_owned(),
+            unanswered: "3".to_owned(),
+        };
+        assert_eq!(parse("half", text), Some(expected));
+        assert_eq!(parse("half", "Traceback"), None);
+    }
+
+    #[test]
+    fn the_hash_is_fnv1a() {
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+    }
+}

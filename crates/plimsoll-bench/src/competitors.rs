@@ -1,0 +1,152 @@
+//! Who is timed: the hook at each size, and each seed's own hook, run in place.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::bail;
+
+use crate::spawn::Competitor;
+use crate::stage::{Event, Stage, WINDOW};
+
+/// The row every ratio is taken to.
+pub(crate) const NOOP: &str = "bare static no-op";
+const PROMPT: &str = "plimsoll hook UserPromptSubmit, 1 MB";
+const GUARD: &str = "plimsoll hook PreToolUse Agent, 1 MB";
+/// Where the seeds' monitor expects its server.
+const MONITOR_PORT: u16 = 8100;
+
+/// The row of the common hook call on a transcript of that size.
+pub(crate) fn post_tool_use(size: &str) -> String {
+    format!("plimsoll hook PostToolUse, {size}")
+}
+
+/// The hook on every transcript, and two other events on the one of 1 MB.
+pub(crate) fn hooks(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Competitor>> {
+    let hook = |name: String, event, transcript| {
+        let hook = Competitor::new(name, [plimsoll.as_os_str(), "hook".as_ref()]);
+        anyhow::Ok(hook.reading(stage.payload(event, transcript)?))
+    };
+    let mut hooks = Vec::new();
+    for transcript in &stage.transcripts {
+        hooks.push(hook(post_tool_use(transcript.label), Event::PostToolUse, transcript)?);
+    }
+    let middle = stage.labelled("1 MB")?;
+    hooks.push(hook(PROMPT.to_owned(), Event::UserPromptSubmit, middle)?);
+    hooks.push(hook(GUARD.to_owned(), Event::PreToolUse, middle)?);
+    Ok(hooks)
+}
+
+/// The seeds' hooks that are here, those that are not, and the server one of them asks.
+pub(crate) struct Seeds {
+    pub(crate) present: Vec<Seed>,
+    pub(crate) missing: Vec<String>,
+    _server: Option<Server>,
+}
+
+/// A seed's hook and the row of ours that does the same job.
+pub(crate) struct Seed {
+    pub(crate) competitor: Competitor,
+    rival: String,
+}
+
+impl Seeds {
+    /// Takes a seed in when its interpreter and script, the first two arguments, are here.
+    fn add(&mut self, competitor: Competitor, rival: &str) {
+        if competitor.argv.iter().take(2).all(|file| Path::new(file).is_file()) {
+            self.present.push(Seed { competitor, rival: rival.to_owned() });
+        } else {
+            self.missing.push(competitor.name);
+        }
+    }
+
+    /// Our rows that are compared with a seed's.
+    pub(crate) fn rivals(&self) -> Vec<&str> {
+        self.present.iter().map(|seed| seed.rival.as_str()).collect()
+    }
+
+    /// Each seed's row with ours.
+    pub(crate) fn pairs(&self) -> Vec<(String, String)> {
+        let pair = |seed: &Seed| (seed.competitor.name.clone(), seed.rival.clone());
+        self.present.iter().map(pair).collect()
+    }
+}
+
+/// Finds the seeds' hooks below `folder`; nothing is copied.
+pub(crate) fn seeds(stage: &Stage, folder: &Path) -> anyhow::Result<Seeds> {
+    let middle = stage.labelled("1 MB")?;
+    let prompt = stage.payload(Event::UserPromptSubmit, middle)?;
+    let guard = stage.payload(Event::PreToolUse, middle)?;
+    let (python, bash) = (python(), PathBuf::from("/bin/bash"));
+    let server = Server::start(stage, &folder.join("contexts_mcp"), &python)?;
+    let monitored = if server.is_some() { "server running" } else { "no server: the script alone" };
+    let jq = version("jq").unwrap_or("no jq".to_owned());
+    let seed = |name: String, interpreter: &PathBuf, script: &str| {
+        Competitor::new(name, [interpreter, &folder.join(script)])
+    };
+    let e2 = seed("E2-210 Python, 1 MB".to_owned(), &python, "e2_210/user_prompt_submit.py");
+    let shell = seed(format!("ADR-11 bash + {jq}, 1 MB"), &bash, "adr11/ceiling_guard.sh");
+    let adr = seed("ADR-11 Python, 1 MB".to_owned(), &python, "adr11/ceiling_guard.py");
+    let name = format!("contexts-mcp bash + curl + {jq} ({monitored})");
+    let mut monitor = seed(name, &bash, "contexts_mcp/context-monitor.sh");
+    monitor.argv.extend([middle.truth.prompt_tokens, WINDOW].map(|n| n.to_string().into()));
+
+    let mut seeds = Seeds { present: Vec::new(), missing: Vec::new(), _server: server };
+    seeds.add(e2.reading(prompt), PROMPT);
+    seeds.add(shell.reading(guard.clone()), GUARD);
+    seeds.add(adr.reading(guard), GUARD);
+    seeds.add(monitor, &post_tool_use("1 MB"));
+    Ok(seeds)
+}
+
+/// The interpreter itself, as a version manager's shim would be timed along with it; an empty path
+/// where there is none.
+pub(crate) fn python() -> PathBuf {
+    let mut command = Command::new("python3");
+    let output = command.args(["-c", "import sys; print(sys.executable)"]).output();
+    let stdout = output.map(|output| output.stdout).unwrap_or_default();
+    PathBuf::from(String::from_utf8_lossy(&stdout).trim())
+}
+
+fn version(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().replace("jq-", "jq "))
+}
+
+/// The monitor's server, while the benchmark runs.
+struct Server(Child);
+
+impl Server {
+    /// Starts it where its framework is installed and the port is free.
+    fn start(stage: &Stage, folder: &Path, python: &Path) -> anyhow::Result<Option<Self>> {
+        let mut probe = Command::new(python);
+        probe.args(["-c", "import fastapi, uvicorn"]).stderr(Stdio::null());
+        let port_is_free = TcpListener::bind(("127.0.0.1", MONITOR_PORT)).is_ok();
+        let mut installed = || probe.status().is_ok_and(|status| status.success());
+        if !folder.join("server.py").is_file() || !port_is_free || !installed() {
+            return Ok(None);
+        }
+        let mut command = Command::new(python);
+        command.args(["-B", "-m", "uvicorn", "server:app", "--no-access-log", "--port"]);
+        command.arg(MONITOR_PORT.to_string()).arg("--app-dir").arg(folder);
+        command.env("STORE", stage.path("tmp/contexts.db")).stdin(Stdio::null());
+        let server = Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+        for _ in 0..100 {
+            if TcpStream::connect(("127.0.0.1", MONITOR_PORT)).is_ok() {
+                return Ok(Some(server));
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        bail!("the monitor's server does not answer on port {MONITOR_PORT}")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself; there is nothing left to stop then.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,126 @@
+//! What a process does, counted: instructions by callgrind, system calls and memory by strace.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde::Serialize;
+
+use crate::spawn::{self, Competitor};
+use crate::stage::Stage;
+
+/// System calls of one process, and those among them that wait for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Calls {
+    pub(crate) total: u64,
+    pub(crate) syncs: u64,
+}
+
+/// User-space instructions of one run.
+pub(crate) fn instructions(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
+    let options = ["/usr/bin/valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
+    let output = spawn::output(stage, &under(&options, competitor))?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    collected(&log).with_context(|| format!("callgrind counted nothing for `{}`", competitor.name))
+}
+
+/// System calls of one run, children included.
+pub(crate) fn system_calls(stage: &Stage, competitor: &Competitor) -> anyhow::Result<Calls> {
+    let table = stage.path("tmp/strace");
+    let table_name = table.to_string_lossy();
+    let options = ["/usr/bin/strace", "-f", "-c", "-o", &table_name];
+    let output = spawn::output(stage, &under(&options, competitor))?;
+    ensure!(output.status.success(), "strace of `{}` failed: {}", competitor.name, output.status);
+    Ok(calls(&fs::read_to_string(table).context("could not read the table of strace")?))
+}
+
+/// Peak memory of one run in bytes, read while strace holds the process at its exit.
+///
+/// What `wait4` reports is no use here: it begins with the peak of the process that started it.
+pub(crate) fn peak_memory(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
+    let hold = "inject=exit_group:delay_enter=50000";
+    let options = ["/usr/bin/strace", "-qq", "-o", "/dev/null", "-e", hold];
+    let mut strace = under(&options, competitor).command(stage)?.spawn()?;
+    let children = format!("/proc/{0}/task/{0}/children", strace.id());
+    let mut peak = None;
+    while strace.try_wait()?.is_none() {
+        let pids = fs::read_to_string(&children).unwrap_or_default();
+        for pid in pids.split_whitespace() {
+            let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+            if Some(program.as_os_str()) == competitor.argv.first().map(AsRef::as_ref) {
+                let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+                peak = high_water(&status).or(peak);
+            }
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    peak.with_context(|| format!("`{}` was never seen at its exit", competitor.name))
+}
+
+fn under(tool: &[&str], competitor: &Competitor) -> Competitor {
+    let mut traced = competitor.clone();
+    traced.argv = tool.iter().map(Into::into).chain(traced.argv).collect();
+    traced
+}
+
+fn collected(log: &str) -> Option<u64> {
+    let line = log.lines().find_map(|line| line.split_once("Collected :"))?;
+    line.1.trim().parse().ok()
+}
+
+/// The `VmHWM` of a process status, in bytes.
+fn high_water(status: &str) -> Option<u64> {
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1_024)
+}
+
+/// Adds up a table of `strace -c`: the count is the fourth column, the name the last.
+fn calls(table: &str) -> Calls {
+    let mut calls = Calls { total: 0, syncs: 0 };
+    for line in table.lines() {
+        let columns: Vec<_> = line.split_whitespace().collect();
+        let count = columns.get(3).and_then(|count| count.parse::<u64>().ok());
+        let (Some(count), Some(&name)) = (count, columns.last()) else { continue };
+        match name {
+            "total" => continue,
+            "fsync" | "fdatasync" | "sync" | "syncfs" | "msync" | "sync_file_range" => {
+                calls.syncs += count;
+            }
+            _ => {}
+        }
+        calls.total += count;
+    }
+    calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_strace_is_added_up() {
+        let table = "\
+% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 60.00    0.000030           3        10         2 openat
+ 40.00    0.000020          10         2           fsync
+------ ----------- ----------- --------- --------- ----------------
+100.00    0.000050           4        12         2 total
+";
+        assert_eq!(calls(table), Calls { total: 12, syncs: 2 });
+    }
+
+    #[test]
+    fn the_high_water_mark_is_found() {
+        assert_eq!(high_water("VmPeak:\t 9 kB\nVmHWM:\t    1412 kB\n"), Some(1_412 * 1_024));
+        assert_eq!(high_water("Name:\tnoop\n"), None);
+    }
+
+    #[test]
+    fn the_count_of_callgrind_is_found() {
+        let log = "==7== Events    : Ir\n==7== Collected : 52345\n==7==\n";
+        assert_eq!(collected(log), Some(52_345));
+        assert_eq!(collected("valgrind: cannot execute"), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! The promises, each with what was measured.
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use crate::competitors::{NOOP, post_tool_use};
+use crate::report::{Figures, Reading};
+use crate::spawn::Timing;
+
+/// A promise and whether it was kept.
+#[derive(Debug, Serialize)]
+pub(crate) struct Gate {
+    pub(crate) promise: String,
+    pub(crate) measured: String,
+    pub(crate) kept: bool,
+}
+
+/// Judges the figures; `rivals` pairs each seed's row with ours.
+pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::Result<Vec<Gate>> {
+    let mut gates = times(&figures.hook)?;
+    gates.extend(counts(figures));
+    for (seed, ours) in rivals {
+        let (seed, ours) = (row(&figures.other, seed)?, row(&figures.other, ours)?);
+        let times = seed.min_us / ours.min_us;
+        let promise = format!("≥ 50 × faster than {}", seed.name);
+        gates.push(Gate { promise, measured: format!("{times:.0} ×"), kept: times >= 50.0 });
+    }
+    Ok(gates)
+}
+
+/// The row of that name.
+pub(crate) fn row<'a>(timings: &'a [Timing], name: &str) -> anyhow::Result<&'a Timing> {
+    let found = timings.iter().find(|timing| timing.name == name);
+    found.with_context(|| format!("`{name}` was not timed"))
+}
+
+type Figure = fn(&Timing) -> f64;
+
+fn times(hook: &[Timing]) -> anyhow::Result<Vec<Gate>> {
+    let noop = row(hook, NOOP)?;
+    let sizes = ["100 KB", "1 MB", "10 MB", "100 MB", "200 MB"].map(post_tool_use);
+    let rows = sizes.iter().map(|name| row(hook, name)).collect::<anyhow::Result<Vec<_>>>()?;
+    let (small, big) = (rows[0], rows[rows.len() - 1]);
+    let worst = |of: Figure| rows.iter().map(|row| of(row)).fold(0.0, f64::max);
+    let (min, cpu): (Figure, Figure) = (|row| row.min_us, |row| row.cpu_p50_us);
+    Ok(vec![
+        at_most("hook / no-op, minimums, any size", worst(min) / min(noop), 2.5),
+        at_most("hook / no-op, median CPU, any size", worst(cpu) / cpu(noop), 2.5),
+        at_most("200 MB / 100 KB, minimums", min(big) / min(small), 1.15),
+        at_most("200 MB / 100 KB, median CPU", cpu(big) / cpu(small), 1.15),
+    ])
+}
+
+fn at_most(what: &str, ratio: f64, limit: f64) -> Gate {
+    let promise = format!("{what} ≤ {limit}");
+    Gate { promise, measured: format!("{ratio:.2}"), kept: ratio <= limit }
+}
+
+fn counts(figures: &Figures) -> Vec<Gate> {
+    let hooks = || figures.counts.iter().filter(|count| count.name != NOOP);
+    let whole = hooks().filter(|count| count.name != post_tool_use("trap"));
+    let instructions = whole.map(|count| count.instructions).max().unwrap_or(u64::MAX);
+    let peak = hooks().map(|count| count.peak_bytes).max().unwrap_or(u64::MAX) as f64 / 1e6;
+    let syncs: u64 = hooks().map(|count| count.calls.syncs).sum();
+    let printed: usize = hooks().map(|count| count.printed).sum();
+    let wrong: Vec<_> = figures.readings.iter().filter(|reading| !right(reading)).collect();
+    let named: Vec<_> = wrong.iter().map(|reading| reading.name.as_str()).collect();
+    vec![
+        Gate {
+            promise: "instructions ≤ 150,000 (100 KB, 10 MB, 200 MB)".to_owned(),
+            measured: instructions.to_string(),
+            kept: instructions <= 150_000,
+        },
+        Gate {
+            promise: "peak memory < 16 MB, trap file included".to_owned(),
+            measured: format!("{peak:.1} MB"),
+            kept: peak < 16.0,
+        },
+        Gate { promise: "no fsync".to_owned(), measured: syncs.to_string(), kept: syncs == 0 },
+        Gate {
+            promise: "the timed path is the quiet one".to_owned(),
+            measured: format!("{printed} bytes printed"),
+            kept: printed == 0,
+        },
+        Gate {
+            promise: "readings within 1 % of the truth, trap file included".to_owned(),
+            measured: if named.is_empty() { "all".to_owned() } else { named.join(", ") + " wrong" },
+            kept: wrong.is_empty(),
+        },
+    ]
+}
+
+fn right(reading: &Reading) -> bool {
+    reading.tokens.is_some_and(|tokens| tokens.abs_diff(reading.truth) * 100 <= reading.truth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(tokens: Option<u64>, expected: bool) {
+        assert_eq!(right(&Reading { name: String::new(), tokens, truth: 100_000 }), expected);
+    }
+
+    #[test]
+    fn a_reading_is_right_within_one_percent() {
+        check(Some(100_000), true);
+        check(Some(99_000), true);
+        check(Some(101_001), false);
+        check(None, false);
+    }
+
+    #[test]
+    fn a_ratio_at_its_limit_is_kept() {
+        assert!(at_most("x", 2.5, 2.5).kept);
+        assert!(!at_most("x", 2.51, 2.5).kept);
+        assert!(!at_most("x", f64::NAN, 2.5).kept);
+    }
+}

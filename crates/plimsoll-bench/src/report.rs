@@ -1,0 +1,117 @@
+//! The figures, and how they are printed. Nothing else prints.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this module is the report")]
+
+use serde::Serialize;
+
+use crate::accuracy::{Accuracy, Score};
+use crate::competitors::NOOP;
+use crate::count::Calls;
+use crate::gates::Gate;
+use crate::spawn::Timing;
+
+/// Everything one run found out.
+#[derive(Debug, Serialize)]
+pub(crate) struct Figures {
+    /// The no-op and the hook, among small processes.
+    pub(crate) hook: Vec<Timing>,
+    /// The same in a run with the seeds' hooks.
+    pub(crate) other: Vec<Timing>,
+    /// Seeds' hooks that are not on this machine.
+    pub(crate) missing: Vec<String>,
+    pub(crate) counts: Vec<Count>,
+    pub(crate) readings: Vec<Reading>,
+    pub(crate) accuracy: Accuracy,
+    pub(crate) gates: Vec<Gate>,
+}
+
+/// What one run of a process did.
+#[derive(Debug, Serialize)]
+pub(crate) struct Count {
+    pub(crate) name: String,
+    pub(crate) instructions: u64,
+    pub(crate) peak_bytes: u64,
+    pub(crate) calls: Calls,
+    /// Bytes on stdout.
+    pub(crate) printed: usize,
+}
+
+/// A reading beside the truth the transcript was written with.
+#[derive(Debug, Serialize)]
+pub(crate) struct Reading {
+    pub(crate) name: String,
+    /// `None` where the binary gave no number.
+    pub(crate) tokens: Option<u64>,
+    pub(crate) truth: u64,
+}
+
+/// Says what is being done; a full run takes minutes.
+pub(crate) fn note(text: &str) {
+    eprintln!("{text} …");
+}
+
+/// Prints all tables as Markdown.
+pub(crate) fn print(figures: &Figures) {
+    println!("## The hook, among small processes\n");
+    timings(&figures.hook, &[]);
+    println!("\n## Beside the seeds' own hooks, in one run\n");
+    timings(&figures.other, &figures.missing);
+    println!(
+        "\nMemory is at most this: a child starts from the benchmark's own peak, the no-op's row."
+    );
+    println!("\n## Counted\n");
+    println!("| process | instructions | peak memory MB | system calls | fsyncs |");
+    println!("|---|---:|---:|---:|---:|");
+    for Count { name, instructions, peak_bytes, calls, .. } in &figures.counts {
+        let (peak, Calls { total, syncs }) = (*peak_bytes as f64 / 1e6, calls);
+        println!("| {name} | {instructions} | {peak:.1} | {total} | {syncs} |");
+    }
+    println!("\n## Readings\n\n| transcript | read | truth |\n|---|---:|---:|");
+    for Reading { name, tokens, truth } in &figures.readings {
+        let tokens = tokens.map_or("none".to_owned(), |tokens| tokens.to_string());
+        println!("| {name} | {tokens} | {truth} |");
+    }
+    accuracy(&figures.accuracy);
+    println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
+    for Gate { promise, measured, kept } in &figures.gates {
+        println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
+    }
+}
+
+fn timings(timings: &[Timing], missing: &[String]) {
+    let noop = timings.iter().find(|timing| timing.name == NOOP);
+    let (min, cpu) = noop.map_or((f64::NAN, f64::NAN), |noop| (noop.min_us, noop.cpu_p50_us));
+    println!(
+        "| process | rounds | min µs | p50 µs | p99 µs | CPU p50 µs | memory ≤ MB | × no-op (min) | × no-op (CPU) |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for row in timings {
+        println!(
+            "| {} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1} | {:.2} | {:.2} |",
+            row.name,
+            row.rounds,
+            row.min_us,
+            row.p50_us,
+            row.p99_us,
+            row.cpu_p50_us,
+            row.rss_bytes as f64 / 1e6,
+            row.min_us / min,
+            row.cpu_p50_us / cpu,
+        );
+    }
+    for name in missing {
+        println!("| {name} | not here | | | | | | | |");
+    }
+}
+
+fn accuracy(accuracy: &Accuracy) {
+    println!("\n## Predicted prompt sizes on real transcripts\n");
+    let scores = match accuracy {
+        Accuracy::NotHere(path) => return println!("Not here: `{path}`"),
+        Accuracy::Scores(scores) => scores,
+    };
+    println!("| calls of | calls | median error | p95 | within 1 % | no answer |");
+    println!("|---|---:|---:|---:|---:|---:|");
+    for Score { name, calls, median, p95, within_1_percent, unanswered } in scores {
+        println!("| {name} | {calls} | {median} | {p95} | {within_1_percent} | {unanswered} |");
+    }
+}

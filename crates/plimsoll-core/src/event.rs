@@ -1,0 +1,109 @@
+//! What an agent tells us through a hook, in our words.
+
+use std::path::PathBuf;
+
+/// The name of a session; only letters, digits, `-` and `_`, so that it can name a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// `text`, if it is fit to be a name.
+    pub fn new(text: &str) -> Option<Self> {
+        let fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        ((1..=128).contains(&text.len()) && text.bytes().all(fit)).then(|| Self(text.to_owned()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for SessionId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A subagent of a session, with a window of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subagent {
+    /// Its name; fit for a file name like a session's.
+    pub id: SessionId,
+    /// What kind of agent it is.
+    pub kind: String,
+}
+
+/// One call of our hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The session it concerns.
+    pub session: SessionId,
+    /// The subagent it came from, if it did.
+    pub subagent: Option<Subagent>,
+    /// The transcript of the window it concerns: the subagent's own, if it came from one.
+    pub transcript: PathBuf,
+    /// The folder the agent works in right now.
+    pub cwd: PathBuf,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// The user, or a machine in their place, sent a prompt.
+    Prompted,
+    /// The agent is about to load an agent or a skill.
+    Loading(Load),
+    /// A tool has finished.
+    ToolFinished,
+    /// The conversation was compacted, or began anew.
+    WindowReplaced,
+    /// The session is over.
+    Ended,
+    /// Anything we have no use for.
+    Other,
+}
+
+/// What the agent is about to load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// A subagent of this type.
+    Agent(String),
+    /// A skill of this name, without any plugin's prefix.
+    Skill(String),
+}
+
+impl Load {
+    /// Its name, for people.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Agent(name) | Self::Skill(name) => name,
+        }
+    }
+}
+
+/// What we answer, in nobody's dialect. An empty reply lets the agent go on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Words for the user.
+    pub to_user: Option<String>,
+    /// A verdict for the model.
+    pub to_model: Option<String>,
+    /// The call is refused, for this reason.
+    pub refusal: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_names_are_sessions() {
+        assert!(SessionId::new("024b703c-0f25-4d1f-98da-bbc0541a4bcf").is_some());
+        for bad in ["", "..", "a/b", "a\0b", "über", &"x".repeat(129)] {
+            assert_eq!(SessionId::new(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! How long until the client compacts, if the session goes on as it did.
+
+use crate::{Millis, Tokens};
+
+/// One counted prompt of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When it was answered.
+    pub time: Millis,
+    /// Its size.
+    pub tokens: Tokens,
+    /// Which turn of the user's it belongs to, counted from the start.
+    pub turn: u32,
+}
+
+/// How far a session is from a level, in three measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// Tokens left.
+    pub tokens: Tokens,
+    /// Turns of the user's left, where the session has shown a pace.
+    pub turns: Option<f64>,
+    /// Minutes of work left, likewise.
+    pub minutes: Option<f64>,
+}
+
+/// A pause longer than this is no work.
+const LONGEST_STEP: Millis = 10 * 60 * 1000;
+
+/// Looks ahead from `used` to `level`, at the pace of `samples` (since the last compaction).
+pub fn look_ahead(used: Tokens, level: Tokens, samples: &[Sample]) -> Forecast {
+    let tokens = level.saturating_sub(used);
+    let pace = |work: f64| {
+        let growth = growth(samples);
+        (growth > 0 && work > 0.0).then(|| tokens as f64 * work / growth as f64)
+    };
+    Forecast { tokens, turns: pace(turns(samples)), minutes: pace(minutes(samples)) }
+}
+
+fn growth(samples: &[Sample]) -> Tokens {
+    match samples {
+        [first, .., last] => last.tokens.saturating_sub(first.tokens),
+        _ => 0,
+    }
+}
+
+fn turns(samples: &[Sample]) -> f64 {
+    match samples {
+        [first, .., last] => f64::from(last.turn - first.turn + 1),
+        _ => 0.0,
+    }
+}
+
+fn minutes(samples: &[Sample]) -> f64 {
+    let worked: Millis =
+        samples.windows(2).map(|pair| (pair[1].time - pair[0].time).clamp(0, LONGEST_STEP)).sum();
+    worked as f64 / 60_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(minute: i64, tokens: Tokens, turn: u32) -> Sample {
+        Sample { time: minute * 60_000, tokens, turn }
+    }
+
+    #[test]
+    fn the_pace_of_the_session_goes_on() {
+        let samples = [sample(0, 20_000, 1), sample(2, 30_000, 1), sample(4, 40_000, 2)];
+        let forecast = look_ahead(40_000, 60_000, &samples);
+        assert_eq!(forecast, Forecast { tokens: 20_000, turns: Some(2.0), minutes: Some(4.0) });
+    }
+
+    #[test]
+    fn a_night_between_two_calls_is_no_work() {
+        let samples = [sample(0, 20_000, 1), sample(900, 40_000, 1)];
+        assert_eq!(look_ahead(40_000, 60_000, &samples).minutes, Some(10.0));
+    }
+
+    #[test]
+    fn a_session_without_a_pace_has_no_forecast() {
+        let none = Forecast { tokens: 0, turns: None, minutes: None };
+        assert_eq!(look_ahead(70_000, 60_000, &[]), none);
+        assert_eq!(look_ahead(5, 10, &[sample(0, 5, 1)]), Forecast { tokens: 5, ..none });
+    }
+}

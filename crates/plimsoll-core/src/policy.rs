@@ -1,0 +1,375 @@
+//! When the agent is advised, nudged or stopped.
+
+use crate::event::{EventKind, Load, Reply};
+use crate::reading::{Reading, ReadingSource};
+use crate::session::{Basis, Bucket, ProvenWindow, Quiet, SessionState};
+use crate::settings::{GuardMode, Lines, Settings};
+use crate::trigger::Trigger;
+use crate::window::{Window, WindowSource};
+use crate::{Tokens, weight};
+
+/// The lines in tokens of one window, kept clear of the client's trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// See [`Lines::ceiling`].
+    pub ceiling: Tokens,
+    /// See [`Lines::checkpoint`].
+    pub checkpoint: Tokens,
+    /// See [`Lines::save`].
+    pub save: Tokens,
+    /// See [`Lines::warn`].
+    pub warn: Tokens,
+    /// See [`Lines::restart`].
+    pub restart: Tokens,
+}
+
+impl Levels {
+    /// Where the lines lie in a window of `window` tokens.
+    pub fn of(lines: &Lines, window: Tokens) -> Self {
+        Self {
+            ceiling: lines.ceiling.of(window),
+            checkpoint: lines.checkpoint.of(window),
+            save: lines.save.of(window),
+            warn: lines.warn.of(window),
+            restart: lines.restart.of(window),
+        }
+    }
+
+    /// Moves every level that the client's compaction would forestall: at a usual pace three calls
+    /// must fit between the level and the trigger.
+    pub fn clear_of(self, trigger: Option<Tokens>, growth: Tokens) -> Self {
+        const LEAST_ROOM: Tokens = 15_000;
+        let Some(trigger) = trigger else { return self };
+        let highest = trigger.saturating_sub(LEAST_ROOM.max(3 * growth));
+        Self {
+            ceiling: self.ceiling.min(highest),
+            checkpoint: self.checkpoint.min(highest),
+            save: self.save.min(highest),
+            warn: self.warn.min(highest),
+            restart: self.restart.min(highest),
+        }
+    }
+}
+
+/// What is known about a window, its reading aside.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook<'a> {
+    /// What the user has set.
+    pub settings: &'a Settings,
+    /// The window.
+    pub window: Window,
+    /// The client's trigger.
+    pub trigger: Trigger,
+    /// The model that answered last.
+    pub model: Option<&'a str>,
+}
+
+impl Outlook<'_> {
+    fn basis(&self) -> Basis {
+        Basis {
+            window: self.window.tokens,
+            trigger: self.trigger.tokens(),
+            warn: self.settings.lines.warn.of(self.window.tokens),
+        }
+    }
+
+    /// The effective levels of a session that grows so much from call to call.
+    pub fn levels(&self, growth: Tokens) -> Levels {
+        Levels::of(&self.settings.lines, self.window.tokens).clear_of(self.trigger.tokens(), growth)
+    }
+
+    fn percent(&self, used: Tokens) -> f64 {
+        used as f64 * 100.0 / self.window.tokens.max(1) as f64
+    }
+
+    fn bucket(&self, used: Tokens) -> Bucket {
+        (used.saturating_mul(20) / self.window.tokens.max(1)) as Bucket
+    }
+}
+
+/// Whether `event` can call for nothing at `counted` tokens and `bytes_since` of transcript after
+/// them.
+///
+/// This is what all but a few hook calls come to, so it needs neither the weight of what was
+/// appended nor the session's growth: with a trigger that growth may move a line, but never below
+/// a quarter of the trigger, for no growth is larger than the reading it led to.
+pub fn nothing_due(
+    outlook: &Outlook<'_>,
+    event: &EventKind,
+    state: &SessionState,
+    counted: Tokens,
+    bytes_since: u64,
+) -> bool {
+    let at_most = counted + weight::at_most(bytes_since);
+    let unproven = outlook.window.source == WindowSource::Inferred
+        && state.window.as_ref().is_none_or(|proven| proven.tokens != outlook.window.tokens);
+    at_most < quiet_below(outlook, event, state)
+        && !has_fallen(outlook.bucket(at_most), state.spoken())
+        && !unproven
+}
+
+/// Under how many tokens `event` can call for nothing.
+fn quiet_below(outlook: &Outlook<'_>, event: &EventKind, state: &SessionState) -> Tokens {
+    let basis = outlook.basis();
+    let levels = outlook.levels(0);
+    let line = match event {
+        EventKind::Loading(load) if !is_gated(outlook.settings, load) => return Tokens::MAX,
+        EventKind::Loading(_) => {
+            levels.ceiling.min(outlook.settings.ceiling_tokens.unwrap_or(Tokens::MAX))
+        }
+        _ => match state.quiet {
+            Some(quiet) if quiet.basis == basis => return quiet.below,
+            _ => levels.warn,
+        },
+    };
+    basis.trigger.map_or(line, |trigger| line.min(trigger / 4))
+}
+
+/// A reading that fell by more than a bucket is of another window, not noise at the edge of one.
+fn has_fallen(bucket: Bucket, spoken: Option<Bucket>) -> bool {
+    spoken.is_some_and(|spoken| bucket + 1 < spoken)
+}
+
+/// What to say and what to remember.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// Words for user and model, or a refusal.
+    pub speech: Option<Speech>,
+    /// The session's state from now on, where it changes or something is said.
+    pub remember: Option<SessionState>,
+}
+
+/// Something to say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Speech {
+    /// The window is filling up.
+    Warning {
+        /// How full it is.
+        percent: f64,
+        /// Tokens left before the client compacts.
+        left: Option<Tokens>,
+        /// The subagent whose window it is.
+        subagent: Option<String>,
+    },
+    /// Something is being loaded above the ceiling.
+    Ceiling {
+        /// How full the window is.
+        percent: f64,
+        /// The ceiling that was passed.
+        ceiling: String,
+        /// What is being loaded.
+        load: String,
+        /// Whether the call is refused.
+        refused: bool,
+        /// The window is a guess of this size.
+        guessed: Option<Tokens>,
+    },
+}
+
+impl Speech {
+    /// The name of what was decided, as the log of decisions has it.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Warning { .. } => "warned",
+            Self::Ceiling { refused: false, .. } => "guarded",
+            Self::Ceiling { refused: true, .. } => "refused",
+        }
+    }
+
+    /// The words. `command` is one that the user can run, and `variable` sets the window.
+    pub fn reply(&self, command: &str, variable: &str) -> Reply {
+        match self {
+            Self::Warning { percent, left, subagent } => {
+                warning(*percent, *left, subagent, command)
+            }
+            Self::Ceiling { percent, ceiling, load, refused, guessed } => {
+                let fact = format!("CONTEXT: ~{percent:.0}% used, above the {ceiling} ceiling");
+                if *refused {
+                    let refusal = format!(
+                        "{fact}: `{load}` was not loaded. Summarize or finish first; recovery skills still run."
+                    );
+                    return Reply { refusal: Some(refusal), ..Reply::default() };
+                }
+                let guess = guessed.map_or_else(String::new, |window| {
+                    format!(" The window of {window} tokens is a guess: set {variable}.")
+                });
+                Reply {
+                    to_user: Some(format!(
+                        "{fact} while loading `{load}`. Consider {command} first.{guess}"
+                    )),
+                    to_model: Some(format!("{fact}. `{load}` adds to it.")),
+                    refusal: None,
+                }
+            }
+        }
+    }
+}
+
+fn warning(percent: f64, left: Option<Tokens>, subagent: &Option<String>, command: &str) -> Reply {
+    let fact = format!("CONTEXT: ~{percent:.0}% used.");
+    let left = left.map_or_else(String::new, |left| {
+        format!(" About {left} tokens are left before the conversation is compacted.")
+    });
+    let to_user = match subagent {
+        Some(kind) => format!("{fact} (subagent {kind})"),
+        None => format!("{fact} Consider {command} before context exhaustion."),
+    };
+    Reply { to_user: Some(to_user), to_model: Some(format!("{fact}{left}")), refusal: None }
+}
+
+/// Decides what to do about `event` in a window loaded as `reading` says.
+///
+/// The agent is warned once per bucket, not on every call: advice that repeats is advice that gets
+/// ignored. `growth` is the session's median growth per call, and `subagent` whose window it is.
+pub fn decide(
+    outlook: &Outlook<'_>,
+    event: &EventKind,
+    subagent: Option<&str>,
+    reading: &Reading,
+    growth: Tokens,
+    state: &SessionState,
+) -> Decision {
+    let mut next = forget_what_has_fallen(outlook, reading.used, state);
+    prove(outlook, &mut next);
+    let speech = match event {
+        EventKind::Prompted | EventKind::ToolFinished => {
+            warn(outlook, subagent, reading, growth, &mut next)
+        }
+        EventKind::Loading(load) => guard(outlook, load, reading, growth, &mut next),
+        EventKind::WindowReplaced | EventKind::Ended | EventKind::Other => None,
+    };
+    let news = next != *state || speech.is_some();
+    Decision { speech, remember: news.then_some(next) }
+}
+
+/// The state of a window whose contents were replaced.
+pub fn replaced(state: &SessionState) -> Decision {
+    let next = SessionState { warned: None, guarded: None, quiet: None, ..state.clone() };
+    Decision { speech: None, remember: (next != *state).then_some(next) }
+}
+
+fn forget_what_has_fallen(
+    outlook: &Outlook<'_>,
+    used: Tokens,
+    state: &SessionState,
+) -> SessionState {
+    let bucket = outlook.bucket(used);
+    if !has_fallen(bucket, state.spoken()) {
+        return state.clone();
+    }
+    let still = |spoken: Option<Bucket>| spoken.filter(|spoken| *spoken <= bucket);
+    SessionState {
+        warned: still(state.warned),
+        guarded: still(state.guarded),
+        quiet: None,
+        ..state.clone()
+    }
+}
+
+/// Keeps what only this reading shows of the window.
+fn prove(outlook: &Outlook<'_>, next: &mut SessionState) {
+    if let (WindowSource::Inferred | WindowSource::Mark, Some(model)) =
+        (outlook.window.source, outlook.model)
+    {
+        let Window { tokens, source } = outlook.window;
+        next.window = Some(ProvenWindow { tokens, source, model: model.to_owned() });
+    }
+}
+
+fn warn(
+    outlook: &Outlook<'_>,
+    subagent: Option<&str>,
+    reading: &Reading,
+    growth: Tokens,
+    next: &mut SessionState,
+) -> Option<Speech> {
+    let line = outlook.levels(growth).warn;
+    let bucket = outlook.bucket(reading.used);
+    let due = reading.used >= line && next.warned.is_none_or(|warned| warned < bucket);
+    let silent = outlook.settings.quiet || !outlook.settings.enabled;
+    if due && !silent {
+        next.warned = Some(bucket);
+    }
+    next.quiet = Some(quiet(outlook, reading.used, line, next.quiet));
+    (due && !silent).then(|| Speech::Warning {
+        percent: outlook.percent(reading.used),
+        left: outlook.trigger.tokens().map(|trigger| trigger.saturating_sub(reading.used)),
+        subagent: subagent.map(str::to_owned),
+    })
+}
+
+/// Until when nothing can be due again.
+///
+/// Below the line growth may still move it, so it is looked at again halfway; each look halves the
+/// distance, so a session has a handful of them.
+fn quiet(outlook: &Outlook<'_>, used: Tokens, line: Tokens, now: Option<Quiet>) -> Quiet {
+    let basis = outlook.basis();
+    if let Some(now) = now.filter(|now| now.basis == basis && used < now.below) {
+        return now;
+    }
+    let near = outlook.window.tokens / 50;
+    let below = if used >= line {
+        next_bucket(outlook, used)
+    } else if basis.trigger.is_none() || line - used <= near {
+        line
+    } else {
+        used + (line - used) / 2
+    };
+    Quiet { below, basis }
+}
+
+fn next_bucket(outlook: &Outlook<'_>, used: Tokens) -> Tokens {
+    let next = u128::from(outlook.bucket(used)) + 1;
+    (next * u128::from(outlook.window.tokens)).div_ceil(20) as Tokens
+}
+
+fn guard(
+    outlook: &Outlook<'_>,
+    load: &Load,
+    reading: &Reading,
+    growth: Tokens,
+    next: &mut SessionState,
+) -> Option<Speech> {
+    let settings = outlook.settings;
+    let line = outlook.levels(growth).ceiling;
+    let over_line = reading.used >= line;
+    let over_cap = settings.ceiling_tokens.is_some_and(|cap| reading.used >= cap);
+    if !is_gated(settings, load) || !(over_line || over_cap) {
+        return None;
+    }
+    let guess = outlook.window.source.is_guess();
+    // A guessed window proves nothing about the line, but a cap in tokens does not need it.
+    let refused = settings.guard == GuardMode::Strict
+        && reading.source == ReadingSource::Measured
+        && (over_cap || !guess);
+    let bucket = outlook.bucket(reading.used);
+    let repeated = next.guarded.is_some_and(|guarded| guarded >= bucket);
+    if !refused && (settings.quiet || repeated) {
+        return None;
+    }
+    if !refused {
+        next.guarded = Some(bucket);
+    }
+    let ceiling = match settings.ceiling_tokens {
+        Some(cap) if over_cap && cap <= line => format!("{cap}-token"),
+        _ => format!("{:.0}%", outlook.percent(line)),
+    };
+    Some(Speech::Ceiling {
+        percent: outlook.percent(reading.used),
+        ceiling,
+        load: load.name().to_owned(),
+        refused,
+        guessed: guess.then_some(outlook.window.tokens),
+    })
+}
+
+/// Whether the guard looks at `load` at all.
+fn is_gated(settings: &Settings, load: &Load) -> bool {
+    let recovers = |name: &String| settings.recovery_skills.contains(name);
+    settings.enabled
+        && settings.guard != GuardMode::Off
+        && !matches!(load, Load::Skill(name) if recovers(name))
+}
+
+#[cfg(test)]
+mod tests;

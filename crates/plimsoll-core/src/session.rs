@@ -1,0 +1,74 @@
+//! What we remember of one window between two hook calls.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Tokens;
+use crate::window::{Window, WindowSource};
+
+/// The whole state of a session's (or a subagent's) window: small enough to be repeated with every
+/// decision, so that the last one tells all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionState {
+    /// The highest bucket in which we warned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warned: Option<Bucket>,
+    /// The highest bucket in which the guard spoke.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guarded: Option<Bucket>,
+    /// Under how many tokens nothing can be due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<Quiet>,
+    /// What this session proved of its window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<ProvenWindow>,
+}
+
+/// Five points of a percentage: 85 % to just under 90 % is the 17th.
+pub type Bucket = u32;
+
+/// Under how many tokens no warning can be due, as long as the levels stay where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quiet {
+    /// The token count.
+    pub below: Tokens,
+    /// What it was reckoned from.
+    pub basis: Basis,
+}
+
+/// What the levels of a session follow from, its growth aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Basis {
+    /// The window.
+    pub window: Tokens,
+    /// Where the client compacts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trigger: Option<Tokens>,
+    /// The warn line in tokens, before the trigger moves it.
+    pub warn: Tokens,
+}
+
+/// A window size that this session proved for a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProvenWindow {
+    /// The size.
+    pub tokens: Tokens,
+    /// How it was proved.
+    pub source: WindowSource,
+    /// The model it holds for.
+    pub model: String,
+}
+
+impl SessionState {
+    /// The proven window, if it holds for `model`.
+    pub fn proven(&self, model: Option<&str>) -> Option<Window> {
+        let proven = self.window.as_ref()?;
+        (Some(proven.model.as_str()) == model)
+            .then_some(Window { tokens: proven.tokens, source: proven.source })
+    }
+
+    /// The highest bucket in which anything was said.
+    pub fn spoken(&self) -> Option<Bucket> {
+        self.warned.max(self.guarded)
+    }
+}

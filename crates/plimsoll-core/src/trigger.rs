@@ -1,0 +1,182 @@
+//! Where the client compacts by itself.
+
+use crate::Tokens;
+use crate::models::{self, Compaction};
+use crate::settings::ClientSettings;
+
+/// The point at which the client compacts the conversation, with its provenance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// At this many tokens.
+    At {
+        /// How many.
+        tokens: Tokens,
+        /// How that is known.
+        source: TriggerSource,
+    },
+    /// The user has switched automatic compaction off.
+    SwitchedOff,
+    /// This model has no threshold: compaction follows only when the service refuses the prompt.
+    OnRefusal,
+}
+
+/// How a trigger is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriggerSource {
+    /// The client's formula with the user's settings.
+    Formula,
+    /// The user's own compactions, so many of them.
+    Learned {
+        /// How many compactions it was learned from.
+        compactions: u32,
+    },
+}
+
+impl Trigger {
+    /// The point itself, where there is one.
+    pub fn tokens(self) -> Option<Tokens> {
+        match self {
+            Self::At { tokens, .. } => Some(tokens),
+            Self::SwitchedOff | Self::OnRefusal => None,
+        }
+    }
+}
+
+/// Where a model and client version were seen to compact: the user's own records.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Learned {
+    /// The model.
+    pub model: String,
+    /// The client version.
+    pub version: String,
+    /// Tokens before each of the newest automatic compactions, newest last.
+    pub seen: Vec<Tokens>,
+}
+
+/// How many of the newest compactions count.
+pub const LEARN_FROM: usize = 5;
+
+const OUTPUT_RESERVE: Tokens = 20_000;
+const HEADROOM: Tokens = 13_000;
+const SMALLEST_CONFIGURED_WINDOW: Tokens = 100_000;
+
+/// Settles where the client compacts a conversation with `model` in a window of `window` tokens.
+///
+/// `seen` holds the tokens before the newest automatic compactions of the same model and client
+/// version: reality corrects the formula.
+pub fn resolve(
+    window: Tokens,
+    model: Option<&str>,
+    client: &ClientSettings,
+    seen: &[Tokens],
+) -> Trigger {
+    if !client.auto_compact {
+        return Trigger::SwitchedOff;
+    }
+    correct(formula(window, model, client), seen)
+}
+
+fn formula(window: Tokens, model: Option<&str>, client: &ClientSettings) -> Option<Tokens> {
+    let configured = client.compact_window(model);
+    let on_refusal = model
+        .and_then(models::known)
+        .is_some_and(|model| model.compaction == Compaction::OnRefusal);
+    if on_refusal && configured.is_none() {
+        return None;
+    }
+    let window = configured
+        .map_or(window, |configured| window.min(configured.max(SMALLEST_CONFIGURED_WINDOW)));
+    let reserve = client.max_output_tokens.unwrap_or(OUTPUT_RESERVE).min(OUTPUT_RESERVE);
+    let effective = window.saturating_sub(reserve);
+    let threshold = effective.saturating_sub(HEADROOM);
+    Some(match client.compact_percent {
+        Some(percent) => threshold.min((effective as f64 * percent / 100.0) as Tokens),
+        None => threshold,
+    })
+}
+
+/// Corrects the formula by what was seen.
+///
+/// One compaction well below the formula proves that the client compacts earlier. That it compacts
+/// later is believed after three, all of them well above: a single large tool result can carry any
+/// call past the threshold.
+fn correct(formula: Option<Tokens>, seen: &[Tokens]) -> Trigger {
+    const ENOUGH: usize = 3;
+    let seen = &seen[seen.len().saturating_sub(LEARN_FROM)..];
+    let learned = |tokens| Trigger::At {
+        tokens,
+        source: TriggerSource::Learned { compactions: seen.len() as u32 },
+    };
+    match (formula, seen.iter().min()) {
+        (None, None) => Trigger::OnRefusal,
+        (None, Some(lowest)) => learned(*lowest),
+        (Some(tokens), Some(lowest)) if *lowest < tokens - tokens / 50 => learned(*lowest),
+        (Some(tokens), Some(lowest)) if *lowest > tokens + tokens / 33 && seen.len() >= ENOUGH => {
+            learned(*lowest)
+        }
+        (Some(tokens), _) => Trigger::At { tokens, source: TriggerSource::Formula },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(tokens: Tokens) -> Trigger {
+        Trigger::At { tokens, source: TriggerSource::Formula }
+    }
+
+    fn learned(tokens: Tokens, compactions: u32) -> Trigger {
+        Trigger::At { tokens, source: TriggerSource::Learned { compactions } }
+    }
+
+    #[track_caller]
+    fn check(model: &str, client: &ClientSettings, seen: &[Tokens], expected: Trigger) {
+        let window = models::known(model).map_or(200_000, |model| model.window);
+        assert_eq!(resolve(window, Some(model), client, seen), expected);
+    }
+
+    #[test]
+    fn the_formula_follows_the_clients_settings() {
+        let plain = ClientSettings::default();
+        check("claude-opus-5-5", &plain, &[], at(967_000));
+        check("claude-opus-4-6", &plain, &[], at(167_000));
+        check("claude-opus-4-5", &plain, &[], Trigger::OnRefusal);
+        let window = ClientSettings { forced_compact_window: Some(100_000), ..plain.clone() };
+        check("claude-opus-5-5", &window, &[], at(67_000));
+        check("claude-opus-4-5", &window, &[], at(67_000));
+        let small = ClientSettings { forced_compact_window: Some(50_000), ..plain.clone() };
+        check("claude-opus-5-5", &small, &[], at(67_000));
+        let percent = ClientSettings { compact_percent: Some(50.0), ..plain.clone() };
+        check("claude-opus-4-6", &percent, &[], at(90_000));
+        let high = ClientSettings { compact_percent: Some(99.0), ..plain.clone() };
+        check("claude-opus-4-6", &high, &[], at(167_000));
+        let output = ClientSettings { max_output_tokens: Some(8_000), ..plain.clone() };
+        check("claude-opus-4-6", &output, &[], at(179_000));
+        let off = ClientSettings { auto_compact: false, ..plain };
+        check("claude-opus-5-5", &off, &[100_000], Trigger::SwitchedOff);
+    }
+
+    #[test]
+    fn a_models_own_window_setting_comes_before_the_general_one() {
+        let client = ClientSettings {
+            compact_window: Some(150_000),
+            model_compact_windows: vec![("claude-opus-4-6".to_owned(), 120_000)],
+            ..ClientSettings::default()
+        };
+        check("claude-opus-4-6", &client, &[], at(87_000));
+        check("claude-sonnet-4-6", &client, &[], at(117_000));
+    }
+
+    #[test]
+    fn the_users_own_compactions_correct_the_formula() {
+        let plain = ClientSettings::default();
+        check("claude-opus-4-6", &plain, &[155_000], learned(155_000, 1));
+        check("claude-opus-4-6", &plain, &[167_400, 171_000], at(167_000));
+        check("claude-opus-4-6", &plain, &[190_000], at(167_000));
+        check("claude-opus-4-6", &plain, &[190_000, 188_000, 191_000], learned(188_000, 3));
+        check("claude-opus-4-5", &plain, &[199_000], learned(199_000, 1));
+        let old_ones_are_forgotten = [90_000, 168_000, 168_000, 168_000, 168_000, 168_000];
+        check("claude-opus-4-6", &plain, &old_ones_are_forgotten, at(167_000));
+    }
+}

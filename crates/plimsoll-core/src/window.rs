@@ -1,0 +1,167 @@
+//! How large a window is, and how that is known.
+
+use crate::Tokens;
+use crate::models::{self, DEFAULT_WINDOW, KNOWN_WINDOWS, LONG_WINDOW};
+use crate::settings::{ClientSettings, ModelSettings};
+
+/// A context window with its provenance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its size.
+    pub tokens: Tokens,
+    /// How that is known.
+    pub source: WindowSource,
+}
+
+/// Where a window's size comes from, most trusted first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowSource {
+    /// A flag, an environment variable or the config says so.
+    Override,
+    /// The client's status line reported it for this session.
+    StatusLine,
+    /// The model was asked for with a long-context mark.
+    Mark,
+    /// The client's own settings name a window for models it does not know.
+    ClientSetting,
+    /// The table of models, ours or the user's.
+    Table,
+    /// A prompt was larger than the window assumed before.
+    Inferred,
+    /// Nobody knows: the default, a guess.
+    Default,
+}
+
+impl WindowSource {
+    /// Whether the size is a mere guess, on which nothing may be refused.
+    pub fn is_guess(self) -> bool {
+        self == Self::Default
+    }
+
+    /// As it is written in output.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Override => "override",
+            Self::StatusLine => "status_line",
+            Self::Mark => "mark",
+            Self::ClientSetting => "client_setting",
+            Self::Table => "table",
+            Self::Inferred => "inferred",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// Everything that may tell the size of a window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowFacts<'a> {
+    /// What the user set for this call.
+    pub override_tokens: Option<Tokens>,
+    /// What this session proved before, for the same model.
+    pub proven: Option<Window>,
+    /// The model that answered last.
+    pub model: Option<&'a str>,
+    /// The model was asked for with a long-context mark.
+    pub long_context: bool,
+    /// The largest prompt the service has taken in this session, as far as it was seen.
+    pub largest_prompt: Tokens,
+}
+
+/// Settles the size of a window: the first source that answers.
+pub fn resolve(
+    facts: &WindowFacts<'_>,
+    user_models: &[(String, ModelSettings)],
+    client: &ClientSettings,
+) -> Window {
+    if let Some(tokens) = facts.override_tokens {
+        return Window { tokens, source: WindowSource::Override };
+    }
+    let proven = facts.proven.filter(|window| window.source == WindowSource::StatusLine);
+    let assumed = proven.unwrap_or_else(|| assume(facts, user_models, client));
+    let inferred = facts.proven.map_or(0, |window| window.tokens).max(facts.largest_prompt);
+    if inferred <= assumed.tokens {
+        return assumed;
+    }
+    let tokens =
+        KNOWN_WINDOWS.into_iter().find(|known| *known >= inferred).unwrap_or(facts.largest_prompt);
+    let source = match facts.proven {
+        Some(window) if window.tokens >= facts.largest_prompt => window.source,
+        _ => WindowSource::Inferred,
+    };
+    Window { tokens, source }
+}
+
+fn assume(
+    facts: &WindowFacts<'_>,
+    user_models: &[(String, ModelSettings)],
+    client: &ClientSettings,
+) -> Window {
+    let long = |source| match client.disable_long_context {
+        true => Window { tokens: DEFAULT_WINDOW, source: WindowSource::ClientSetting },
+        false => Window { tokens: LONG_WINDOW, source },
+    };
+    if facts.long_context {
+        return long(WindowSource::Mark);
+    }
+    let Some(model) = facts.model else {
+        return Window { tokens: DEFAULT_WINDOW, source: WindowSource::Default };
+    };
+    if let Some((_, found)) = user_models.iter().find(|(name, _)| model.contains(name.as_str())) {
+        return Window { tokens: found.window, source: WindowSource::Table };
+    }
+    match (models::known(model), client.unknown_model_window) {
+        (Some(known), _) if known.window == LONG_WINDOW => long(WindowSource::Table),
+        (Some(known), _) => Window { tokens: known.window, source: WindowSource::Table },
+        (None, Some(tokens)) => Window { tokens, source: WindowSource::ClientSetting },
+        (None, None) => Window { tokens: DEFAULT_WINDOW, source: WindowSource::Default },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(facts: WindowFacts<'_>, tokens: Tokens, source: WindowSource) {
+        let models = [("house".to_owned(), ModelSettings { window: 64_000 })];
+        let window = resolve(&facts, &models, &ClientSettings::default());
+        assert_eq!(window, Window { tokens, source });
+    }
+
+    fn model(model: &str) -> WindowFacts<'_> {
+        WindowFacts { model: Some(model), ..WindowFacts::default() }
+    }
+
+    #[test]
+    fn the_first_source_that_answers_wins() {
+        use WindowSource::{Default, Inferred, Mark, Override, StatusLine, Table};
+        let opus = model("claude-opus-4-6");
+        check(WindowFacts { override_tokens: Some(64_000), ..opus }, 64_000, Override);
+        let reported = Window { tokens: 500_000, source: StatusLine };
+        check(WindowFacts { proven: Some(reported), ..opus }, 500_000, StatusLine);
+        check(WindowFacts { long_context: true, ..opus }, 1_000_000, Mark);
+        check(model("my-house-model"), 64_000, Table);
+        check(opus, 200_000, Table);
+        check(model("claude-opus-5-5"), 1_000_000, Table);
+        check(model("no-one-knows"), 200_000, Default);
+        check(WindowFacts::default(), 200_000, Default);
+        check(WindowFacts { largest_prompt: 200_001, ..opus }, 1_000_000, Inferred);
+        check(WindowFacts { largest_prompt: 200_000, ..opus }, 200_000, Table);
+        check(WindowFacts { largest_prompt: 3_000_000, ..opus }, 3_000_000, Inferred);
+    }
+
+    #[test]
+    fn what_a_session_proved_once_stays_proven() {
+        let proven = Some(Window { tokens: 1_000_000, source: WindowSource::Inferred });
+        let facts = WindowFacts { proven, ..model("claude-sonnet-4-5") };
+        check(facts, 1_000_000, WindowSource::Inferred);
+    }
+
+    #[test]
+    fn a_client_without_long_context_has_short_windows() {
+        let client = ClientSettings { disable_long_context: true, ..ClientSettings::default() };
+        let window = resolve(&model("claude-opus-5-5"), &[], &client);
+        assert_eq!(window, Window { tokens: 200_000, source: WindowSource::ClientSetting });
+    }
+}

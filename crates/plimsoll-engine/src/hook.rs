@@ -1,0 +1,186 @@
+//! A hook call, from payload to answer.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use plimsoll_agents::{Adapter, Output};
+use plimsoll_core::event::{Event, EventKind};
+use plimsoll_core::policy::{self, Decision};
+use plimsoll_core::reading::Scope;
+use plimsoll_core::session::SessionState;
+
+use crate::jsonl::JsonLines;
+use crate::load::{self, Load};
+use crate::settings::{self, InForce};
+use crate::spool::{self, Locked, SpoolLine};
+use crate::world::{WINDOW_VARIABLE, World};
+
+/// A payload larger than this is not looked at.
+pub const LARGEST_PAYLOAD: u64 = 8 << 20;
+
+/// What to print, and what to remember once that is done.
+///
+/// A warning is remembered after it was printed: a call killed in between warns again, and is never
+/// silent about what nobody saw. The spool stays locked until then, so that of many calls at once
+/// one speaks.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// What to print.
+    pub output: Output,
+    remember: Option<(Locked, SpoolLine)>,
+}
+
+impl Answer {
+    /// To be called when the output has reached the agent.
+    pub fn delivered(self) -> anyhow::Result<()> {
+        match self.remember {
+            Some((spool, line)) => spool.append(&line).context("could not write the spool"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Answers one hook call: what the agent wrote on stdin in, what it reads on stdout out.
+pub fn answer(world: &World, adapter: &dyn Adapter, payload: &[u8]) -> anyhow::Result<Answer> {
+    let Some(event) = adapter.event(payload)? else {
+        return Ok(Answer::default());
+    };
+    match event.kind {
+        EventKind::Prompted | EventKind::ToolFinished | EventKind::Loading(_) => {
+            measured(world, adapter, &event)
+        }
+        EventKind::WindowReplaced => replaced(world, &event),
+        EventKind::Ended => Ok(Answer::default()),
+        EventKind::Other => Ok(Answer::default()),
+    }
+}
+
+/// Answers an event that depends on how full the window is.
+fn measured(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
+    let opened = JsonLines::open(&event.transcript).context("could not open the transcript")?;
+    // Before the first response there may be no transcript, and without persistence there never is.
+    let Some(transcript) = opened else { return Ok(Answer::default()) };
+    let project = load::project(world, adapter, Some(&transcript), &event.cwd);
+    let in_force = settings::load(world, adapter, &project);
+    let path = world.paths.spool(event);
+    let state = spool::state(&path).context("could not read the spool")?;
+    let scope = if event.subagent.is_some() { Scope::Subagent } else { Scope::Main };
+    let load = Load::look(adapter, &transcript, scope, &in_force, &state)
+        .context("could not read the transcript")?;
+    if nothing_due(&load, &in_force, event, &state) {
+        return Ok(Answer::default());
+    }
+    let decide =
+        Deciding { world, adapter, event, load: &load, in_force: &in_force, project: &project };
+    decide.answer(&path, &state).context("could not read the transcript")
+}
+
+fn nothing_due(load: &Load<'_>, in_force: &InForce, event: &Event, state: &SessionState) -> bool {
+    let Some(newest) = load.tail.newest.as_ref().filter(|_| load.tail.is_counted()) else {
+        return false;
+    };
+    let (tokens, bytes) = (newest.tokens, load.tail.bytes_since);
+    policy::nothing_due(&load.outlook(in_force), &event.kind, state, tokens, bytes)
+}
+
+/// A call at which something may be due: now it is worth reading closely.
+struct Deciding<'a> {
+    world: &'a World,
+    adapter: &'a dyn Adapter,
+    event: &'a Event,
+    load: &'a Load<'a>,
+    in_force: &'a InForce,
+    project: &'a Path,
+}
+
+impl Deciding<'_> {
+    fn answer(&self, spool: &Path, state: &SessionState) -> anyhow::Result<Answer> {
+        let reading = self.load.reading()?;
+        let growth = self.load.growth()?;
+        let outlook = self.load.outlook(self.in_force);
+        let subagent = self.event.subagent.as_ref().map(|subagent| subagent.kind.as_str());
+        let decide = |state: &SessionState| {
+            policy::decide(&outlook, &self.event.kind, subagent, &reading, growth, state)
+        };
+        let decision = decide(state);
+        let Some(locked) = self.lock(spool, &decision)? else {
+            return Ok(Answer { output: self.unremembered(&decision), remember: None });
+        };
+        // Another call may have spoken since.
+        let decision = decide(&spool::state(spool)?);
+        let what = decision.speech.as_ref().map_or("quiet", policy::Speech::label).to_owned();
+        let output = self.output(&decision);
+        let remember = decision.remember.map(|state| {
+            let (used, window) = (reading.used, self.load.window.tokens);
+            (locked, SpoolLine { at: self.world.now(), what, used, window, state })
+        });
+        Ok(Answer { output, remember })
+    }
+
+    /// The spool, if there is anything to remember and it can be had.
+    fn lock(&self, spool: &Path, decision: &Decision) -> anyhow::Result<Option<Locked>> {
+        if decision.remember.is_none() {
+            return Ok(None);
+        }
+        match Locked::open(spool).context("could not lock the spool") {
+            Err(error) if refuses(decision) => {
+                crate::log::write(&self.world.paths.log(), self.world.now(), &format!("{error:#}"));
+                Ok(None)
+            }
+            locked => locked,
+        }
+    }
+
+    /// Without a memory only a refusal is safe to repeat.
+    fn unremembered(&self, decision: &Decision) -> Output {
+        if refuses(decision) { self.output(decision) } else { Output::default() }
+    }
+
+    fn output(&self, decision: &Decision) -> Output {
+        let Some(speech) = &decision.speech else { return Output::default() };
+        let reply = speech.reply(&self.command(), WINDOW_VARIABLE);
+        self.adapter.reply(&self.event.kind, &reply)
+    }
+
+    /// A command that the user can run right now.
+    fn command(&self) -> String {
+        const OURS: &str = "checkpoint";
+        if let Some(command) = &self.in_force.settings.warn_command {
+            return command.clone();
+        }
+        let folders = self
+            .world
+            .with_home(self.adapter, |home| self.adapter.command_folders(home, self.project));
+        match folders.iter().any(|folder| folder.join(OURS).with_extension("md").is_file()) {
+            true => format!("/{OURS}"),
+            false => self.adapter.room_command().to_owned(),
+        }
+    }
+}
+
+fn refuses(decision: &Decision) -> bool {
+    decision.speech.as_ref().is_some_and(|speech| speech.label() == "refused")
+}
+
+/// The window's contents were replaced: what was said about the old ones is void.
+fn replaced(world: &World, event: &Event) -> anyhow::Result<Answer> {
+    let path = world.paths.spool(event);
+    if policy::replaced(&spool::state(&path)?).remember.is_none() {
+        return Ok(Answer::default());
+    }
+    let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
+    let decision = policy::replaced(&spool::state(&path)?);
+    let line = |state| SpoolLine {
+        at: world.now(),
+        what: "replaced".to_owned(),
+        used: 0,
+        window: 0,
+        state,
+    };
+    let remember = decision.remember.map(|state| (locked, line(state)));
+    Ok(Answer { output: Output::default(), remember })
+}
+
+/// How long a hook may spend on the store.
+pub const STORE_PATIENCE: Duration = Duration::from_millis(100);

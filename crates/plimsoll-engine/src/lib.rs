@@ -1,0 +1,15 @@
+//! Does it: the only crate that touches the user's files. Synchronous throughout.
+//!
+//! A hook call is one movement through [`hook::answer`]; everything else here serves it, or the
+//! commands a person runs.
+
+pub mod hook;
+pub mod jsonl;
+pub mod load;
+pub mod log;
+pub mod paths;
+pub mod reading;
+pub mod settings;
+pub mod spool;
+pub mod tail;
+pub mod world;

@@ -1,0 +1,169 @@
+//! How a window stands: the settings, window and trigger that hold for it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::Tokens;
+use plimsoll_core::policy::{Levels, Outlook};
+use plimsoll_core::reading::{self, Reading, Scope};
+use plimsoll_core::session::SessionState;
+use plimsoll_core::trigger::{self, Trigger};
+use plimsoll_core::window::{self, Window, WindowFacts};
+
+use crate::jsonl::JsonLines;
+use crate::settings::{self, InForce};
+use crate::tail::{self, Tail};
+use crate::world::World;
+
+/// A window, looked at from the end of its transcript.
+pub struct Load<'a> {
+    adapter: &'a dyn Adapter,
+    transcript: &'a JsonLines,
+    scope: Scope,
+    /// What the look back found.
+    pub tail: Tail,
+    /// The window's size.
+    pub window: Window,
+    /// Where the client compacts it.
+    pub trigger: Trigger,
+}
+
+impl<'a> Load<'a> {
+    /// Looks at the end of `transcript`.
+    pub fn look(
+        adapter: &'a dyn Adapter,
+        transcript: &'a JsonLines,
+        scope: Scope,
+        in_force: &InForce,
+        state: &SessionState,
+    ) -> io::Result<Self> {
+        let tail = tail::look_back(adapter, transcript, scope)?;
+        let newest = tail.newest.as_ref();
+        let model = newest.map(|newest| newest.model.as_str());
+        let facts = WindowFacts {
+            override_tokens: in_force.settings.window,
+            proven: state.proven(model),
+            model,
+            long_context: newest.is_some_and(|newest| newest.long_context),
+            largest_prompt: newest.map_or(0, |newest| newest.prompt_tokens),
+        };
+        let window = window::resolve(&facts, &in_force.settings.models, &in_force.client);
+        let version = newest.and_then(|newest| newest.version.as_deref());
+        let seen = in_force.seen(model, version);
+        let trigger = trigger::resolve(window.tokens, model, &in_force.client, seen);
+        Ok(Self { adapter, transcript, scope, tail, window, trigger })
+    }
+
+    /// What policy goes by.
+    pub fn outlook<'b>(&'b self, in_force: &'b InForce) -> Outlook<'b> {
+        Outlook {
+            settings: &in_force.settings,
+            window: self.window,
+            trigger: self.trigger,
+            model: self.tail.newest.as_ref().map(|newest| newest.model.as_str()),
+        }
+    }
+
+    /// The reading; where nothing was ever counted, by the size of the file.
+    pub fn reading(&self) -> io::Result<Reading> {
+        let read = crate::reading::take(self.adapter, self.transcript, self.scope, &self.tail)?;
+        Ok(read.unwrap_or_else(|| reading::of_bytes(self.transcript.len(), self.window.tokens)))
+    }
+
+    /// The session's growth per call, where it matters: only a trigger makes it do so.
+    pub fn growth(&self) -> io::Result<Tokens> {
+        if self.trigger.tokens().is_none() {
+            return Ok(0);
+        }
+        let prompts = tail::recent_prompts(self.adapter, self.transcript, self.scope)?;
+        Ok(reading::median_growth(&prompts))
+    }
+}
+
+/// All that is known of one window.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// How full it is.
+    pub reading: Reading,
+    /// Its size.
+    pub window: Window,
+    /// Where the client compacts it.
+    pub trigger: Trigger,
+    /// Where our lines lie in it.
+    pub levels: Levels,
+    /// Whether the trigger has moved any of them.
+    pub moved: bool,
+    /// The model that answered last.
+    pub model: Option<String>,
+    /// The client that wrote the transcript.
+    pub version: Option<String>,
+    /// What could not be taken from the settings as it is written.
+    pub complaints: Vec<String>,
+}
+
+/// Measures the window behind a transcript; nothing if there is no such file.
+pub fn measure(
+    world: &World,
+    adapter: &dyn Adapter,
+    transcript: &Path,
+    window: Option<Tokens>,
+    state: &SessionState,
+) -> io::Result<Option<Measured>> {
+    let Some(file) = JsonLines::open(transcript)? else { return Ok(None) };
+    let project = first_folder(adapter, &file).unwrap_or_default();
+    let mut in_force = settings::load(world, adapter, &project);
+    in_force.settings.window = window.or(in_force.settings.window);
+    let load = Load::look(adapter, &file, scope(adapter, &file)?, &in_force, state)?;
+    let outlook = load.outlook(&in_force);
+    let levels = outlook.levels(load.growth()?);
+    Ok(Some(Measured {
+        reading: load.reading()?,
+        window: load.window,
+        trigger: load.trigger,
+        levels,
+        moved: levels != Levels::of(&in_force.settings.lines, load.window.tokens),
+        model: outlook.model.map(str::to_owned),
+        version: load.tail.newest.as_ref().and_then(|newest| newest.version.clone()),
+        complaints: in_force.complaints.clone(),
+    }))
+}
+
+/// Whose window a transcript is of: a subagent's own file holds nothing but its lines.
+fn scope(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<Scope> {
+    let mut lines = file.forward(0);
+    while let Some(line) = lines.next()? {
+        if let Some(entry) = adapter.entry(line.bytes) {
+            return Ok(if entry.sidechain { Scope::Subagent } else { Scope::Main });
+        }
+    }
+    Ok(Scope::Main)
+}
+
+/// The project a session works on.
+///
+/// The folder the agent was started in, else the first one its transcript names, else `cwd`: never
+/// one that the agent merely moved to.
+pub fn project(
+    world: &World,
+    adapter: &dyn Adapter,
+    transcript: Option<&JsonLines>,
+    cwd: &Path,
+) -> PathBuf {
+    let told = world.env(adapter.project_variable()).map(PathBuf::from);
+    let first = || transcript.and_then(|transcript| first_folder(adapter, transcript));
+    told.or_else(first).unwrap_or_else(|| cwd.to_owned())
+}
+
+/// The first folder named in a transcript, among its first lines.
+fn first_folder(adapter: &dyn Adapter, transcript: &JsonLines) -> Option<PathBuf> {
+    const LINES: usize = 32;
+    let mut lines = transcript.forward(0);
+    for _ in 0..LINES {
+        let line = lines.next().ok()??;
+        if let Some(folder) = adapter.folder_of(line.bytes) {
+            return Some(folder.into());
+        }
+    }
+    None
+}

@@ -1,0 +1,68 @@
+//! Taking a reading of a transcript.
+
+use std::io;
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::reading::{Fold, Reading, Scope};
+
+use crate::jsonl::{HORIZON, JsonLines};
+use crate::tail::{Start, Tail};
+
+/// The reading of a transcript whose end was looked at; nothing if nothing was ever counted in it.
+///
+/// It equals that of [`scan`] over the whole file.
+pub fn take(
+    adapter: &dyn Adapter,
+    file: &JsonLines,
+    scope: Scope,
+    tail: &Tail,
+) -> io::Result<Option<Reading>> {
+    let (offset, mut fold) = match tail.start {
+        Start::Nowhere => return Ok(None),
+        Start::Response(offset) => (offset, Fold::new(scope)),
+        Start::Compaction(offset) => {
+            let model = tail.newest.as_ref().map(|newest| newest.model.clone());
+            let opening = opening(adapter, file, scope)?;
+            (offset, Fold::after_compaction(scope, &opening, model))
+        }
+    };
+    fold_from(adapter, file, offset, &mut fold)?;
+    Ok(fold.reading())
+}
+
+/// Folds a whole transcript.
+pub fn scan(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::Result<Fold> {
+    let mut fold = Fold::new(scope);
+    fold_from(adapter, file, 0, &mut fold)?;
+    Ok(fold)
+}
+
+fn fold_from(
+    adapter: &dyn Adapter,
+    file: &JsonLines,
+    offset: u64,
+    fold: &mut Fold,
+) -> io::Result<()> {
+    let mut lines = file.forward(offset);
+    while let Some(line) = lines.next()? {
+        if let Some(entry) = adapter.entry(line.bytes) {
+            fold.push(&entry, &adapter.weigh(line.bytes));
+        }
+    }
+    Ok(())
+}
+
+/// Folds a transcript up to its first response, which tells what the client adds to every prompt.
+fn opening(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::Result<Fold> {
+    let mut fold = Fold::new(scope);
+    let mut lines = file.forward(0);
+    while let Some(line) = lines.next()? {
+        if line.offset > HORIZON || fold.overhead().is_some() {
+            break;
+        }
+        if let Some(entry) = adapter.entry(line.bytes) {
+            fold.push(&entry, &adapter.weigh(line.bytes));
+        }
+    }
+    Ok(fold)
+}

@@ -1,0 +1,164 @@
+//! The settings in force, from a cache that knows when its sources changed.
+//!
+//! Parsing the config of a call would cost more than the rest of it. So the merged settings lie in
+//! the data folder with time, size and inode of every file they were made from; a hook looks at
+//! those and parses only what changed.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::Tokens;
+use plimsoll_core::settings::{ClientSettings, Config, Settings};
+use plimsoll_core::trigger::Learned;
+use serde::{Deserialize, Serialize};
+
+use crate::paths::{self, Paths};
+use crate::world::World;
+
+/// Everything a hook goes by, the environment aside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InForce {
+    /// The user's and the project's config, merged.
+    pub settings: Settings,
+    /// What the agent's client is set to do.
+    pub client: ClientSettings,
+    /// Where compactions were seen.
+    pub learned: Vec<Learned>,
+    /// What could not be taken as it is written.
+    pub complaints: Vec<String>,
+}
+
+impl InForce {
+    /// Tokens before the newest compactions of a model and client version.
+    pub fn seen(&self, model: Option<&str>, version: Option<&str>) -> &[Tokens] {
+        let same = |learned: &&Learned| {
+            Some(learned.model.as_str()) == model && Some(learned.version.as_str()) == version
+        };
+        self.learned.iter().find(same).map_or(&[], |learned| &learned.seen)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Cache {
+    /// Who made it: another release may read the same files differently.
+    release: String,
+    sources: Vec<(PathBuf, Option<Stamp>)>,
+    in_force: InForce,
+}
+
+/// By what a file is recognised as unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    seconds: i64,
+    nanos: i64,
+    size: u64,
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self {
+            seconds: metadata.mtime(),
+            nanos: metadata.mtime_nsec(),
+            size: metadata.size(),
+            inode: metadata.ino(),
+        })
+    }
+}
+
+/// The settings in force in `project`, environment included.
+pub fn load(world: &World, adapter: &dyn Adapter, project: &Path) -> InForce {
+    let cache = world.paths.settings_cache(key(world, adapter, project));
+    let mut in_force = read(&cache).unwrap_or_else(|| {
+        let made = make(world, adapter, project);
+        // A cache that cannot be written is made again by the next call.
+        let _ = paths::replace(&cache, &serde_json::to_vec(&made).unwrap_or_default());
+        made.in_force
+    });
+    in_force.settings = in_force.settings.overridden(&world.overrides());
+    in_force.client = adapter.client_environment(in_force.client, world.variables());
+    in_force
+}
+
+/// The cached settings, if every source is as it was.
+fn read(cache: &Path) -> Option<InForce> {
+    let cache: Cache = serde_json::from_slice(&fs::read(cache).ok()?).ok()?;
+    let unchanged = cache.sources.iter().all(|(path, stamp)| Stamp::of(path) == *stamp);
+    (unchanged && cache.release == RELEASE).then_some(cache.in_force)
+}
+
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
+/// Names the cache of a project: FNV-1a over all that decides which files are its sources.
+fn key(world: &World, adapter: &dyn Adapter, project: &Path) -> u64 {
+    let folder = world.agent_folder(adapter).unwrap_or_default();
+    let parts = [adapter.name().as_ref(), project, &folder, &world.paths.config];
+    let bytes =
+        parts.iter().flat_map(|part| part.as_os_str().as_encoded_bytes().iter().chain(&[0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache {
+    let Paths { config, .. } = &world.paths;
+    let learned = world.paths.learned();
+    let own = paths::project_config(project);
+    let client = world.with_home(adapter, |home| adapter.settings_files(home, project));
+    let mut sources = Sources::default();
+    let mut complaints = Vec::new();
+    let mut config_of = |text: Option<String>, path: &Path| {
+        parse(&text?).map_err(|why| complaints.push(format!("{}: {why}", path.display()))).ok()
+    };
+    let user = config_of(sources.read(config), config);
+    let project = config_of(sources.read(&own), &own);
+    let learned = sources.read(&learned).and_then(|text| serde_json::from_str(&text).ok());
+    let files: Vec<String> = client.iter().filter_map(|path| sources.read(path)).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let (settings, more) = Settings::resolve(user.as_ref(), project.as_ref());
+    complaints.extend(more);
+    let in_force = InForce {
+        settings,
+        client: adapter.client_settings(&files),
+        learned: learned.unwrap_or_default(),
+        complaints,
+    };
+    Cache { release: RELEASE.to_owned(), sources: sources.0, in_force }
+}
+
+/// The files that were read. The stamp is taken first: a change in between is noticed next time.
+#[derive(Default)]
+struct Sources(Vec<(PathBuf, Option<Stamp>)>);
+
+impl Sources {
+    fn read(&mut self, path: &Path) -> Option<String> {
+        let stamp = Stamp::of(path);
+        self.0.push((path.to_owned(), stamp));
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => fs::read_to_string(path).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// Parses a config file; an empty one is a config without values.
+fn parse(text: &str) -> Result<Config, String> {
+    if text.trim().is_empty() {
+        return Ok(Config::default());
+    }
+    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Writes down where compactions were seen, if that is news.
+pub fn write_learned(paths: &Paths, learned: &[Learned]) -> std::io::Result<()> {
+    let bytes = serde_json::to_vec(learned)?;
+    match fs::read(paths.learned()) {
+        Ok(known) if known == bytes => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound && learned.is_empty() => Ok(()),
+        _ => paths::replace(&paths.learned(), &bytes),
+    }
+}

@@ -1,0 +1,162 @@
+//! The spool: what no transcript tells, one append-only file per window.
+//!
+//! Each line is a decision together with the window's whole state, so the last line tells all, and
+//! a torn one costs nothing but itself. A call that decides nothing writes nothing.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use plimsoll_core::Tokens;
+use plimsoll_core::session::SessionState;
+use serde::{Deserialize, Serialize};
+
+use crate::jsonl::JsonLines;
+use crate::paths;
+
+/// One decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpoolLine {
+    /// When, in milliseconds since the epoch.
+    pub at: u64,
+    /// What was decided.
+    pub what: String,
+    /// The reading it was decided on.
+    pub used: Tokens,
+    /// The window it was read against.
+    pub window: Tokens,
+    /// The window's state from then on.
+    pub state: SessionState,
+}
+
+/// The state that the spool at `path` ends with; an empty one if there is none.
+pub fn state(path: &Path) -> io::Result<SessionState> {
+    let Some(file) = JsonLines::open(path)? else { return Ok(SessionState::default()) };
+    let mut lines = file.backward();
+    while let Some(line) = lines.next()? {
+        if let Some(line) = parse(line.bytes) {
+            return Ok(line.state);
+        }
+    }
+    Ok(SessionState::default())
+}
+
+/// A whole line of a spool; nothing if it is torn.
+pub fn parse(line: &[u8]) -> Option<SpoolLine> {
+    serde_json::from_slice(line).ok()
+}
+
+/// A spool that nobody else can write to right now.
+#[derive(Debug)]
+pub struct Locked {
+    file: File,
+}
+
+/// How long we wait for others to finish; then we leave the word to them.
+const PATIENCE: Duration = Duration::from_millis(200);
+const STEP: Duration = Duration::from_micros(500);
+
+impl Locked {
+    /// Locks the spool at `path`; nothing if others keep it too long.
+    pub fn open(path: &Path) -> io::Result<Option<Self>> {
+        let file = paths::append(path)?;
+        let mut waited = Duration::ZERO;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(Self { file })),
+                Err(TryLockError::WouldBlock) if waited < PATIENCE => {
+                    std::thread::sleep(STEP);
+                    waited += STEP;
+                }
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Appends a line in one write, and gives the lock up.
+    pub fn append(mut self, line: &SpoolLine) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        if self.is_torn()? {
+            bytes.insert(0, b'\n');
+        }
+        self.file.write_all(&bytes)
+    }
+
+    /// Whether the last line has no end: whoever wrote it was killed.
+    fn is_torn(&self) -> io::Result<bool> {
+        use std::os::unix::fs::FileExt;
+        let len = self.file.metadata()?.len();
+        let mut last = [b'\n'];
+        if len > 0 {
+            self.file.read_exact_at(&mut last, len - 1)?;
+        }
+        Ok(last != [b'\n'])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn line(warned: u32) -> SpoolLine {
+        let state = SessionState { warned: Some(warned), ..SessionState::default() };
+        SpoolLine { at: 1, what: "warned".to_owned(), used: 2, window: 3, state }
+    }
+
+    #[test]
+    fn the_last_whole_line_tells_the_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/s.jsonl");
+        assert_eq!(state(&path).unwrap(), SessionState::default());
+        for warned in [16, 17] {
+            Locked::open(&path).unwrap().unwrap().append(&line(warned)).unwrap();
+        }
+        assert_eq!(state(&path).unwrap().warned, Some(17));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let parent = fs::metadata(path.parent().unwrap()).unwrap();
+        assert_eq!(parent.permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn every_torn_end_is_survived_and_written_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let whole = serde_json::to_vec(&line(17)).unwrap();
+        for cut in 0..=whole.len() {
+            let mut bytes = serde_json::to_vec(&line(16)).unwrap();
+            bytes.push(b'\n');
+            bytes.extend_from_slice(&whole[..cut]);
+            fs::write(&path, bytes).unwrap();
+            let expected = if cut == whole.len() { 17 } else { 16 };
+            assert_eq!(state(&path).unwrap().warned, Some(expected), "cut at {cut}");
+            Locked::open(&path).unwrap().unwrap().append(&line(18)).unwrap();
+            assert_eq!(state(&path).unwrap().warned, Some(18), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn holes_of_zeros_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let mut bytes = serde_json::to_vec(&line(16)).unwrap();
+        bytes.extend_from_slice(b"\n\0\0\0\0\0\n\xff\xfe\n");
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(state(&path).unwrap().warned, Some(16));
+    }
+
+    #[test]
+    fn a_locked_spool_is_left_to_who_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let held = Locked::open(&path).unwrap().unwrap();
+        assert!(Locked::open(&path).unwrap().is_none());
+        drop(held);
+        assert!(Locked::open(&path).unwrap().is_some());
+    }
+}

@@ -1,0 +1,247 @@
+//! Reading a transcript from its end: which lines a reading needs, and no more.
+//!
+//! The newest entry of the conversation hangs, link by link, on the response that counts. From the
+//! first line of that response on, [`Fold`](plimsoll_core::reading::Fold) comes to the same reading
+//! as from the start of the file.
+
+use std::io;
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::Tokens;
+use plimsoll_core::entry::{Entry, EntryId, Kind, Response};
+use plimsoll_core::reading::{GROWTH_CALLS, Scope};
+
+use crate::jsonl::{HORIZON, JsonLines, Line};
+
+/// What a look back from the end found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    /// Where the fold has to begin.
+    pub start: Start,
+    /// The newest response: the anchor, or the last one before a compaction.
+    pub newest: Option<Counted>,
+    /// Bytes of transcript lines behind the anchor that may add to the window.
+    pub bytes_since: u64,
+}
+
+impl Tail {
+    /// Whether the service has counted since the last compaction.
+    pub fn is_counted(&self) -> bool {
+        matches!(self.start, Start::Response(_))
+    }
+}
+
+/// Where the part of a transcript begins that a reading depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// At the first line of the response that counts.
+    Response(u64),
+    /// At a compaction: nothing was counted since.
+    Compaction(u64),
+    /// Nowhere: nothing was ever counted.
+    #[default]
+    Nowhere,
+}
+
+/// What the service counted for a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The model that answered.
+    pub model: String,
+    /// It was asked for with a long-context mark.
+    pub long_context: bool,
+    /// Tokens of the prompt and, where the count is final, of the answer.
+    pub tokens: Tokens,
+    /// Tokens of the prompt alone.
+    pub prompt_tokens: Tokens,
+    /// The client that wrote it.
+    pub version: Option<String>,
+}
+
+/// Looks back from the end of a transcript for the response that counts.
+pub fn look_back(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::Result<Tail> {
+    let mut search = Search::default();
+    let mut lines = file.backward();
+    while let Some(line) = lines.next()? {
+        if file.len() - line.offset > HORIZON {
+            break;
+        }
+        let Some(entry) = adapter.entry(line.bytes).filter(|entry| scope.holds(entry)) else {
+            continue;
+        };
+        if search.take(&line, &entry) == Step::Done {
+            break;
+        }
+    }
+    Ok(search.finish())
+}
+
+#[derive(PartialEq, Eq)]
+enum Step {
+    GoOn,
+    Done,
+}
+
+#[derive(Default)]
+struct Search {
+    /// The entry we are looking for: the one that the chain from the newest entry leads to.
+    link: Link,
+    /// Responses seen, newest first, until the one that counts is complete.
+    seen: Vec<Seen>,
+    /// The place in `seen` of the response that counts.
+    anchor: Option<usize>,
+    compaction: Option<u64>,
+    bytes: u64,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum Link {
+    /// Nothing was seen yet.
+    #[default]
+    Newest,
+    To(EntryId),
+    /// The chain ends, or has led to a response.
+    Lost,
+}
+
+struct Seen {
+    message: EntryId,
+    /// Where its first line begins, as far as it was seen.
+    offset: u64,
+    counted: Counted,
+    output_tokens: Tokens,
+    complete: bool,
+    /// Bytes of other lines behind its first one, and of its own.
+    bytes_since: u64,
+    bytes_own: u64,
+}
+
+impl Search {
+    fn take(&mut self, line: &Line<'_>, entry: &Entry<'_>) -> Step {
+        let linked = match &self.link {
+            Link::Newest => true,
+            Link::To(id) => entry.id == Some(*id),
+            Link::Lost => false,
+        };
+        match &entry.kind {
+            Kind::Boundary(_) if self.seen.is_empty() => {
+                // The model before the compaction is still wanted.
+                self.compaction.get_or_insert(line.offset);
+                self.link = Link::Lost;
+                return Step::GoOn;
+            }
+            Kind::Boundary(_) => return Step::Done,
+            Kind::Response(response) => return self.respond(line, entry, response, linked),
+            _ => self.bytes += line.len,
+        }
+        if linked {
+            self.link = entry.parent.map_or(Link::Lost, Link::To);
+        }
+        Step::GoOn
+    }
+
+    fn respond(
+        &mut self,
+        line: &Line<'_>,
+        entry: &Entry<'_>,
+        response: &Response<'_>,
+        linked: bool,
+    ) -> Step {
+        let known = self.seen.last().is_some_and(|seen| seen.message == response.message);
+        if !known {
+            if self.anchor.is_some() || self.compaction.is_some() && !self.seen.is_empty() {
+                return Step::Done;
+            }
+            self.seen.push(Seen::new(entry, response));
+        }
+        let at = self.seen.len() - 1;
+        if linked {
+            self.anchor = Some(at);
+            self.link = Link::Lost;
+        }
+        self.seen[at].add(line, response, self.bytes);
+        if self.compaction.is_some() || self.anchor == Some(at) && response.block == Some(0) {
+            return Step::Done;
+        }
+        Step::GoOn
+    }
+
+    fn finish(mut self) -> Tail {
+        // A chain that leads nowhere leaves the newest response.
+        let anchor = self.anchor.unwrap_or(0);
+        if self.seen.is_empty() {
+            let start = self.compaction.map_or(Start::Nowhere, Start::Compaction);
+            return Tail { start, newest: None, bytes_since: self.bytes };
+        }
+        let seen = self.seen.swap_remove(anchor);
+        let start = self.compaction.map_or(Start::Response(seen.offset), Start::Compaction);
+        Tail { start, bytes_since: seen.bytes_at_most(), newest: Some(seen.counted()) }
+    }
+}
+
+impl Seen {
+    fn new(entry: &Entry<'_>, response: &Response<'_>) -> Self {
+        let marked = response.requested_model.is_some_and(|model| model.ends_with("[1m]"));
+        Self {
+            message: response.message,
+            offset: 0,
+            counted: Counted {
+                model: response.model.to_owned(),
+                long_context: marked,
+                tokens: response.prompt_tokens,
+                prompt_tokens: response.prompt_tokens,
+                version: entry.version.map(str::to_owned),
+            },
+            output_tokens: 0,
+            complete: false,
+            bytes_since: 0,
+            bytes_own: 0,
+        }
+    }
+
+    fn add(&mut self, line: &Line<'_>, response: &Response<'_>, bytes_since: u64) {
+        self.offset = line.offset;
+        self.output_tokens = self.output_tokens.max(response.output_tokens);
+        self.complete |= response.complete;
+        self.bytes_since = bytes_since;
+        self.bytes_own += line.len;
+    }
+
+    fn bytes_at_most(&self) -> u64 {
+        if self.complete { self.bytes_since } else { self.bytes_since + self.bytes_own }
+    }
+
+    fn counted(self) -> Counted {
+        let tokens = self.counted.tokens + self.output_tokens;
+        Counted { tokens, ..self.counted }
+    }
+}
+
+/// Prompt sizes of the newest calls since the last compaction, oldest first.
+pub fn recent_prompts(
+    adapter: &dyn Adapter,
+    file: &JsonLines,
+    scope: Scope,
+) -> io::Result<Vec<Tokens>> {
+    let mut prompts: Vec<(EntryId, Tokens)> = Vec::new();
+    let mut lines = file.backward();
+    while let Some(line) = lines.next()? {
+        if file.len() - line.offset > HORIZON {
+            break;
+        }
+        match adapter.entry(line.bytes).filter(|entry| scope.holds(entry)).map(|entry| entry.kind) {
+            Some(Kind::Boundary(_)) => break,
+            Some(Kind::Response(response)) => {
+                if prompts.last().is_some_and(|(message, _)| *message == response.message) {
+                    continue;
+                }
+                if prompts.len() > GROWTH_CALLS {
+                    break;
+                }
+                prompts.push((response.message, response.prompt_tokens));
+            }
+            _ => {}
+        }
+    }
+    Ok(prompts.into_iter().rev().map(|(_, tokens)| tokens).collect())
+}

@@ -1,0 +1,149 @@
+//! What surrounds a call: the environment, where our files are, and the time.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use plimsoll_agents::{Adapter, Home};
+use plimsoll_core::Tokens;
+use plimsoll_core::settings::{Overrides, Percent};
+
+use crate::paths::Paths;
+
+/// The environment of one call.
+pub struct World {
+    /// Where our files are.
+    pub paths: Paths,
+    env: Box<dyn Fn(&str) -> Option<String>>,
+}
+
+impl World {
+    /// The world of this process; nothing if there is no home.
+    pub fn of_process() -> Option<Self> {
+        Self::new(Box::new(|name| std::env::var(name).ok().filter(|value| !value.is_empty())))
+    }
+
+    /// A world with another environment.
+    pub fn new(env: Box<dyn Fn(&str) -> Option<String>>) -> Option<Self> {
+        Some(Self { paths: Paths::resolve(&*env)?, env })
+    }
+
+    /// A variable of the environment.
+    pub fn env(&self, name: &str) -> Option<String> {
+        (self.env)(name)
+    }
+
+    /// The environment as a function.
+    pub fn variables(&self) -> &dyn Fn(&str) -> Option<String> {
+        &*self.env
+    }
+
+    /// Where `adapter`'s agent keeps its files.
+    pub fn agent_folder(&self, adapter: &dyn Adapter) -> Option<PathBuf> {
+        self.env(adapter.folder_variable()).map(PathBuf::from)
+    }
+
+    /// Runs `with` on where `adapter`'s agent keeps its files.
+    pub fn with_home<T>(&self, adapter: &dyn Adapter, with: impl FnOnce(&Home<'_>) -> T) -> T {
+        let config = self.agent_folder(adapter);
+        with(&Home { user: &self.paths.home, config: config.as_deref() })
+    }
+
+    /// What the environment overrides. A value that makes no sense counts as absent.
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            window: self.tokens("WINDOW"),
+            ceiling: self.parsed("CEILING_PCT", |value| value.parse().ok().and_then(Percent::new)),
+            ceiling_tokens: self.tokens("ABS_CEILING"),
+            strict: self.parsed("STRICT", switch),
+            guard_off: self.parsed("CEILING", switch) == Some(false),
+        }
+    }
+
+    fn tokens(&self, name: &str) -> Option<Tokens> {
+        self.parsed(name, |value| value.parse().ok().filter(|tokens| *tokens > 0))
+    }
+
+    /// Our own variable comes first; the older name lets existing users switch in place.
+    fn parsed<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        ["PLIMSOLL_CONTEXT_", "DEV_TEAM_CONTEXT_"]
+            .iter()
+            .find_map(|prefix| parse(self.env(&format!("{prefix}{name}"))?.trim()))
+    }
+
+    /// Whether the user has switched everything off.
+    pub fn is_off(&self) -> bool {
+        self.env("PLIMSOLL").is_some_and(|value| switch(value.trim()) == Some(false))
+    }
+
+    /// Milliseconds since the epoch.
+    pub fn now(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        since.map_or(0, |since| since.as_millis() as u64)
+    }
+}
+
+/// The variable that tells us a window's size.
+pub const WINDOW_VARIABLE: &str = "PLIMSOLL_CONTEXT_WINDOW";
+
+fn switch(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "on" | "1" | "true" | "yes" => Some(true),
+        "off" | "0" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world(variables: &'static [(&str, &str)]) -> World {
+        World::new(Box::new(move |name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found
+                .map(|(_, value)| (*value).to_owned())
+                .or((name == "HOME").then(|| "/h".to_owned()))
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn the_older_names_are_understood_and_ours_come_first() {
+        let old = world(&[
+            ("DEV_TEAM_CONTEXT_WINDOW", "1000000"),
+            ("DEV_TEAM_CONTEXT_CEILING_PCT", "55"),
+            ("DEV_TEAM_CONTEXT_STRICT", "on"),
+            ("DEV_TEAM_CONTEXT_CEILING", "off"),
+            ("DEV_TEAM_CONTEXT_ABS_CEILING", "90000"),
+        ]);
+        let expected = Overrides {
+            window: Some(1_000_000),
+            ceiling: Percent::new(55.0),
+            ceiling_tokens: Some(90_000),
+            strict: Some(true),
+            guard_off: true,
+        };
+        assert_eq!(old.overrides(), expected);
+        let both = world(&[("DEV_TEAM_CONTEXT_WINDOW", "5"), ("PLIMSOLL_CONTEXT_WINDOW", "7")]);
+        assert_eq!(both.overrides().window, Some(7));
+    }
+
+    #[test]
+    fn malformed_values_count_as_absent() {
+        let bad = world(&[
+            ("PLIMSOLL_CONTEXT_WINDOW", "big"),
+            ("DEV_TEAM_CONTEXT_CEILING_PCT", "140"),
+            ("DEV_TEAM_CONTEXT_STRICT", "maybe"),
+            ("DEV_TEAM_CONTEXT_CEILING", ""),
+            ("DEV_TEAM_CONTEXT_ABS_CEILING", "-3"),
+        ]);
+        assert_eq!(bad.overrides(), Overrides::default());
+    }
+
+    #[test]
+    fn one_word_switches_everything_off() {
+        assert!(world(&[("PLIMSOLL", "off")]).is_off());
+        assert!(!world(&[("PLIMSOLL", "on")]).is_off());
+        assert!(!world(&[]).is_off());
+    }
+}

@@ -1,0 +1,16 @@
+//! Everything remembered: all SQL, and nothing but SQL.
+//!
+//! The store is derived from transcripts and spools and can be rebuilt from them. It opens neither:
+//! the engine reads them and hands over rows ([`Batch`]), and the store sees to it that each is kept
+//! once, however many processes read the same file at the same time ([`Store::ingest`]).
+
+mod error;
+mod rows;
+mod sqlite;
+
+pub use error::StoreError;
+pub use rows::{
+    Batch, Bookmark, CompactionRow, Counts, DecisionRow, Found, Ingested, ReadingRow, SessionRow,
+    SourceFile,
+};
+pub use sqlite::Store;

@@ -1,0 +1,161 @@
+//! What is handed to the store and what it gives back.
+
+use std::path::PathBuf;
+
+use plimsoll_core::event::SessionId;
+use plimsoll_core::{Millis, Tokens};
+
+/// A transcript or spool that rows come from.
+///
+/// Path and inode together are one file; another inode under the same path is a new file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Which file it is, taken from the open file that is read.
+    pub inode: u64,
+}
+
+/// Where the reading of a source goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bookmark {
+    /// The byte to read on from.
+    pub offset: u64,
+    /// What the reader must know of the bytes before, in its own words (the turn, the model).
+    pub note: String,
+}
+
+/// Rows read from one source, and where to go on after them.
+///
+/// A row's session is either among `sessions` or known from an earlier batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// What the rows tell of their sessions.
+    pub sessions: Vec<SessionRow>,
+    /// Responses with their usage.
+    pub readings: Vec<ReadingRow>,
+    /// Compactions.
+    pub compactions: Vec<CompactionRow>,
+    /// What we decided.
+    pub decisions: Vec<DecisionRow>,
+    /// Where to go on; before the bookmark that was given, if the file has shrunk and was read
+    /// from its start.
+    pub next: Bookmark,
+}
+
+/// What came of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ingested {
+    /// How far the source has been read now.
+    pub read_to: u64,
+    /// How many readings, compactions and decisions were new, or readings grew.
+    pub rows: usize,
+}
+
+/// A session. What is told of it in several batches is put together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Its name.
+    pub id: SessionId,
+    /// The agent, by the adapter's name for it.
+    pub agent: String,
+    /// The project it belongs to; the first that is told stays.
+    pub project: Option<PathBuf>,
+    /// Its transcript; the newest that is told counts.
+    pub transcript: Option<PathBuf>,
+    /// The client's version; the newest that is told counts.
+    pub version: Option<String>,
+    /// The model; the newest that is told counts.
+    pub model: Option<String>,
+    /// When it began; the earliest that is told counts.
+    pub started: Millis,
+    /// When it was last heard of; the latest that is told counts.
+    pub last_seen: Millis,
+}
+
+/// A response with its usage: one point on the curve of a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadingRow {
+    /// The session.
+    pub session: SessionId,
+    /// The subagent whose window it was, if it was one's.
+    pub subagent: Option<SessionId>,
+    /// The response's identity. A fork repeats it under its own session.
+    pub message: String,
+    /// When it was answered.
+    pub time: Millis,
+    /// The model that answered.
+    pub model: String,
+    /// What the window held.
+    pub prompt_tokens: Tokens,
+    /// The length of the answer; a message told twice keeps the larger figure.
+    pub output_tokens: Tokens,
+    /// Which turn of the user's it belongs to.
+    pub turn: u32,
+}
+
+/// A compaction as the client recorded it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactionRow {
+    /// The session.
+    pub session: SessionId,
+    /// The subagent whose window it was, if it was one's.
+    pub subagent: Option<SessionId>,
+    /// The record's identity. A fork repeats it under its own session.
+    pub entry: String,
+    /// When it happened.
+    pub time: Millis,
+    /// The model that answered last before it.
+    pub model: Option<String>,
+    /// The client's version.
+    pub version: Option<String>,
+    /// Started by the client, not by the user.
+    pub automatic: bool,
+    /// What the window held before.
+    pub tokens_before: Option<Tokens>,
+    /// What the conversation holds after.
+    pub tokens_after: Option<Tokens>,
+}
+
+/// Something we decided, as the spool tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecisionRow {
+    /// Where its line begins in the spool.
+    pub line: u64,
+    /// The session.
+    pub session: SessionId,
+    /// The subagent it concerned, if it did.
+    pub subagent: Option<SessionId>,
+    /// When.
+    pub time: Millis,
+    /// What was decided.
+    pub what: String,
+    /// What the window held.
+    pub used: Tokens,
+    /// The window.
+    pub window: Tokens,
+}
+
+/// What a name or the beginning of one leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The one session it fits.
+    One(Box<SessionRow>),
+    /// It fits no session.
+    Nothing,
+    /// It fits all of these.
+    Several(Vec<SessionId>),
+}
+
+/// How much is remembered. What a fork repeats counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sessions.
+    pub sessions: u64,
+    /// Responses.
+    pub messages: u64,
+    /// Compactions.
+    pub compactions: u64,
+    /// Decisions.
+    pub decisions: u64,
+}

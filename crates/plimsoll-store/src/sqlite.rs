@@ -1,0 +1,132 @@
+//! The store in a SQLite file.
+//!
+//! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
+//! `queries`.
+
+mod column;
+mod ingest;
+mod queries;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use rusqlite_migration::{Error as MigrationError, M, Migrations};
+use uuid::Uuid;
+
+use crate::StoreError;
+
+/// In the order they are applied; only ever added to.
+///
+/// Each must fail when it is applied a second time, see [`migrate`].
+const MIGRATIONS: &[M<'static>] = &[M::up(include_str!("../migrations/sqlite/0001_init.sql"))];
+
+/// Everything remembered on this machine.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+    machine: String,
+}
+
+impl Store {
+    /// Opens the store in the file at `path`, which exists and may be empty.
+    ///
+    /// Whatever must wait for other writers, now or later, gives up after `patience`.
+    pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
+        // Without leave to create: a new file would get whatever mode the umask allows.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)
+            .map_err(|error| StoreError::new("open", path, error))?;
+        Self::over(connection, path, patience)
+    }
+
+    /// A store that is gone when it is dropped, for tests.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let path = Path::new(":memory:");
+        let connection =
+            Connection::open_in_memory().map_err(|error| StoreError::new("open", path, error))?;
+        Self::over(connection, path, Duration::ZERO)
+    }
+
+    /// The name under which this machine's rows are shipped.
+    pub fn machine(&self) -> &str {
+        &self.machine
+    }
+
+    fn over(
+        mut connection: Connection,
+        path: &Path,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
+        let machine =
+            set_up(&mut connection, patience).map_err(|error| StoreError::opening(path, error))?;
+        Ok(Self { connection, path: path.to_owned(), machine })
+    }
+
+    /// Turns a database error during `task` into ours.
+    fn failed(&self, task: &'static str) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
+        let path = self.path.clone();
+        move |error| StoreError::new(task, &path, error)
+    }
+}
+
+/// Makes the connection ours and the tables current; gives the machine's name.
+fn set_up(connection: &mut Connection, patience: Duration) -> Result<String, MigrationError> {
+    connection.busy_timeout(patience)?;
+    switch_to_wal(connection, patience)?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.set_transaction_behavior(TransactionBehavior::Immediate);
+    migrate(connection)?;
+    Ok(machine(connection)?)
+}
+
+/// Switches a new store to write-ahead logging; an old one already is.
+///
+/// When several open a new store at once, SQLite refuses all but one without waiting.
+fn switch_to_wal(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
+    let started = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "wal") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && started.elapsed() < patience =>
+            {
+                thread::sleep(Duration::from_millis(1));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Brings the tables up to date.
+///
+/// The version is read before the lock is taken, so that another process may migrate in between:
+/// then ours fails as a whole, and there is nothing left to do.
+fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
+    let migrations = Migrations::from_slice(MIGRATIONS);
+    match migrations.to_latest(connection) {
+        Err(_) if migrations.pending_migrations(connection)? == 0 => Ok(()),
+        done => done,
+    }
+}
+
+/// The machine's name: what the first to open the store has called it.
+fn machine(connection: &Connection) -> rusqlite::Result<String> {
+    let named = || {
+        let sql = "SELECT value FROM meta WHERE name = 'machine'";
+        connection.query_row(sql, [], |row| row.get(0))
+    };
+    if let Some(name) = named().optional()? {
+        return Ok(name);
+    }
+    connection.execute(
+        "INSERT INTO meta (name, value) VALUES ('machine', ?1) ON CONFLICT DO NOTHING",
+        params![Uuid::now_v7().to_string()],
+    )?;
+    named()
+}

@@ -1,0 +1,88 @@
+//! How our values are kept in columns.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use plimsoll_core::event::SessionId;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Result, Row};
+
+/// A value of ours on its way into or out of a column.
+pub(super) struct Kept<T>(pub(super) T);
+
+/// The value of a column that is never empty.
+pub(super) fn get<T>(row: &Row<'_>, column: &str) -> Result<T>
+where
+    Kept<T>: FromSql,
+{
+    row.get(column).map(|Kept(value)| value)
+}
+
+/// The value of a column that may be empty.
+pub(super) fn get_any<T>(row: &Row<'_>, column: &str) -> Result<Option<T>>
+where
+    Kept<T>: FromSql,
+{
+    row.get::<_, Option<Kept<T>>>(column).map(|kept| kept.map(|Kept(value)| value))
+}
+
+/// The session itself, as a subagent.
+const NO_SUBAGENT: &str = "";
+
+/// A subagent in a column that is part of a key, where two empty values would be different.
+pub(super) fn subagent(subagent: Option<&SessionId>) -> &str {
+    subagent.map_or(NO_SUBAGENT, SessionId::as_str)
+}
+
+/// What [`subagent`] has put there.
+pub(super) fn get_subagent(row: &Row<'_>) -> Result<Option<SessionId>> {
+    match row.get_ref("subagent")?.as_str()? {
+        NO_SUBAGENT => Ok(None),
+        _ => get(row, "subagent").map(Some),
+    }
+}
+
+impl ToSql for Kept<&SessionId> {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(self.0.as_str().into())
+    }
+}
+
+impl FromSql for Kept<SessionId> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        SessionId::new(value.as_str()?).map(Kept).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+/// A count read from somebody's file may be absurd; it must not keep the rest from being stored.
+impl ToSql for Kept<u64> {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(i64::try_from(self.0).unwrap_or(i64::MAX).into())
+    }
+}
+
+impl FromSql for Kept<u64> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let count = value.as_i64()?;
+        u64::try_from(count).map(Kept).map_err(|_| FromSqlError::OutOfRange(count))
+    }
+}
+
+impl ToSql for Kept<&Path> {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        let bytes = self.0.as_os_str().as_bytes();
+        Ok(self.0.to_str().map_or_else(|| bytes.into(), ToSqlOutput::from))
+    }
+}
+
+impl FromSql for Kept<PathBuf> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        match value {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                Ok(Self(OsStr::from_bytes(bytes).into()))
+            }
+            _ => Err(FromSqlError::InvalidType),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! How rows come in: each once, whoever reads them.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use uuid::Uuid;
+
+use super::Store;
+use super::column::{self, Kept, get};
+use crate::{
+    Batch, Bookmark, CompactionRow, DecisionRow, Ingested, ReadingRow, SessionRow, SourceFile,
+    StoreError,
+};
+
+impl Store {
+    /// Reads on in `source` and stores what `read` finds there, exactly once.
+    ///
+    /// `read` is told where to go on: at the start, if the file is new to us. Other writers wait
+    /// from before `read` until its rows are stored, or nothing is when it fails; so it should not
+    /// take in a large file at one go.
+    pub fn ingest<E: From<StoreError>>(
+        &mut self,
+        source: &SourceFile,
+        read: impl FnOnce(Bookmark) -> Result<Batch, E>,
+    ) -> Result<Ingested, E> {
+        let failed = self.failed("ingest into");
+        let transaction = self.connection.transaction().map_err(&failed)?;
+        let here = bookmark(&transaction, source).map_err(&failed)?;
+        let batch = read(here.clone())?;
+        let writer = Writer { connection: &transaction, machine: &self.machine, source };
+        let rows = writer.rows(&batch).map_err(&failed)?;
+        if batch.next != here {
+            writer.bookmark(&batch.next).map_err(&failed)?;
+        }
+        transaction.commit().map_err(&failed)?;
+        Ok(Ingested { read_to: batch.next.offset, rows })
+    }
+
+    /// How far `source` has been read; 0 if it is new to us.
+    pub fn read_to(&self, source: &SourceFile) -> Result<u64, StoreError> {
+        let here = bookmark(&self.connection, source).map_err(self.failed("read from"))?;
+        Ok(here.offset)
+    }
+
+    /// Forgets how far the file at `path` has been read; its rows stay.
+    ///
+    /// For a file that was deleted, because its inode may be given to the next one of that name,
+    /// and for one that is to be read anew.
+    pub fn forget(&self, path: &Path) -> Result<(), StoreError> {
+        self.connection
+            .execute("DELETE FROM sources WHERE path = ?1", params![Kept(path)])
+            .map_err(self.failed("forget a file in"))?;
+        Ok(())
+    }
+}
+
+fn bookmark(connection: &Connection, source: &SourceFile) -> rusqlite::Result<Bookmark> {
+    let found = connection
+        .prepare_cached("SELECT read_to, note FROM sources WHERE path = ?1 AND inode = ?2")?
+        .query_row(params![Kept(source.path.as_path()), source.inode.cast_signed()], |row| {
+            Ok(Bookmark { offset: get(row, "read_to")?, note: row.get("note")? })
+        })
+        .optional()?;
+    Ok(found.unwrap_or_default())
+}
+
+struct Writer<'a> {
+    connection: &'a Connection,
+    machine: &'a str,
+    source: &'a SourceFile,
+}
+
+impl Writer<'_> {
+    fn rows(&self, batch: &Batch) -> rusqlite::Result<usize> {
+        batch.sessions.iter().try_for_each(|row| self.session(row))?;
+        let mut rows = 0;
+        for row in &batch.readings {
+            rows += self.reading(row)?;
+        }
+        for row in &batch.compactions {
+            rows += self.compaction(row)?;
+        }
+        for row in &batch.decisions {
+            rows += self.decision(row)?;
+        }
+        Ok(rows)
+    }
+
+    fn bookmark(&self, next: &Bookmark) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO sources (path, inode, read_to, note) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (path) DO UPDATE
+             SET inode = excluded.inode, read_to = excluded.read_to, note = excluded.note";
+        self.connection.prepare_cached(sql)?.execute(params![
+            Kept(self.source.path.as_path()),
+            self.source.inode.cast_signed(),
+            Kept(next.offset),
+            next.note,
+        ])?;
+        Ok(())
+    }
+
+    fn session(&self, row: &SessionRow) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(UPSERT_SESSION)?.execute(params![
+            new_id(),
+            self.machine,
+            Kept(&row.id),
+            row.agent,
+            row.project.as_deref().map(Kept),
+            row.transcript.as_deref().map(Kept),
+            row.version,
+            row.model,
+            row.started,
+            row.last_seen,
+        ])?;
+        Ok(())
+    }
+
+    fn reading(&self, row: &ReadingRow) -> rusqlite::Result<usize> {
+        let sql = "INSERT INTO readings (id, machine, session, subagent, message, time, model,
+                 prompt_tokens, output_tokens, turn)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT (session, subagent, message) DO UPDATE
+             SET output_tokens = excluded.output_tokens
+             WHERE excluded.output_tokens > readings.output_tokens";
+        self.connection.prepare_cached(sql)?.execute(params![
+            new_id(),
+            self.machine,
+            Kept(&row.session),
+            column::subagent(row.subagent.as_ref()),
+            row.message,
+            row.time,
+            row.model,
+            Kept(row.prompt_tokens),
+            Kept(row.output_tokens),
+            row.turn,
+        ])
+    }
+
+    fn compaction(&self, row: &CompactionRow) -> rusqlite::Result<usize> {
+        let sql = "INSERT INTO compactions (id, machine, session, subagent, entry, time, model,
+                 version, automatic, tokens_before, tokens_after)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             ON CONFLICT (session, subagent, entry) DO NOTHING";
+        self.connection.prepare_cached(sql)?.execute(params![
+            new_id(),
+            self.machine,
+            Kept(&row.session),
+            column::subagent(row.subagent.as_ref()),
+            row.entry,
+            row.time,
+            row.model,
+            row.version,
+            row.automatic,
+            row.tokens_before.map(Kept),
+            row.tokens_after.map(Kept),
+        ])
+    }
+
+    fn decision(&self, row: &DecisionRow) -> rusqlite::Result<usize> {
+        let sql =
+            "INSERT INTO decisions (id, machine, source, inode, line, time, session, subagent,
+                 what, used, \"window\")
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             ON CONFLICT (source, inode, line, time) DO NOTHING";
+        self.connection.prepare_cached(sql)?.execute(params![
+            new_id(),
+            self.machine,
+            Kept(self.source.path.as_path()),
+            self.source.inode.cast_signed(),
+            Kept(row.line),
+            row.time,
+            Kept(&row.session),
+            column::subagent(row.subagent.as_ref()),
+            row.what,
+            Kept(row.used),
+            Kept(row.window),
+        ])
+    }
+}
+
+/// The right side of each assignment sees the row as it was.
+const UPSERT_SESSION: &str =
+    "INSERT INTO sessions (id, machine, session, agent, project, transcript, version, model,
+         started, last_seen)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+     ON CONFLICT (session) DO UPDATE SET
+         project = coalesce(project, excluded.project),
+         transcript = CASE WHEN excluded.last_seen >= last_seen
+             THEN coalesce(excluded.transcript, transcript)
+             ELSE coalesce(transcript, excluded.transcript) END,
+         version = CASE WHEN excluded.last_seen >= last_seen
+             THEN coalesce(excluded.version, version)
+             ELSE coalesce(version, excluded.version) END,
+         model = CASE WHEN excluded.last_seen >= last_seen
+             THEN coalesce(excluded.model, model)
+             ELSE coalesce(model, excluded.model) END,
+         started = min(started, excluded.started),
+         last_seen = max(last_seen, excluded.last_seen)";
+
+fn new_id() -> [u8; 16] {
+    Uuid::now_v7().into_bytes()
+}

@@ -1,0 +1,165 @@
+//! What is asked of the store.
+
+use plimsoll_core::event::SessionId;
+use plimsoll_core::trigger::{LEARN_FROM, Learned};
+use rusqlite::{Params, Row, params};
+
+use super::Store;
+use super::column::{self, Kept, get, get_any};
+use crate::{CompactionRow, Counts, DecisionRow, Found, ReadingRow, SessionRow, StoreError};
+
+impl Store {
+    /// The sessions last heard of, newest first, at most `limit`.
+    pub fn sessions(&self, limit: u32) -> Result<Vec<SessionRow>, StoreError> {
+        let sql = "SELECT * FROM sessions ORDER BY last_seen DESC, session LIMIT ?1";
+        self.all(sql, params![limit], session).map_err(self.failed("list the sessions of"))
+    }
+
+    /// The session called `name`, or the only one whose name begins so.
+    pub fn session(&self, name: &str) -> Result<Found, StoreError> {
+        let sql = "SELECT * FROM sessions WHERE substr(session, 1, length(?1)) = ?1
+             ORDER BY session";
+        let mut fitting =
+            self.all(sql, params![name], session).map_err(self.failed("look for a session in"))?;
+        // The shortest name comes first in order; only it can be `name` itself.
+        if fitting.first().is_some_and(|row| row.id.as_str() == name) {
+            fitting.truncate(1);
+        }
+        Ok(match fitting.len() {
+            0 => Found::Nothing,
+            1 => Found::One(Box::new(fitting.remove(0))),
+            _ => Found::Several(fitting.into_iter().map(|row| row.id).collect()),
+        })
+    }
+
+    /// The curve of one window, oldest first: the session's own, or that of its `subagent`.
+    pub fn readings(
+        &self,
+        session: &SessionId,
+        subagent: Option<&SessionId>,
+    ) -> Result<Vec<ReadingRow>, StoreError> {
+        let sql = "SELECT * FROM readings WHERE session = ?1 AND subagent = ?2 ORDER BY time, id";
+        self.all(sql, params![Kept(session), column::subagent(subagent)], reading)
+            .map_err(self.failed("list the readings of"))
+    }
+
+    /// All compactions, oldest first. One that a fork repeats is told once, of either session.
+    pub fn compactions(&self) -> Result<Vec<CompactionRow>, StoreError> {
+        let sql = "SELECT * FROM distinct_compactions ORDER BY time, entry";
+        self.all(sql, [], compaction).map_err(self.failed("list the compactions of"))
+    }
+
+    /// What was decided for a session and its subagents, oldest first.
+    pub fn decisions(&self, session: &SessionId) -> Result<Vec<DecisionRow>, StoreError> {
+        let sql = "SELECT * FROM decisions WHERE session = ?1 ORDER BY time, line, id";
+        self.all(sql, params![Kept(session)], decision)
+            .map_err(self.failed("list the decisions of"))
+    }
+
+    /// Where each model and client version was seen to compact by itself.
+    pub fn learned(&self) -> Result<Vec<Learned>, StoreError> {
+        let newest = self
+            .all(NEWEST_AUTOMATIC, params![LEARN_FROM as u32], |row| {
+                Ok((row.get("model")?, row.get("version")?, get(row, "tokens_before")?))
+            })
+            .map_err(self.failed("learn from"))?;
+        let mut learned: Vec<Learned> = Vec::new();
+        for (model, version, tokens) in newest {
+            match learned.last_mut() {
+                Some(last) if last.model == model && last.version == version => {
+                    last.seen.push(tokens);
+                }
+                _ => learned.push(Learned { model, version, seen: vec![tokens] }),
+            }
+        }
+        Ok(learned)
+    }
+
+    /// How much is remembered.
+    pub fn counts(&self) -> Result<Counts, StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM sessions) AS sessions,
+             (SELECT count(DISTINCT message) FROM readings) AS messages,
+             (SELECT count(DISTINCT entry) FROM compactions) AS compactions,
+             (SELECT count(*) FROM decisions) AS decisions";
+        self.connection.query_row(sql, [], counts).map_err(self.failed("count what is in"))
+    }
+
+    fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        self.connection.prepare_cached(sql)?.query_map(params, row)?.collect()
+    }
+}
+
+/// The newest automatic compactions per model and client version, newest last.
+const NEWEST_AUTOMATIC: &str = "SELECT model, version, tokens_before FROM (
+         SELECT model, version, tokens_before,
+             row_number() OVER (PARTITION BY model, version ORDER BY time DESC, entry DESC) AS age
+         FROM distinct_compactions
+         WHERE automatic AND model IS NOT NULL AND version IS NOT NULL
+             AND tokens_before IS NOT NULL
+     ) WHERE age <= ?1 ORDER BY model, version, age DESC";
+
+fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        id: get(row, "session")?,
+        agent: row.get("agent")?,
+        project: get_any(row, "project")?,
+        transcript: get_any(row, "transcript")?,
+        version: row.get("version")?,
+        model: row.get("model")?,
+        started: row.get("started")?,
+        last_seen: row.get("last_seen")?,
+    })
+}
+
+fn reading(row: &Row<'_>) -> rusqlite::Result<ReadingRow> {
+    Ok(ReadingRow {
+        session: get(row, "session")?,
+        subagent: column::get_subagent(row)?,
+        message: row.get("message")?,
+        time: row.get("time")?,
+        model: row.get("model")?,
+        prompt_tokens: get(row, "prompt_tokens")?,
+        output_tokens: get(row, "output_tokens")?,
+        turn: row.get("turn")?,
+    })
+}
+
+fn compaction(row: &Row<'_>) -> rusqlite::Result<CompactionRow> {
+    Ok(CompactionRow {
+        session: get(row, "session")?,
+        subagent: column::get_subagent(row)?,
+        entry: row.get("entry")?,
+        time: row.get("time")?,
+        model: row.get("model")?,
+        version: row.get("version")?,
+        automatic: row.get("automatic")?,
+        tokens_before: get_any(row, "tokens_before")?,
+        tokens_after: get_any(row, "tokens_after")?,
+    })
+}
+
+fn decision(row: &Row<'_>) -> rusqlite::Result<DecisionRow> {
+    Ok(DecisionRow {
+        line: get(row, "line")?,
+        session: get(row, "session")?,
+        subagent: column::get_subagent(row)?,
+        time: row.get("time")?,
+        what: row.get("what")?,
+        used: get(row, "used")?,
+        window: get(row, "window")?,
+    })
+}
+
+fn counts(row: &Row<'_>) -> rusqlite::Result<Counts> {
+    Ok(Counts {
+        sessions: get(row, "sessions")?,
+        messages: get(row, "messages")?,
+        compactions: get(row, "compactions")?,
+        decisions: get(row, "decisions")?,
+    })
+}

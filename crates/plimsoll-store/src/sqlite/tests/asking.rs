@@ -1,0 +1,125 @@
+//! Asking: what comes back is what was told, put together.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use plimsoll_core::trigger::Learned;
+
+use super::*;
+use crate::Found;
+
+fn told(sessions: Vec<SessionRow>) -> Store {
+    let mut store = Store::in_memory().unwrap();
+    ingest(&mut store, &source(1), Batch { sessions, ..Batch::default() }).unwrap();
+    store
+}
+
+fn with_compactions(compactions: Vec<CompactionRow>) -> Store {
+    let mut store = told(vec![session("parent", 1, 1), session("fork", 1, 1)]);
+    ingest(&mut store, &source(1), Batch { compactions, ..Batch::default() }).unwrap();
+    store
+}
+
+fn learned(model: &str, version: &str, seen: &[u64]) -> Learned {
+    Learned { model: model.to_owned(), version: version.to_owned(), seen: seen.to_vec() }
+}
+
+#[test]
+fn the_sessions_last_heard_of_come_first() {
+    let store = told(vec![session("a", 1, 5), session("b", 2, 9), session("c", 3, 7)]);
+    let rows = store.sessions(2).unwrap();
+    assert_eq!(rows, [session("b", 2, 9), session("c", 3, 7)]);
+}
+
+#[test]
+fn what_is_told_of_a_session_is_put_together() {
+    let text = |text: &str| Some(text.to_owned());
+    let first = SessionRow {
+        project: Some("/p".into()),
+        transcript: Some("/t/old.jsonl".into()),
+        model: text("claude-opus-4-6"),
+        ..session("s1", 10, 20)
+    };
+    let newest = SessionRow {
+        project: Some("/p/moved".into()),
+        transcript: Some("/t/new.jsonl".into()),
+        version: text("2.1.197"),
+        model: text("claude-opus-5-5"),
+        ..session("s1", 15, 40)
+    };
+    let late = SessionRow { version: text("2.0.1"), model: text("haiku"), ..session("s1", 5, 30) };
+    let expected = SessionRow { project: first.project.clone(), started: 5, ..newest.clone() };
+    assert_eq!(told(vec![first, newest, late]).sessions(9).unwrap(), [expected]);
+}
+
+#[test]
+fn a_session_is_found_by_its_name_or_by_a_beginning_that_is_its_alone() {
+    let store = told(vec![session("ab", 1, 1), session("abc", 1, 1), session("b_c", 1, 1)]);
+    let one = |name| Found::One(Box::new(session(name, 1, 1)));
+    assert_eq!(store.session("ab").unwrap(), one("ab"));
+    assert_eq!(store.session("abc").unwrap(), one("abc"));
+    assert_eq!(store.session("b").unwrap(), one("b_c"));
+    assert_eq!(store.session("a").unwrap(), Found::Several(vec![id("ab"), id("abc")]));
+    for none in ["bxc", "B", "%", "abcd"] {
+        assert_eq!(store.session(none).unwrap(), Found::Nothing, "{none}");
+    }
+}
+
+#[test]
+fn a_path_need_not_be_text() {
+    let odd = Path::new(OsStr::from_bytes(b"/t/\xff.jsonl"));
+    let row = SessionRow { transcript: Some(odd.to_owned()), ..session("s1", 1, 1) };
+    let mut store = told(vec![row.clone()]);
+    assert_eq!(store.sessions(1).unwrap(), [row]);
+    let source = SourceFile { path: odd.to_owned(), inode: u64::MAX };
+    ingest(&mut store, &source, readings_batch(Vec::new(), at(9))).unwrap();
+    assert_eq!(store.read_to(&source).unwrap(), 9);
+}
+
+#[test]
+fn an_absurd_count_does_not_keep_the_rest_out() {
+    let mut store = Store::in_memory().unwrap();
+    let rows = vec![reading("s1", 1, u64::MAX), reading("s1", 2, 5)];
+    ingest(&mut store, &source(1), readings_batch(rows, at(1))).unwrap();
+    let kept = store.readings(&id("s1"), None).unwrap();
+    assert_eq!(kept, [reading("s1", 1, i64::MAX.cast_unsigned()), reading("s1", 2, 5)]);
+}
+
+#[test]
+fn the_newest_five_are_learned_from_for_each_model_and_version() {
+    let mut rows: Vec<_> = (1..=7).rev().map(|n| compaction("parent", n, "opus")).collect();
+    rows.push(compaction("parent", 8, "haiku"));
+    let version = Some("2.2.0".to_owned());
+    rows.push(CompactionRow { version, ..compaction("parent", 9, "opus") });
+    assert_eq!(
+        with_compactions(rows).learned().unwrap(),
+        [
+            learned("haiku", "2.1.197", &[8]),
+            learned("opus", "2.1.197", &[3, 4, 5, 6, 7]),
+            learned("opus", "2.2.0", &[9]),
+        ]
+    );
+}
+
+#[test]
+fn nothing_is_learned_from_a_compaction_the_user_asked_for_or_that_tells_too_little() {
+    let plain = compaction("parent", 1, "opus");
+    let asked_for = CompactionRow { automatic: false, ..plain.clone() };
+    let uncounted = CompactionRow { tokens_before: None, ..plain.clone() };
+    let nameless = CompactionRow { version: None, ..plain };
+    for row in [asked_for, uncounted, nameless] {
+        let store = with_compactions(vec![row.clone()]);
+        assert_eq!(store.learned().unwrap(), []);
+        assert_eq!(store.compactions().unwrap(), [row]);
+    }
+}
+
+#[test]
+fn a_compaction_that_a_fork_repeats_counts_once() {
+    let known = compaction("parent", 1, "opus");
+    let copy = CompactionRow { model: None, ..compaction("fork", 1, "opus") };
+    let store = with_compactions(vec![copy, known.clone(), compaction("fork", 2, "opus")]);
+    assert_eq!(store.learned().unwrap(), [learned("opus", "2.1.197", &[1, 2])]);
+    assert_eq!(store.compactions().unwrap(), [known, compaction("fork", 2, "opus")]);
+    assert_eq!(store.counts().unwrap().compactions, 2);
+}

@@ -1,0 +1,112 @@
+//! Opening: new, current, newer, damaged and busy stores.
+
+use std::fs;
+use std::sync::Barrier;
+
+use super::*;
+use crate::Counts;
+
+fn pragma(store: &Store, name: &str) -> String {
+    let value = |row: &rusqlite::Row<'_>| row.get::<_, rusqlite::types::Value>(0);
+    format!("{:?}", store.connection.pragma_query_value(None, name, value).unwrap())
+}
+
+#[test]
+fn an_empty_file_becomes_a_store_and_stays_one() {
+    let (_folder, path) = new_file();
+    let store = Store::open(&path, PATIENCE).unwrap();
+    assert_eq!(store.counts().unwrap(), Counts::default());
+    assert_eq!(pragma(&store, "journal_mode"), r#"Text("wal")"#);
+    assert_eq!(pragma(&store, "synchronous"), "Integer(1)");
+    assert_eq!(pragma(&store, "foreign_keys"), "Integer(1)");
+    assert_eq!(pragma(&store, "user_version"), "Integer(1)");
+    let machine = store.machine().to_owned();
+    assert_eq!(Uuid::parse_str(&machine).unwrap().get_version_num(), 7);
+    drop(store);
+    assert_eq!(Store::open(&path, PATIENCE).unwrap().machine(), machine);
+}
+
+#[test]
+fn many_may_open_a_new_store_at_once() {
+    const OPENERS: usize = 8;
+    for _ in 0..50 {
+        let (_folder, path) = new_file();
+        let start = Barrier::new(OPENERS);
+        let open = || {
+            start.wait();
+            Store::open(&path, PATIENCE).unwrap().machine().to_owned()
+        };
+        let mut machines: Vec<String> = thread::scope(|scope| {
+            let openers: Vec<_> = (0..OPENERS).map(|_| scope.spawn(open)).collect();
+            openers.into_iter().map(|opener| opener.join().unwrap()).collect()
+        });
+        machines.dedup();
+        assert_eq!(machines.len(), 1);
+    }
+}
+
+#[test]
+fn a_missing_file_is_not_created() {
+    let (_folder, path) = new_file();
+    fs::remove_file(&path).unwrap();
+    let error = Store::open(&path, PATIENCE).unwrap_err();
+    assert!(matches!(error, StoreError::Other { .. }), "{error:?}");
+    assert_eq!(error.to_string(), format!("could not open the store at `{}`", path.display()));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_newer_store_is_refused_and_left_alone() {
+    let (_folder, path) = new_file();
+    let store = Store::open(&path, PATIENCE).unwrap();
+    store.connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(store);
+    let error = Store::open(&path, PATIENCE).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { .. }), "{error:?}");
+    assert!(error.to_string().contains("update plimsoll"), "{error}");
+    let version =
+        Connection::open(&path)
+            .unwrap()
+            .pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0));
+    assert_eq!(version, Ok(99));
+}
+
+#[test]
+fn a_file_that_is_no_store_is_reported_as_damaged() {
+    let (_folder, path) = new_file();
+    fs::write(&path, "no database, ".repeat(1000)).unwrap();
+    let error = Store::open(&path, PATIENCE).unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt { task: "open", .. }), "{error:?}");
+}
+
+#[test]
+fn a_store_damaged_later_is_reported_as_damaged() {
+    let (_folder, path) = new_file();
+    let mut store = Store::open(&path, PATIENCE).unwrap();
+    let rows = (0..2000).map(|message| reading("s1", message, 1)).collect();
+    ingest(&mut store, &source(1), readings_batch(rows, at(1))).unwrap();
+    drop(store);
+    let mut bytes = fs::read(&path).unwrap();
+    let head = 4096; // the schema is on the first page
+    bytes[head..].fill(0xff);
+    fs::write(&path, bytes).unwrap();
+    let error = Store::open(&path, PATIENCE).and_then(|store| store.counts()).unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
+}
+
+#[test]
+fn a_busy_store_is_given_up_when_patience_ends() {
+    let (_folder, path) = new_file();
+    let mut holder = Store::open(&path, PATIENCE).unwrap();
+    let mut store = Store::open(&path, Duration::from_millis(100)).unwrap();
+    let held = holder.connection.transaction().unwrap();
+    let started = Instant::now();
+    let error = store.ingest(&source(1), |_| -> Result<_, StoreError> { panic!("read") });
+    let waited = started.elapsed();
+    assert!(matches!(error, Err(StoreError::Busy { task: "ingest into", .. })), "{error:?}");
+    assert!(waited >= Duration::from_millis(90), "{waited:?}");
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
+    Store::open(&path, Duration::ZERO).unwrap().counts().unwrap();
+    drop(held);
+    ingest(&mut store, &source(1), Batch::default()).unwrap();
+}

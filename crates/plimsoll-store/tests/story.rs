@@ -1,0 +1,192 @@
+//! One story, told to the database: a session grows, is warned, compacts and is forked.
+
+#![expect(clippy::unwrap_used, reason = "a story that cannot be told is a failed test")]
+
+use plimsoll_core::event::SessionId;
+use plimsoll_core::trigger::Learned;
+use plimsoll_core::{Millis, Tokens};
+use plimsoll_store::{
+    Batch, Bookmark, CompactionRow, Counts, DecisionRow, Found, ReadingRow, SessionRow, SourceFile,
+    Store, StoreError,
+};
+
+const PARENT: &str = "024b703c-0f25-4d1f-98da-bbc0541a4bcf";
+const FORK: &str = "02c1e8aa-5d0e-4f43-9a37-3f1f6d2b7c11";
+const AGENT: &str = "agent-a1";
+const MODEL: &str = "claude-opus-4-6";
+const VERSION: &str = "2.1.197";
+
+fn id(name: &str) -> SessionId {
+    SessionId::new(name).unwrap()
+}
+
+fn file(path: &str, inode: u64) -> SourceFile {
+    SourceFile { path: path.into(), inode }
+}
+
+fn session(name: &str, last_seen: Millis) -> SessionRow {
+    SessionRow {
+        id: id(name),
+        agent: "claude-code".to_owned(),
+        project: Some("/home/ada/app".into()),
+        transcript: Some(format!("/home/ada/.claude/projects/app/{name}.jsonl").into()),
+        version: Some(VERSION.to_owned()),
+        model: Some(MODEL.to_owned()),
+        started: 1_000,
+        last_seen,
+    }
+}
+
+fn reading(name: &str, message: &str, time: Millis, prompt: Tokens, output: Tokens) -> ReadingRow {
+    ReadingRow {
+        session: id(name),
+        subagent: None,
+        message: message.to_owned(),
+        time,
+        model: MODEL.to_owned(),
+        prompt_tokens: prompt,
+        output_tokens: output,
+        turn: 1,
+    }
+}
+
+fn compaction(name: &str) -> CompactionRow {
+    CompactionRow {
+        session: id(name),
+        subagent: None,
+        entry: "45bef045-bf76-4c4c-8815-d7b3542f05b3".to_owned(),
+        time: 5_000,
+        model: Some(MODEL.to_owned()),
+        version: Some(VERSION.to_owned()),
+        automatic: true,
+        tokens_before: Some(167_412),
+        tokens_after: Some(9_120),
+    }
+}
+
+fn warning() -> DecisionRow {
+    DecisionRow {
+        line: 0,
+        session: id(PARENT),
+        subagent: None,
+        time: 3_500,
+        what: "warned".to_owned(),
+        used: 161_000,
+        window: 200_000,
+    }
+}
+
+/// Tells the next part of a file, after checking that the store knows where the last one ended.
+fn tell(store: &mut Store, source: &SourceFile, from: u64, part: Batch) {
+    let told = store.ingest(source, |here| {
+        assert_eq!(here.offset, from);
+        Ok::<_, StoreError>(part)
+    });
+    told.unwrap();
+}
+
+fn to(offset: u64) -> Bookmark {
+    Bookmark { offset, note: String::new() }
+}
+
+fn the_session_grows_and_a_response_is_told_block_by_block(store: &mut Store) {
+    let transcript = file("parent.jsonl", 11);
+    let first = Batch {
+        sessions: vec![session(PARENT, 2_000)],
+        readings: vec![
+            reading(PARENT, "msg_1", 1_500, 20_000, 300),
+            reading(PARENT, "msg_2", 2_000, 21_000, 4),
+        ],
+        next: to(900),
+        ..Batch::default()
+    };
+    tell(store, &transcript, 0, first);
+    let second = Batch {
+        sessions: vec![session(PARENT, 3_000)],
+        readings: vec![
+            reading(PARENT, "msg_2", 2_100, 21_000, 650),
+            reading(PARENT, "msg_3", 3_000, 160_500, 500),
+        ],
+        next: to(1_700),
+        ..Batch::default()
+    };
+    tell(store, &transcript, 900, second);
+    assert_eq!(store.readings(&id(PARENT), None).unwrap(), curve(PARENT));
+}
+
+fn curve(name: &str) -> [ReadingRow; 3] {
+    [
+        reading(name, "msg_1", 1_500, 20_000, 300),
+        reading(name, "msg_2", 2_000, 21_000, 650),
+        reading(name, "msg_3", 3_000, 160_500, 500),
+    ]
+}
+
+fn it_is_warned(store: &mut Store) {
+    let spool = file("parent.spool", 12);
+    let part = Batch { decisions: vec![warning()], next: to(80), ..Batch::default() };
+    tell(store, &spool, 0, part);
+    assert_eq!(store.decisions(&id(PARENT)).unwrap(), [warning()]);
+}
+
+fn its_subagent_has_a_curve_of_its_own(store: &mut Store) {
+    let subagent = Some(id(AGENT));
+    let row = ReadingRow { subagent, ..reading(PARENT, "msg_4", 4_000, 8_000, 90) };
+    let part = Batch { readings: vec![row.clone()], next: to(500), ..Batch::default() };
+    tell(store, &file("agent-a1.jsonl", 13), 0, part);
+    assert_eq!(store.readings(&id(PARENT), Some(&id(AGENT))).unwrap(), [row]);
+    assert_eq!(store.readings(&id(PARENT), None).unwrap(), curve(PARENT));
+}
+
+fn it_compacts_and_the_trigger_is_learned(store: &mut Store) {
+    let part = Batch {
+        sessions: vec![session(PARENT, 5_000)],
+        compactions: vec![compaction(PARENT)],
+        next: to(2_400),
+        ..Batch::default()
+    };
+    tell(store, &file("parent.jsonl", 11), 1_700, part);
+    assert_eq!(store.learned().unwrap(), [learned()]);
+}
+
+fn learned() -> Learned {
+    Learned { model: MODEL.to_owned(), version: VERSION.to_owned(), seen: vec![167_412] }
+}
+
+fn a_fork_repeats_it_all_and_counts_for_what_is_its_own(store: &mut Store) {
+    let own = reading(FORK, "msg_5", 6_000, 12_000, 70);
+    let part = Batch {
+        sessions: vec![session(FORK, 6_000)],
+        readings: curve(FORK).into_iter().chain([own.clone()]).collect(),
+        compactions: vec![compaction(FORK)],
+        next: to(3_000),
+        ..Batch::default()
+    };
+    tell(store, &file("fork.jsonl", 14), 0, part);
+    let forked: Vec<_> = curve(FORK).into_iter().chain([own]).collect();
+    assert_eq!(store.readings(&id(FORK), None).unwrap(), forked);
+    assert_eq!(store.readings(&id(PARENT), None).unwrap(), curve(PARENT));
+    assert_eq!(store.compactions().unwrap(), [compaction(PARENT)]);
+    assert_eq!(store.learned().unwrap(), [learned()]);
+    let counts = Counts { sessions: 2, messages: 5, compactions: 1, decisions: 1 };
+    assert_eq!(store.counts().unwrap(), counts);
+}
+
+fn both_are_found_again(store: &Store) {
+    assert_eq!(store.sessions(10).unwrap(), [session(FORK, 6_000), session(PARENT, 5_000)]);
+    let parent = Found::One(Box::new(session(PARENT, 5_000)));
+    assert_eq!(store.session("024b").unwrap(), parent);
+    assert_eq!(store.session("02").unwrap(), Found::Several(vec![id(PARENT), id(FORK)]));
+    assert_eq!(store.session("nope").unwrap(), Found::Nothing);
+}
+
+#[test]
+fn a_session_grows_is_warned_compacts_and_is_forked() {
+    let mut store = Store::in_memory().unwrap();
+    the_session_grows_and_a_response_is_told_block_by_block(&mut store);
+    it_is_warned(&mut store);
+    its_subagent_has_a_curve_of_its_own(&mut store);
+    it_compacts_and_the_trigger_is_learned(&mut store);
+    a_fork_repeats_it_all_and_counts_for_what_is_its_own(&mut store);
+    both_are_found_again(&store);
+}

@@ -1,0 +1,69 @@
+//! Fetches the client's package into the cache.
+//!
+//! The cache is `.cache` in the workspace, or wherever `PLIMSOLL_TEST_CACHE` points.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The executable of `version`, installed if it is not yet.
+///
+/// One process fetches and the others wait for it; the package appears whole, by a rename, so that
+/// a fetch that was cut off leaves nothing that looks installed.
+pub(super) fn program(version: &str) -> PathBuf {
+    let clients = clients();
+    let program = clients.join(version).join("claude");
+    if !program.exists() {
+        let lock = File::create(clients.join(".lock")).expect("the cache's lock should open");
+        lock.lock().expect("the cache should be lockable");
+        if !program.exists() {
+            fetch(version, &clients);
+        }
+    }
+    program
+}
+
+/// The folder of installed clients, without links: npm resolves `..` by the letter.
+fn clients() -> PathBuf {
+    let cache = std::env::var_os("PLIMSOLL_TEST_CACHE").map(PathBuf::from);
+    let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache");
+    let clients = cache.unwrap_or_else(ours).join("clients");
+    fs::create_dir_all(&clients).expect("the client cache should be creatable");
+    clients.canonicalize().expect("the client cache should be there")
+}
+
+fn fetch(version: &str, clients: &Path) {
+    let package = package();
+    let staging = clients.join(".install");
+    clear(&staging);
+    fs::create_dir(&staging).expect("a folder to install the client in should be creatable");
+    let npm = Command::new("npm")
+        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
+        .arg("--prefix")
+        .arg(&staging)
+        .arg(format!("{package}@{version}"))
+        .current_dir(&staging)
+        .output()
+        .expect("npm should be installed, it fetches the client");
+    let complaint = String::from_utf8_lossy(&npm.stderr);
+    assert!(npm.status.success(), "npm could not install `{package}@{version}`: {complaint}");
+    fs::rename(staging.join("node_modules").join(package), clients.join(version))
+        .expect("the installed client should fit into the cache");
+    clear(&staging);
+}
+
+/// Removes what a fetch left, or one that was cut off.
+fn clear(staging: &Path) {
+    if staging.exists() {
+        fs::remove_dir_all(staging).expect("the installation folder should be removable");
+    }
+}
+
+/// The package that holds the executable itself; it needs no Node to run.
+fn package() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "@anthropic-ai/claude-code-linux-x64",
+        "aarch64" => "@anthropic-ai/claude-code-linux-arm64",
+        arch => panic!("there is no client to test with for `{arch}`"),
+    }
+}

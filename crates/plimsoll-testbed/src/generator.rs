@@ -1,0 +1,620 @@
+//! Transcripts as Claude Code 2.1.325 writes them, of any size, together with what is true about
+//! them.
+//!
+//! The record shapes and their key order are the client's; texts, sizes and token counts come from
+//! a seeded generator, so the same [`Options`] always give the same bytes. Sub-agents' files of
+//! their own are not written.
+
+mod random;
+mod records;
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+pub use random::SplitMix64;
+use random::{POOL, code, prose};
+use records::*;
+
+/// What to write.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes after which no new step begins; the file ends a little above.
+    pub size: u64,
+    /// Where the random numbers start.
+    pub seed: u64,
+    /// The model that answers.
+    pub model: String,
+    /// How the client lays out the records.
+    pub layout: Layout,
+    /// How the file ends.
+    pub ending: Ending,
+    /// Prompt tokens of the last main-chain response; `None` leaves them to the content.
+    pub prompt_tokens: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            size: 1_000_000,
+            seed: 7,
+            model: "claude-opus-4-6".to_owned(),
+            layout: Layout::Separate,
+            ending: Ending::Whole,
+            prompt_tokens: None,
+        }
+    }
+}
+
+/// How the client lays out the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Client 2.1: sub-agents live in files of their own, requests and attachments are recorded.
+    Separate,
+    /// Client 2.0: sub-agents stand inline, as sidechains.
+    Inline,
+}
+
+/// How the file ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With a finished turn.
+    Whole,
+    /// Inside a running inline sub-agent: this many sidechain records after the last main usage,
+    /// then an API error, then a torn line.
+    Trap(usize),
+}
+
+/// What is true about a written transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truth {
+    /// The session all records belong to.
+    pub session_id: String,
+    /// Size of the file.
+    pub bytes: u64,
+    /// Lines that end in a newline; a torn last line is not counted.
+    pub lines: u64,
+    /// Prompt side of the last main-chain response.
+    pub prompt_tokens: u64,
+    /// Output of the last main-chain response.
+    pub output_tokens: u64,
+    /// The model that gave it.
+    pub model: String,
+    /// Compactions in the whole file.
+    pub compactions: u64,
+}
+
+/// Writes one transcript and returns what is true about it.
+///
+/// # Errors
+///
+/// Whatever `out` answers.
+pub fn write(out: impl Write, options: &Options) -> io::Result<Truth> {
+    let mut session = Session::new(out, options);
+    session.open()?;
+    while !session.turn()? {}
+    if let Ending::Trap(records) = options.ending {
+        session.trap(records)?;
+    }
+    session.out.flush()?;
+    Ok(session.truth)
+}
+
+/// Tokens in the window when a session starts or has just been compacted.
+const FIRST_PROMPT: f64 = 14_000.0;
+/// Where the client compacts.
+const COMPACTS_AT: f64 = 155_000.0;
+/// What a record adds to the window per byte in the file, where results stand twice.
+const TOKENS_PER_BYTE: f64 = 1.0 / 7.0;
+
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
+/// A sub-agent whose records are being written.
+struct Agent {
+    id: String,
+    prompt: f64,
+}
+
+struct Session<'a, W> {
+    out: W,
+    options: &'a Options,
+    random: SplitMix64,
+    prose: String,
+    code: String,
+    truth: Truth,
+    parent: Option<String>,
+    prompt_id: String,
+    millis: u64,
+    /// Tokens in the main window, and how many of them the cache holds.
+    prompt: f64,
+    cached: f64,
+    /// Where the last window begins, which grows to the wanted reading and is not compacted.
+    landing: Option<u64>,
+    agent: Option<Agent>,
+}
+
+impl<'a, W: Write> Session<'a, W> {
+    fn new(out: W, options: &'a Options) -> Self {
+        let mut random = SplitMix64::new(options.seed);
+        let (prose, code) = (prose(&mut random), code(&mut random));
+        let truth = Truth {
+            session_id: random.uuid(),
+            bytes: 0,
+            lines: 0,
+            prompt_tokens: 0,
+            output_tokens: 0,
+            model: options.model.clone(),
+            compactions: 0,
+        };
+        Self {
+            out,
+            options,
+            prose,
+            code,
+            truth,
+            parent: None,
+            prompt_id: random.uuid(),
+            random,
+            millis: 9 * 3_600_000,
+            prompt: FIRST_PROMPT,
+            cached: 0.0,
+            landing: None,
+            agent: None,
+        }
+    }
+
+    fn inline(&self) -> bool {
+        self.options.layout == Layout::Inline
+    }
+
+    fn full(&self) -> bool {
+        self.truth.bytes >= self.options.size
+    }
+
+    /// Writes a record; one with a uuid becomes the parent of the next. Returns its bytes.
+    fn record(&mut self, template: &str, fields: Fields) -> io::Result<usize> {
+        let (uuid, hash, time) = (self.random.uuid(), self.random.hex("", 64), self.time());
+        let parent = self.parent.as_ref().map_or("null".to_owned(), |uuid| format!("\"{uuid}\""));
+        let agent = self.agent.as_ref().map(|agent| format!(",\"agentId\":\"{}\"", agent.id));
+        let (session, model) = (self.truth.session_id.clone(), self.options.model.clone());
+        let own = [
+            ("parent", parent.as_str()),
+            ("side", if agent.is_some() { "true" } else { "false" }),
+            ("agent", agent.as_deref().unwrap_or_default()),
+            ("session", &session),
+            ("model", &model),
+            ("uuid", &uuid),
+            ("hash", &hash),
+            ("time", &time),
+        ];
+        let (head, tail) = if self.inline() { (INLINE_HEAD, "") } else { (HEAD, TAIL) };
+        let (head, tail) = (self.fill(head, &own), self.fill(tail, &own));
+        let frame = [("head", head.as_str()), ("tail", &tail)];
+        let line = self.fill(template, &[fields, &own, &frame].concat()) + "\n";
+        self.out.write_all(line.as_bytes())?;
+        self.truth.bytes += line.len() as u64;
+        self.truth.lines += 1;
+        if template.contains("\"$uuid\"") {
+            self.parent = Some(uuid);
+        }
+        Ok(line.len())
+    }
+
+    fn fill(&mut self, template: &str, fields: Fields) -> String {
+        let mut pieces = template.split('$');
+        let mut line = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let end = piece.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(piece.len());
+            let (name, rest) = piece.split_at(end);
+            match fields.iter().find(|(key, _)| *key == name) {
+                Some((_, value)) => line += value,
+                None => {
+                    let length = name.strip_prefix("prose").and_then(|length| length.parse().ok());
+                    line.extend(length.map(|length| self.prose(length)));
+                }
+            }
+            line += rest;
+        }
+        line
+    }
+
+    fn time(&mut self) -> String {
+        self.millis += self.random.between(20, 2_000) as u64;
+        let (seconds, milli) = (self.millis / 1_000, self.millis % 1_000);
+        let (day, hour) = (1 + seconds / 86_400, seconds / 3_600 % 24);
+        let (minute, second) = (seconds / 60 % 60, seconds % 60);
+        format!("2026-11-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+    }
+
+    /// Adds to the window whose records are being written.
+    fn grow(&mut self, tokens: f64) {
+        match &mut self.agent {
+            Some(agent) => agent.prompt += tokens,
+            None => self.prompt += tokens,
+        }
+    }
+
+    /// What the main window holds now; in the last one it follows from how far the file is.
+    fn window(&self) -> f64 {
+        let (Some(start), Some(wanted)) = (self.landing, self.options.prompt_tokens) else {
+            return self.prompt;
+        };
+        let (done, all) = (self.truth.bytes - start, self.options.size.saturating_sub(start));
+        let first = FIRST_PROMPT.min(wanted as f64);
+        first + (wanted as f64 - first) * (done as f64 / all.max(1) as f64).min(1.0)
+    }
+
+    /// Begins the last window where the rest of the file just suffices to fill it.
+    fn lands_now(&mut self) -> bool {
+        let left = self.options.size.saturating_sub(self.truth.bytes) as f64 * TOKENS_PER_BYTE;
+        let reach = |wanted| left <= (wanted as f64 - FIRST_PROMPT).max(0.0);
+        let now = self.landing.is_none() && self.options.prompt_tokens.is_some_and(reach);
+        if now {
+            self.landing = Some(self.truth.bytes);
+        }
+        now
+    }
+
+    fn open(&mut self) -> io::Result<()> {
+        self.lands_now();
+        if self.inline() {
+            return self.record(SUMMARY, &[]).map(drop);
+        }
+        self.record(MODE, &[])?;
+        self.attachments("SessionStart:startup")
+    }
+
+    /// What the client attaches at the start and again after a compaction.
+    fn attachments(&mut self, event: &str) -> io::Result<()> {
+        for template in ATTACHED {
+            self.record(template, &[("event", event)])?;
+        }
+        Ok(())
+    }
+
+    /// A prompt, some steps, a closing answer. True when it was the last turn.
+    fn turn(&mut self) -> io::Result<bool> {
+        self.record(FILE_HISTORY, &[])?;
+        self.prompt_id = self.random.uuid();
+        let chars = self.random.around(120.0, 1.0);
+        let prompt = self.prose(chars.max(12));
+        self.user(&prompt, "", "", None)?;
+        for _ in 0..self.random.around(10.0, 0.8).max(1) {
+            if self.full() {
+                break;
+            }
+            self.step()?;
+            self.compact_when_due()?;
+        }
+        self.compact_when_due()?;
+        let last = self.full();
+        let answer = self.text_block(500.0);
+        self.assistant(&[answer], "end_turn")?;
+        if !self.inline() {
+            self.record(TURN_DURATION, &[])?;
+            self.record(LAST_PROMPT, &[("text", &prompt)])?;
+            self.record(COST_STATE, &[])?;
+        }
+        Ok(last)
+    }
+
+    /// Compacts at the client's threshold, and once by hand before the last window.
+    fn compact_when_due(&mut self) -> io::Result<()> {
+        if self.lands_now() {
+            self.compact("manual")
+        } else if self.landing.is_none() && self.prompt > COMPACTS_AT {
+            self.compact("auto")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn compact(&mut self, trigger: &str) -> io::Result<()> {
+        let before = (self.prompt as u64).to_string();
+        let template = if self.inline() { INLINE_BOUNDARY } else { BOUNDARY };
+        self.record(template, &[("trigger", trigger), ("before", &before)])?;
+        self.truth.compactions += 1;
+        let summary = self.fill(SUMMARY_CONTENT, &[]);
+        self.user(&summary, SUMMARY_FLAGS, "", Some(0.0))?;
+        (self.prompt, self.cached) = (FIRST_PROMPT, 0.0);
+        if self.inline() { Ok(()) } else { self.attachments("SessionStart:compact") }
+    }
+
+    /// One request: the model's answer with a tool call, then the tool's result.
+    fn step(&mut self) -> io::Result<()> {
+        let mut roll = self.random.below(1_000);
+        for tool in &TOOLS {
+            if roll < tool.weight {
+                let too_big = self.landing.is_some() && tool.content.contains("$image");
+                return self.use_tool(if too_big { &READ } else { tool });
+            }
+            roll -= tool.weight;
+        }
+        if roll < 6 { self.api_error() } else { self.delegate() }
+    }
+
+    fn use_tool(&mut self, tool: &Tool) -> io::Result<()> {
+        let path = format!("\"/home/dev/project/src/module_{}.rs\"", self.random.below(40));
+        let [a, b, c] = tool.texts.map(|(median, sigma)| {
+            let chars = self.random.around(median, sigma);
+            self.code(chars)
+        });
+        let image = if tool.content.contains("$image") { self.image() } else { String::new() };
+        let fields = [("path", path.as_str()), ("a", &a), ("b", &b), ("c", &c), ("image", &image)];
+        let input = self.fill(tool.input, &fields);
+        let (content, result) = (self.fill(tool.content, &fields), self.fill(tool.result, &fields));
+        let id = self.tool_use(tool.name, &input)?;
+        self.tool_result(&id, &content, &result, tool.tokens)
+    }
+
+    fn image(&mut self) -> String {
+        let most = (self.options.size as usize / 16).clamp(64, 380_000);
+        let chars = self.random.between(most / 8, most);
+        let mut data = PNG.to_owned();
+        while data.len() < chars {
+            data += &self.random.hex("kZ", 62);
+        }
+        data
+    }
+
+    /// A sub-agent: its records stand in this file only in the inline layout. The result holds a
+    /// `usage` that says nothing about this session's window.
+    fn delegate(&mut self) -> io::Result<()> {
+        let id = self.ask_agent()?;
+        if self.inline() {
+            let records = self.random.between(4, 40);
+            self.sidechain(records)?;
+        }
+        let usage = self.fill(USAGE, &[("created", "1234"), ("read", "45678"), ("output", "777")]);
+        let content = self.fill(r#"[{"type":"text","text":$prose2500}]"#, &[]);
+        let result = self.fill(AGENT_RESULT, &[("content", &content), ("usage", &usage)]);
+        self.tool_result(&id, &content, &result, None)
+    }
+
+    fn ask_agent(&mut self) -> io::Result<String> {
+        let input = self.fill(AGENT_INPUT, &[]);
+        self.tool_use(if self.inline() { "Task" } else { "Agent" }, &input)
+    }
+
+    /// An inline sub-agent of at least so many records; the main chain goes on where it was.
+    fn sidechain(&mut self, records: usize) -> io::Result<()> {
+        let end = self.truth.lines + records as u64;
+        let main = self.parent.take();
+        self.agent = Some(Agent { id: self.random.hex("a", 16), prompt: 9_000.0 });
+        let prompt = self.prose(900);
+        self.user(&prompt, "", "", None)?;
+        while self.truth.lines < end {
+            let tool = if self.random.percent(50) { &READ } else { &GREP };
+            self.use_tool(tool)?;
+        }
+        self.agent = None;
+        self.parent = main;
+        Ok(())
+    }
+
+    fn trap(&mut self, records: usize) -> io::Result<()> {
+        self.ask_agent()?;
+        self.sidechain(records)?;
+        self.api_error()?;
+        let model = self.options.model.clone();
+        let torn = self.fill(TORN, &[("model", &model)]);
+        self.out.write_all(torn.as_bytes())?;
+        self.truth.bytes += torn.len() as u64;
+        Ok(())
+    }
+
+    fn api_error(&mut self) -> io::Result<()> {
+        self.record(API_ERROR, &[]).map(drop)
+    }
+
+    /// The model's answer with a tool call; returns the call's id.
+    fn tool_use(&mut self, name: &str, input: &str) -> io::Result<String> {
+        let mut blocks = Vec::new();
+        if self.random.percent(35) {
+            let (chars, length) = (self.random.around(300.0, 0.9), self.random.between(200, 900));
+            let (text, signature) = (self.prose(chars), self.random.hex("Eq", length));
+            blocks.push(self.fill(THINKING, &[("text", &text), ("signature", &signature)]));
+        }
+        if self.random.percent(45) {
+            blocks.push(self.text_block(150.0));
+        }
+        let id = self.random.hex("toolu_01", 22);
+        blocks.push(self.fill(TOOL_USE, &[("id", &id), ("name", name), ("input", input)]));
+        self.assistant(&blocks, "tool_use")?;
+        Ok(id)
+    }
+
+    fn text_block(&mut self, median: f64) -> String {
+        let chars = self.random.around(median, 0.8);
+        let text = self.prose(chars);
+        self.fill(r#"{"type":"text","text":$text}"#, &[("text", &text)])
+    }
+
+    /// One line per content block, all with the same message id and usage.
+    fn assistant(&mut self, blocks: &[String], stop: &str) -> io::Result<()> {
+        let (message, request) = (self.random.hex("msg_01", 22), self.random.hex("req_01", 22));
+        let (reference, usage) = (self.random.uuid(), self.usage());
+        if !self.inline() && self.agent.is_none() {
+            if self.random.percent(30) {
+                self.record(REQUEST_BLOB, &[])?;
+            }
+            self.record(REQUEST, &[("ref", &reference)])?;
+        }
+        let template = if self.inline() { INLINE_ASSISTANT } else { ASSISTANT };
+        for (index, block) in blocks.iter().enumerate() {
+            let fields = [
+                ("message", message.as_str()),
+                ("request", &request),
+                ("ref", &reference),
+                ("block", block),
+                ("index", &index.to_string()),
+                ("usage", &usage),
+                ("stop", stop),
+            ];
+            self.record(template, &fields)?;
+            self.grow(block.len() as f64 * TOKENS_PER_BYTE);
+        }
+        Ok(())
+    }
+
+    /// The usage of the next response; on the main chain it becomes the truth.
+    fn usage(&mut self) -> String {
+        let output = self.random.between(1, 1_500) as u64;
+        let (prompt, cached) = match &self.agent {
+            Some(agent) => (agent.prompt as u64, agent.prompt as u64 / 10 * 9),
+            None => (self.window() as u64, self.cached as u64),
+        };
+        let read = cached.min(prompt.saturating_sub(3));
+        let created = prompt.saturating_sub(3 + read);
+        if self.agent.is_none() {
+            self.cached = prompt as f64;
+            self.truth.prompt_tokens = 3 + read + created;
+            self.truth.output_tokens = output;
+        }
+        let template = if self.inline() { INLINE_USAGE } else { USAGE };
+        let [created, read, output] = [created, read, output].map(|tokens| tokens.to_string());
+        self.fill(template, &[("created", &created), ("read", &read), ("output", &output)])
+    }
+
+    fn tool_result(
+        &mut self,
+        id: &str,
+        content: &str,
+        result: &str,
+        tokens: Option<f64>,
+    ) -> io::Result<()> {
+        let failed = if result.starts_with('"') { "true" } else { "false" };
+        let fields = [("id", id), ("content", content), ("failed", failed)];
+        let content = self.fill(TOOL_RESULT, &fields);
+        self.user(&content, "", &format!(",\"toolUseResult\":{result}"), tokens)?;
+        if !self.inline() && self.agent.is_none() && self.random.percent(40) {
+            self.record(HOOK_SUCCESS, &[("event", "PostToolUse")])?;
+        }
+        Ok(())
+    }
+
+    fn user(
+        &mut self,
+        content: &str,
+        flags: &str,
+        result: &str,
+        tokens: Option<f64>,
+    ) -> io::Result<()> {
+        let prompt = format!(",\"promptId\":\"{}\"", self.prompt_id);
+        let prompt = if self.inline() { "" } else { &prompt };
+        let fields =
+            [("prompt", prompt), ("content", content), ("flags", flags), ("result", result)];
+        let bytes = self.record(USER, &fields)?;
+        self.grow(tokens.unwrap_or(bytes as f64 * TOKENS_PER_BYTE));
+        Ok(())
+    }
+
+    /// A piece of prose as a JSON string.
+    fn prose(&mut self, chars: usize) -> String {
+        let start = self.random.below(POOL);
+        quote(piece(&self.prose, start, self.at_most(chars)))
+    }
+
+    /// A piece of code as a JSON string.
+    fn code(&mut self, chars: usize) -> String {
+        let start = self.random.below(POOL);
+        quote(piece(&self.code, start, self.at_most(chars)))
+    }
+
+    /// No single text may dominate a small file.
+    fn at_most(&self, chars: usize) -> usize {
+        chars.clamp(1, (self.options.size as usize / 32).max(64))
+    }
+}
+
+fn quote(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// At most `len` bytes of `pool` from about `start` on.
+fn piece(pool: &str, start: usize, len: usize) -> &str {
+    let start = start.min(pool.len().saturating_sub(len));
+    &pool[pool.floor_char_boundary(start)..pool.floor_char_boundary(start + len)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(options: &Options) -> (Vec<u8>, Truth) {
+        let mut bytes = Vec::new();
+        let truth = write(&mut bytes, options).unwrap();
+        (bytes, truth)
+    }
+
+    fn tokens(usage: &Value, key: &str) -> u64 {
+        usage[key].as_u64().unwrap()
+    }
+
+    /// What a full scan of the file says; also checks that every whole line is JSON.
+    fn scanned(bytes: &[u8], truth: &Truth) -> Truth {
+        let mut seen = Truth { lines: 0, prompt_tokens: 0, compactions: 0, ..truth.clone() };
+        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n")) {
+            let record: Value = serde_json::from_slice(line).unwrap();
+            let (message, usage) = (&record["message"], &record["message"]["usage"]);
+            seen.lines += 1;
+            seen.compactions += u64::from(record["subtype"] == "compact_boundary");
+            if usage.is_object()
+                && message["model"] == *truth.model
+                && record["isSidechain"] == false
+            {
+                seen.prompt_tokens = tokens(usage, "input_tokens")
+                    + tokens(usage, "cache_read_input_tokens")
+                    + tokens(usage, "cache_creation_input_tokens");
+                seen.output_tokens = tokens(usage, "output_tokens");
+            }
+        }
+        seen.bytes = bytes.len() as u64;
+        seen
+    }
+
+    #[track_caller]
+    fn check(options: &Options) -> Truth {
+        let (bytes, truth) = written(options);
+        assert_eq!(written(options).0, bytes, "the same options give the same bytes");
+        assert_eq!(scanned(&bytes, &truth), truth);
+        if let Some(wanted) = options.prompt_tokens {
+            assert_eq!(truth.prompt_tokens, wanted);
+        }
+        truth
+    }
+
+    #[test]
+    fn the_truth_is_what_a_full_scan_finds() {
+        for layout in [Layout::Separate, Layout::Inline] {
+            let truth = check(&Options { size: 6_000_000, layout, ..Options::default() });
+            assert!(truth.compactions > 0);
+            assert!((6_000_000..6_900_000).contains(&truth.bytes));
+        }
+    }
+
+    #[test]
+    fn the_last_reading_is_where_it_was_asked_to_be() {
+        for size in [100_000, 1_000_000, 5_000_000] {
+            for prompt_tokens in [9_000, 94_000, 160_000].map(Some) {
+                check(&Options { size, prompt_tokens, ..Options::default() });
+            }
+        }
+    }
+
+    #[test]
+    fn a_trap_ends_inside_a_sub_agent_with_a_torn_line() {
+        for layout in [Layout::Separate, Layout::Inline] {
+            let ending = Ending::Trap(300);
+            let options =
+                Options { layout, ending, prompt_tokens: Some(94_000), ..Options::default() };
+            check(&options);
+            let (bytes, truth) = written(&options);
+            assert!(!bytes.ends_with(b"\n"));
+            let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
+            let side = |line: &&&[u8]| line.windows(18).any(|w| w == br#""isSidechain":true"#);
+            let after = lines[..truth.lines as usize - 1].iter().rev().take_while(side).count();
+            assert!((300..305).contains(&after), "{after} sidechain records");
+        }
+    }
+}

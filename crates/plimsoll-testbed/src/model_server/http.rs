@@ -1,0 +1,101 @@
+//! The HTTP side of the scripted model.
+
+use std::convert::Infallible;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::answer::{Block, Reply};
+use super::{Answer, Log, Request, Script, wire};
+
+#[derive(Clone)]
+struct Model {
+    script: Arc<Mutex<Script>>,
+    log: Arc<Mutex<Log>>,
+}
+
+pub(super) fn router(script: Script, log: Arc<Mutex<Log>>) -> Router {
+    Router::new()
+        .route("/v1/messages", post(messages))
+        .route("/v1/messages/count_tokens", post(count_tokens))
+        .fallback(other)
+        .layer(DefaultBodyLimit::disable())
+        .with_state(Model { script: Arc::new(Mutex::new(script)), log })
+}
+
+/// Serves until `stopped` is let go, then drops what is still open.
+pub(super) fn serve(listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("the model server should get a runtime");
+    runtime.block_on(async {
+        listener.set_nonblocking(true).expect("a socket can be made non-blocking");
+        let listener = tokio::net::TcpListener::from_std(listener)
+            .expect("the runtime should take the model server's socket");
+        tokio::spawn(axum::serve(listener, router).into_future());
+        stopped.await.ok();
+    });
+}
+
+async fn messages(State(model): State<Model>, headers: HeaderMap, body: Bytes) -> Response {
+    let body: Value = serde_json::from_slice(&body).expect("the client should send JSON");
+    let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
+    let request = Request::new(body, header);
+    let answer = answer(&model, &request);
+    ([("request-id", wire::id("req"))], respond(&request, answer)).into_response()
+}
+
+/// Asks the script and writes down what came of it.
+fn answer(model: &Model, request: &Request) -> Answer {
+    let answer = model.script.lock().expect("no rule of the script should panic").answer(request);
+    let mut kept = request.clone();
+    kept.usage = matches!(answer.reply, Reply::Message(_)).then_some(answer.usage);
+    model.log.lock().expect("the log should be usable").requests.push(kept);
+    answer
+}
+
+fn respond(request: &Request, answer: Answer) -> Response {
+    match &answer.reply {
+        Reply::Error { status, kind, message } => {
+            let status = StatusCode::from_u16(*status).expect("an error's status should be valid");
+            (status, Json(wire::error(kind, message))).into_response()
+        }
+        Reply::Message(blocks) if request.body["stream"] == true => {
+            stream(request, blocks, &answer)
+        }
+        Reply::Message(blocks) => {
+            Json(wire::message(request.model(), blocks, &answer.usage)).into_response()
+        }
+    }
+}
+
+fn stream(request: &Request, blocks: &[Block], answer: &Answer) -> Response {
+    let pause = answer.pause;
+    let events = stream::iter(wire::events(request.model(), blocks, &answer.usage));
+    let paced = events.then(move |event| async move {
+        tokio::time::sleep(pause).await;
+        Ok::<_, Infallible>(event)
+    });
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(paced)).into_response()
+}
+
+/// Counts as the client's own estimate does: four bytes to a token.
+async fn count_tokens(body: Bytes) -> Json<Value> {
+    Json(json!({ "input_tokens": body.len() / 4 }))
+}
+
+async fn other(State(model): State<Model>, method: Method, uri: Uri) -> Response {
+    let call = format!("{method} {uri}");
+    model.log.lock().expect("the log should be usable").other_calls.push(call);
+    (StatusCode::NOT_FOUND, Json(wire::error("not_found_error", "Not found"))).into_response()
+}

@@ -1,0 +1,103 @@
+//! A request of the client, as a test wants to see it.
+
+use serde_json::Value;
+
+use super::Usage;
+
+/// What the client asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The next step of a conversation, of the main session or of a subagent.
+    Turn,
+    /// A summary of a conversation that is about to be compacted.
+    Summary,
+    /// Something the client wants for itself: a title, a probe, the verdict of a prompt hook.
+    Side,
+}
+
+/// One request to the Messages API.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The body, whole.
+    pub body: Value,
+    /// The session it belongs to.
+    pub session_id: Option<String>,
+    /// The subagent that asks; none for the main session.
+    pub agent_id: Option<String>,
+    /// What is asked for.
+    pub kind: Kind,
+    /// The figures that were answered; none if the answer was an error.
+    pub usage: Option<Usage>,
+}
+
+impl Request {
+    pub(super) fn new(body: Value, header: impl Fn(&str) -> Option<String>) -> Self {
+        let kind = kind(&body);
+        let session_id = header("x-claude-code-session-id");
+        let agent_id = header("x-claude-code-agent-id");
+        Self { body, session_id, agent_id, kind, usage: None }
+    }
+
+    /// Whether this is a step of the main conversation.
+    pub fn is_main_turn(&self) -> bool {
+        self.kind == Kind::Turn && self.agent_id.is_none()
+    }
+
+    /// The model asked for.
+    pub fn model(&self) -> &str {
+        self.body["model"].as_str().unwrap_or_default()
+    }
+
+    /// All text of the system prompt and the messages, tool results included.
+    pub fn all_text(&self) -> String {
+        [texts(&self.body["system"]), texts(&self.body["messages"])].concat().join("\n")
+    }
+
+    /// The text of the first message: the prompt, among what the client puts around it.
+    pub fn first_text(&self) -> String {
+        self.messages().first().map(|message| texts(message).join("\n")).unwrap_or_default()
+    }
+
+    fn messages(&self) -> &[Value] {
+        messages(&self.body)
+    }
+}
+
+fn kind(body: &Value) -> Kind {
+    let last = messages(body).iter().rfind(|message| message["role"] == "user");
+    let last_text = last.map(|message| texts(message).join("\n")).unwrap_or_default();
+    if last_text.contains("Respond with TEXT ONLY") && last_text.contains("<summary>") {
+        Kind::Summary
+    } else if has_tools(body) && !judges_a_hook(body) {
+        Kind::Turn
+    } else {
+        Kind::Side
+    }
+}
+
+fn has_tools(body: &Value) -> bool {
+    body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
+}
+
+/// Whether this is the work of an `agent` hook, which has tools and no agent of its own.
+fn judges_a_hook(body: &Value) -> bool {
+    texts(&body["system"]).iter().any(|text| text.starts_with("You are evaluating a "))
+}
+
+fn messages(body: &Value) -> &[Value] {
+    body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The texts in a message, a content block, or a list of either.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => ["text", "thinking", "content"]
+            .iter()
+            .filter_map(|key| fields.get(*key))
+            .flat_map(texts)
+            .collect(),
+        _ => Vec::new(),
+    }
+}

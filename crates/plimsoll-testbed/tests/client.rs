@@ -1,0 +1,404 @@
+//! The testbed against the real client, with shell scripts for hooks.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use plimsoll_testbed::model_server::UNSCRIPTED;
+use plimsoll_testbed::{Answer, Client, Hooks, Kind, ModelServer, Sandbox, Script, Usage};
+use serde_json::{Value, json};
+
+#[test]
+fn a_plain_turn_is_answered_and_recorded() {
+    plain_turn(&Client::current());
+}
+
+#[test]
+fn a_plain_turn_works_with_the_old_client() {
+    plain_turn(&Client::old());
+}
+
+fn plain_turn(client: &Client) {
+    let usage = Usage { input: 7, cache_read: 30_000, cache_creation: 400, output: 33 };
+    let server = ModelServer::start(Script::new().main([Answer::text("hello back").usage(usage)]));
+    let sandbox = Sandbox::new(client, &server);
+
+    let outcome = sandbox.prompt("say hello").run();
+
+    assert!(outcome.status.success(), "{outcome:?}");
+    assert_eq!(outcome.text(), "hello back");
+    let turns = server.main_turns();
+    assert_eq!(turns.len(), 1);
+    assert!(turns[0].first_text().contains("say hello"));
+    assert_eq!(turns[0].session_id, Some(outcome.session_id()));
+    assert_eq!(turns[0].usage, Some(usage));
+    let transcript = outcome.transcript();
+    let answer = of_type(&transcript.lines, "assistant")[0];
+    assert_eq!(answer["version"], client.version());
+    assert_eq!(answer["message"]["usage"]["cache_read_input_tokens"], 30_000);
+    assert_eq!(answer["message"]["usage"]["output_tokens"], 33);
+}
+
+#[test]
+fn context_from_a_tool_hook_reaches_the_model() {
+    tool_turn(&Client::current());
+}
+
+#[test]
+fn context_from_a_tool_hook_reaches_the_model_with_the_old_client() {
+    tool_turn(&Client::old());
+}
+
+fn tool_turn(client: &Client) {
+    let server = ModelServer::start(
+        Script::new().main([bash("echo from-the-tool"), Answer::text("all done")]),
+    );
+    let sandbox = Sandbox::new(client, &server);
+    let hook = sandbox.script("hook", &format!("{RECORD}\n{}", inject("PostToolUse", "LOAD-71")));
+    let hooks = Hooks::new().on_matching("PostToolUse", "Bash", &hook, &["an arg"]);
+    sandbox.user_settings(&hooks.settings());
+
+    let outcome = sandbox.prompt("run it").run();
+
+    assert_eq!(outcome.text(), "all done");
+    let events = recorded(&sandbox);
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0]["hook_event_name"], "PostToolUse");
+    assert_eq!(events[0]["tool_response"]["stdout"], "from-the-tool");
+    let path = outcome.transcript().path;
+    assert_eq!(events[0]["transcript_path"], path.to_str().expect("a text path"));
+    let turns = server.main_turns();
+    assert_eq!(turns.len(), 2);
+    assert!(!turns[0].all_text().contains("LOAD-71"));
+    assert!(turns[1].all_text().contains("from-the-tool"));
+    assert!(turns[1].all_text().contains("LOAD-71"));
+}
+
+#[test]
+fn project_hooks_fire_too_and_parallel_calls_come_back_in_one_request() {
+    let server = ModelServer::start(
+        Script::new().main([
+            Answer::thinking("two at once")
+                .then_text("Both.")
+                .then_tool("Bash", json!({ "command": "echo first-call" }))
+                .then_tool("Bash", json!({ "command": "echo second-call" })),
+            Answer::text("both done"),
+        ]),
+    );
+    let sandbox = Sandbox::new(&Client::current(), &server);
+    let hook = sandbox.script("hook", RECORD);
+    sandbox.project_settings(&Hooks::new().on("PostToolBatch", &hook, &[]).settings());
+
+    let outcome = sandbox.prompt("run both").run();
+
+    assert_eq!(outcome.text(), "both done");
+    assert_eq!(recorded(&sandbox).len(), 1);
+    let turns = server.main_turns();
+    assert_eq!(turns.len(), 2);
+    let text = turns[1].all_text();
+    for expected in ["two at once", "Both.", "first-call", "second-call"] {
+        assert!(text.contains(expected), "{expected} is missing");
+    }
+    let transcript = outcome.transcript();
+    let answers = of_type(&transcript.lines, "assistant");
+    let first = answers.iter().filter(|line| line["message"]["id"] == answers[0]["message"]["id"]);
+    assert_eq!(first.count(), 4, "one record for each content block");
+}
+
+#[test]
+fn a_subagent_is_scripted_apart_and_its_events_name_it() {
+    subagent(&Client::current());
+}
+
+#[test]
+fn a_subagent_of_the_old_client_is_scripted_apart_too() {
+    subagent(&Client::old());
+}
+
+fn subagent(client: &Client) {
+    let task = json!({
+        "description": "count",
+        "prompt": "SUBTASK count the files",
+        "subagent_type": "general-purpose",
+        "run_in_background": false,
+    });
+    let server = ModelServer::start(
+        Script::new()
+            .main([Answer::tool("Agent", task), Answer::text("main done")])
+            .subagent("SUBTASK", [bash("echo in-the-subagent"), Answer::text("sub done")]),
+    );
+    let sandbox = Sandbox::new(client, &server);
+    let hook = sandbox.script("hook", RECORD);
+    let hooks = Hooks::new().on("PreToolUse", &hook, &[]).on("PostToolUse", &hook, &[]);
+    sandbox.user_settings(&hooks.settings());
+
+    let outcome = sandbox.prompt("delegate it").run();
+
+    assert_eq!(outcome.text(), "main done");
+    assert_eq!(server.main_turns().len(), 2);
+    assert!(server.main_turns()[1].all_text().contains("sub done"));
+    let turns = server.subagent_turns();
+    assert_eq!(turns.len(), 2);
+    assert!(turns[1].all_text().contains("in-the-subagent"));
+
+    let events = recorded(&sandbox);
+    let (inside, outside): (Vec<_>, Vec<_>) =
+        events.iter().partition(|event| event["agent_id"].is_string());
+    assert_eq!(names(&inside), ["PreToolUse", "PostToolUse"]);
+    assert_eq!(names(&outside), ["PreToolUse", "PostToolUse"]);
+    let agent = inside[0]["agent_id"].as_str();
+    assert_eq!(agent, turns[0].agent_id.as_deref());
+    let subagents = outcome.transcript().subagents;
+    assert_eq!(subagents.len(), 1);
+    let name = subagents[0].path.file_stem().and_then(|name| name.to_str());
+    assert_eq!(name.and_then(|name| name.strip_prefix("agent-")), agent);
+    assert_eq!(of_type(&subagents[0].lines, "assistant").len(), 2);
+}
+
+#[test]
+fn a_subagent_in_the_background_is_compacted_by_itself() {
+    let task = json!({
+        "description": "count",
+        "prompt": "SUBTASK count the files",
+        "subagent_type": "general-purpose",
+    });
+    let server = ModelServer::start(
+        Script::new()
+            .main([Answer::tool("Agent", task), Answer::text("waiting"), Answer::text("main done")])
+            .subagent(
+                "SUBTASK",
+                [
+                    bash("seq 1 300").prompt_tokens(30_000),
+                    bash("seq 1 300").prompt_tokens(90_000),
+                    Answer::text("sub done"),
+                ],
+            ),
+    );
+    let sandbox = Sandbox::new(&Client::current(), &server);
+
+    let outcome =
+        sandbox.prompt("delegate it").env("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000").run();
+
+    assert_eq!(outcome.text(), "main done");
+    let turns = server.main_turns();
+    assert!(turns.last().is_some_and(|turn| turn.all_text().contains("sub done")));
+    let transcript = outcome.transcript();
+    assert!(transcript.boundaries().is_empty());
+    assert_eq!(transcript.subagents[0].boundaries().len(), 1);
+    assert_eq!(server.summaries()[0].agent_id, server.subagent_turns()[0].agent_id);
+}
+
+#[test]
+fn a_turn_that_overflows_is_compacted_and_goes_on() {
+    compaction(&Client::current());
+}
+
+#[test]
+fn a_turn_that_overflows_is_compacted_by_the_old_client() {
+    compaction(&Client::old());
+}
+
+fn compaction(client: &Client) {
+    let server = ModelServer::start(
+        Script::new()
+            .main([
+                bash("seq 1 300").prompt_tokens(30_000),
+                bash("seq 1 300").prompt_tokens(90_000),
+                Answer::text("went on").prompt_tokens(12_000),
+            ])
+            .summaries([Answer::summary("SUMMARY-OF-IT")]),
+    );
+    let sandbox = Sandbox::new(client, &server);
+    let hook = sandbox.script("hook", RECORD);
+    let restore = sandbox.script("restore", &inject("SessionStart", "RESTORED-9"));
+    let hooks = Hooks::new()
+        .on("PreCompact", &hook, &[])
+        .on("PostCompact", &hook, &[])
+        .on_matching("SessionStart", "compact", &restore, &[]);
+    sandbox.user_settings(&hooks.settings());
+
+    let outcome =
+        sandbox.prompt("run the steps").env("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000").run();
+
+    assert_eq!(outcome.text(), "went on");
+    assert_eq!(server.summaries().len(), 1);
+    let turns = server.main_turns();
+    assert_eq!(turns.len(), 3);
+    assert!(turns[2].all_text().contains("SUMMARY-OF-IT"));
+    assert!(turns[2].all_text().contains("RESTORED-9"));
+    let events = recorded(&sandbox);
+    assert_eq!(names(&events.iter().collect::<Vec<_>>()), ["PreCompact", "PostCompact"]);
+    assert_eq!(events[0]["trigger"], "auto");
+    let transcript = outcome.transcript();
+    let boundaries = transcript.boundaries();
+    assert_eq!(boundaries.len(), 1);
+    assert_eq!(boundaries[0]["compactMetadata"]["trigger"], "auto");
+    let before = boundaries[0]["compactMetadata"]["preTokens"].as_u64().expect("a size");
+    assert!((90_000..95_000).contains(&before), "{before}");
+}
+
+#[test]
+fn a_refused_prompt_is_compacted_and_sent_again() {
+    let server = ModelServer::start(
+        Script::new()
+            .main([
+                bash("echo one"),
+                bash("echo two"),
+                Answer::prompt_too_long(210_000, 200_000),
+                Answer::text("fits now"),
+            ])
+            .summaries([Answer::summary("SHORTER")]),
+    );
+    let sandbox = Sandbox::new(&Client::current(), &server);
+
+    let outcome = sandbox.prompt("run the steps").run();
+
+    assert_eq!(outcome.text(), "fits now");
+    assert_eq!(outcome.transcript().boundaries().len(), 1);
+    let turns = server.main_turns();
+    assert_eq!(turns.len(), 4);
+    assert_eq!(turns[2].usage, None);
+    assert!(turns[3].all_text().contains("SHORTER"));
+}
+
+#[test]
+fn an_api_error_ends_the_turn() {
+    let server = ModelServer::start(Script::new().main([Answer::overloaded()]));
+    let sandbox = Sandbox::new(&Client::current(), &server);
+
+    let outcome = sandbox.prompt("try it").env("CLAUDE_CODE_MAX_RETRIES", "0").run();
+
+    assert!(!outcome.status.success());
+    assert!(outcome.text().contains("529"), "{outcome:?}");
+    assert_eq!(server.main_turns().len(), 1);
+    let transcript = outcome.transcript();
+    let answers = of_type(&transcript.lines, "assistant");
+    assert_eq!(answers[0]["message"]["model"], "<synthetic>");
+}
+
+#[test]
+fn a_session_is_continued_in_the_same_transcript() {
+    let server =
+        ModelServer::start(Script::new().main([Answer::text("first"), Answer::text("second")]));
+    let sandbox = Sandbox::new(&Client::current(), &server);
+
+    let first = sandbox.prompt("begin").model("claude-sonnet-4-6").run();
+    let second = sandbox.prompt("go on").model("claude-sonnet-4-6").continuing().run();
+
+    assert_eq!(second.text(), "second");
+    assert_eq!(first.session_id(), second.session_id());
+    let turns = server.main_turns();
+    assert_eq!(turns[1].model(), "claude-sonnet-4-6");
+    assert!(turns[1].all_text().contains("begin"));
+    assert_eq!(of_type(&second.transcript().lines, "assistant").len(), 2);
+}
+
+#[test]
+fn a_script_may_be_a_closure_and_what_it_leaves_out_is_said() {
+    let script = Script::new().rule(|request| {
+        let told = request.all_text().contains("magic word");
+        told.then(|| Answer::text(format!("heard by {}", request.model())))
+    });
+    let server = ModelServer::start(script);
+    let sandbox = Sandbox::new(&Client::current(), &server);
+
+    let heard = sandbox.prompt("the magic word").model("claude-opus-4-8").run();
+    assert_eq!(heard.text(), "heard by claude-opus-4-8");
+    assert_eq!(sandbox.prompt("something else").run().text(), UNSCRIPTED);
+}
+
+#[test]
+fn what_the_client_asks_for_itself_takes_no_answer_from_the_script() {
+    let server = ModelServer::start(Script::new().main([bash("echo one"), Answer::text("done")]));
+    let sandbox = Sandbox::new(&Client::current(), &server);
+    let judge = |kind| json!([{ "hooks": [{ "type": kind, "prompt": "may it? $ARGUMENTS" }] }]);
+    sandbox.user_settings(&json!({
+        "hooks": { "PreToolUse": judge("prompt"), "PostToolUse": judge("agent") },
+    }));
+
+    let outcome = sandbox.prompt("run it").run();
+
+    assert_eq!(outcome.text(), "done");
+    assert_eq!(server.main_turns().len(), 2);
+    assert!(server.requests().iter().filter(|request| request.kind == Kind::Side).count() >= 2);
+}
+
+#[test]
+fn a_prompt_may_start_in_another_folder() {
+    let server = ModelServer::start(Script::new().main([bash("pwd"), Answer::text("done")]));
+    let sandbox = Sandbox::new(&Client::current(), &server);
+    let folder = sandbox.home().join("elsewhere");
+    fs::create_dir(&folder).expect("a folder can be made");
+
+    let _ = sandbox.prompt("where?").directory(&folder).run();
+
+    assert!(server.main_turns()[1].all_text().contains("/home/elsewhere"));
+}
+
+#[test]
+fn a_slow_answer_takes_its_time() {
+    let pause = Duration::from_millis(300);
+    let server = ModelServer::start(Script::new().main([Answer::text("at last").slowly(pause)]));
+    let sandbox = Sandbox::new(&Client::current(), &server);
+
+    let started = Instant::now();
+    let outcome = sandbox.prompt("hurry").run();
+
+    assert_eq!(outcome.text(), "at last");
+    assert!(started.elapsed() >= 6 * pause, "a text is six events");
+}
+
+#[test]
+fn the_client_talks_to_nobody_but_the_model() {
+    let server = ModelServer::start(Script::new().main([Answer::text("ok")]));
+    let sandbox = Sandbox::new(&Client::current(), &server);
+
+    sandbox.prompt("anything").run();
+
+    assert_eq!(server.other_calls(), [""; 0]);
+    assert!(server.requests().iter().all(|request| request.kind == Kind::Turn));
+}
+
+#[test]
+fn a_client_that_hangs_is_killed_with_all_it_started() {
+    let server = ModelServer::start(
+        Script::new().main([bash("echo $$ > \"$HOME/shell\"; tail -f /dev/null")]),
+    );
+    let sandbox = Sandbox::new(&Client::current(), &server);
+
+    let hanging = sandbox.prompt("wait").timeout(Duration::from_secs(4));
+    let panic = catch_unwind(AssertUnwindSafe(|| hanging.run())).expect_err("it hangs");
+
+    let message = panic.downcast_ref::<String>().expect("a panic with a message");
+    assert!(message.starts_with("the client did not end within 4s"), "{message}");
+    let shell = fs::read_to_string(sandbox.home().join("shell")).expect("the shell has started");
+    drop(sandbox);
+    let command = fs::read(format!("/proc/{}/cmdline", shell.trim())).unwrap_or_default();
+    assert!(command.is_empty(), "the shell is still there");
+}
+
+/// A hook that keeps what it is given.
+const RECORD: &str = r#"payload=$(cat); printf '%s\n' "$payload" >> "$HOME/events.jsonl""#;
+
+/// A hook that gives the model a text.
+fn inject(event: &str, text: &str) -> String {
+    let output = json!({ "hookEventName": event, "additionalContext": text });
+    format!("echo '{}'", json!({ "hookSpecificOutput": output }))
+}
+
+fn recorded(sandbox: &Sandbox) -> Vec<Value> {
+    let text = fs::read_to_string(sandbox.home().join("events.jsonl")).expect("a hook fired");
+    text.lines().map(|line| serde_json::from_str(line).expect("a payload is JSON")).collect()
+}
+
+fn names<'a>(events: &[&'a Value]) -> Vec<&'a str> {
+    events.iter().filter_map(|event| event["hook_event_name"].as_str()).collect()
+}
+
+fn of_type<'a>(lines: &'a [Value], name: &str) -> Vec<&'a Value> {
+    lines.iter().filter(|line| line["type"] == name).collect()
+}
+
+fn bash(command: &str) -> Answer {
+    Answer::tool("Bash", json!({ "command": command, "description": "a step" }))
+}

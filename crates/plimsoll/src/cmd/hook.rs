@@ -1,0 +1,89 @@
+//! `plimsoll hook`
+//!
+//! Whatever happens here, the agent goes on: an error or a panic is logged, nothing is printed and
+//! the exit code is 0. Only a decision may stop the agent.
+
+use std::env::ArgsOs;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use plimsoll_agents::Adapter;
+use plimsoll_engine::hook::{self, LARGEST_PAYLOAD};
+use plimsoll_engine::log;
+use plimsoll_engine::world::World;
+
+/// Answer one hook call: the agent's payload on stdin, its dialect on stdout
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The agent that calls
+    #[arg(long, default_value = "claude-code")]
+    agent: String,
+}
+
+/// Answers the hook call of this process.
+pub(crate) fn run(arguments: ArgsOs) -> ExitCode {
+    let Some(world) = World::of_process().filter(|world| !world.is_off()) else {
+        return ExitCode::SUCCESS;
+    };
+    survive_panics(world.paths.log(), world.now());
+    match answer(&world, arguments) {
+        Ok(exit) => exit,
+        Err(error) => {
+            log::write(&world.paths.log(), world.now(), &format!("{error:#}"));
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn answer(world: &World, arguments: ArgsOs) -> anyhow::Result<ExitCode> {
+    let adapter = adapter(arguments)?;
+    let payload = payload().context("could not read the payload")?;
+    if std::env::var_os("PLIMSOLL_TEST_PANIC").is_some() {
+        panic!("asked to");
+    }
+    let answer = hook::answer(world, adapter, &payload)?;
+    let exit = answer.output.exit;
+    if !answer.output.stdout.is_empty() {
+        io::stdout().lock().write_all(&answer.output.stdout).context("could not answer")?;
+    }
+    if !answer.output.stderr.is_empty() {
+        io::stderr().lock().write_all(&answer.output.stderr).context("could not answer")?;
+    }
+    if let Err(error) = answer.delivered() {
+        // The answer stands, whatever became of its memory.
+        log::write(&world.paths.log(), world.now(), &format!("{error:#}"));
+    }
+    Ok(ExitCode::from(exit))
+}
+
+fn adapter(mut arguments: ArgsOs) -> anyhow::Result<&'static dyn Adapter> {
+    match (arguments.next(), arguments.next()) {
+        (None, _) => Ok(plimsoll_agents::ALL[0]),
+        (Some(flag), Some(name)) if flag == "--agent" => {
+            plimsoll_agents::find(&name.to_string_lossy()).context("no adapter of that name")
+        }
+        _ => anyhow::bail!("hook takes no other argument than --agent NAME"),
+    }
+}
+
+/// The payload on stdin, as long as it has a size that any agent would send.
+fn payload() -> anyhow::Result<Vec<u8>> {
+    let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut payload = Vec::with_capacity(16 << 10);
+    stdin.take(LARGEST_PAYLOAD + 1).read_to_end(&mut payload)?;
+    anyhow::ensure!(payload.len() as u64 <= LARGEST_PAYLOAD, "it is larger than 8 MiB");
+    Ok(payload)
+}
+
+/// A panic is logged by its place alone, and the agent goes on.
+fn survive_panics(log: PathBuf, now: u64) {
+    std::panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map_or_else(String::new, |place| place.to_string());
+        log::write(&log, now, &format!("panicked at {place}"));
+        std::process::exit(0);
+    }));
+}

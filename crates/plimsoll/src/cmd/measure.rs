@@ -1,0 +1,72 @@
+//! `plimsoll measure`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use plimsoll_core::Tokens;
+use plimsoll_core::session::SessionState;
+use plimsoll_engine::load::{self, Measured};
+use plimsoll_engine::world::World;
+
+use crate::report::HintExt;
+use crate::ui::{self, Ui};
+use crate::view::{self, ReadingView};
+
+/// Measure how full one transcript's context window is
+///
+/// The figure is the predicted size of the next prompt: what the service counted for the last
+/// response, plus an estimate of what was appended since.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The transcript, a file of JSON lines
+    #[arg(long, value_name = "FILE")]
+    transcript: PathBuf,
+    /// The context window in tokens, if you know better
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    window: Option<Tokens>,
+    /// Print nothing but the number of tokens
+    #[arg(long)]
+    tokens: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "tokens")]
+    json: bool,
+    /// The agent that wrote it
+    #[arg(long, default_value = "claude-code")]
+    agent: String,
+}
+
+pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let measured = measure(world, args)
+        .with_context(|| format!("could not measure `{}`", args.transcript.display()))
+        .hint("give the path of a transcript; `ls -t ~/.claude/projects/*/*.jsonl` lists them")?;
+    let mut out = ui.out();
+    if args.tokens {
+        writeln!(out, "{}", measured.reading.used)?;
+    } else if args.json {
+        serde_json::to_writer_pretty(&mut out, &ReadingView::new(&measured, world.now()))?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", gauge(ui, &measured))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn measure(world: &World, args: &Args) -> anyhow::Result<Measured> {
+    let adapter = plimsoll_agents::find(&args.agent)
+        .with_context(|| format!("no agent `{}` is known", args.agent))?;
+    let path = args.transcript.canonicalize()?;
+    let state = SessionState::default();
+    load::measure(world, adapter, &path, args.window, &state)?.context("it is gone")
+}
+
+/// A reading for people: the gauge, then what it means.
+pub(super) fn gauge(ui: &Ui, measured: &Measured) -> String {
+    let Measured { reading, window, trigger, .. } = measured;
+    let percent = view::percent(reading.used, window.tokens);
+    let bar = ui.gauge(reading.used, window.tokens, trigger.tokens());
+    let tokens =
+        format!("{} of {} tokens", ui::thousands(reading.used), ui::thousands(window.tokens));
+    format!("{bar} {percent:>5.1} %  {}\n", ui.bold(&tokens))
+}

@@ -1,0 +1,56 @@
+//! How an error looks, and which exit code it has: 0 done, 1 failed, 2 misused.
+
+use std::fmt::{self, Display};
+use std::process::ExitCode;
+
+use crate::ui::Ui;
+
+/// What to do about an error: a command that can be pasted.
+#[derive(Debug)]
+struct Hint(String);
+
+impl Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Adds a hint to an error.
+pub(crate) trait HintExt<T> {
+    fn hint(self, hint: impl Display) -> anyhow::Result<T>;
+}
+
+impl<T> HintExt<T> for anyhow::Result<T> {
+    fn hint(self, hint: impl Display) -> Self {
+        self.map_err(|error| error.context(Hint(hint.to_string())))
+    }
+}
+
+/// Prints the error of a command, if it has one worth printing, and gives its exit code.
+pub(crate) fn report(ui: &Ui, result: &anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    // Whoever reads us has seen enough.
+    if error.chain().any(is_broken_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    let hint = error.downcast_ref::<Hint>().map(Hint::to_string);
+    let mut causes = error.chain().skip(usize::from(hint.is_some()));
+    let mut text = String::new();
+    if let Some(first) = causes.next() {
+        text += &format!("{} {first}\n", ui.red("error:"));
+    }
+    for cause in causes {
+        text += &format!("  caused by: {cause}\n");
+    }
+    if let Some(hint) = hint {
+        text += &format!("{} {hint}\n", ui.bold("hint:"));
+    }
+    ui.complain(&text);
+    ExitCode::FAILURE
+}
+
+fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

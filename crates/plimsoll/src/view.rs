@@ -1,0 +1,106 @@
+//! What `--json` prints. These names are a promise to scripts.
+
+use plimsoll_core::Tokens;
+use plimsoll_core::reading::{Band, ReadingSource};
+use plimsoll_core::trigger::{Trigger, TriggerSource};
+use plimsoll_engine::load::Measured;
+use serde::Serialize;
+
+/// A reading with its provenance.
+#[derive(Serialize)]
+pub(crate) struct ReadingView {
+    pub(crate) used: Tokens,
+    source: ReadingSource,
+    percent: f64,
+    band: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_version: Option<String>,
+    window: WindowView,
+    trigger: TriggerView,
+    lines: LinesView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<CountedView>,
+}
+
+#[derive(Serialize)]
+struct WindowView {
+    tokens: Tokens,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct TriggerView {
+    tokens: Option<Tokens>,
+    source: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compactions: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct LinesView {
+    ceiling: Tokens,
+    checkpoint: Tokens,
+    save: Tokens,
+    warn: Tokens,
+    restart: Tokens,
+    moved: bool,
+}
+
+/// What the service counted for the last response.
+#[derive(Serialize)]
+struct CountedView {
+    prompt_tokens: Tokens,
+    output_tokens: Tokens,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    age_seconds: Option<i64>,
+}
+
+impl ReadingView {
+    /// The view of `measured`, looked at at `now` (milliseconds since the epoch).
+    pub(crate) fn new(measured: &Measured, now: u64) -> Self {
+        let Measured { reading, window, levels, .. } = measured;
+        let anchor = reading.anchor.as_ref().filter(|anchor| anchor.prompt_tokens > 0);
+        Self {
+            used: reading.used,
+            source: reading.source,
+            percent: percent(reading.used, window.tokens),
+            band: Band::of(reading.used, window.tokens).label(),
+            model: measured.model.clone(),
+            client_version: measured.version.clone(),
+            window: WindowView { tokens: window.tokens, source: window.source.label() },
+            trigger: trigger(measured.trigger),
+            lines: LinesView {
+                ceiling: levels.ceiling,
+                checkpoint: levels.checkpoint,
+                save: levels.save,
+                warn: levels.warn,
+                restart: levels.restart,
+                moved: measured.moved,
+            },
+            counted: anchor.map(|anchor| CountedView {
+                prompt_tokens: anchor.prompt_tokens,
+                output_tokens: anchor.output_tokens,
+                age_seconds: anchor.time.map(|time| (now as i64 - time) / 1000),
+            }),
+        }
+    }
+}
+
+fn trigger(trigger: Trigger) -> TriggerView {
+    let (source, compactions) = match trigger {
+        Trigger::At { source: TriggerSource::Formula, .. } => ("formula", None),
+        Trigger::At { source: TriggerSource::Learned { compactions }, .. } => {
+            ("learned", Some(compactions))
+        }
+        Trigger::SwitchedOff => ("switched_off", None),
+        Trigger::OnRefusal => ("on_refusal", None),
+    };
+    TriggerView { tokens: trigger.tokens(), source, compactions }
+}
+
+/// A share in percent, with one decimal.
+pub(crate) fn percent(used: Tokens, window: Tokens) -> f64 {
+    (used as f64 * 1000.0 / window.max(1) as f64).round() / 10.0
+}
