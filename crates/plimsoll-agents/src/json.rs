@@ -21,12 +21,6 @@ impl<'a> Json<'a> {
         Some((Self(value), rest))
     }
 
-    /// The value that `input` is, if nothing follows it.
-    pub(crate) fn whole(input: &'a [u8]) -> Option<Self> {
-        let (value, rest) = Self::first(input)?;
-        skip_blanks(rest).is_empty().then_some(value)
-    }
-
     /// The value as it is written.
     pub(crate) fn raw(self) -> &'a [u8] {
         self.0
@@ -83,24 +77,36 @@ impl<'a> Json<'a> {
     pub(crate) fn is_null(self) -> bool {
         self.0 == b"null"
     }
-
-    /// Whether it is an object.
-    pub(crate) fn is_object(self) -> bool {
-        self.0.starts_with(b"{")
-    }
 }
 
 /// The members of an object, in order: each key as it is written, and its value.
 pub(crate) struct Members<'a>(&'a [u8]);
 
+impl<'a> Members<'a> {
+    /// The members of the object that `input` is, without a look at its end first.
+    pub(crate) fn of(input: &'a [u8]) -> Option<Self> {
+        skip_blanks(input).strip_prefix(b"{").map(Self)
+    }
+
+    /// Whether the walk came to the object's end, and nothing follows it.
+    pub(crate) fn ended(&self) -> bool {
+        let rest = skip_blanks(self.0).strip_prefix(b"}");
+        rest.is_some_and(|rest| skip_blanks(rest).is_empty())
+    }
+}
+
 impl<'a> Iterator for Members<'a> {
     type Item = (&'a [u8], Json<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (key, rest) = Json::first(skip_comma(self.0))?;
+        let input = skip_comma(self.0);
+        if input.first() != Some(&b'"') {
+            return None;
+        }
+        let (key, rest) = input.split_at(string_end(input)?);
         let (value, rest) = Json::first(skip_blanks(rest).strip_prefix(b":")?)?;
         self.0 = rest;
-        Some((key.escaped()?, value))
+        Some((&key[1..key.len() - 1], value))
     }
 }
 
@@ -126,7 +132,7 @@ fn skip_blanks(mut input: &[u8]) -> &[u8] {
 
 fn skip_comma(input: &[u8]) -> &[u8] {
     let input = skip_blanks(input);
-    input.strip_prefix(b",").unwrap_or(input)
+    input.strip_prefix(b",").map_or(input, skip_blanks)
 }
 
 /// Where the value at the start of `input` ends.
@@ -271,8 +277,17 @@ mod tests {
                 true => serde_json::to_vec_pretty(&value),
                 false => serde_json::to_vec(&value),
             }.unwrap();
-            let json = Json::whole(&written).unwrap();
-            prop_assert_eq!(walk(json), Some(value));
+            let (json, rest) = Json::first(&written).unwrap();
+            prop_assert!(rest.is_empty());
+            prop_assert_eq!(walk(json), Some(value.clone()));
+            if let Some(mut members) = Members::of(&written) {
+                members.by_ref().for_each(drop);
+                prop_assert!(members.ended());
+                let torn = &written[..written.len() - 1];
+                let mut members = Members::of(torn).unwrap();
+                members.by_ref().for_each(drop);
+                prop_assert!(!members.ended());
+            }
         }
 
         #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Reply};
+use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
 
@@ -25,8 +26,9 @@ pub trait Adapter: Sync {
     /// What to print for the agent to understand `reply`.
     fn reply(&self, event: &EventKind, reply: &Reply) -> Output;
 
-    /// What a line of a transcript is to the conversation; nothing if it is no part of it.
-    fn entry<'a>(&self, line: &'a [u8]) -> Option<Entry<'a>>;
+    /// What a line of a transcript is to the conversation of `scope`; nothing if it is no part of
+    /// it.
+    fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>>;
 
     /// What a line of a transcript adds to the window.
     fn weigh(&self, line: &[u8]) -> Weight;

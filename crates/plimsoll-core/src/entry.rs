@@ -49,8 +49,6 @@ pub struct Entry<'a> {
     pub id: Option<EntryId>,
     /// The entry it follows; absent at the start of a conversation and at a compaction.
     pub parent: Option<EntryId>,
-    /// Written by a subagent into its parent's transcript.
-    pub sidechain: bool,
     /// When it was written.
     pub time: Option<Millis>,
     /// The client that wrote it.

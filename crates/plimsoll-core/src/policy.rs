@@ -78,6 +78,20 @@ impl Outlook<'_> {
         Levels::of(&self.settings.lines, self.window.tokens).clear_of(self.trigger.tokens(), growth)
     }
 
+    /// One level. Growth can only lower it, so above the level without growth it is not asked for.
+    fn level(
+        &self,
+        pick: fn(&Levels) -> Tokens,
+        used: Tokens,
+        growth: &dyn Fn() -> Tokens,
+    ) -> Tokens {
+        let highest = pick(&self.levels(0));
+        if used >= highest || self.trigger.tokens().is_none() {
+            return highest;
+        }
+        pick(&self.levels(growth()))
+    }
+
     fn percent(&self, used: Tokens) -> f64 {
         used as f64 * 100.0 / self.window.tokens.max(1) as f64
     }
@@ -220,13 +234,14 @@ fn warning(percent: f64, left: Option<Tokens>, subagent: &Option<String>, comman
 /// Decides what to do about `event` in a window loaded as `reading` says.
 ///
 /// The agent is warned once per bucket, not on every call: advice that repeats is advice that gets
-/// ignored. `growth` is the session's median growth per call, and `subagent` whose window it is.
+/// ignored. `growth` gives the session's median growth per call, which is asked for only where it
+/// matters, and `subagent` is whose window it is.
 pub fn decide(
     outlook: &Outlook<'_>,
     event: &EventKind,
     subagent: Option<&str>,
     reading: &Reading,
-    growth: Tokens,
+    growth: &dyn Fn() -> Tokens,
     state: &SessionState,
 ) -> Decision {
     let mut next = forget_what_has_fallen(outlook, reading.used, state);
@@ -280,10 +295,10 @@ fn warn(
     outlook: &Outlook<'_>,
     subagent: Option<&str>,
     reading: &Reading,
-    growth: Tokens,
+    growth: &dyn Fn() -> Tokens,
     next: &mut SessionState,
 ) -> Option<Speech> {
-    let line = outlook.levels(growth).warn;
+    let line = outlook.level(|levels| levels.warn, reading.used, growth);
     let bucket = outlook.bucket(reading.used);
     let due = reading.used >= line && next.warned.is_none_or(|warned| warned < bucket);
     let silent = outlook.settings.quiet || !outlook.settings.enabled;
@@ -327,11 +342,11 @@ fn guard(
     outlook: &Outlook<'_>,
     load: &Load,
     reading: &Reading,
-    growth: Tokens,
+    growth: &dyn Fn() -> Tokens,
     next: &mut SessionState,
 ) -> Option<Speech> {
     let settings = outlook.settings;
-    let line = outlook.levels(growth).ceiling;
+    let line = outlook.level(|levels| levels.ceiling, reading.used, growth);
     let over_line = reading.used >= line;
     let over_cap = settings.ceiling_tokens.is_some_and(|cap| reading.used >= cap);
     if !is_gated(settings, load) || !(over_line || over_cap) {
@@ -365,10 +380,9 @@ fn guard(
 
 /// Whether the guard looks at `load` at all.
 fn is_gated(settings: &Settings, load: &Load) -> bool {
-    let recovers = |name: &String| settings.recovery_skills.contains(name);
     settings.enabled
         && settings.guard != GuardMode::Off
-        && !matches!(load, Load::Skill(name) if recovers(name))
+        && !matches!(load, Load::Skill(name) if settings.recovers(name))
 }
 
 #[cfg(test)]

@@ -57,9 +57,9 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Whether `entry` is part of the conversation.
-    pub fn holds(self, entry: &Entry<'_>) -> bool {
-        entry.sidechain == (self == Self::Subagent)
+    /// Whether a line is part of the conversation, by whether a subagent wrote it.
+    pub fn holds(self, by_subagent: bool) -> bool {
+        by_subagent == (self == Self::Subagent)
     }
 }
 
@@ -69,9 +69,8 @@ const UNSEEN_OVERHEAD: Tokens = 20_000;
 const UNRECORDED_FILES: Tokens = 8_200;
 
 /// Reads a window from the entries of a transcript, in the order of the file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Fold {
-    scope: Scope,
     /// Responses since the last compaction.
     responses: Vec<Counted>,
     /// On which response each entry since the last compaction hangs.
@@ -118,24 +117,14 @@ struct Compacted {
 
 impl Fold {
     /// A fold that has seen nothing yet.
-    pub fn new(scope: Scope) -> Self {
-        Self {
-            scope,
-            responses: Vec::new(),
-            places: BTreeMap::new(),
-            tail: None,
-            compacted: None,
-            opening: Weight::default(),
-            overhead: None,
-            model: None,
-            largest_prompt: 0,
-        }
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// A fold begun at a compaction, of a session that had `opening` as its start and `model` as
     /// its newest model.
-    pub fn after_compaction(scope: Scope, opening: &Self, model: Option<String>) -> Self {
-        Self { overhead: opening.overhead, model, ..Self::new(scope) }
+    pub fn after_compaction(opening: &Self, model: Option<String>) -> Self {
+        Self { overhead: opening.overhead, model, ..Self::new() }
     }
 
     /// Tokens of the client's own prompt and tools, once the first response has told.
@@ -145,9 +134,6 @@ impl Fold {
 
     /// Takes the next entry, with what it weighs.
     pub fn push(&mut self, entry: &Entry<'_>, weight: &Weight) {
-        if !self.scope.holds(entry) {
-            return;
-        }
         let place = match entry.kind {
             Kind::Response(response) => Some(self.respond(&response, entry.time, weight)),
             Kind::Boundary(_) => {
@@ -362,7 +348,7 @@ mod tests {
     fn entry(id: u8, parent: u8, kind: Kind<'static>) -> Entry<'static> {
         let name = |n: u8| (n > 0).then(|| EntryId::new(&[n]));
         let (id, parent) = (name(id), name(parent));
-        Entry { id, parent, sidechain: false, time: None, version: None, kind }
+        Entry { id, parent, time: None, version: None, kind }
     }
 
     fn response(message: u8, prompt_tokens: Tokens, output_tokens: Tokens) -> Kind<'static> {
@@ -383,7 +369,7 @@ mod tests {
 
     #[track_caller]
     fn check(entries: &[(Entry<'_>, Weight)], expected: Option<Tokens>) {
-        let mut fold = Fold::new(Scope::Main);
+        let mut fold = Fold::new();
         entries.iter().for_each(|(entry, weight)| fold.push(entry, weight));
         assert_eq!(fold.reading().map(|reading| reading.used), expected);
     }
@@ -407,16 +393,6 @@ mod tests {
                 (entry(5, 3, Kind::ToolResult), letters(500)),
             ],
             Some(5000 + 40 + 501 + CALL),
-        );
-    }
-
-    #[test]
-    fn a_subagents_lines_are_passed_over() {
-        let mut side = entry(3, 2, response(8, 90_000, 1));
-        side.sidechain = true;
-        check(
-            &[(entry(2, 0, response(9, 5000, 40)), Weight::default()), (side, letters(100))],
-            Some(5040 + CALL),
         );
     }
 

@@ -108,24 +108,30 @@ pub const RECOVERY_SKILLS: [&str; 10] = [
 
 /// Everything in force for one project, the environment aside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Settings {
     /// Speak and guard at all (`auto_context.enabled`).
     pub enabled: bool,
     /// Keep words away from user and model.
     pub quiet: bool,
     /// The window, where the user knows better than the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Tokens>,
     /// The levels.
     pub lines: Lines,
     /// What the guard does.
     pub guard: GuardMode,
     /// A ceiling in tokens, whatever the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_tokens: Option<Tokens>,
-    /// Skills that are never gated.
-    pub recovery_skills: Vec<String>,
+    /// Skills that are never gated, where they are others than [`RECOVERY_SKILLS`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery_skills: Option<Vec<String>>,
     /// The command a warning names, where the user has one of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub warn_command: Option<String>,
     /// The user's own models, looked up before the table.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
 }
 
@@ -138,7 +144,7 @@ impl Default for Settings {
             lines: Lines::default(),
             guard: GuardMode::default(),
             ceiling_tokens: None,
-            recovery_skills: RECOVERY_SKILLS.map(str::to_owned).to_vec(),
+            recovery_skills: None,
             warn_command: None,
             models: Vec::new(),
         }
@@ -259,7 +265,7 @@ impl Settings {
         self.window = config.window.or(self.window);
         self.guard = config.guard.mode.unwrap_or(self.guard);
         if let Some(skills) = &config.guard.recovery_skills {
-            self.recovery_skills.clone_from(skills);
+            self.recovery_skills = Some(skills.clone());
         }
         self.models = config.models.clone().into_iter().collect();
     }
@@ -294,6 +300,14 @@ pub struct Overrides {
 }
 
 impl Settings {
+    /// Whether the skill called `name` leads back under the ceiling.
+    pub fn recovers(&self, name: &str) -> bool {
+        match &self.recovery_skills {
+            Some(skills) => skills.iter().any(|skill| skill == name),
+            None => RECOVERY_SKILLS.contains(&name),
+        }
+    }
+
     /// Lays the environment over the config.
     pub fn overridden(mut self, by: &Overrides) -> Self {
         self.window = by.window.or(self.window);
@@ -311,22 +325,29 @@ impl Settings {
 
 /// What the agent's client is set to do with its windows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ClientSettings {
     /// Compacts by itself.
     pub auto_compact: bool,
     /// The window its threshold is reckoned from, whatever the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub forced_compact_window: Option<Tokens>,
     /// The same for single models …
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model_compact_windows: Vec<(String, Tokens)>,
     /// … and for all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub compact_window: Option<Tokens>,
     /// Lowers the threshold to this percentage.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub compact_percent: Option<f64>,
     /// The longest answer it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<Tokens>,
     /// Long-context models get the ordinary window.
     pub disable_long_context: bool,
     /// The window it assumes for models it does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown_model_window: Option<Tokens>,
 }
 

@@ -1,5 +1,6 @@
 //! A hook call, from payload to answer.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::time::Duration;
 
@@ -97,11 +98,12 @@ struct Deciding<'a> {
 impl Deciding<'_> {
     fn answer(&self, spool: &Path, state: &SessionState) -> anyhow::Result<Answer> {
         let reading = self.load.reading()?;
-        let growth = self.load.growth()?;
+        let growth = OnceCell::new();
+        let growth = || *growth.get_or_init(|| self.load.growth());
         let outlook = self.load.outlook(self.in_force);
         let subagent = self.event.subagent.as_ref().map(|subagent| subagent.kind.as_str());
         let decide = |state: &SessionState| {
-            policy::decide(&outlook, &self.event.kind, subagent, &reading, growth, state)
+            policy::decide(&outlook, &self.event.kind, subagent, &reading, &growth, state)
         };
         let decision = decide(state);
         let Some(locked) = self.lock(spool, &decision)? else {

@@ -71,13 +71,10 @@ impl<'a> Load<'a> {
         Ok(read.unwrap_or_else(|| reading::of_bytes(self.transcript.len(), self.window.tokens)))
     }
 
-    /// The session's growth per call, where it matters: only a trigger makes it do so.
-    pub fn growth(&self) -> io::Result<Tokens> {
-        if self.trigger.tokens().is_none() {
-            return Ok(0);
-        }
-        let prompts = tail::recent_prompts(self.adapter, self.transcript, self.scope)?;
-        Ok(reading::median_growth(&prompts))
+    /// The session's median growth per call; none where the transcript cannot be read any more.
+    pub fn growth(&self) -> Tokens {
+        let prompts = tail::recent_prompts(self.adapter, self.transcript, self.scope);
+        prompts.map_or(0, |prompts| reading::median_growth(&prompts))
     }
 }
 
@@ -116,7 +113,7 @@ pub fn measure(
     in_force.settings.window = window.or(in_force.settings.window);
     let load = Load::look(adapter, &file, scope(adapter, &file)?, &in_force, state)?;
     let outlook = load.outlook(&in_force);
-    let levels = outlook.levels(load.growth()?);
+    let levels = outlook.levels(load.growth());
     Ok(Some(Measured {
         reading: load.reading()?,
         window: load.window,
@@ -133,8 +130,10 @@ pub fn measure(
 fn scope(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<Scope> {
     let mut lines = file.forward(0);
     while let Some(line) = lines.next()? {
-        if let Some(entry) = adapter.entry(line.bytes) {
-            return Ok(if entry.sidechain { Scope::Subagent } else { Scope::Main });
+        for scope in [Scope::Main, Scope::Subagent] {
+            if adapter.entry(line.bytes, scope).is_some() {
+                return Ok(scope);
+            }
         }
     }
     Ok(Scope::Main)

@@ -19,33 +19,34 @@ pub fn take(
 ) -> io::Result<Option<Reading>> {
     let (offset, mut fold) = match tail.start {
         Start::Nowhere => return Ok(None),
-        Start::Response(offset) => (offset, Fold::new(scope)),
+        Start::Response(offset) => (offset, Fold::new()),
         Start::Compaction(offset) => {
             let model = tail.newest.as_ref().map(|newest| newest.model.clone());
             let opening = opening(adapter, file, scope)?;
-            (offset, Fold::after_compaction(scope, &opening, model))
+            (offset, Fold::after_compaction(&opening, model))
         }
     };
-    fold_from(adapter, file, offset, &mut fold)?;
+    fold_from(adapter, file, scope, offset, &mut fold)?;
     Ok(fold.reading())
 }
 
 /// Folds a whole transcript.
 pub fn scan(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::Result<Fold> {
-    let mut fold = Fold::new(scope);
-    fold_from(adapter, file, 0, &mut fold)?;
+    let mut fold = Fold::new();
+    fold_from(adapter, file, scope, 0, &mut fold)?;
     Ok(fold)
 }
 
 fn fold_from(
     adapter: &dyn Adapter,
     file: &JsonLines,
+    scope: Scope,
     offset: u64,
     fold: &mut Fold,
 ) -> io::Result<()> {
     let mut lines = file.forward(offset);
     while let Some(line) = lines.next()? {
-        if let Some(entry) = adapter.entry(line.bytes) {
+        if let Some(entry) = adapter.entry(line.bytes, scope) {
             fold.push(&entry, &adapter.weigh(line.bytes));
         }
     }
@@ -54,13 +55,13 @@ fn fold_from(
 
 /// Folds a transcript up to its first response, which tells what the client adds to every prompt.
 fn opening(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::Result<Fold> {
-    let mut fold = Fold::new(scope);
+    let mut fold = Fold::new();
     let mut lines = file.forward(0);
     while let Some(line) = lines.next()? {
         if line.offset > HORIZON || fold.overhead().is_some() {
             break;
         }
-        if let Some(entry) = adapter.entry(line.bytes) {
+        if let Some(entry) = adapter.entry(line.bytes, scope) {
             fold.push(&entry, &adapter.weigh(line.bytes));
         }
     }

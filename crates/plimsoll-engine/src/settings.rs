@@ -4,10 +4,11 @@
 //! the data folder with time, size and inode of every file they were made from; a hook looks at
 //! those and parses only what changed.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
@@ -26,8 +27,10 @@ pub struct InForce {
     /// What the agent's client is set to do.
     pub client: ClientSettings,
     /// Where compactions were seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learned: Vec<Learned>,
     /// What could not be taken as it is written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub complaints: Vec<String>,
 }
 
@@ -41,32 +44,27 @@ impl InForce {
     }
 }
 
+/// The cache as it is written. What it holds is borrowed from the file where that is possible.
 #[derive(Serialize, Deserialize)]
-struct Cache {
+struct Cache<'a> {
     /// Who made it: another release may read the same files differently.
-    release: String,
-    sources: Vec<(PathBuf, Option<Stamp>)>,
+    release: &'a str,
+    #[serde(borrow)]
+    sources: Vec<Source<'a>>,
     in_force: InForce,
 }
 
-/// By what a file is recognised as unchanged.
+#[derive(Serialize, Deserialize)]
+struct Source<'a>(#[serde(borrow)] Cow<'a, Path>, Option<Stamp>);
+
+/// By what a file is recognised as unchanged: time (seconds, nanoseconds), size and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
-    seconds: i64,
-    nanos: i64,
-    size: u64,
-    inode: u64,
-}
+struct Stamp(i64, i64, u64, u64);
 
 impl Stamp {
     fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
-        Some(Self {
-            seconds: metadata.mtime(),
-            nanos: metadata.mtime_nsec(),
-            size: metadata.size(),
-            inode: metadata.ino(),
-        })
+        Some(Self(metadata.mtime(), metadata.mtime_nsec(), metadata.size(), metadata.ino()))
     }
 }
 
@@ -86,8 +84,9 @@ pub fn load(world: &World, adapter: &dyn Adapter, project: &Path) -> InForce {
 
 /// The cached settings, if every source is as it was.
 fn read(cache: &Path) -> Option<InForce> {
-    let cache: Cache = serde_json::from_slice(&fs::read(cache).ok()?).ok()?;
-    let unchanged = cache.sources.iter().all(|(path, stamp)| Stamp::of(path) == *stamp);
+    let bytes = fs::read(cache).ok()?;
+    let cache: Cache<'_> = serde_json::from_slice(&bytes).ok()?;
+    let unchanged = cache.sources.iter().all(|Source(path, stamp)| Stamp::of(path) == *stamp);
     (unchanged && cache.release == RELEASE).then_some(cache.in_force)
 }
 
@@ -104,7 +103,7 @@ fn key(world: &World, adapter: &dyn Adapter, project: &Path) -> u64 {
     })
 }
 
-fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache {
+fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> {
     let Paths { config, .. } = &world.paths;
     let learned = world.paths.learned();
     let own = paths::project_config(project);
@@ -127,17 +126,17 @@ fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache {
         learned: learned.unwrap_or_default(),
         complaints,
     };
-    Cache { release: RELEASE.to_owned(), sources: sources.0, in_force }
+    Cache { release: RELEASE, sources: sources.0, in_force }
 }
 
 /// The files that were read. The stamp is taken first: a change in between is noticed next time.
 #[derive(Default)]
-struct Sources(Vec<(PathBuf, Option<Stamp>)>);
+struct Sources(Vec<Source<'static>>);
 
 impl Sources {
     fn read(&mut self, path: &Path) -> Option<String> {
         let stamp = Stamp::of(path);
-        self.0.push((path.to_owned(), stamp));
+        self.0.push(Source(Cow::Owned(path.to_owned()), stamp));
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => fs::read_to_string(path).ok(),
             _ => None,

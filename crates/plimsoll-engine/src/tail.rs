@@ -66,7 +66,7 @@ pub fn look_back(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::R
         if file.len() - line.offset > HORIZON {
             break;
         }
-        let Some(entry) = adapter.entry(line.bytes).filter(|entry| scope.holds(entry)) else {
+        let Some(entry) = adapter.entry(line.bytes, scope) else {
             continue;
         };
         if search.take(&line, &entry) == Step::Done {
@@ -229,7 +229,7 @@ pub fn recent_prompts(
         if file.len() - line.offset > HORIZON {
             break;
         }
-        match adapter.entry(line.bytes).filter(|entry| scope.holds(entry)).map(|entry| entry.kind) {
+        match adapter.entry(line.bytes, scope).map(|entry| entry.kind) {
             Some(Kind::Boundary(_)) => break,
             Some(Kind::Response(response)) => {
                 if prompts.last().is_some_and(|(message, _)| *message == response.message) {

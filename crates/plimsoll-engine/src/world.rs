@@ -13,8 +13,11 @@ use crate::paths::Paths;
 pub struct World {
     /// Where our files are.
     pub paths: Paths,
-    env: Box<dyn Fn(&str) -> Option<String>>,
+    env: Env,
 }
+
+/// The variables of an environment, by name.
+pub type Env = Box<dyn Fn(&str) -> Option<String>>;
 
 impl World {
     /// The world of this process; nothing if there is no home.
@@ -23,7 +26,7 @@ impl World {
     }
 
     /// A world with another environment.
-    pub fn new(env: Box<dyn Fn(&str) -> Option<String>>) -> Option<Self> {
+    pub fn new(env: Env) -> Option<Self> {
         Some(Self { paths: Paths::resolve(&*env)?, env })
     }
 
@@ -50,24 +53,25 @@ impl World {
 
     /// What the environment overrides. A value that makes no sense counts as absent.
     pub fn overrides(&self) -> Overrides {
+        let tokens = |value: &str| value.parse().ok().filter(|tokens: &Tokens| *tokens > 0);
         Overrides {
-            window: self.tokens("WINDOW"),
-            ceiling: self.parsed("CEILING_PCT", |value| value.parse().ok().and_then(Percent::new)),
-            ceiling_tokens: self.tokens("ABS_CEILING"),
-            strict: self.parsed("STRICT", switch),
-            guard_off: self.parsed("CEILING", switch) == Some(false),
+            window: self.parsed([WINDOW_VARIABLE, "DEV_TEAM_CONTEXT_WINDOW"], tokens),
+            ceiling: self.parsed(
+                ["PLIMSOLL_CONTEXT_CEILING_PCT", "DEV_TEAM_CONTEXT_CEILING_PCT"],
+                |value| value.parse().ok().and_then(Percent::new),
+            ),
+            ceiling_tokens: self
+                .parsed(["PLIMSOLL_CONTEXT_ABS_CEILING", "DEV_TEAM_CONTEXT_ABS_CEILING"], tokens),
+            strict: self.parsed(["PLIMSOLL_CONTEXT_STRICT", "DEV_TEAM_CONTEXT_STRICT"], switch),
+            guard_off: self
+                .parsed(["PLIMSOLL_CONTEXT_CEILING", "DEV_TEAM_CONTEXT_CEILING"], switch)
+                == Some(false),
         }
     }
 
-    fn tokens(&self, name: &str) -> Option<Tokens> {
-        self.parsed(name, |value| value.parse().ok().filter(|tokens| *tokens > 0))
-    }
-
     /// Our own variable comes first; the older name lets existing users switch in place.
-    fn parsed<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        ["PLIMSOLL_CONTEXT_", "DEV_TEAM_CONTEXT_"]
-            .iter()
-            .find_map(|prefix| parse(self.env(&format!("{prefix}{name}"))?.trim()))
+    fn parsed<T>(&self, names: [&str; 2], parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        names.iter().find_map(|name| parse(self.env(name)?.trim()))
     }
 
     /// Whether the user has switched everything off.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Subagent};
+use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
 
@@ -55,8 +56,8 @@ impl Adapter for ClaudeCode {
         }
     }
 
-    fn entry<'a>(&self, line: &'a [u8]) -> Option<Entry<'a>> {
-        transcript::entry(line)
+    fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>> {
+        transcript::entry(line, scope)
     }
 
     fn weigh(&self, line: &[u8]) -> Weight {
@@ -162,5 +163,3 @@ fn subagent(payload: &Payload<'_>) -> Result<Option<Subagent>, BadPayload> {
     Ok(Some(Subagent { id, kind }))
 }
 
-#[cfg(test)]
-mod tests;

@@ -1,9 +1,10 @@
 //! Claude Code's transcript lines, in our words.
 
 use plimsoll_core::entry::{Boundary, Entry, EntryId, Kind, Response};
+use plimsoll_core::reading::Scope;
 use plimsoll_core::{Millis, Tokens};
 
-use crate::json::Json;
+use crate::json::{Json, Members};
 
 /// The fields of a line that tell what it is.
 #[derive(Default)]
@@ -27,10 +28,13 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line that belongs to the conversation.
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+    /// Reads a line that belongs to a conversation, of `scope` if one is given.
+    ///
+    /// Whose line it is stands near its start, so a subagent's long lines cost nothing.
+    pub(super) fn read(bytes: &'a [u8], scope: Option<Scope>) -> Option<Self> {
         let mut line = Self::default();
-        for (key, value) in Json::whole(bytes)?.members() {
+        let mut members = Members::of(bytes)?;
+        for (key, value) in members.by_ref() {
             match key {
                 b"type" => {
                     line.kind = value.plain()?;
@@ -40,7 +44,12 @@ impl<'a> Line<'a> {
                 }
                 b"uuid" => line.id = value.escaped().map(EntryId::new),
                 b"parentUuid" => line.parent = value.escaped().map(EntryId::new),
-                b"isSidechain" => line.sidechain = value.is_true(),
+                b"isSidechain" => {
+                    line.sidechain = value.is_true();
+                    if scope.is_some_and(|scope| !scope.holds(line.sidechain)) {
+                        return None;
+                    }
+                }
                 b"isMeta" => line.meta = value.is_true(),
                 b"isApiErrorMessage" => line.api_error = value.is_true(),
                 b"isCompactSummary" => line.summary = value.is_true(),
@@ -56,7 +65,7 @@ impl<'a> Line<'a> {
                 _ => {}
             }
         }
-        (!line.kind.is_empty()).then_some(line)
+        (members.ended() && !line.kind.is_empty()).then_some(line)
     }
 }
 
@@ -65,12 +74,11 @@ fn is_conversation(kind: &str) -> bool {
     matches!(kind, "user" | "assistant" | "system" | "attachment" | "progress")
 }
 
-pub(super) fn entry(bytes: &[u8]) -> Option<Entry<'_>> {
-    let line = Line::read(bytes)?;
+pub(super) fn entry(bytes: &[u8], scope: Scope) -> Option<Entry<'_>> {
+    let line = Line::read(bytes, Some(scope)).filter(|line| scope.holds(line.sidechain))?;
     Some(Entry {
         id: line.id,
         parent: line.parent,
-        sidechain: line.sidechain,
         time: line.time.and_then(millis),
         version: line.version,
         kind: kind(&line),
@@ -177,14 +185,13 @@ fn boundary(line: &Line<'_>) -> Boundary {
 /// The newer clients record each request; the header that asks for a million tokens is among its
 /// `betas`.
 pub(super) fn asks_for_long_context(line: &[u8]) -> bool {
-    let Some(json) = Json::whole(line) else { return false };
-    let mut members = json.members();
+    let Some(mut members) = Members::of(line) else { return false };
     let request = members
         .next()
         .is_some_and(|(key, value)| key == b"type" && value.plain() == Some("api-request"));
-    let betas = || json.get("params")?.get("betas");
+    let mut params = || members.find(|(key, _)| *key == b"params")?.1.get("betas");
     request
-        && betas()
+        && params()
             .into_iter()
             .flat_map(Json::elements)
             .any(|beta| beta.plain().is_some_and(|beta| beta.starts_with("context-1m")))
@@ -192,7 +199,8 @@ pub(super) fn asks_for_long_context(line: &[u8]) -> bool {
 
 /// The folder that a line says the agent works in.
 pub(super) fn folder(line: &[u8]) -> Option<String> {
-    Some(Json::whole(line)?.get("cwd")?.text()?.into_owned())
+    let (_, folder) = Members::of(line)?.find(|(key, _)| *key == b"cwd")?;
+    Some(folder.text()?.into_owned())
 }
 
 /// Milliseconds since the epoch of a time such as `2026-11-15T05:58:14.946Z`.
@@ -233,7 +241,7 @@ mod tests {
     #[test]
     fn the_last_of_several_iterations_is_the_window() {
         let prompt =
-            |json: &str| Usage::read(Json::whole(json.as_bytes()).unwrap()).prompt_tokens();
+            |json: &str| Usage::read(Json::first(json.as_bytes()).unwrap().0).prompt_tokens();
         assert_eq!(prompt(r#"{"input_tokens":900,"iterations":[{"input_tokens":1}]}"#), 900);
         let twice =
             r#"{"input_tokens":900,"iterations":[{"input_tokens":400},{"input_tokens":500}]}"#;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use plimsoll_core::event::{EventKind, Reply};
 use serde::Serialize;
 
-use crate::json::Json;
+use crate::json::{Json, Members};
 
 /// The fields of a payload that we have a use for; all others are stepped over.
 #[derive(Default)]
@@ -24,9 +24,9 @@ pub(super) struct Payload<'a> {
 impl<'a> Payload<'a> {
     /// Reads a payload; nothing if it is no JSON object.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
-        let json = Json::whole(bytes).filter(|json| json.is_object())?;
         let mut payload = Self::default();
-        for (key, value) in json.members() {
+        let mut members = Members::of(bytes)?;
+        for (key, value) in members.by_ref() {
             let field = match key {
                 b"session_id" => &mut payload.session_id,
                 b"transcript_path" => &mut payload.transcript_path,
@@ -44,7 +44,7 @@ impl<'a> Payload<'a> {
             };
             *field = value.text();
         }
-        Some(payload)
+        members.ended().then_some(payload)
     }
 }
 

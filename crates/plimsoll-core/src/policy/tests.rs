@@ -19,8 +19,14 @@ fn warnings(uses: &[Tokens]) -> Vec<Option<String>> {
     let settings = Settings::default();
     let mut state = SessionState::default();
     let call = |used: &Tokens| {
-        let decision =
-            decide(&outlook(&settings), &EventKind::ToolFinished, None, &reading(*used), 0, &state);
+        let decision = decide(
+            &outlook(&settings),
+            &EventKind::ToolFinished,
+            None,
+            &reading(*used),
+            &|| 0,
+            &state,
+        );
         state = decision.remember.unwrap_or_else(|| state.clone());
         decision.speech.and_then(|speech| speech.reply("/compact", "W").to_user)
     };
@@ -67,7 +73,7 @@ fn a_quiet_or_disabled_plimsoll_says_nothing() {
     ] {
         let event = EventKind::Prompted;
         let state = SessionState::default();
-        let decision = decide(&outlook(&settings), &event, None, &reading(190_000), 0, &state);
+        let decision = decide(&outlook(&settings), &event, None, &reading(190_000), &|| 0, &state);
         assert_eq!(decision.speech, None);
     }
 }
@@ -78,7 +84,7 @@ fn the_model_gets_a_verdict_and_the_user_a_choice() {
     let trigger = Trigger::At { tokens: 167_000, source: crate::trigger::TriggerSource::Formula };
     let outlook = Outlook { trigger, ..outlook(&settings) };
     let state = SessionState::default();
-    let decision = decide(&outlook, &EventKind::Prompted, None, &reading(161_000), 0, &state);
+    let decision = decide(&outlook, &EventKind::Prompted, None, &reading(161_000), &|| 0, &state);
     let reply = decision.speech.map(|speech| speech.reply("/compact", "W")).unwrap();
     assert_eq!(
         reply.to_model.unwrap(),
@@ -130,7 +136,7 @@ fn with_a_trigger_the_line_is_looked_at_halfway() {
     for used in (40_000..152_000).step_by(500) {
         if !nothing_due(&outlook, &EventKind::ToolFinished, &state, used, 0) {
             let event = EventKind::ToolFinished;
-            let decision = decide(&outlook, &event, None, &reading(used), 500, &state);
+            let decision = decide(&outlook, &event, None, &reading(used), &|| 500, &state);
             assert_eq!(decision.speech, None);
             looks += usize::from(decision.remember.is_some());
             state = decision.remember.unwrap_or(state);
@@ -145,7 +151,7 @@ fn a_change_of_settings_is_noticed_at_once() {
     let settings = Settings::default();
     let event = EventKind::ToolFinished;
     let state = SessionState::default();
-    let decision = decide(&outlook(&settings), &event, None, &reading(100_000), 0, &state);
+    let decision = decide(&outlook(&settings), &event, None, &reading(100_000), &|| 0, &state);
     let state = decision.remember.unwrap();
     let mut lower = settings.clone();
     lower.lines.warn = Percent::whole(45);
@@ -158,7 +164,7 @@ fn guarded(settings: &Settings, source: WindowSource, load: Load, used: Tokens) 
     let outlook = Outlook { window, ..outlook(settings) };
     let event = EventKind::Loading(load);
     let state = SessionState::default();
-    let decision = decide(&outlook, &event, None, &reading(used), 0, &state);
+    let decision = decide(&outlook, &event, None, &reading(used), &|| 0, &state);
     decision.speech.map(|speech| speech.reply("/compact", "PLIMSOLL_CONTEXT_WINDOW"))
 }
 
@@ -234,7 +240,7 @@ fn an_inferred_window_is_remembered() {
     let state = SessionState::default();
     assert!(!nothing_due(&outlook, &EventKind::ToolFinished, &state, 250_000, 0));
     let event = EventKind::ToolFinished;
-    let next = decide(&outlook, &event, None, &reading(250_000), 0, &state).remember.unwrap();
+    let next = decide(&outlook, &event, None, &reading(250_000), &|| 0, &state).remember.unwrap();
     assert_eq!(next.proven(Some("claude-opus-4-5")), Some(window));
     assert_eq!(next.proven(Some("claude-haiku-4-5")), None);
     assert!(nothing_due(&outlook, &EventKind::ToolFinished, &next, 250_000, 0));
