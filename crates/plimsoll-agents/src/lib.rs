@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
-use plimsoll_core::event::{Event, EventKind, Reply};
+use plimsoll_core::event::{Event, EventKind, Reply, SessionId};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
@@ -39,6 +39,9 @@ pub trait Adapter: Sync {
     /// The folder the transcripts lie in.
     fn transcripts(&self, home: &Home<'_>) -> PathBuf;
 
+    /// Whose window a transcript is of, by its path: a session's, or that of one of its subagents.
+    fn owner(&self, transcript: &Path) -> Option<Owner>;
+
     /// The folder of a transcript's subagents.
     fn subagents(&self, transcript: &Path) -> PathBuf;
 
@@ -70,6 +73,15 @@ pub trait Adapter: Sync {
 
     /// A command of the client's own that makes room in the window.
     fn room_command(&self) -> &'static str;
+}
+
+/// Whose window a transcript is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The session.
+    pub session: SessionId,
+    /// Its subagent, if it is of one.
+    pub subagent: Option<SessionId>,
 }
 
 /// Where an agent keeps its files.

@@ -19,6 +19,12 @@ impl EntryId {
     }
 }
 
+impl std::fmt::Display for EntryId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
 fn uuid(text: &[u8]) -> Option<u128> {
     if text.len() != 36 {
         return None;

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use plimsoll_agents::{Adapter, Output};
@@ -11,6 +11,7 @@ use plimsoll_core::policy::{self, Decision};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::session::SessionState;
 
+use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Load};
 use crate::settings::{self, InForce};
@@ -52,7 +53,11 @@ pub fn answer(world: &World, adapter: &dyn Adapter, payload: &[u8]) -> anyhow::R
             measured(world, adapter, &event)
         }
         EventKind::WindowReplaced => replaced(world, &event),
-        EventKind::Ended => Ok(Answer::default()),
+        EventKind::Ended => {
+            // Another time will do as well: whoever ingests next reads on from where we stopped.
+            let _ = ended(world, adapter, &event);
+            Ok(Answer::default())
+        }
         EventKind::Other => Ok(Answer::default()),
     }
 }
@@ -185,4 +190,13 @@ fn replaced(world: &World, event: &Event) -> anyhow::Result<Answer> {
 }
 
 /// How long a hook may spend on the store.
-pub const STORE_PATIENCE: Duration = Duration::from_millis(100);
+const STORE_TIME: Duration = Duration::from_millis(100);
+
+/// Takes a finished session into the store, as far as there is time.
+fn ended(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<()> {
+    let deadline = Some(Instant::now() + STORE_TIME);
+    let mut ingester = Ingester::open(world, adapter, STORE_TIME / 2, deadline)?;
+    ingester.session(&event.transcript)?;
+    ingester.learn()?;
+    ingester.prune()
+}

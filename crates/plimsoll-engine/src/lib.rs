@@ -4,11 +4,13 @@
 //! commands a person runs.
 
 pub mod hook;
+pub mod ingest;
 pub mod jsonl;
 pub mod load;
 pub mod log;
 pub mod paths;
 pub mod reading;
+pub mod sessions;
 pub mod settings;
 pub mod spool;
 pub mod tail;

@@ -95,6 +95,8 @@ pub struct Measured {
     pub model: Option<String>,
     /// The client that wrote the transcript.
     pub version: Option<String>,
+    /// The folder the agent was started in.
+    pub project: PathBuf,
     /// What could not be taken from the settings as it is written.
     pub complaints: Vec<String>,
 }
@@ -123,6 +125,7 @@ pub fn measure(
         model: outlook.model.map(str::to_owned),
         version: load.tail.newest.as_ref().and_then(|newest| newest.version.clone()),
         complaints: in_force.complaints.clone(),
+        project,
     }))
 }
 
@@ -155,7 +158,7 @@ pub fn project(
 }
 
 /// The first folder named in a transcript, among its first lines.
-fn first_folder(adapter: &dyn Adapter, transcript: &JsonLines) -> Option<PathBuf> {
+pub(crate) fn first_folder(adapter: &dyn Adapter, transcript: &JsonLines) -> Option<PathBuf> {
     const LINES: usize = 32;
     let mut lines = transcript.forward(0);
     for _ in 0..LINES {

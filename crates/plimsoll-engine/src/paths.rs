@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use plimsoll_core::event::Event;
+use plimsoll_core::event::{Event, SessionId};
 
 /// Where our files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,9 +34,14 @@ impl Paths {
 
     /// The spool of the window that `event` concerns: every window has its own.
     pub fn spool(&self, event: &Event) -> PathBuf {
-        let name = match &event.subagent {
-            Some(subagent) => format!("{}.{}.jsonl", event.session, subagent.id),
-            None => format!("{}.jsonl", event.session),
+        self.spool_of(&event.session, event.subagent.as_ref().map(|subagent| &subagent.id))
+    }
+
+    /// The spool of a session's window, or of one of its subagents'.
+    pub fn spool_of(&self, session: &SessionId, subagent: Option<&SessionId>) -> PathBuf {
+        let name = match subagent {
+            Some(subagent) => format!("{session}.{subagent}.jsonl"),
+            None => format!("{session}.jsonl"),
         };
         self.spools().join(name)
     }

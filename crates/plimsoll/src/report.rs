@@ -50,7 +50,7 @@ pub(crate) fn report(ui: &Ui, result: &anyhow::Result<()>) -> ExitCode {
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
-    cause
-        .downcast_ref::<std::io::Error>()
-        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    let io = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+    io.or(json) == Some(std::io::ErrorKind::BrokenPipe)
 }

@@ -28,6 +28,18 @@ impl Ui {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
+    /// Shows on a terminal how far a long work is, and wipes that away at its end.
+    pub(crate) fn progress(&self, what: &str, done: usize, of: usize) {
+        const LONG: usize = 20;
+        if of < LONG || !io::stderr().is_terminal() {
+            return;
+        }
+        match done == of {
+            true => self.complain("\r\x1b[K"),
+            false => self.complain(&format!("\r\x1b[K{what} {done}/{of}")),
+        }
+    }
+
     pub(crate) fn red(&self, text: &str) -> String {
         self.styled("31;1", text)
     }
@@ -78,7 +90,7 @@ pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

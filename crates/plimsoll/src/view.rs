@@ -1,6 +1,7 @@
 //! What `--json` prints. These names are a promise to scripts.
 
 use plimsoll_core::Tokens;
+use plimsoll_core::forecast::Forecast;
 use plimsoll_core::reading::{Band, ReadingSource};
 use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_engine::load::Measured;
@@ -84,6 +85,25 @@ impl ReadingView {
                 output_tokens: anchor.output_tokens,
                 age_seconds: anchor.time.map(|time| (now as i64 - time) / 1000),
             }),
+        }
+    }
+}
+
+/// How far a session is from being compacted, or from a full window.
+#[derive(Serialize)]
+pub(crate) struct ForecastView {
+    tokens: Tokens,
+    turns: Option<f64>,
+    minutes: Option<f64>,
+}
+
+impl From<Forecast> for ForecastView {
+    fn from(forecast: Forecast) -> Self {
+        let rounded = |value: f64| (value * 10.0).round() / 10.0;
+        Self {
+            tokens: forecast.tokens,
+            turns: forecast.turns.map(rounded),
+            minutes: forecast.minutes.map(rounded),
         }
     }
 }

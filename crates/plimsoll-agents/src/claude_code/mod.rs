@@ -13,7 +13,7 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
 
-use crate::{Adapter, BadPayload, Home, Output};
+use crate::{Adapter, BadPayload, Home, Output, Owner};
 use wire::Payload;
 
 /// The adapter of Claude Code.
@@ -70,6 +70,17 @@ impl Adapter for ClaudeCode {
 
     fn transcripts(&self, home: &Home<'_>) -> PathBuf {
         folder(home).join("projects")
+    }
+
+    fn owner(&self, transcript: &Path) -> Option<Owner> {
+        let name = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
+        let folder = transcript.parent()?;
+        let stem = name(transcript)?;
+        if folder.file_name()? != "subagents" {
+            return Some(Owner { session: SessionId::new(&stem)?, subagent: None });
+        }
+        let session = SessionId::new(&name(folder.parent()?)?)?;
+        Some(Owner { session, subagent: Some(SessionId::new(stem.strip_prefix("agent-")?)?) })
     }
 
     fn subagents(&self, transcript: &Path) -> PathBuf {
@@ -162,4 +173,3 @@ fn subagent(payload: &Payload<'_>) -> Result<Option<Subagent>, BadPayload> {
     let kind = payload.agent_type.as_deref().unwrap_or_default().to_owned();
     Ok(Some(Subagent { id, kind }))
 }
-

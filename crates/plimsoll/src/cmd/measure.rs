@@ -9,9 +9,10 @@ use plimsoll_core::session::SessionState;
 use plimsoll_engine::load::{self, Measured};
 use plimsoll_engine::world::World;
 
+use super::status;
 use crate::report::HintExt;
-use crate::ui::{self, Ui};
-use crate::view::{self, ReadingView};
+use crate::ui::Ui;
+use crate::view::ReadingView;
 
 /// Measure how full one transcript's context window is
 ///
@@ -47,7 +48,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         serde_json::to_writer_pretty(&mut out, &ReadingView::new(&measured, world.now()))?;
         writeln!(out)?;
     } else {
-        write!(out, "{}", gauge(ui, &measured))?;
+        writeln!(out, "{}", status::gauge(ui, &measured))?;
     }
     out.flush()?;
     Ok(())
@@ -59,14 +60,4 @@ fn measure(world: &World, args: &Args) -> anyhow::Result<Measured> {
     let path = args.transcript.canonicalize()?;
     let state = SessionState::default();
     load::measure(world, adapter, &path, args.window, &state)?.context("it is gone")
-}
-
-/// A reading for people: the gauge, then what it means.
-pub(super) fn gauge(ui: &Ui, measured: &Measured) -> String {
-    let Measured { reading, window, trigger, .. } = measured;
-    let percent = view::percent(reading.used, window.tokens);
-    let bar = ui.gauge(reading.used, window.tokens, trigger.tokens());
-    let tokens =
-        format!("{} of {} tokens", ui::thousands(reading.used), ui::thousands(window.tokens));
-    format!("{bar} {percent:>5.1} %  {}\n", ui.bold(&tokens))
 }

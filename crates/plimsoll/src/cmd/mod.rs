@@ -2,6 +2,7 @@
 
 pub(crate) mod hook;
 mod measure;
+mod status;
 
 use std::process::ExitCode;
 
@@ -21,6 +22,8 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Examples:
+  plimsoll status                 how full is every session of today?
+  plimsoll status --json | jq '.[].reading.percent'
   plimsoll measure --transcript ~/.claude/projects/-home-me-app/SESSION.jsonl
   echo '{\"hook_event_name\":\"Stop\"}' | plimsoll hook
 
@@ -31,6 +34,7 @@ PLIMSOLL=off silences everything.";
 enum Command {
     Hook(hook::Args),
     Measure(measure::Args),
+    Status(status::Args),
 }
 
 /// Runs the command that the arguments ask for.
@@ -41,6 +45,7 @@ pub(crate) fn run() -> ExitCode {
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
         Command::Measure(args) => measure::run(&world, &ui, &args),
+        Command::Status(args) => status::run(&world, &ui, &args),
     });
     report(&ui, &result)
 }

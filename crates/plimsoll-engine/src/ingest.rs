@@ -1,0 +1,301 @@
+//! Taking transcripts and spools into the store.
+//!
+//! The store is derived: everything in it can be read again from the files. Any number of
+//! processes may ingest at once; the store keeps how far each file was read in the same transaction
+//! as what was read.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::Context;
+use plimsoll_agents::{Adapter, Owner};
+use plimsoll_core::Millis;
+use plimsoll_core::entry::{Entry, Kind};
+use plimsoll_core::event::SessionId;
+use plimsoll_core::reading::Scope;
+use plimsoll_store::{
+    Batch, Bookmark, CompactionRow, DecisionRow, ReadingRow, SessionRow, SourceFile, Store,
+};
+
+use crate::jsonl::JsonLines;
+use crate::load;
+use crate::settings;
+use crate::spool::{self, SpoolLine};
+use crate::world::World;
+
+/// How many bytes go into one transaction: others wait for it.
+const BATCH: u64 = 8 << 20;
+/// How long a spool is kept after the last word in it.
+const KEEP_SPOOL: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Fills the store.
+pub struct Ingester<'a> {
+    world: &'a World,
+    adapter: &'a dyn Adapter,
+    /// What it fills.
+    pub store: Store,
+    deadline: Option<Instant>,
+}
+
+impl<'a> Ingester<'a> {
+    /// Opens the store, waiting so long for others, and stopping altogether at `deadline`.
+    pub fn open(
+        world: &'a World,
+        adapter: &'a dyn Adapter,
+        patience: Duration,
+        deadline: Option<Instant>,
+    ) -> anyhow::Result<Self> {
+        let path = world.paths.store();
+        // The store's file is made here, for the user alone.
+        crate::paths::append(&path)
+            .with_context(|| format!("could not make the store at `{}`", path.display()))?;
+        Ok(Self { world, adapter, store: Store::open(&path, patience)?, deadline })
+    }
+
+    /// Takes in a session: its transcript, its subagents', and their spools.
+    pub fn session(&mut self, transcript: &Path) -> anyhow::Result<()> {
+        self.window(transcript)?;
+        let folder = self.adapter.subagents(transcript);
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "jsonl") {
+                self.window(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn window(&mut self, transcript: &Path) -> anyhow::Result<()> {
+        let Some(owner) = self.adapter.owner(transcript) else { return Ok(()) };
+        self.transcript(transcript, &owner)?;
+        let spool = self.world.paths.spool_of(&owner.session, owner.subagent.as_ref());
+        self.spool(&spool, &owner)
+    }
+
+    fn transcript(&mut self, path: &Path, owner: &Owner) -> anyhow::Result<()> {
+        let adapter = self.adapter;
+        self.file(path, |file, bookmark| {
+            let mut reader = Reader::new(adapter, file, owner, path, &bookmark);
+            let offset = lines(file, bookmark.offset, |line| reader.take(line.bytes))?;
+            Ok(reader.batch(offset))
+        })
+    }
+
+    fn spool(&mut self, path: &Path, owner: &Owner) -> anyhow::Result<()> {
+        let agent = self.adapter.name();
+        self.file(path, |file, bookmark| {
+            let mut batch = Batch::default();
+            batch.next.offset = lines(file, bookmark.offset, |line| {
+                if let Some(found) = spool::parse(line.bytes) {
+                    batch.decisions.push(decision(owner, line.offset, found));
+                }
+            })?;
+            batch.sessions.extend(spoken_in(owner, agent, &batch.decisions));
+            Ok(batch)
+        })
+    }
+
+    /// Reads on in a file, batch by batch, to its end or the deadline.
+    fn file(
+        &mut self,
+        path: &Path,
+        mut read: impl FnMut(&JsonLines, Bookmark) -> anyhow::Result<Batch>,
+    ) -> anyhow::Result<()> {
+        let Some(file) = JsonLines::open(path)? else { return Ok(()) };
+        let source = SourceFile { path: path.to_owned(), inode: file.inode() };
+        let mut before = None;
+        while !self.is_late() {
+            let done = self.store.ingest(&source, |bookmark| {
+                // A file that has shrunk was written anew.
+                let shrunk = bookmark.offset > file.len();
+                read(&file, if shrunk { Bookmark::default() } else { bookmark })
+            })?;
+            if before == Some(done.read_to) || done.read_to >= file.len() {
+                break;
+            }
+            before = Some(done.read_to);
+        }
+        Ok(())
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Writes down for the hooks where compactions were seen.
+    pub fn learn(&self) -> anyhow::Result<()> {
+        let learned = self.store.learned()?;
+        settings::write_learned(&self.world.paths, &learned)
+            .context("could not write what was learned")
+    }
+
+    /// Deletes spools that are in the store and have been silent for a week.
+    pub fn prune(&mut self) -> anyhow::Result<()> {
+        let Ok(entries) = fs::read_dir(self.world.paths.spools()) else { return Ok(()) };
+        for entry in entries.flatten() {
+            if !self.is_late() && entry.metadata().is_ok_and(|metadata| is_old(&metadata)) {
+                self.retire(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn retire(&mut self, spool: &Path) -> anyhow::Result<()> {
+        let Some(owner) = owner_of_spool(spool) else { return Ok(()) };
+        let known = self.spool(spool, &owner).is_ok();
+        let Some(file) = JsonLines::open(spool)? else { return Ok(()) };
+        let source = SourceFile { path: spool.to_owned(), inode: file.inode() };
+        if known && self.store.read_to(&source)? >= file.len() {
+            fs::remove_file(spool)?;
+            self.store.forget(spool)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_old(metadata: &fs::Metadata) -> bool {
+    let age = metadata.modified().map(|modified| SystemTime::now().duration_since(modified));
+    metadata.is_file() && age.is_ok_and(|age| age.is_ok_and(|age| age > KEEP_SPOOL))
+}
+
+fn owner_of_spool(spool: &Path) -> Option<Owner> {
+    let mut parts = spool.file_stem()?.to_str()?.splitn(2, '.');
+    let session = SessionId::new(parts.next()?)?;
+    Some(Owner { session, subagent: parts.next().and_then(SessionId::new) })
+}
+
+/// Gives `take` the whole lines of a batch, and says where the next one begins.
+fn lines(
+    file: &JsonLines,
+    offset: u64,
+    mut take: impl FnMut(&crate::jsonl::Line<'_>),
+) -> anyhow::Result<u64> {
+    let mut reader = file.forward(offset);
+    let mut next = offset;
+    while let Some(line) = reader.next()? {
+        let end = line.offset + line.len;
+        // Half a line is next time's line.
+        if end >= file.len() {
+            break;
+        }
+        take(&line);
+        next = end + 1;
+        if next - offset >= BATCH {
+            break;
+        }
+    }
+    Ok(next)
+}
+
+fn decision(owner: &Owner, line: u64, found: SpoolLine) -> DecisionRow {
+    let Owner { session, subagent } = owner.clone();
+    let SpoolLine { at, what, used, window, .. } = found;
+    DecisionRow { line, session, subagent, time: at as Millis, what, used, window }
+}
+
+/// The session of a spool, whose transcript may be gone.
+fn spoken_in(owner: &Owner, agent: &str, decisions: &[DecisionRow]) -> Option<SessionRow> {
+    let times = || decisions.iter().map(|decision| decision.time);
+    Some(SessionRow {
+        id: owner.session.clone(),
+        agent: agent.to_owned(),
+        project: None,
+        transcript: None,
+        version: None,
+        model: None,
+        started: times().min()?,
+        last_seen: times().max()?,
+    })
+}
+
+/// Turns the lines of a transcript into rows.
+struct Reader<'a> {
+    adapter: &'a dyn Adapter,
+    scope: Scope,
+    session: SessionRow,
+    subagent: Option<SessionId>,
+    turn: u32,
+    batch: Batch,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        adapter: &'a dyn Adapter,
+        file: &JsonLines,
+        owner: &Owner,
+        path: &Path,
+        bookmark: &Bookmark,
+    ) -> Self {
+        let (turn, model) = bookmark.note.split_once(' ').unwrap_or_default();
+        let session = SessionRow {
+            id: owner.session.clone(),
+            agent: adapter.name().to_owned(),
+            project: load::first_folder(adapter, file),
+            transcript: owner.subagent.is_none().then(|| path.to_owned()),
+            version: None,
+            model: (!model.is_empty()).then(|| model.to_owned()),
+            started: Millis::MAX,
+            last_seen: 0,
+        };
+        let scope = if owner.subagent.is_some() { Scope::Subagent } else { Scope::Main };
+        let turn = turn.parse().unwrap_or(0);
+        let subagent = owner.subagent.clone();
+        Self { adapter, scope, session, subagent, turn, batch: Batch::default() }
+    }
+
+    fn take(&mut self, line: &[u8]) {
+        let Some(entry) = self.adapter.entry(line, self.scope) else { return };
+        let Some(time) = entry.time else { return };
+        self.session.started = self.session.started.min(time);
+        self.session.last_seen = self.session.last_seen.max(time);
+        if let Some(version) = entry.version {
+            self.session.version = Some(version.to_owned());
+        }
+        self.turn += u32::from(entry.kind == Kind::Prompt);
+        self.rows(&entry, time);
+    }
+
+    fn rows(&mut self, entry: &Entry<'_>, time: Millis) {
+        let (session, subagent) = (self.session.id.clone(), self.subagent.clone());
+        match entry.kind {
+            Kind::Response(response) => {
+                self.session.model = Some(response.model.to_owned());
+                self.batch.readings.push(ReadingRow {
+                    session,
+                    subagent,
+                    message: response.message.to_string(),
+                    time,
+                    model: response.model.to_owned(),
+                    prompt_tokens: response.prompt_tokens,
+                    output_tokens: response.output_tokens,
+                    turn: self.turn,
+                });
+            }
+            Kind::Boundary(boundary) => self.batch.compactions.push(CompactionRow {
+                session,
+                subagent,
+                entry: entry.id.map_or_else(String::new, |id| id.to_string()),
+                time,
+                model: self.session.model.clone(),
+                version: entry.version.map(str::to_owned),
+                automatic: boundary.automatic,
+                tokens_before: boundary.tokens_before,
+                tokens_after: boundary.tokens_after,
+            }),
+            _ => {}
+        }
+    }
+
+    fn batch(mut self, offset: u64) -> Batch {
+        let model = self.session.model.as_deref().unwrap_or_default();
+        self.batch.next = Bookmark { offset, note: format!("{} {model}", self.turn) };
+        if self.session.last_seen > 0 {
+            // A subagent's model is not the session's.
+            if self.subagent.is_some() {
+                (self.session.model, self.session.version) = (None, None);
+            }
+            self.batch.sessions.push(self.session);
+        }
+        self.batch
+    }
+}

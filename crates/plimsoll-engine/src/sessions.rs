@@ -1,0 +1,96 @@
+//! The sessions on this machine, as their transcripts show them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use plimsoll_agents::{Adapter, Owner};
+use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::forecast::{self, Forecast, Sample};
+
+use crate::ingest::Ingester;
+use crate::load::{self, Measured};
+use crate::spool;
+use crate::world::World;
+
+/// A transcript on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Where it is.
+    pub path: PathBuf,
+    /// When it was last written to.
+    pub modified: SystemTime,
+}
+
+/// All transcripts of sessions, the newest first.
+pub fn find(world: &World, adapter: &dyn Adapter) -> Vec<Found> {
+    let root = world.with_home(adapter, |home| adapter.transcripts(home));
+    let folders = fs::read_dir(root).into_iter().flatten().flatten();
+    let mut found: Vec<Found> =
+        folders.flat_map(|folder| transcripts(adapter, folder.path())).collect();
+    found.sort_by_key(|found| std::cmp::Reverse(found.modified));
+    found
+}
+
+/// The transcripts of a session's subagents, the newest first.
+pub fn subagents(adapter: &dyn Adapter, session: &Found) -> Vec<Found> {
+    let mut found: Vec<Found> = transcripts(adapter, adapter.subagents(&session.path)).collect();
+    found.sort_by_key(|found| std::cmp::Reverse(found.modified));
+    found
+}
+
+fn transcripts(adapter: &dyn Adapter, folder: PathBuf) -> impl Iterator<Item = Found> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|file| {
+        let path = file.path();
+        let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+        let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl");
+        let owner = adapter.owner(&path).filter(|_| is_transcript)?;
+        Some(Found { owner, path, modified: metadata.modified().ok()? })
+    })
+}
+
+/// Measures one window.
+pub fn measure(
+    world: &World,
+    adapter: &dyn Adapter,
+    found: &Found,
+) -> std::io::Result<Option<Measured>> {
+    let Owner { session, subagent } = &found.owner;
+    let state = spool::state(&world.paths.spool_of(session, subagent.as_ref()))?;
+    load::measure(world, adapter, &found.path, None, &state)
+}
+
+/// What the store tells of a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// How often it was compacted.
+    pub compactions: usize,
+    /// Counted prompts since then.
+    pub samples: Vec<Sample>,
+}
+
+impl History {
+    /// Of the session called `session`.
+    pub fn of(ingester: &Ingester<'_>, session: &SessionId) -> anyhow::Result<Self> {
+        let mut compactions = ingester.store.compactions_of(session)?;
+        compactions.retain(|row| row.subagent.is_none());
+        let since = compactions.iter().map(|row| row.time).max().unwrap_or(Millis::MIN);
+        let rows = ingester.store.readings(session, None)?;
+        let samples = rows.iter().filter(|row| row.time > since).map(|row| Sample {
+            time: row.time,
+            tokens: row.prompt_tokens,
+            turn: row.turn,
+        });
+        Ok(Self { compactions: compactions.len(), samples: samples.collect() })
+    }
+
+    /// How far the session is from being compacted, or from a full window.
+    pub fn forecast(&self, measured: &Measured) -> Forecast {
+        let level = measured.trigger.tokens().unwrap_or(measured.window.tokens);
+        forecast::look_ahead(measured.reading.used, level, &self.samples)
+    }
+}

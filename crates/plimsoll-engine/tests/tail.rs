@@ -1,0 +1,172 @@
+//! A tail reading equals the reading of a full scan, wherever a transcript ends.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use plimsoll_agents::claude_code::ClaudeCode;
+use plimsoll_core::reading::{Reading, Scope};
+use plimsoll_engine::jsonl::JsonLines;
+use plimsoll_engine::{reading, tail};
+use plimsoll_testbed::generator::{self, Ending, Layout, Options};
+
+const FIXTURES: &str = "../plimsoll-agents/fixtures/claude-code/transcripts";
+
+#[test]
+fn every_captured_transcript_reads_the_same_from_either_end_wherever_a_line_ends() {
+    for (path, scope) in fixtures() {
+        Cuts::of(&path, scope).check(Where::Lines);
+    }
+}
+
+#[test]
+fn a_line_cut_anywhere_leaves_both_readings_the_same() {
+    for (path, scope) in fixtures() {
+        let small = path.ends_with("v2.1.197-tools.jsonl");
+        Cuts::of(&path, scope).check(if small { Where::Bytes } else { Where::InsideLines });
+    }
+}
+
+#[test]
+fn generated_transcripts_read_the_same_from_either_end() {
+    for seed in 1..=4 {
+        for layout in [Layout::Separate, Layout::Inline] {
+            for ending in [Ending::Whole, Ending::Trap(60)] {
+                // A wanted reading ends in a compaction by hand, none in those of the client.
+                for prompt_tokens in [None, Some(30_000)] {
+                    let options = Options { size: 300_000, seed, layout, ending, prompt_tokens, ..Options::default() };
+                    Cuts::generated(&options).check(Where::Lines);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_generated_transcript_with_many_compactions_reads_the_same_from_either_end() {
+    let options = Options { size: 2_500_000, ..Options::default() };
+    let cuts = Cuts::generated(&options);
+    let compactions = memmem(&cuts.bytes, b"\"compact_boundary\"");
+    assert!(compactions.len() > 1, "{} compactions", compactions.len());
+    for at in compactions {
+        // The lines around each compaction are where the two ways could part.
+        cuts.check_near(at, 12);
+    }
+}
+
+/// The transcripts captured from the client, and whose window each of them is.
+fn fixtures() -> Vec<(PathBuf, Scope)> {
+    let mut found = Vec::new();
+    for entry in entries(Path::new(FIXTURES)) {
+        let inside = entry.is_dir().then(|| entries(&entry)).unwrap_or_default();
+        found.extend(inside.into_iter().map(|path| (path, Scope::Subagent)));
+        found.push((entry, Scope::Main));
+    }
+    found.retain(|(path, _)| path.extension().is_some_and(|extension| extension == "jsonl"));
+    let of = |scope| found.iter().filter(|(_, found)| *found == scope).count();
+    assert!(of(Scope::Main) >= 23 && of(Scope::Subagent) >= 3, "{found:?}");
+    found
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().expect("the fixtures are there");
+    entries.map(|entry| entry.expect("the fixtures can be listed").path()).collect()
+}
+
+fn memmem(bytes: &[u8], needle: &[u8]) -> Vec<usize> {
+    (0..bytes.len()).filter(|at| bytes[*at..].starts_with(needle)).collect()
+}
+
+/// Where a transcript is cut.
+enum Where {
+    /// Behind every line, with its newline and without.
+    Lines,
+    /// At several places inside every line.
+    InsideLines,
+    /// Behind every byte.
+    Bytes,
+}
+
+/// A transcript that is made shorter and shorter.
+struct Cuts {
+    name: String,
+    scope: Scope,
+    bytes: Vec<u8>,
+    folder: tempfile::TempDir,
+}
+
+impl Cuts {
+    fn new(name: String, scope: Scope, bytes: Vec<u8>) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join("cut.jsonl"), &bytes).expect("a copy");
+        Self { name, scope, bytes, folder }
+    }
+
+    fn of(path: &Path, scope: Scope) -> Self {
+        let bytes = std::fs::read(path).expect("the fixture can be read");
+        Self::new(path.display().to_string(), scope, bytes)
+    }
+
+    fn generated(options: &Options) -> Self {
+        let mut bytes = Vec::new();
+        generator::write(&mut bytes, options).expect("memory takes it all");
+        Self::new(format!("{options:?}"), Scope::Main, bytes)
+    }
+
+    fn check(&self, at: Where) {
+        let mut cuts = match at {
+            Where::Lines => self.line_ends().flat_map(|end| [end, end - 1]).collect(),
+            Where::InsideLines => self.inside_lines(),
+            Where::Bytes => (0..=self.bytes.len()).collect(),
+        };
+        cuts.push(self.bytes.len());
+        self.check_cuts(cuts);
+    }
+
+    /// Cuts behind each of the `lines` on both sides of the byte `at`.
+    fn check_near(&self, at: usize, lines: usize) {
+        let ends: Vec<usize> = self.line_ends().collect();
+        let here = ends.partition_point(|end| *end <= at);
+        let near = here.saturating_sub(lines)..(here + lines).min(ends.len());
+        self.check_cuts(ends[near].to_vec());
+    }
+
+    fn check_cuts(&self, mut cuts: Vec<usize>) {
+        cuts.sort_unstable();
+        let path = self.folder.path().join("cut.jsonl");
+        let file = File::options().write(true).open(&path).expect("our own file");
+        std::fs::write(&path, &self.bytes).expect("our own file");
+        // From the longest to the shortest the file has only to be cut.
+        for cut in cuts.into_iter().rev() {
+            file.set_len(cut as u64).expect("our own file");
+            let (tail, scan) = readings(&path, self.scope);
+            assert_eq!(tail, scan, "{} cut at {cut} of {}", self.name, self.bytes.len());
+        }
+    }
+
+    /// Behind each newline.
+    fn line_ends(&self) -> impl Iterator<Item = usize> {
+        let newlines = self.bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        newlines.map(|(at, _)| at + 1)
+    }
+
+    fn inside_lines(&self) -> Vec<usize> {
+        let mut cuts = Vec::new();
+        let mut start = 0;
+        for end in self.line_ends() {
+            let inside = [1, 2, (end - start) / 3, (end - start) / 2, (end - start) * 9 / 10];
+            cuts.extend(inside.map(|offset| start + offset));
+            cuts.extend([end - 2, end - 3]);
+            start = end;
+        }
+        cuts
+    }
+}
+
+/// The reading from the end, and that of a scan from the start.
+fn readings(path: &Path, scope: Scope) -> (Option<Reading>, Option<Reading>) {
+    let file = JsonLines::open(path).expect("it can be opened").expect("it is there");
+    let found = tail::look_back(&ClaudeCode, &file, scope).expect("it can be read");
+    let tail = reading::take(&ClaudeCode, &file, scope, &found).expect("it can be read");
+    let scan = reading::scan(&ClaudeCode, &file, scope).expect("it can be read");
+    (tail, scan.reading())
+}
