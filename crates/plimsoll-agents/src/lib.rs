@@ -33,8 +33,8 @@ pub trait Adapter: Sync {
     /// What a line of a transcript adds to the window.
     fn weigh(&self, line: &[u8]) -> Weight;
 
-    /// Whether the request recorded in `line` asked for a long context.
-    fn asks_for_long_context(&self, line: &[u8]) -> bool;
+    /// What a line beside the conversation tells of the request whose answer follows it.
+    fn request(&self, line: &[u8]) -> Request;
 
     /// The folder the transcripts lie in.
     fn transcripts(&self, home: &Home<'_>) -> PathBuf;
@@ -73,6 +73,20 @@ pub trait Adapter: Sync {
 
     /// A command of the client's own that makes room in the window.
     fn room_command(&self) -> &'static str;
+}
+
+/// What a line that stands before a response tells of the request for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// It is the request's record.
+    Recorded {
+        /// The request asked for a long context.
+        long_context: bool,
+    },
+    /// It is some other record; the request's may stand before it.
+    Elsewhere,
+    /// It is part of the conversation: there is no record.
+    Unrecorded,
 }
 
 /// Whose window a transcript is of.

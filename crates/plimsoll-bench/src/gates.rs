@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use serde::Serialize;
 
+use crate::accuracy::{ALL, Accuracy, COMPACTED, Score};
 use crate::competitors::{NOOP, post_tool_use};
 use crate::report::{Figures, Reading};
 use crate::spawn::Timing;
@@ -17,7 +18,7 @@ pub(crate) struct Gate {
 
 /// Judges the figures; `rivals` pairs each seed's row with ours.
 pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::Result<Vec<Gate>> {
-    let mut gates = times(&figures.hook)?;
+    let mut gates = if figures.hook.is_empty() { Vec::new() } else { times(&figures.hook)? };
     gates.extend(counts(figures));
     for (seed, ours) in rivals {
         let (seed, ours) = (row(&figures.other, seed)?, row(&figures.other, ours)?);
@@ -25,7 +26,32 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
         let promise = format!("≥ 50 × faster than {}", seed.name);
         gates.push(Gate { promise, measured: format!("{times:.0} ×"), kept: times >= 50.0 });
     }
+    if let Accuracy::Scores(scores) = &figures.accuracy {
+        gates.extend(predictions(scores));
+    }
     Ok(gates)
+}
+
+/// How well the next prompt was predicted on real transcripts.
+fn predictions(scores: &[Score]) -> Vec<Gate> {
+    let of = |name: &str, figure: fn(&Score) -> &str| {
+        let score = scores.iter().find(|score| score.name == name);
+        score.and_then(|score| figure(score).trim_end_matches('%').parse::<f64>().ok())
+    };
+    let within = of(ALL, |score| &score.within_5_percent).unwrap_or(0.0);
+    let error = |what: &str, percent: Option<f64>, limit: f64| {
+        at_most(&format!("{what}, in percent,"), percent.unwrap_or(f64::NAN), limit)
+    };
+    vec![
+        error("median error of predicted prompts", of(ALL, |score| &score.median), 0.05),
+        error("p95 of that error", of(ALL, |score| &score.p95), 0.7),
+        Gate {
+            promise: "predicted within 5 % for ≥ 99 % of calls".to_owned(),
+            measured: format!("{within} %"),
+            kept: within >= 99.0,
+        },
+        error("median error right after a compaction", of(COMPACTED, |score| &score.median), 12.0),
+    ]
 }
 
 /// The row of that name.

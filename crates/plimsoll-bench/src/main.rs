@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Parser;
 
+use accuracy::Accuracy;
 use report::{Count, Figures, Reading};
 use spawn::Competitor;
 use stage::Stage;
@@ -45,6 +46,9 @@ struct Args {
     /// Fewer rounds, fewer predicted calls
     #[arg(long)]
     quick: bool,
+    /// Only what needs no clock: instructions, system calls, memory, readings
+    #[arg(long)]
+    counted: bool,
     /// Write the figures as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -74,35 +78,53 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
     let stage = Stage::set()?;
     let noop = Competitor::new(competitors::NOOP, [program(&args.noop)?]);
     let hooks = competitors::hooks(&stage, &plimsoll)?;
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let seeds = args.seeds.clone().unwrap_or_else(|| beside.join("bench"));
-    let seeds = competitors::seeds(&stage, &seeds)?;
+    report::note("counting instructions, system calls and memory");
+    let counts = counts(&stage, &noop, &hooks)?;
+    let readings = readings(&stage, &plimsoll)?;
+    let mut figures = Figures { counts, readings, ..Figures::default() };
+    let mut rivals = Vec::new();
+    if !args.counted {
+        rivals = race(args, &stage, &noop, &hooks, &mut figures)?;
+        figures.accuracy = accuracy(args, &stage, &plimsoll)?;
+    }
+    figures.gates = gates::judge(&figures, &rivals)?;
+    Ok(figures)
+}
 
+fn shared() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared")
+}
+
+/// Times the hook among small processes, then beside the seeds' hooks; says which rows to compare.
+fn race(
+    args: &Args,
+    stage: &Stage,
+    noop: &Competitor,
+    hooks: &[Competitor],
+    figures: &mut Figures,
+) -> anyhow::Result<Vec<(String, String)>> {
     report::note("timing the hook");
     let rounds = if args.quick { 60 } else { 300 };
-    let small = [std::slice::from_ref(&noop), &hooks].concat();
-    let hook = spawn::race(&stage, &small, rounds)?;
+    let small = [std::slice::from_ref(noop), hooks].concat();
+    figures.hook = spawn::race(stage, &small, rounds)?;
+
     report::note("timing the seeds' hooks");
+    let folder = args.seeds.clone().unwrap_or_else(|| shared().join("bench"));
+    let seeds = competitors::seeds(stage, &folder)?;
     let rounds = if args.quick { 8 } else { 40 };
     let others: Vec<_> = seeds.present.iter().map(|seed| seed.competitor.clone()).collect();
     let rivals = hooks.iter().filter(|hook| seeds.rivals().contains(&hook.name.as_str()));
     let large = [vec![noop.clone()], rivals.cloned().collect(), others].concat();
-    let other = spawn::race(&stage, &large, rounds)?;
+    figures.other = spawn::race(stage, &large, rounds)?;
+    figures.missing.clone_from(&seeds.missing);
+    Ok(seeds.pairs())
+}
 
-    report::note("counting instructions, system calls and memory");
-    let counts = counts(&stage, &noop, &hooks)?;
-    let readings = readings(&stage, &plimsoll)?;
+fn accuracy(args: &Args, stage: &Stage, plimsoll: &Path) -> anyhow::Result<Accuracy> {
     report::note("predicting the calls of real transcripts");
-    let transcripts = args.accuracy.clone();
-    let transcripts = transcripts.unwrap_or_else(|| beside.join("transcripts/claude-code"));
-    let accuracy =
-        accuracy::judge(&stage, &plimsoll, &transcripts, if args.quick { 50 } else { 10 })?;
-
-    let missing = seeds.missing.clone();
-    let rivals = seeds.pairs();
-    let mut figures = Figures { hook, other, missing, counts, readings, accuracy, gates: vec![] };
-    figures.gates = gates::judge(&figures, &rivals)?;
-    Ok(figures)
+    let transcripts =
+        args.accuracy.clone().unwrap_or_else(|| shared().join("transcripts/claude-code"));
+    accuracy::judge(stage, plimsoll, &transcripts, if args.quick { 50 } else { 10 })
 }
 
 fn program(path: &Path) -> anyhow::Result<PathBuf> {
@@ -116,12 +138,14 @@ fn counts(stage: &Stage, noop: &Competitor, hooks: &[Competitor]) -> anyhow::Res
     std::iter::once(noop)
         .chain(hooks)
         .map(|competitor| {
+            // The first run fills the settings cache.
+            let printed = spawn::output(stage, competitor)?.stdout.len();
             Ok(Count {
                 name: competitor.name.clone(),
                 instructions: count::instructions(stage, competitor)?,
                 peak_bytes: count::peak_memory(stage, competitor)?,
                 calls: count::system_calls(stage, competitor)?,
-                printed: spawn::output(stage, competitor)?.stdout.len(),
+                printed,
             })
         })
         .collect()

@@ -118,8 +118,10 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Tokens>,
     /// The levels.
+    #[serde(skip_serializing_if = "is_default")]
     pub lines: Lines,
     /// What the guard does.
+    #[serde(skip_serializing_if = "is_default")]
     pub guard: GuardMode,
     /// A ceiling in tokens, whatever the window.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,6 +151,11 @@ impl Default for Settings {
             models: Vec::new(),
         }
     }
+}
+
+/// Whether a value need not be written down.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What a user says of a model.

@@ -163,19 +163,19 @@ struct Framing {
 
 /// The tokenizer of the models up to the 4.6 generation.
 pub const CLASSIC: Tokenizer = Tokenizer {
-    classes: [270, 205, 690, 765, 1750, 400],
-    said_scale: 880,
-    model_scale: 900,
-    thinking_char: 300,
+    classes: [311, 211, 665, 765, 2189, 186],
+    said_scale: 691,
+    model_scale: 898,
+    thinking_char: 287,
     attachment: 2_000,
-    counted: Framing { tool_result: 9_000, call: 5_000 },
-    uncounted: Framing { tool_result: 63_000, call: 24_000 },
+    counted: Framing { tool_result: 6_000, call: 3_000 },
+    uncounted: Framing { tool_result: 61_000, call: 29_000 },
 };
 
 /// The tokenizer from the 4.7 generation on.
 pub const CURRENT: Tokenizer = Tokenizer {
-    classes: [186, 334, 686, 1035, 1291, 267],
-    said_scale: 990,
+    classes: [180, 337, 669, 1040, 1281, 257],
+    said_scale: 992,
     model_scale: 1000,
     thinking_char: 360,
     attachment: 17_000,
@@ -239,13 +239,19 @@ pub enum Answer {
     Uncounted,
 }
 
-/// An upper bound of what `bytes` of transcript can add to the window.
+/// An upper bound of what a call and `bytes` of transcript after it can add to the window.
 ///
 /// No class of characters costs two tokens a byte, and an entry's frame is longer than what it adds
-/// beside its text; only a tool search brings in what is written nowhere.
+/// beside its text; only the call's own frame and a tool search bring in what is written nowhere.
 pub fn at_most(bytes: u64) -> Tokens {
-    if bytes == 0 { 0 } else { 2 * bytes + LOADED_TOOLS / 1000 }
+    LARGEST_CALL + if bytes == 0 { 0 } else { 2 * bytes + LOADED_TOOLS / 1000 }
 }
+
+/// No tokenizer's frame of a call is larger.
+const LARGEST_CALL: Tokens = 32;
+const _: () = assert!(
+    CLASSIC.uncounted.call <= LARGEST_CALL * 1000 && CURRENT.uncounted.call <= LARGEST_CALL * 1000
+);
 
 /// Tokens of an image of this size: the service scales the long side down to 1,568 pixels.
 pub fn image_tokens(width: u64, height: u64) -> Tokens {

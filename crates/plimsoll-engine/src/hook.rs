@@ -70,7 +70,8 @@ fn measured(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Resu
     let project = load::project(world, adapter, Some(&transcript), &event.cwd);
     let in_force = settings::load(world, adapter, &project);
     let path = world.paths.spool(event);
-    let state = spool::state(&path).context("could not read the spool")?;
+    // What cannot be read cannot be locked either, so nothing is said; a refusal needs no memory.
+    let state = spool::state(&path).unwrap_or_default();
     let scope = if event.subagent.is_some() { Scope::Subagent } else { Scope::Main };
     let load = Load::look(adapter, &transcript, scope, &in_force, &state)
         .context("could not read the transcript")?;

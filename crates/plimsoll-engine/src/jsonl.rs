@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Component, Path};
+use std::path::Path;
 
 use plimsoll_core::bytes;
 use rustix::fs::OFlags;
@@ -32,6 +32,12 @@ pub struct JsonLines {
     inode: u64,
 }
 
+/// Whether a path is absolute and never goes back up.
+fn is_plain(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.starts_with(b"/") && !bytes.split(|byte| *byte == b'/').any(|part| part == b"..")
+}
+
 /// One line.
 #[derive(Debug)]
 pub struct Line<'a> {
@@ -46,7 +52,7 @@ pub struct Line<'a> {
 impl JsonLines {
     /// Opens the file at `path`; nothing if there is none.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
-        if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
+        if !is_plain(path) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain absolute path"));
         }
         // A FIFO without a writer would keep us waiting.
@@ -200,6 +206,14 @@ impl Backward<'_> {
             }
             self.read_back()?;
         }
+    }
+
+    /// The line before the one given last, if it is in memory already.
+    pub fn next_at_hand(&mut self) -> Option<Line<'_>> {
+        let newline = bytes::rfind(b'\n', &self.buffer[..self.end])?;
+        let (from, to) = (newline + 1, self.end);
+        self.end = newline;
+        Some(self.line(from, to))
     }
 
     fn line(&self, from: usize, to: usize) -> Line<'_> {

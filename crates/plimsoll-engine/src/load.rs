@@ -129,17 +129,21 @@ pub fn measure(
     }))
 }
 
-/// Whose window a transcript is of: a subagent's own file holds nothing but its lines.
+/// Whose window a transcript is of: a subagent's own file holds nothing but its lines, while in a
+/// session's they may stand among others.
 fn scope(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<Scope> {
+    const FAR_ENOUGH: u64 = 4 << 20;
+    let mut scope = Scope::Main;
     let mut lines = file.forward(0);
-    while let Some(line) = lines.next()? {
-        for scope in [Scope::Main, Scope::Subagent] {
-            if adapter.entry(line.bytes, scope).is_some() {
-                return Ok(scope);
-            }
+    while let Some(line) = lines.next()?.filter(|line| line.offset < FAR_ENOUGH) {
+        if adapter.entry(line.bytes, Scope::Main).is_some() {
+            return Ok(Scope::Main);
+        }
+        if adapter.entry(line.bytes, Scope::Subagent).is_some() {
+            scope = Scope::Subagent;
         }
     }
-    Ok(Scope::Main)
+    Ok(scope)
 }
 
 /// The project a session works on.

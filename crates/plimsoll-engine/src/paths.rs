@@ -2,12 +2,16 @@
 //!
 //! Files are made for the user alone (0600, folders 0700), whatever the umask says.
 
+use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::event::{Event, SessionId};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 /// Where our files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +29,15 @@ impl Paths {
     pub fn resolve(env: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         let folder = |name: &str| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = folder("HOME")?;
-        let data = folder("PLIMSOLL_DATA_DIR").unwrap_or_else(|| {
-            folder("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share")).join("plimsoll")
+        let data = folder("PLIMSOLL_DATA_DIR").unwrap_or_else(|| match folder("XDG_DATA_HOME") {
+            Some(data) => below(&data, &["plimsoll"]),
+            None => below(&home, &[".local/share/plimsoll"]),
         });
-        let config = folder("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-        Some(Self { data, config: config.join("plimsoll/config.yaml"), home })
+        let config = match folder("XDG_CONFIG_HOME") {
+            Some(config) => below(&config, &["plimsoll/config.yaml"]),
+            None => below(&home, &[".config/plimsoll/config.yaml"]),
+        };
+        Some(Self { data, config, home })
     }
 
     /// The spool of the window that `event` concerns: every window has its own.
@@ -39,11 +47,13 @@ impl Paths {
 
     /// The spool of a session's window, or of one of its subagents'.
     pub fn spool_of(&self, session: &SessionId, subagent: Option<&SessionId>) -> PathBuf {
-        let name = match subagent {
-            Some(subagent) => format!("{session}.{subagent}.jsonl"),
-            None => format!("{session}.jsonl"),
-        };
-        self.spools().join(name)
+        match subagent {
+            Some(subagent) => {
+                let parts = ["spool/", session.as_str(), ".", subagent.as_str(), ".jsonl"];
+                below(&self.data, &parts)
+            }
+            None => below(&self.data, &["spool/", session.as_str(), ".jsonl"]),
+        }
     }
 
     /// The folder of all spools.
@@ -53,7 +63,7 @@ impl Paths {
 
     /// The cached settings of a project.
     pub fn settings_cache(&self, key: u64) -> PathBuf {
-        self.data.join(format!("settings/{key:016x}.json"))
+        below(&self.data, &["settings/", &format!("{key:016x}"), ".json"])
     }
 
     /// Where compactions were seen, for the hooks.
@@ -70,6 +80,18 @@ impl Paths {
     pub fn log(&self) -> PathBuf {
         self.data.join("hook.log")
     }
+}
+
+/// The path `parts` below `folder`. [`Path::join`] looks closely at what it joins, which a hook call
+/// would pay for several times.
+fn below(folder: &Path, parts: &[&str]) -> PathBuf {
+    let folder = folder.as_os_str();
+    let len = parts.iter().map(|part| part.len()).sum::<usize>();
+    let mut path = OsString::with_capacity(folder.len() + 1 + len);
+    path.push(folder);
+    path.push("/");
+    parts.iter().for_each(|part| path.push(part));
+    path.into()
 }
 
 /// The config a project may carry.
@@ -113,7 +135,24 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         // Nothing is left behind; that the write failed is what is told.
         let _ = fs::remove_file(&temporary);
     }
+    sweep(path);
     written
+}
+
+/// Removes what processes that were killed meanwhile have left beside `path`.
+fn sweep(path: &Path) {
+    let owner = |name: &OsStr| {
+        let stem = name.to_str()?.strip_prefix(path.file_stem()?.to_str()?)?;
+        Pid::from_raw(stem.strip_prefix('.')?.strip_suffix(".tmp")?.parse().ok()?)
+    };
+    let entries = path.parent().and_then(|folder| folder.read_dir().ok());
+    for entry in entries.into_iter().flatten().flatten() {
+        let dead = |pid| test_kill_process(pid) == Err(Errno::SRCH);
+        if owner(&entry.file_name()).is_some_and(dead) {
+            // Whoever writes next tries again.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
-use plimsoll_core::settings::{ClientSettings, Config, Settings};
+use plimsoll_core::settings::{ClientSettings, Config, Settings, is_default};
 use plimsoll_core::trigger::Learned;
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,10 @@ use crate::world::World;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InForce {
     /// The user's and the project's config, merged.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub settings: Settings,
     /// What the agent's client is set to do.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub client: ClientSettings,
     /// Where compactions were seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

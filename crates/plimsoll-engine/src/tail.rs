@@ -6,12 +6,13 @@
 
 use std::io;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::{Adapter, Request};
 use plimsoll_core::Tokens;
 use plimsoll_core::entry::{Entry, EntryId, Kind, Response};
+use plimsoll_core::models::{self, LONG_WINDOW};
 use plimsoll_core::reading::{GROWTH_CALLS, Scope};
 
-use crate::jsonl::{HORIZON, JsonLines, Line};
+use crate::jsonl::{Backward, HORIZON, JsonLines, Line};
 
 /// What a look back from the end found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,14 @@ pub struct Counted {
     pub version: Option<String>,
 }
 
+impl Counted {
+    /// Whether a long-context mark would make a difference.
+    fn may_be_long(&self) -> bool {
+        !self.long_context
+            && models::known(&self.model).is_none_or(|model| model.window < LONG_WINDOW)
+    }
+}
+
 /// Looks back from the end of a transcript for the response that counts.
 pub fn look_back(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::Result<Tail> {
     let mut search = Search::default();
@@ -73,7 +82,24 @@ pub fn look_back(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::R
             break;
         }
     }
-    Ok(search.finish())
+    let mut tail = search.finish();
+    if let Some(newest) = tail.newest.as_mut().filter(|newest| newest.may_be_long()) {
+        newest.long_context |= asked_for_long_context(adapter, &mut lines);
+    }
+    Ok(tail)
+}
+
+/// Whether the record of the request, right before the response, asks for a long context. It is
+/// not worth another read: the status line tells the window too.
+fn asked_for_long_context(adapter: &dyn Adapter, lines: &mut Backward<'_>) -> bool {
+    while let Some(line) = lines.next_at_hand() {
+        match adapter.request(line.bytes) {
+            Request::Recorded { long_context } => return long_context,
+            Request::Unrecorded => return false,
+            Request::Elsewhere => {}
+        }
+    }
+    false
 }
 
 #[derive(PartialEq, Eq)]

@@ -13,7 +13,7 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
 
-use crate::{Adapter, BadPayload, Home, Output, Owner};
+use crate::{Adapter, BadPayload, Home, Output, Owner, Request};
 use wire::Payload;
 
 /// The adapter of Claude Code.
@@ -64,8 +64,8 @@ impl Adapter for ClaudeCode {
         weigh::weigh(line)
     }
 
-    fn asks_for_long_context(&self, line: &[u8]) -> bool {
-        transcript::asks_for_long_context(line)
+    fn request(&self, line: &[u8]) -> Request {
+        transcript::request(line)
     }
 
     fn transcripts(&self, home: &Home<'_>) -> PathBuf {

@@ -4,6 +4,7 @@ use plimsoll_core::entry::{Boundary, Entry, EntryId, Kind, Response};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::{Millis, Tokens};
 
+use crate::Request;
 use crate::json::{Json, Members};
 
 /// The fields of a line that tell what it is.
@@ -182,19 +183,23 @@ fn boundary(line: &Line<'_>) -> Boundary {
     }
 }
 
-/// The newer clients record each request; the header that asks for a million tokens is among its
-/// `betas`.
-pub(super) fn asks_for_long_context(line: &[u8]) -> bool {
-    let Some(mut members) = Members::of(line) else { return false };
-    let request = members
-        .next()
-        .is_some_and(|(key, value)| key == b"type" && value.plain() == Some("api-request"));
-    let mut params = || members.find(|(key, _)| *key == b"params")?.1.get("betas");
-    request
-        && params()
-            .into_iter()
-            .flat_map(Json::elements)
-            .any(|beta| beta.plain().is_some_and(|beta| beta.starts_with("context-1m")))
+/// The newer clients record each request before its answer; the header that asks for a million
+/// tokens is among its `betas`. Records that are no conversation begin with their type.
+pub(super) fn request(line: &[u8]) -> Request {
+    let Some(mut members) = Members::of(line) else { return Request::Elsewhere };
+    let Some((b"type", kind)) = members.next() else { return Request::Unrecorded };
+    match kind.plain() {
+        Some("api-request") => {
+            let params = members.find(|(key, _)| *key == b"params").map(|(_, params)| params);
+            let betas = params.and_then(|params| params.get("betas"));
+            let is_long =
+                |beta: Json<'_>| beta.plain().is_some_and(|beta| beta.starts_with("context-1m"));
+            let long_context = betas.into_iter().flat_map(Json::elements).any(is_long);
+            Request::Recorded { long_context }
+        }
+        Some(kind) if is_conversation(kind) => Request::Unrecorded,
+        _ => Request::Elsewhere,
+    }
 }
 
 /// The folder that a line says the agent works in.
@@ -250,12 +255,15 @@ mod tests {
 
     #[test]
     fn a_request_for_a_long_context_is_seen() {
-        let request = |betas: &str| {
+        let recorded = |betas: &str| {
             let line = format!(r#"{{"type":"api-request","params":{{"betas":[{betas}]}}}}"#);
-            asks_for_long_context(line.as_bytes())
+            request(line.as_bytes())
         };
-        assert!(request(r#""claude-code-20250219","context-1m-2025-08-07""#));
-        assert!(!request(r#""claude-code-20250219""#));
-        assert!(!asks_for_long_context(br#"{"type":"user","params":{"betas":["context-1m"]}}"#));
+        let long = recorded(r#""claude-code-20250219","context-1m-2025-08-07""#);
+        assert_eq!(long, Request::Recorded { long_context: true });
+        let usual = recorded(r#""claude-code-20250219""#);
+        assert_eq!(usual, Request::Recorded { long_context: false });
+        assert_eq!(request(br#"{"type":"tools-used"}"#), Request::Elsewhere);
+        assert_eq!(request(br#"{"parentUuid":null}"#), Request::Unrecorded);
     }
 }

@@ -7,9 +7,10 @@ use crate::image;
 use crate::json::{Json, decode};
 
 /// Attachments that the model never sees.
-const UNSEEN: [&str; 6] = [
+const UNSEEN: [&str; 7] = [
     "command_permissions",
     "hook_success",
+    "hook_system_message",
     "hook_non_blocking_error",
     "hook_cancelled",
     "hook_error_during_execution",
@@ -27,6 +28,8 @@ const SIGNATURE_TENTHS: u64 = 26;
 enum Side {
     Tool,
     Said,
+    /// A summary stands where the user speaks, but its words are the model's.
+    Model,
 }
 
 pub(super) fn weigh(bytes: &[u8]) -> Weight {
@@ -35,9 +38,10 @@ pub(super) fn weigh(bytes: &[u8]) -> Weight {
     let content = || line.message.and_then(|message| message.get("content"));
     match line.kind {
         "assistant" => content().into_iter().for_each(|content| answer(&mut weight, content)),
-        "user" => content().into_iter().for_each(|content| {
-            said(&mut weight, Side::Said, content);
-        }),
+        "user" => {
+            let side = if line.summary { Side::Model } else { Side::Said };
+            content().into_iter().for_each(|content| said(&mut weight, side, content));
+        }
         "attachment" => attachment(&mut weight, &line),
         _ => {}
     }
@@ -94,6 +98,7 @@ fn add(weight: &mut Weight, side: Side, classes: Classes) {
     match side {
         Side::Tool => weight.tool_text += classes,
         Side::Said => weight.said_text += classes,
+        Side::Model => weight.model_text += classes,
     }
 }
 
@@ -177,9 +182,12 @@ mod tests {
         assert_eq!((rendered.attachments, rendered.said_text.letters), (1, 2));
         let plain = weigh(br#"{"type":"attachment","attachment":{"type":"file","filename":"x","content":{"a":["abc","d"]}}}"#);
         assert_eq!((plain.attachments, plain.said_text.letters), (1, 4));
-        let unseen =
-            weigh(br#"{"type":"attachment","attachment":{"type":"hook_success","content":"abc"}}"#);
-        assert_eq!(unseen, Weight::default());
+        for kind in UNSEEN {
+            let line = format!(
+                r#"{{"type":"attachment","attachment":{{"type":"{kind}","content":"abc"}}}}"#
+            );
+            assert_eq!(weigh(line.as_bytes()), Weight::default(), "{kind}");
+        }
     }
 
     #[test]

@@ -174,7 +174,7 @@ fn trigger(session: &Shown) -> String {
         let _ = write!(text, ", about {turns:.1} turns or {minutes}");
     }
     if measured.moved {
-        let _ = write!(text, " · warn line moved to {}", ui::thousands(measured.levels.warn));
+        let _ = write!(text, " · lines held at {}", ui::thousands(measured.levels.restart));
     }
     text
 }

@@ -1,0 +1,185 @@
+//! The real client with plimsoll for its hook.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use plimsoll_testbed::{
+    Answer, Client, Hooks, ModelServer, Outcome, Prompt, Request, Sandbox, Script, Transcript,
+};
+use serde_json::{Value, json};
+
+/// A model with a window of 200,000 tokens that the client never compacts by a threshold, so that
+/// every line lies where it is configured.
+pub(crate) const PLAIN: &str = "claude-opus-4-5";
+
+/// The binary under test.
+pub(crate) const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
+
+/// A text that a real service counts at four letters a token and a bit.
+pub(crate) const PROSE: &str = "The harbour master keeps a book in which every ship is entered before it \
+    leaves, with its draught, its cargo and the name of the captain. On a quiet morning there are \
+    three or four of them, on a busy one more than twenty, and the page is full before noon.\n";
+
+/// A client in its sandbox, with the model it talks to.
+pub(crate) struct Bed {
+    pub(crate) server: ModelServer,
+    pub(crate) sandbox: Sandbox,
+}
+
+impl Bed {
+    /// The current client, with plimsoll for its hook.
+    pub(crate) fn new(script: Script) -> Self {
+        Self::with(&Client::current(), script)
+    }
+
+    /// `client`, with plimsoll for its hook.
+    pub(crate) fn with(client: &Client, script: Script) -> Self {
+        let server = ModelServer::start(script);
+        let sandbox = Sandbox::new(client, &server);
+        let bed = Self { server, sandbox };
+        bed.install(Path::new(PLIMSOLL));
+        bed
+    }
+
+    /// Makes `program` the hook, in the place of the one before.
+    pub(crate) fn install(&self, program: &Path) {
+        let hooks = ["UserPromptSubmit", "PostToolUse", "SessionStart", "SessionEnd"]
+            .into_iter()
+            .fold(Hooks::new(), |hooks, event| hooks.on(event, program, &["hook"]))
+            .on_matching("PreToolUse", "Agent|Task|Skill", program, &["hook"]);
+        self.sandbox.user_settings(&hooks.settings());
+    }
+
+    /// A prompt to the plain model.
+    pub(crate) fn prompt(&self, text: &str) -> Prompt<'_> {
+        self.sandbox.prompt(text).model(PLAIN)
+    }
+
+    /// Runs one prompt in strict mode.
+    pub(crate) fn run_strictly(&self) -> Outcome {
+        self.prompt("go").env("PLIMSOLL_CONTEXT_STRICT", "on").run()
+    }
+
+    /// Where plimsoll keeps its files.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.sandbox.home().join(".local/share/plimsoll")
+    }
+
+    /// The names of the spools: the windows about which anything was decided.
+    pub(crate) fn spools(&self) -> Vec<String> {
+        let spools = fs::read_dir(self.data().join("spool")).into_iter().flatten().flatten();
+        spools.map(|spool| spool.file_name().into_string().unwrap()).collect()
+    }
+
+    /// Puts a skill called `name`, with `body` as its instructions, below `folder`.
+    pub(crate) fn skill(&self, folder: &Path, name: &str, body: &str) {
+        let folder = folder.join("skills").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let text = format!("---\nname: {name}\ndescription: for a test\n---\n\n{body}\n");
+        fs::write(folder.join("SKILL.md"), text).unwrap();
+    }
+
+    /// What our words were in each request of the main conversation.
+    pub(crate) fn heard(&self) -> Vec<Vec<String>> {
+        self.server.main_turns().iter().map(words).collect()
+    }
+
+    /// All that the model of the main conversation was told, as its last request has it.
+    pub(crate) fn heard_at_last(&self) -> Vec<String> {
+        self.heard().pop().unwrap()
+    }
+
+    /// What `plimsoll measure` prints about a transcript.
+    pub(crate) fn measure(&self, transcript: &Path, arguments: &[&str]) -> String {
+        let output = Command::new(PLIMSOLL)
+            .args(["measure", "--transcript"])
+            .arg(transcript)
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.sandbox.home())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// How many tokens the next prompt will have, as plimsoll sees it.
+    pub(crate) fn measure_tokens(&self, transcript: &Path) -> u64 {
+        self.measure(transcript, &["--tokens"]).trim().parse().unwrap()
+    }
+
+    /// The whole reading.
+    pub(crate) fn measure_json(&self, transcript: &Path) -> Value {
+        serde_json::from_str(&self.measure(transcript, &["--json"])).unwrap()
+    }
+}
+
+/// A tool call that ends only when the response that asked for it is on disk.
+///
+/// The client writes its transcript about every 100 ms, so a tool that is quicker finishes before
+/// the hook can see what the service counted.
+pub(crate) fn step(prompt_tokens: u64) -> Answer {
+    static STEPS: AtomicU32 = AtomicU32::new(0);
+    let mark = format!("step-{:06}", STEPS.fetch_add(1, Ordering::Relaxed));
+    bash(&format!(
+        "for i in $(seq 300); do grep -rqs {mark} $HOME/.claude/projects && break; sleep 0.02; done"
+    ))
+    .prompt_tokens(prompt_tokens)
+}
+
+/// A shell command.
+pub(crate) fn bash(command: &str) -> Answer {
+    Answer::tool("Bash", json!({ "command": command, "description": "a step" }))
+}
+
+/// A subagent that the session waits for; its prompt says SUBTASK.
+pub(crate) fn agent() -> Answer {
+    Answer::tool(
+        "Agent",
+        json!({
+            "description": "count",
+            "prompt": "SUBTASK count the files",
+            "subagent_type": "general-purpose",
+            "run_in_background": false,
+        }),
+    )
+}
+
+/// A skill.
+pub(crate) fn skill(name: &str) -> Answer {
+    Answer::tool("Skill", json!({ "skill": name }))
+}
+
+/// What a request holds of our words, each from its beginning to the end of its line.
+pub(crate) fn words(request: &Request) -> Vec<String> {
+    let text = request.all_text();
+    let ours = |line: &str| Some(line[line.find("CONTEXT: ~")?..].to_owned());
+    text.lines().filter_map(ours).collect()
+}
+
+/// What the tools answered in the last round of `request`.
+pub(crate) fn tool_result(request: &Request) -> String {
+    let messages = request.body["messages"].as_array().unwrap();
+    let blocks = messages.iter().rev().filter_map(|message| message["content"].as_array());
+    let result = blocks.flatten().find(|block| block["type"] == "tool_result");
+    result.map(|block| block["content"].to_string()).unwrap_or_default()
+}
+
+/// What the client showed to the user on behalf of hooks.
+pub(crate) fn shown(transcript: &Transcript) -> Vec<String> {
+    attachments(transcript, "hook_system_message")
+        .map(|attachment| attachment["content"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The attachments of one type.
+pub(crate) fn attachments<'a>(
+    transcript: &'a Transcript,
+    name: &str,
+) -> impl Iterator<Item = &'a Value> {
+    let name = name.to_owned();
+    let attachments = transcript.lines.iter().map(|line| &line["attachment"]);
+    attachments.filter(move |attachment| attachment["type"] == name.as_str())
+}

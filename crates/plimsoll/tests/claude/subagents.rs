@@ -1,0 +1,78 @@
+//! Windows of subagents: each is measured, warned about and guarded by itself.
+
+use plimsoll_testbed::{Answer, Script};
+
+use crate::bed::{Bed, agent, shown, skill, step, tool_result, words};
+
+#[test]
+fn a_subagents_warning_goes_to_the_subagent_alone() {
+    let script = Script::new()
+        .main([
+            step(30_000),
+            agent().prompt_tokens(31_000),
+            step(32_000),
+            Answer::text("all done").prompt_tokens(33_000),
+        ])
+        .subagent("SUBTASK", [step(166_000), Answer::text("counted").prompt_tokens(167_000)]);
+    let bed = Bed::new(script);
+
+    let outcome = bed.prompt("go").run();
+
+    assert_eq!(outcome.text(), "all done");
+    let inside: Vec<_> = bed.server.subagent_turns().iter().map(words).collect();
+    assert_eq!(inside, [vec![], vec!["CONTEXT: ~83% used."]]);
+    assert!(bed.heard().iter().all(Vec::is_empty), "{:?}", bed.heard());
+    let transcript = outcome.transcript();
+    assert_eq!(shown(&transcript), [""; 0]);
+    assert_eq!(shown(&transcript.subagents[0]), ["CONTEXT: ~83% used. (subagent general-purpose)"]);
+    let agent = bed.server.subagent_turns()[0].agent_id.clone().unwrap();
+    assert_eq!(bed.spools(), [format!("{}.{agent}.jsonl", outcome.session_id())]);
+}
+
+#[test]
+fn a_full_main_window_is_nothing_to_its_subagent() {
+    let script = Script::new()
+        .main([
+            step(166_000),
+            agent().prompt_tokens(166_200),
+            Answer::text("all done").prompt_tokens(166_400),
+        ])
+        .subagent("SUBTASK", [step(30_000), Answer::text("counted").prompt_tokens(31_000)]);
+    let bed = Bed::new(script);
+
+    let outcome = bed.prompt("go").run();
+
+    assert_eq!(outcome.text(), "all done");
+    assert_eq!(bed.server.subagent_turns().len(), 2);
+    assert!(bed.server.subagent_turns().iter().all(|turn| words(turn).is_empty()));
+    let ceiling = "CONTEXT: ~83% used, above the 40% ceiling. `general-purpose` adds to it.";
+    assert_eq!(bed.heard_at_last(), ["CONTEXT: ~83% used.", ceiling]);
+    let transcript = outcome.transcript();
+    assert_eq!(shown(&transcript).len(), 2);
+    assert_eq!(shown(&transcript.subagents[0]), [""; 0]);
+}
+
+#[test]
+fn inside_a_subagent_the_guard_goes_by_the_subagents_window() {
+    let script = Script::new()
+        .main([agent().prompt_tokens(30_000), Answer::text("all done").prompt_tokens(31_000)])
+        .subagent(
+            "SUBTASK",
+            [
+                step(90_000),
+                skill("deploy").prompt_tokens(90_200),
+                Answer::text("counted").prompt_tokens(90_400),
+            ],
+        );
+    let bed = Bed::new(script);
+    bed.skill(&bed.sandbox.project().join(".claude"), "deploy", "BODY-OF-deploy");
+
+    let outcome = bed.run_strictly();
+
+    assert_eq!(outcome.text(), "all done");
+    let inside = bed.server.subagent_turns();
+    let result = tool_result(&inside[2]);
+    assert!(result.contains("CONTEXT: ~45% used, above the 40% ceiling"), "{result}");
+    assert!(!inside[2].all_text().contains("BODY-OF-deploy"));
+    assert_eq!(bed.heard_at_last(), [""; 0]);
+}

@@ -1,0 +1,54 @@
+//! Help, versions and misuse.
+
+use crate::env::TestEnv;
+
+#[track_caller]
+fn check(command: &str) {
+    let env = TestEnv::new();
+    for flag in ["-h", "--help"] {
+        let ran = env.plimsoll(&format!("{command} {flag}"));
+        assert!(ran.status.success() && ran.stderr.is_empty(), "{command} {flag}: {ran}");
+        assert!(ran.stdout.contains("Usage: plimsoll"), "{command} {flag}: {ran}");
+    }
+    assert_eq!(env.all_under(&env.home()), [env.home()], "help leaves no traces");
+}
+
+#[test]
+fn help_is_given() {
+    check("");
+    check("measure");
+    check("status");
+}
+
+#[test]
+fn help_is_given_for_the_hook_too() {
+    check("hook");
+}
+
+#[test]
+fn the_version_is_told() {
+    let ran = TestEnv::new().plimsoll("--version");
+    assert_eq!(ran.stdout, format!("plimsoll {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(ran.status.success());
+}
+
+#[test]
+fn misuse_is_told_apart_from_failure() {
+    let env = TestEnv::new();
+    for arguments in ["", "no-such-command", "--no-such-flag", "measure --no-such-flag"] {
+        let ran = env.plimsoll(arguments);
+        assert_eq!(ran.status.code(), Some(2), "{arguments}: {ran}");
+        assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{arguments}: {ran}");
+    }
+}
+
+#[test]
+fn without_a_home_people_are_told_what_to_do() {
+    let env = TestEnv::new().without("HOME");
+    insta::assert_snapshot!(env.plimsoll("measure --transcript x"), @"
+    --- stderr
+    error: could not find your home folder: `HOME` is not set
+    hint: set HOME, for example `HOME=/home/me plimsoll status`
+    [exit 1]
+    ");
+}
