@@ -288,19 +288,24 @@ pub fn of_bytes(bytes: u64, window: Tokens) -> Reading {
     Reading { used, source: ReadingSource::Estimated, anchor: None }
 }
 
-/// A typical session's growth from call to call: the median over the newest calls.
+/// A session's typical growth from call to call: the median over the newest calls. Fewer than three
+/// of them show nothing typical: a session often begins with one large file.
 ///
 /// `prompts` holds prompt sizes since the last compaction, oldest first.
 pub fn median_growth(prompts: &[Tokens]) -> Tokens {
     let newest = &prompts[prompts.len().saturating_sub(GROWTH_CALLS + 1)..];
     let mut growth: Vec<Tokens> =
         newest.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+    if growth.len() < FEWEST_CALLS {
+        return 0;
+    }
     growth.sort_unstable();
-    growth.get(growth.len() / 2).copied().unwrap_or(0)
+    growth[growth.len() / 2]
 }
 
-/// How many calls [`median_growth`] looks at.
+/// How many calls [`median_growth`] looks at, at most and at least.
 pub const GROWTH_CALLS: usize = 50;
+const FEWEST_CALLS: usize = 3;
 
 /// The seed's names for a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -460,9 +465,11 @@ mod tests {
     #[test]
     fn growth_is_the_median_of_the_newest_calls() {
         assert_eq!(median_growth(&[]), 0);
-        assert_eq!(median_growth(&[10]), 0);
+        assert_eq!(median_growth(&[0, 40_000, 90_000]), 0);
         assert_eq!(median_growth(&[0, 10, 30, 60]), 20);
-        assert_eq!(median_growth(&[100, 40, 50]), 10);
+        assert_eq!(median_growth(&[100, 40, 50, 70]), 10);
+        let steep_long_ago: Vec<Tokens> = (0..9).map(|n| n * 9000).chain(90_000..90_051).collect();
+        assert_eq!(median_growth(&steep_long_ago), 1);
     }
 
     #[test]

@@ -56,6 +56,17 @@ struct Cache<'a> {
     in_force: InForce,
 }
 
+impl Cache<'_> {
+    /// Whether every change after `now` will show: file times advance in ticks of some
+    /// milliseconds, so a file that was just written can change once more without its time.
+    fn is_settled(&self, now: u64) -> bool {
+        const TICKS: i64 = 20;
+        let changed = |stamp: &Stamp| stamp.0 * 1000 + stamp.1 / 1_000_000;
+        let mut stamps = self.sources.iter().filter_map(|Source(_, stamp)| stamp.as_ref());
+        stamps.all(|stamp| changed(stamp) + TICKS < now as i64)
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Source<'a>(#[serde(borrow)] Cow<'a, Path>, Option<Stamp>);
 
@@ -75,8 +86,10 @@ pub fn load(world: &World, adapter: &dyn Adapter, project: &Path) -> InForce {
     let cache = world.paths.settings_cache(key(world, adapter, project));
     let mut in_force = read(&cache).unwrap_or_else(|| {
         let made = make(world, adapter, project);
-        // A cache that cannot be written is made again by the next call.
-        let _ = paths::replace(&cache, &serde_json::to_vec(&made).unwrap_or_default());
+        if made.is_settled(world.now()) {
+            // A cache that cannot be written is made again by the next call.
+            let _ = paths::replace(&cache, &serde_json::to_vec(&made).unwrap_or_default());
+        }
         made.in_force
     });
     in_force.settings = in_force.settings.overridden(&world.overrides());

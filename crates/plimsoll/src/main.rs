@@ -11,9 +11,14 @@ mod view;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os();
-    if arguments.nth(1).is_some_and(|first| first == "hook") {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == "hook") && !asks_for_help() {
         return cmd::hook::run(arguments);
     }
     cmd::run()
+}
+
+/// Whether a person is asking: an agent never does, and must never see the exit code of misuse.
+fn asks_for_help() -> bool {
+    std::env::args_os().nth(2).is_some_and(|second| second == "--help" || second == "-h")
 }

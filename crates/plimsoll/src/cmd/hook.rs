@@ -3,7 +3,7 @@
 //! Whatever happens here, the agent goes on: an error or a panic is logged, nothing is printed and
 //! the exit code is 0. Only a decision may stop the agent.
 
-use std::env::ArgsOs;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 /// Answers the hook call of this process.
-pub(crate) fn run(arguments: ArgsOs) -> ExitCode {
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(world) = World::of_process().filter(|world| !world.is_off()) else {
         return ExitCode::SUCCESS;
     };
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: ArgsOs) -> ExitCode {
     }
 }
 
-fn answer(world: &World, arguments: ArgsOs) -> anyhow::Result<ExitCode> {
+fn answer(world: &World, arguments: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
     let adapter = adapter(arguments)?;
     let payload = payload().context("could not read the payload")?;
     if std::env::var_os("PLIMSOLL_TEST_PANIC").is_some() {
@@ -60,7 +60,7 @@ fn answer(world: &World, arguments: ArgsOs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(exit))
 }
 
-fn adapter(mut arguments: ArgsOs) -> anyhow::Result<&'static dyn Adapter> {
+fn adapter(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<&'static dyn Adapter> {
     match (arguments.next(), arguments.next()) {
         (None, _) => Ok(plimsoll_agents::ALL[0]),
         (Some(flag), Some(name)) if flag == "--agent" => {

@@ -7,7 +7,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -74,6 +74,12 @@ impl TestEnv {
 
     pub(crate) fn user_config(&self, text: &str) -> PathBuf {
         self.write("home/.config/plimsoll/config.yaml", text)
+    }
+
+    /// The same, written a while ago.
+    pub(crate) fn old_user_config(&self, text: &str) {
+        let file = fs::File::options().append(true).open(self.user_config(text)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
     }
 
     pub(crate) fn project_config(&self, text: &str) -> PathBuf {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -90,6 +91,19 @@ fn changes_in_quick_succession_are_all_noticed() {
 }
 
 #[test]
+fn a_change_that_the_files_time_does_not_show_is_noticed_where_that_can_happen() {
+    let env = TestEnv::new();
+    // As if the clock of the file system had not moved between the two changes.
+    let soon = SystemTime::now() + Duration::from_secs(3600);
+    for (name, config, expected) in [("a", "quiet: true \n", false), ("b", "quiet: false\n", true)]
+    {
+        let file = fs::File::options().append(true).open(env.user_config(config)).unwrap();
+        file.set_modified(soon).unwrap();
+        assert_eq!(warns(&env, name, "claude-opus-4-5", 170_000), expected);
+    }
+}
+
+#[test]
 fn a_broken_config_counts_as_none_and_the_agent_goes_on() {
     for config in [
         "lines: {warn: 60\n",
@@ -148,7 +162,7 @@ fn cache(env: &TestEnv) -> PathBuf {
 #[test]
 fn unchanged_files_are_not_read_again() {
     let env = TestEnv::new();
-    env.user_config("lines: {warn: 60}\n");
+    env.old_user_config("lines: {warn: 60}\n");
     env.session("s").fill(50_000).prompted();
     let identity = || {
         let metadata = fs::metadata(cache(&env)).unwrap();
@@ -159,7 +173,7 @@ fn unchanged_files_are_not_read_again() {
         env.session("s").prompted();
     }
     assert_eq!(identity(), before);
-    env.user_config("lines: {warn: 61}\n");
+    env.old_user_config("lines: {warn: 61 }\n");
     env.session("s").prompted();
     assert_ne!(identity(), before);
 }
@@ -175,7 +189,7 @@ fn the_environment_is_never_kept() {
 #[test]
 fn a_spoiled_cache_is_made_again() {
     let env = TestEnv::new();
-    env.user_config("lines: {warn: 60}\n");
+    env.old_user_config("lines: {warn: 60}\n");
     assert!(warns(&env, "first", "claude-opus-4-5", 120_000));
     let good: Value = serde_json::from_slice(&fs::read(cache(&env)).unwrap()).unwrap();
     for (name, spoiled) in [
