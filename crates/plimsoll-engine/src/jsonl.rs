@@ -3,7 +3,7 @@
 //! Such a file grows while it is read, may end in half a line, may be replaced by a shorter one,
 //! and its path may come from outside: only a regular file is ever read, and nothing here waits.
 //! Memory stays bounded whatever a line's length: of a line past [`LONG_LINE`] the long strings are
-//! cut ([`JsonLines::long_line`]), which leaves everything a reading needs.
+//! cut, which leaves everything a reading needs.
 
 use std::fs::File;
 use std::io;
