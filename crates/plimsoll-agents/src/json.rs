@@ -63,6 +63,21 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Gives `take` every string in the value, however deep, with the key it was last under. One
+    /// pass, and no depth can exhaust the stack.
+    pub(crate) fn strings(self, mut take: impl FnMut(&'a [u8], &'a [u8])) {
+        let (mut rest, mut key) = (self.0, &b""[..]);
+        while let Some(quote) = bytes::find(b'"', rest) {
+            let Some(end) = string_end(&rest[quote..]) else { return };
+            let inside = &rest[quote + 1..quote + end - 1];
+            rest = &rest[quote + end..];
+            match skip_blanks(rest).first() {
+                Some(b':') => key = inside,
+                _ => take(key, inside),
+            }
+        }
+    }
+
     /// A whole number that is not negative.
     pub(crate) fn number(self) -> Option<u64> {
         std::str::from_utf8(self.0).ok()?.parse().ok()

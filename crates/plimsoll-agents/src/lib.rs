@@ -110,6 +110,9 @@ pub struct Home<'a> {
 /// The agents we know.
 pub const ALL: [&dyn Adapter; 1] = [&claude_code::ClaudeCode];
 
+/// The agent that is meant where none is named.
+pub const DEFAULT: &str = "claude-code";
+
 /// The adapter of the agent called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Adapter> {
     ALL.into_iter().find(|adapter| adapter.name() == name)

@@ -89,9 +89,8 @@ pub struct Response<'a> {
     pub message: EntryId,
     /// The model that answered.
     pub model: &'a str,
-    /// The name the model was asked for by, where the client keeps it: it may carry a mark that
-    /// `model` has lost.
-    pub requested_model: Option<&'a str>,
+    /// The model was asked for with a long-context mark.
+    pub long_context: bool,
     /// Tokens of the prompt that this answers: what the window held.
     pub prompt_tokens: Tokens,
     /// Tokens of the answer; a running count while `complete` is false.

@@ -58,6 +58,8 @@ pub enum EventKind {
     Loading(Load),
     /// A tool has finished.
     ToolFinished,
+    /// The conversation is about to be compacted.
+    Compacting,
     /// The conversation was compacted, or began anew.
     WindowReplaced,
     /// The session is over.

@@ -45,8 +45,9 @@ fn growth(samples: &[Sample]) -> Tokens {
 }
 
 fn turns(samples: &[Sample]) -> f64 {
-    match samples {
-        [first, .., last] => f64::from(last.turn - first.turn + 1),
+    let turns = || samples.iter().map(|sample| sample.turn);
+    match (turns().min(), turns().max()) {
+        (Some(first), Some(last)) if samples.len() > 1 => f64::from(last - first + 1),
         _ => 0.0,
     }
 }
@@ -76,6 +77,12 @@ mod tests {
     fn a_night_between_two_calls_is_no_work() {
         let samples = [sample(0, 20_000, 1), sample(900, 40_000, 1)];
         assert_eq!(look_ahead(40_000, 60_000, &samples).minutes, Some(10.0));
+    }
+
+    #[test]
+    fn turns_need_not_come_in_order() {
+        let samples = [sample(0, 20_000, 9), sample(2, 30_000, 8)];
+        assert_eq!(look_ahead(30_000, 40_000, &samples).turns, Some(2.0));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What is known of the models by name. Data, in one table; users add theirs in the config.
 
+use std::borrow::Cow;
+
 use crate::Tokens;
 use crate::weight::{CLASSIC, CURRENT, Tokenizer};
 
@@ -65,6 +67,15 @@ pub const MODELS: &[Model] = &[
 /// The row for `name`.
 pub fn known(name: &str) -> Option<&'static Model> {
     MODELS.iter().find(|model| name.contains(model.name))
+}
+
+/// The name under which compactions of a model are remembered: with a long context it is another
+/// window.
+pub fn variant(model: &str, long_context: bool) -> Cow<'_, str> {
+    match long_context {
+        true => Cow::Owned(format!("{model} (long context)")),
+        false => Cow::Borrowed(model),
+    }
 }
 
 /// How text is counted for `name`; a model not in the table is taken for a new one.

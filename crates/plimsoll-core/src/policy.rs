@@ -40,7 +40,7 @@ impl Levels {
     pub fn clear_of(self, trigger: Option<Tokens>, growth: Tokens) -> Self {
         const LEAST_ROOM: Tokens = 15_000;
         let Some(trigger) = trigger else { return self };
-        let highest = trigger.saturating_sub(LEAST_ROOM.max(3 * growth));
+        let highest = trigger.saturating_sub(LEAST_ROOM.max(growth.saturating_mul(3)));
         Self {
             ceiling: self.ceiling.min(highest),
             checkpoint: self.checkpoint.min(highest),
@@ -56,6 +56,8 @@ impl Levels {
 pub struct Outlook<'a> {
     /// What the user has set.
     pub settings: &'a Settings,
+    /// Whether the user has a command that saves the session.
+    pub can_save: bool,
     /// The window.
     pub window: Window,
     /// The client's trigger.
@@ -69,6 +71,7 @@ impl Outlook<'_> {
         Basis {
             window: self.window.tokens,
             trigger: self.trigger.tokens(),
+            save: self.settings.lines.save.of(self.window.tokens),
             warn: self.settings.lines.warn.of(self.window.tokens),
         }
     }
@@ -133,7 +136,7 @@ fn quiet_below(outlook: &Outlook<'_>, event: &EventKind, state: &SessionState) -
         }
         _ => match state.quiet {
             Some(quiet) if quiet.basis == basis => return quiet.below,
-            _ => levels.warn,
+            _ => levels.save.min(levels.warn),
         },
     };
     basis.trigger.map_or(line, |trigger| line.min(trigger / 4))
@@ -165,6 +168,11 @@ pub enum Speech {
         /// The subagent whose window it is.
         subagent: Option<String>,
     },
+    /// It is time to save the session.
+    Save {
+        /// How full the window is.
+        percent: f64,
+    },
     /// Something is being loaded above the ceiling.
     Ceiling {
         /// How full the window is.
@@ -185,9 +193,15 @@ impl Speech {
     pub fn label(&self) -> &'static str {
         match self {
             Self::Warning { .. } => "warned",
+            Self::Save { .. } => "suggested",
             Self::Ceiling { refused: false, .. } => "guarded",
             Self::Ceiling { refused: true, .. } => "refused",
         }
+    }
+
+    /// Whether it refuses a call.
+    pub fn refuses(&self) -> bool {
+        matches!(self, Self::Ceiling { refused: true, .. })
     }
 
     /// The words. `command` is one that the user can run, and `variable` sets the window.
@@ -196,6 +210,12 @@ impl Speech {
             Self::Warning { percent, left, subagent } => {
                 warning(*percent, *left, subagent, command)
             }
+            Self::Save { percent } => Reply {
+                to_user: Some(format!(
+                    "CONTEXT: ~{percent:.0}% used. Consider {command} to save the session."
+                )),
+                ..Reply::default()
+            },
             Self::Ceiling { percent, ceiling, load, refused, guessed } => {
                 let fact = format!("CONTEXT: ~{percent:.0}% used, above the {ceiling} ceiling");
                 if *refused {
@@ -224,7 +244,8 @@ fn warning(percent: f64, left: Option<Tokens>, subagent: &Option<String>, comman
     let left = left.map_or_else(String::new, |left| {
         format!(" About {left} tokens are left before the conversation is compacted.")
     });
-    let to_user = match subagent {
+    let to_user = match subagent.as_deref() {
+        Some("") => format!("{fact} (a subagent)"),
         Some(kind) => format!("{fact} (subagent {kind})"),
         None => format!("{fact} Consider {command} before context exhaustion."),
     };
@@ -251,7 +272,9 @@ pub fn decide(
             warn(outlook, subagent, reading, growth, &mut next)
         }
         EventKind::Loading(load) => guard(outlook, load, reading, growth, &mut next),
-        EventKind::WindowReplaced | EventKind::Ended | EventKind::Other => None,
+        EventKind::Compacting | EventKind::WindowReplaced | EventKind::Ended | EventKind::Other => {
+            None
+        }
     };
     let news = next != *state || speech.is_some();
     Decision { speech, remember: news.then_some(next) }
@@ -259,7 +282,7 @@ pub fn decide(
 
 /// The state of a window whose contents were replaced.
 pub fn replaced(state: &SessionState) -> Decision {
-    let next = SessionState { warned: None, guarded: None, quiet: None, ..state.clone() };
+    let next = SessionState { window: state.window.clone(), ..SessionState::default() };
     Decision { speech: None, remember: (next != *state).then_some(next) }
 }
 
@@ -276,6 +299,7 @@ fn forget_what_has_fallen(
     SessionState {
         warned: still(state.warned),
         guarded: still(state.guarded),
+        suggested: false,
         quiet: None,
         ..state.clone()
     }
@@ -283,9 +307,7 @@ fn forget_what_has_fallen(
 
 /// Keeps what only this reading shows of the window.
 fn prove(outlook: &Outlook<'_>, next: &mut SessionState) {
-    if let (WindowSource::Inferred | WindowSource::Mark, Some(model)) =
-        (outlook.window.source, outlook.model)
-    {
+    if let (WindowSource::Inferred, Some(model)) = (outlook.window.source, outlook.model) {
         let Window { tokens, source } = outlook.window;
         next.window = Some(ProvenWindow { tokens, source, model: model.to_owned() });
     }
@@ -298,19 +320,33 @@ fn warn(
     growth: &dyn Fn() -> Tokens,
     next: &mut SessionState,
 ) -> Option<Speech> {
-    let line = outlook.level(|levels| levels.warn, reading.used, growth);
-    let bucket = outlook.bucket(reading.used);
-    let due = reading.used >= line && next.warned.is_none_or(|warned| warned < bucket);
-    let silent = outlook.settings.quiet || !outlook.settings.enabled;
-    if due && !silent {
-        next.warned = Some(bucket);
+    if outlook.settings.quiet || !outlook.settings.enabled {
+        return None;
     }
-    next.quiet = Some(quiet(outlook, reading.used, line, next.quiet));
-    (due && !silent).then(|| Speech::Warning {
-        percent: outlook.percent(reading.used),
-        left: outlook.trigger.tokens().map(|trigger| trigger.saturating_sub(reading.used)),
-        subagent: subagent.map(str::to_owned),
-    })
+    let used = reading.used;
+    let line = outlook.level(|levels| levels.warn, used, growth);
+    let save = outlook.level(|levels| levels.save, used, growth);
+    let bucket = outlook.bucket(used);
+    let percent = outlook.percent(used);
+    let speech = if used >= line && next.warned.is_none_or(|warned| warned < bucket) {
+        (next.warned, next.suggested) = (Some(bucket), true);
+        let left = outlook.trigger.tokens().map(|trigger| trigger.saturating_sub(used));
+        Some(Speech::Warning { percent, left, subagent: subagent.map(brief) })
+    } else if used >= save && outlook.can_save && subagent.is_none() && !next.suggested {
+        next.suggested = true;
+        Some(Speech::Save { percent })
+    } else {
+        None
+    };
+    let due = if used < save && outlook.can_save && !next.suggested { save } else { line };
+    next.quiet = Some(quiet(outlook, used, due, next.quiet));
+    speech
+}
+
+/// A name from outside, fit to stand in a sentence of ours: one line, and not a long one.
+pub fn brief(name: &str) -> String {
+    const LONGEST: usize = 80;
+    name.chars().filter(|character| !character.is_control()).take(LONGEST).collect()
 }
 
 /// Until when nothing can be due again.
@@ -372,7 +408,7 @@ fn guard(
     Some(Speech::Ceiling {
         percent: outlook.percent(reading.used),
         ceiling,
-        load: load.name().to_owned(),
+        load: brief(load.name()),
         refused,
         guessed: guess.then_some(outlook.window.tokens),
     })

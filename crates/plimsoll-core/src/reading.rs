@@ -85,7 +85,6 @@ pub struct Fold {
     overhead: Option<Tokens>,
     /// The model of the newest response, kept over a compaction.
     model: Option<String>,
-    largest_prompt: Tokens,
 }
 
 /// A response and what hangs on it.
@@ -167,7 +166,6 @@ impl Fold {
             self.overhead = Some(part.prompt_tokens.saturating_sub(whole(opening)));
         }
         self.model = Some(part.model.to_owned());
-        self.largest_prompt = self.largest_prompt.max(part.prompt_tokens);
         self.compacted = None;
         self.responses.push(Counted {
             message: part.message,
@@ -226,7 +224,7 @@ impl Fold {
         let newest = self.responses.len().checked_sub(1)?;
         let counted = &self.responses[self.tail.map_or(newest, |place| place.response)];
         Some(Reading {
-            used: counted.anchor.prompt_tokens + counted.tokens_since(),
+            used: counted.anchor.prompt_tokens.saturating_add(counted.tokens_since()),
             source: ReadingSource::Measured,
             anchor: Some(counted.anchor.clone()),
         })
@@ -248,37 +246,27 @@ impl Fold {
         });
         Reading { used: overhead + conversation, source: ReadingSource::Estimated, anchor }
     }
-
-    /// The largest prompt seen: no window is smaller.
-    pub fn largest_prompt(&self) -> Tokens {
-        self.largest_prompt
-    }
-
-    /// Prompt sizes since the last compaction, oldest first, each with its time.
-    pub fn prompts(&self) -> impl Iterator<Item = (Option<Millis>, Tokens)> {
-        self.responses.iter().map(|counted| (counted.anchor.time, counted.anchor.prompt_tokens))
-    }
 }
 
 impl Counted {
     fn tokens_since(&self) -> Tokens {
         let tokenizer = models::tokenizer(&self.anchor.model);
         let (kind, answer) = match self.complete {
-            true => (Answer::Counted, self.anchor.output_tokens * 1000),
+            true => (Answer::Counted, self.anchor.output_tokens.saturating_mul(1000)),
             false => (Answer::Uncounted, self.uncounted_answer(tokenizer)),
         };
         let added = tokenizer.added(&self.results, kind) + tokenizer.added(&self.prompt, kind);
-        whole(answer + added + tokenizer.call(kind))
+        whole(answer.saturating_add(added + tokenizer.call(kind)))
     }
 
     /// A running count is a lower bound of the answer.
     fn uncounted_answer(&self, tokenizer: &Tokenizer) -> MilliTokens {
-        tokenizer.answer(&self.answer).max(self.anchor.output_tokens * 1000)
+        tokenizer.answer(&self.answer).max(self.anchor.output_tokens.saturating_mul(1000))
     }
 }
 
 fn whole(tokens: MilliTokens) -> Tokens {
-    (tokens + 500) / 1000
+    tokens.saturating_add(500) / 1000
 }
 
 /// The reading of a transcript in which nothing was ever counted: four bytes a token, and never
@@ -360,7 +348,7 @@ mod tests {
         Kind::Response(Response {
             message: EntryId::new(&[message]),
             model: "claude-opus-5-5",
-            requested_model: None,
+            long_context: false,
             prompt_tokens,
             output_tokens,
             complete: true,

@@ -16,6 +16,9 @@ pub struct SessionState {
     /// The highest bucket in which the guard spoke.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarded: Option<Bucket>,
+    /// Whether saving the session was suggested.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suggested: bool,
     /// Under how many tokens nothing can be due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet: Option<Quiet>,
@@ -44,7 +47,9 @@ pub struct Basis {
     /// Where the client compacts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trigger: Option<Tokens>,
-    /// The warn line in tokens, before the trigger moves it.
+    /// The save line in tokens, before the trigger moves it.
+    pub save: Tokens,
+    /// The warn line, likewise.
     pub warn: Tokens,
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::Tokens;
@@ -168,7 +169,7 @@ pub struct ModelSettings {
 
 /// A config file as it is written; every key is optional.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Config {
     window: Option<Tokens>,
     quiet: Option<bool>,
@@ -177,39 +178,52 @@ pub struct Config {
     warn_command: Option<String>,
     models: BTreeMap<String, ModelSettings>,
     auto_context: AutoContextConfig,
+    #[serde(flatten)]
+    unknown: Unknown,
 }
 
+/// Keys that nobody knows: they are named, and the rest of the file counts.
+type Unknown = BTreeMap<String, IgnoredAny>;
+
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 struct LinesConfig {
     ceiling: Option<Percent>,
     checkpoint: Option<Percent>,
     save: Option<Percent>,
     warn: Option<Percent>,
     restart: Option<Percent>,
+    #[serde(flatten)]
+    unknown: Unknown,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 struct GuardConfig {
     mode: Option<GuardMode>,
     ceiling_tokens: Option<Tokens>,
     recovery_skills: Option<Vec<String>>,
+    #[serde(flatten)]
+    unknown: Unknown,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 struct AutoContextConfig {
     enabled: Option<bool>,
     thresholds: ThresholdsConfig,
+    #[serde(flatten)]
+    unknown: Unknown,
 }
 
 /// The levels by their older names: `warning` is `lines.save`, `critical` is `lines.restart`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 struct ThresholdsConfig {
     warning: Option<Percent>,
     critical: Option<Percent>,
+    #[serde(flatten)]
+    unknown: Unknown,
 }
 
 impl Settings {
@@ -220,10 +234,12 @@ impl Settings {
         let mut settings = Self::default();
         let mut complaints = Vec::new();
         if let Some(config) = user {
+            config.name_unknown(&mut complaints);
             settings.take_lines(config, &mut complaints);
-            settings.take_users(config);
+            settings.take_users(config, &mut complaints);
         }
         if let Some(config) = project {
+            config.name_unknown(&mut complaints);
             settings.take_lines(config, &mut complaints);
             refuse_users(config, &mut complaints);
         }
@@ -259,7 +275,8 @@ impl Settings {
         } else {
             self.lines = lines;
         }
-        self.ceiling_tokens = config.guard.ceiling_tokens.or(self.ceiling_tokens);
+        let cap = positive("guard.ceiling_tokens", config.guard.ceiling_tokens, complaints);
+        self.ceiling_tokens = cap.or(self.ceiling_tokens);
         self.quiet = config.quiet.unwrap_or(self.quiet);
         if let Some(command) = &config.warn_command {
             self.warn_command = Some(command.clone());
@@ -267,14 +284,43 @@ impl Settings {
     }
 
     /// What only the user's own config may change.
-    fn take_users(&mut self, config: &Config) {
+    fn take_users(&mut self, config: &Config, complaints: &mut Vec<String>) {
         self.enabled = config.auto_context.enabled.unwrap_or(self.enabled);
-        self.window = config.window.or(self.window);
+        self.window = positive("window", config.window, complaints).or(self.window);
         self.guard = config.guard.mode.unwrap_or(self.guard);
         if let Some(skills) = &config.guard.recovery_skills {
             self.recovery_skills = Some(skills.clone());
         }
-        self.models = config.models.clone().into_iter().collect();
+        let usable = |(name, model): (&String, &ModelSettings)| {
+            let window = positive(&format!("models.{name}.window"), Some(model.window), complaints);
+            window.map(|window| (name.clone(), ModelSettings { window }))
+        };
+        self.models = config.models.iter().filter_map(usable).collect();
+    }
+}
+
+/// A number of tokens that makes sense.
+fn positive(key: &str, tokens: Option<Tokens>, complaints: &mut Vec<String>) -> Option<Tokens> {
+    if tokens == Some(0) {
+        complaints.push(format!("`{key}` is 0, which no window is: it is ignored"));
+    }
+    tokens.filter(|tokens| *tokens > 0)
+}
+
+impl Config {
+    fn name_unknown(&self, complaints: &mut Vec<String>) {
+        let Self { lines, guard, auto_context, unknown, .. } = self;
+        let thresholds = &auto_context.thresholds.unknown;
+        for (prefix, unknown) in [
+            ("", unknown),
+            ("lines.", &lines.unknown),
+            ("guard.", &guard.unknown),
+            ("auto_context.", &auto_context.unknown),
+            ("auto_context.thresholds.", thresholds),
+        ] {
+            complaints
+                .extend(unknown.keys().map(|key| format!("`{prefix}{key}` is no key we know")));
+        }
     }
 }
 
@@ -356,6 +402,9 @@ pub struct ClientSettings {
     /// The window it assumes for models it does not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown_model_window: Option<Tokens>,
+    /// The window it assumes for every model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub any_model_window: Option<Tokens>,
 }
 
 impl Default for ClientSettings {
@@ -369,6 +418,7 @@ impl Default for ClientSettings {
             max_output_tokens: None,
             disable_long_context: false,
             unknown_model_window: None,
+            any_model_window: None,
         }
     }
 }
@@ -423,6 +473,14 @@ mod tests {
     }
 
     #[test]
+    fn a_window_of_nothing_is_ignored_and_named() {
+        let guard = GuardConfig { ceiling_tokens: Some(0), ..GuardConfig::default() };
+        let user = Config { window: Some(0), guard, ..Config::default() };
+        let (settings, complaints) = Settings::resolve(Some(&user), None);
+        assert_eq!((settings, complaints.len()), (Settings::default(), 2));
+    }
+
+    #[test]
     fn lines_that_cannot_hold_are_named_and_left() {
         let (settings, complaints) = Settings::resolve(Some(&lines(90.0, 80.0)), None);
         assert_eq!(settings, Settings::default());
@@ -434,8 +492,10 @@ mod tests {
         let thresholds = ThresholdsConfig {
             warning: Some(Percent::whole(65)),
             critical: Some(Percent::whole(85)),
+            ..ThresholdsConfig::default()
         };
-        let auto_context = AutoContextConfig { enabled: Some(false), thresholds };
+        let auto_context =
+            AutoContextConfig { enabled: Some(false), thresholds, ..AutoContextConfig::default() };
         let alias = Config { auto_context, ..Config::default() };
         let (settings, complaints) = Settings::resolve(Some(&alias), None);
         assert!(!settings.enabled && complaints.is_empty());

@@ -73,7 +73,9 @@ pub fn resolve(
     if !client.auto_compact {
         return Trigger::SwitchedOff;
     }
-    correct(formula(window, model, client), seen)
+    // Nothing is compacted beyond its window: such a compaction was of another one.
+    let seen: Vec<Tokens> = seen.iter().copied().filter(|tokens| *tokens <= window).collect();
+    correct(formula(window, model, client), &seen)
 }
 
 fn formula(window: Tokens, model: Option<&str>, client: &ClientSettings) -> Option<Tokens> {
@@ -97,20 +99,25 @@ fn formula(window: Tokens, model: Option<&str>, client: &ClientSettings) -> Opti
 
 /// Corrects the formula by what was seen.
 ///
-/// One compaction well below the formula proves that the client compacts earlier. That it compacts
-/// later is believed after three, all of them well above: a single large tool result can carry any
-/// call past the threshold.
+/// That the client compacts earlier is believed when two compactions agree: a single one may have
+/// been of an idle session, or under other settings. That it compacts later is believed after
+/// three, all of them well above: a single large tool result can carry any call past the threshold.
 fn correct(formula: Option<Tokens>, seen: &[Tokens]) -> Trigger {
     const ENOUGH: usize = 3;
     let seen = &seen[seen.len().saturating_sub(LEARN_FROM)..];
+    let mut sorted = seen.to_vec();
+    sorted.sort_unstable();
+    let agreed = matches!(sorted[..], [lowest, next, ..] if next - lowest <= next / 33);
     let learned = |tokens| Trigger::At {
         tokens,
         source: TriggerSource::Learned { compactions: seen.len() as u32 },
     };
-    match (formula, seen.iter().min()) {
-        (None, None) => Trigger::OnRefusal,
-        (None, Some(lowest)) => learned(*lowest),
-        (Some(tokens), Some(lowest)) if *lowest < tokens - tokens / 50 => learned(*lowest),
+    match (formula, sorted.first()) {
+        (None, Some(lowest)) if agreed => learned(*lowest),
+        (None, _) => Trigger::OnRefusal,
+        (Some(tokens), Some(lowest)) if *lowest < tokens - tokens / 50 && agreed => {
+            learned(*lowest)
+        }
         (Some(tokens), Some(lowest)) if *lowest > tokens + tokens / 33 && seen.len() >= ENOUGH => {
             learned(*lowest)
         }
@@ -171,11 +178,15 @@ mod tests {
     #[test]
     fn the_users_own_compactions_correct_the_formula() {
         let plain = ClientSettings::default();
-        check("claude-opus-4-6", &plain, &[155_000], learned(155_000, 1));
+        check("claude-opus-4-6", &plain, &[155_300], at(167_000));
+        check("claude-opus-4-6", &plain, &[155_300, 155_000, 168_000], learned(155_000, 3));
+        check("claude-opus-4-6", &plain, &[120_000, 155_000], at(167_000));
+        check("claude-opus-4-6", &plain, &[967_000, 967_500, 968_000], at(167_000));
         check("claude-opus-4-6", &plain, &[167_400, 171_000], at(167_000));
         check("claude-opus-4-6", &plain, &[190_000], at(167_000));
         check("claude-opus-4-6", &plain, &[190_000, 188_000, 191_000], learned(188_000, 3));
-        check("claude-opus-4-5", &plain, &[199_000], learned(199_000, 1));
+        check("claude-opus-4-5", &plain, &[199_000], Trigger::OnRefusal);
+        check("claude-opus-4-5", &plain, &[199_000, 198_000], learned(198_000, 2));
         let old_ones_are_forgotten = [90_000, 168_000, 168_000, 168_000, 168_000, 168_000];
         check("claude-opus-4-6", &plain, &old_ones_are_forgotten, at(167_000));
     }

@@ -241,10 +241,11 @@ pub enum Answer {
 
 /// An upper bound of what a call and `bytes` of transcript after it can add to the window.
 ///
-/// No class of characters costs two tokens a byte, and an entry's frame is longer than what it adds
-/// beside its text; only the call's own frame and a tool search bring in what is written nowhere.
+/// No class of characters costs two tokens a byte, no image more than that of its block, and an
+/// entry's JSON is longer than its frame in tokens; only the call's own frame and a tool search
+/// bring in what is written nowhere.
 pub fn at_most(bytes: u64) -> Tokens {
-    LARGEST_CALL + if bytes == 0 { 0 } else { 2 * bytes + LOADED_TOOLS / 1000 }
+    LARGEST_CALL + if bytes == 0 { 0 } else { 2 * bytes + 2 * LOADED_TOOLS / 1000 }
 }
 
 /// No tokenizer's frame of a call is larger.

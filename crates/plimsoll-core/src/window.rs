@@ -83,8 +83,7 @@ pub fn resolve(
     if inferred <= assumed.tokens {
         return assumed;
     }
-    let tokens =
-        KNOWN_WINDOWS.into_iter().find(|known| *known >= inferred).unwrap_or(facts.largest_prompt);
+    let tokens = KNOWN_WINDOWS.into_iter().find(|known| *known >= inferred).unwrap_or(inferred);
     let source = match facts.proven {
         Some(window) if window.tokens >= facts.largest_prompt => window.source,
         _ => WindowSource::Inferred,
@@ -101,6 +100,9 @@ fn assume(
         true => Window { tokens: DEFAULT_WINDOW, source: WindowSource::ClientSetting },
         false => Window { tokens: LONG_WINDOW, source },
     };
+    if let Some(tokens) = client.any_model_window {
+        return Window { tokens, source: WindowSource::ClientSetting };
+    }
     if facts.long_context {
         return long(WindowSource::Mark);
     }
@@ -156,6 +158,13 @@ mod tests {
         let proven = Some(Window { tokens: 1_000_000, source: WindowSource::Inferred });
         let facts = WindowFacts { proven, ..model("claude-sonnet-4-5") };
         check(facts, 1_000_000, WindowSource::Inferred);
+    }
+
+    #[test]
+    fn a_proven_window_beyond_every_known_one_does_not_shrink() {
+        let proven = Some(Window { tokens: 1_200_000, source: WindowSource::Inferred });
+        let facts = WindowFacts { proven, largest_prompt: 50_000, ..model("no-one-knows") };
+        check(facts, 1_200_000, WindowSource::Inferred);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use plimsoll_agents::{Adapter, Output};
 use plimsoll_core::event::{Event, EventKind};
-use plimsoll_core::policy::{self, Decision};
+use plimsoll_core::policy::{self, Decision, Outlook, Speech};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::session::SessionState;
 
@@ -44,18 +44,20 @@ impl Answer {
 }
 
 /// Answers one hook call: what the agent wrote on stdin in, what it reads on stdout out.
-pub fn answer(world: &World, adapter: &dyn Adapter, payload: &[u8]) -> anyhow::Result<Answer> {
-    let Some(event) = adapter.event(payload)? else {
+pub fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow::Result<Answer> {
+    let Some(event) = adapter.event(&payload)? else {
         return Ok(Answer::default());
     };
+    // A payload may be as large as all the rest together, and has said its word.
+    drop(payload);
     match event.kind {
         EventKind::Prompted | EventKind::ToolFinished | EventKind::Loading(_) => {
             measured(world, adapter, &event)
         }
         EventKind::WindowReplaced => replaced(world, &event),
-        EventKind::Ended => {
+        EventKind::Compacting | EventKind::Ended => {
             // Another time will do as well: whoever ingests next reads on from where we stopped.
-            let _ = ended(world, adapter, &event);
+            let _ = ingest(world, adapter, &event);
             Ok(Answer::default())
         }
         EventKind::Other => Ok(Answer::default()),
@@ -80,7 +82,7 @@ fn measured(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Resu
     }
     let decide =
         Deciding { world, adapter, event, load: &load, in_force: &in_force, project: &project };
-    decide.answer(&path, &state).context("could not read the transcript")
+    decide.answer(&path, &state)
 }
 
 fn nothing_due(load: &Load<'_>, in_force: &InForce, event: &Event, state: &SessionState) -> bool {
@@ -103,10 +105,13 @@ struct Deciding<'a> {
 
 impl Deciding<'_> {
     fn answer(&self, spool: &Path, state: &SessionState) -> anyhow::Result<Answer> {
-        let reading = self.load.reading()?;
+        let reading = self.load.reading().context("could not read the transcript")?;
+        // Unknown is no reason to say anything.
+        let Some(reading) = reading else { return Ok(Answer::default()) };
         let growth = OnceCell::new();
         let growth = || *growth.get_or_init(|| self.load.growth());
-        let outlook = self.load.outlook(self.in_force);
+        let can_save = self.has_command(SAVE);
+        let outlook = Outlook { can_save, ..self.load.outlook(self.in_force) };
         let subagent = self.event.subagent.as_ref().map(|subagent| subagent.kind.as_str());
         let decide = |state: &SessionState| {
             policy::decide(&outlook, &self.event.kind, subagent, &reading, &growth, state)
@@ -116,14 +121,15 @@ impl Deciding<'_> {
             return Ok(Answer { output: self.unremembered(&decision), remember: None });
         };
         // Another call may have spoken since.
-        let decision = decide(&spool::state(spool)?);
-        let what = decision.speech.as_ref().map_or("quiet", policy::Speech::label).to_owned();
-        let output = self.output(&decision);
-        let remember = decision.remember.map(|state| {
-            let (used, window) = (reading.used, self.load.window.tokens);
-            (locked, SpoolLine { at: self.world.now(), what, used, window, state })
-        });
-        Ok(Answer { output, remember })
+        let decision = decide(&spool::state(spool).context("could not read the spool")?);
+        let Some(state) = decision.remember.clone() else { return Ok(Answer::default()) };
+        let what = decision.speech.as_ref().map_or("quiet", Speech::label).to_owned();
+        let (used, window) = (reading.used, self.load.window.tokens);
+        let line = SpoolLine { at: self.world.now(), what, used, window, state };
+        if !locked.has_room(&line) {
+            return Ok(Answer { output: self.unremembered(&decision), remember: None });
+        }
+        Ok(Answer { output: self.output(&decision), remember: Some((locked, line)) })
     }
 
     /// The spool, if there is anything to remember and it can be had.
@@ -147,28 +153,35 @@ impl Deciding<'_> {
 
     fn output(&self, decision: &Decision) -> Output {
         let Some(speech) = &decision.speech else { return Output::default() };
-        let reply = speech.reply(&self.command(), WINDOW_VARIABLE);
+        let reply = speech.reply(&self.command(speech), WINDOW_VARIABLE);
         self.adapter.reply(&self.event.kind, &reply)
     }
 
     /// A command that the user can run right now.
-    fn command(&self) -> String {
-        const OURS: &str = "checkpoint";
-        if let Some(command) = &self.in_force.settings.warn_command {
-            return command.clone();
+    fn command(&self, speech: &Speech) -> String {
+        match &self.in_force.settings.warn_command {
+            _ if matches!(speech, Speech::Save { .. }) => format!("/{SAVE}"),
+            Some(command) => policy::brief(command),
+            None if self.has_command(CHECKPOINT) => format!("/{CHECKPOINT}"),
+            None => self.adapter.room_command().to_owned(),
         }
+    }
+
+    /// Whether the user has a command of that name.
+    fn has_command(&self, name: &str) -> bool {
         let folders = self
             .world
             .with_home(self.adapter, |home| self.adapter.command_folders(home, self.project));
-        match folders.iter().any(|folder| folder.join(OURS).with_extension("md").is_file()) {
-            true => format!("/{OURS}"),
-            false => self.adapter.room_command().to_owned(),
-        }
+        folders.iter().any(|folder| folder.join(name).with_extension("md").is_file())
     }
 }
 
+/// Commands that we name if they are there.
+const CHECKPOINT: &str = "checkpoint";
+const SAVE: &str = "ss";
+
 fn refuses(decision: &Decision) -> bool {
-    decision.speech.as_ref().is_some_and(|speech| speech.label() == "refused")
+    decision.speech.as_ref().is_some_and(Speech::refuses)
 }
 
 /// The window's contents were replaced: what was said about the old ones is void.
@@ -193,8 +206,8 @@ fn replaced(world: &World, event: &Event) -> anyhow::Result<Answer> {
 /// How long a hook may spend on the store.
 const STORE_TIME: Duration = Duration::from_millis(100);
 
-/// Takes a finished session into the store, as far as there is time.
-fn ended(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<()> {
+/// Takes a session into the store, as far as there is time.
+fn ingest(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<()> {
     let deadline = Some(Instant::now() + STORE_TIME);
     let mut ingester = Ingester::open(world, adapter, STORE_TIME / 2, deadline)?;
     ingester.session(&event.transcript)?;

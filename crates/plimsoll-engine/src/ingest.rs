@@ -13,6 +13,7 @@ use plimsoll_agents::{Adapter, Owner};
 use plimsoll_core::Millis;
 use plimsoll_core::entry::{Entry, Kind};
 use plimsoll_core::event::SessionId;
+use plimsoll_core::models;
 use plimsoll_core::reading::Scope;
 use plimsoll_store::{
     Batch, Bookmark, CompactionRow, DecisionRow, ReadingRow, SessionRow, SourceFile, Store,
@@ -21,11 +22,13 @@ use plimsoll_store::{
 use crate::jsonl::JsonLines;
 use crate::load;
 use crate::settings;
-use crate::spool::{self, SpoolLine};
+use crate::spool::{self, Locked, SpoolLine};
 use crate::world::World;
 
-/// How many bytes go into one transaction: others wait for it.
+/// How many bytes go into one transaction: others wait for it, and a deadline is looked at between
+/// two.
 const BATCH: u64 = 8 << 20;
+const HURRIED_BATCH: u64 = 512 << 10;
 /// How long a spool is kept after the last word in it.
 const KEEP_SPOOL: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -73,19 +76,19 @@ impl<'a> Ingester<'a> {
     }
 
     fn transcript(&mut self, path: &Path, owner: &Owner) -> anyhow::Result<()> {
-        let adapter = self.adapter;
+        let (adapter, batch) = (self.adapter, self.batch());
         self.file(path, |file, bookmark| {
             let mut reader = Reader::new(adapter, file, owner, path, &bookmark);
-            let offset = lines(file, bookmark.offset, |line| reader.take(line.bytes))?;
+            let offset = lines(file, bookmark.offset, batch, |line| reader.take(line.bytes))?;
             Ok(reader.batch(offset))
         })
     }
 
     fn spool(&mut self, path: &Path, owner: &Owner) -> anyhow::Result<()> {
-        let agent = self.adapter.name();
+        let (agent, most) = (self.adapter.name(), self.batch());
         self.file(path, |file, bookmark| {
             let mut batch = Batch::default();
-            batch.next.offset = lines(file, bookmark.offset, |line| {
+            batch.next.offset = lines(file, bookmark.offset, most, |line| {
                 if let Some(found) = spool::parse(line.bytes) {
                     batch.decisions.push(decision(owner, line.offset, found));
                 }
@@ -118,6 +121,10 @@ impl<'a> Ingester<'a> {
         Ok(())
     }
 
+    fn batch(&self) -> u64 {
+        if self.deadline.is_some() { HURRIED_BATCH } else { BATCH }
+    }
+
     fn is_late(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
@@ -142,10 +149,12 @@ impl<'a> Ingester<'a> {
 
     fn retire(&mut self, spool: &Path) -> anyhow::Result<()> {
         let Some(owner) = owner_of_spool(spool) else { return Ok(()) };
-        let known = self.spool(spool, &owner).is_ok();
+        self.spool(spool, &owner)?;
+        // Whoever wants to speak waits, and looks whether the file is still there.
+        let Some(_locked) = Locked::open(spool)? else { return Ok(()) };
         let Some(file) = JsonLines::open(spool)? else { return Ok(()) };
         let source = SourceFile { path: spool.to_owned(), inode: file.inode() };
-        if known && self.store.read_to(&source)? >= file.len() {
+        if self.store.read_to(&source)? >= file.len() {
             fs::remove_file(spool)?;
             self.store.forget(spool)?;
         }
@@ -168,6 +177,7 @@ fn owner_of_spool(spool: &Path) -> Option<Owner> {
 fn lines(
     file: &JsonLines,
     offset: u64,
+    batch: u64,
     mut take: impl FnMut(&crate::jsonl::Line<'_>),
 ) -> anyhow::Result<u64> {
     let mut reader = file.forward(offset);
@@ -180,7 +190,7 @@ fn lines(
         }
         take(&line);
         next = end + 1;
-        if next - offset >= BATCH {
+        if next - offset >= batch {
             break;
         }
     }
@@ -230,7 +240,7 @@ impl<'a> Reader<'a> {
         let session = SessionRow {
             id: owner.session.clone(),
             agent: adapter.name().to_owned(),
-            project: load::first_folder(adapter, file),
+            project: load::first_folder(adapter, file).map(load::canonical),
             transcript: owner.subagent.is_none().then(|| path.to_owned()),
             version: None,
             model: (!model.is_empty()).then(|| model.to_owned()),
@@ -259,7 +269,8 @@ impl<'a> Reader<'a> {
         let (session, subagent) = (self.session.id.clone(), self.subagent.clone());
         match entry.kind {
             Kind::Response(response) => {
-                self.session.model = Some(response.model.to_owned());
+                let variant = models::variant(response.model, response.long_context);
+                self.session.model = Some(variant.into_owned());
                 self.batch.readings.push(ReadingRow {
                     session,
                     subagent,

@@ -2,8 +2,8 @@
 //!
 //! Such a file grows while it is read, may end in half a line, may be replaced by a shorter one,
 //! and its path may come from outside: only a regular file is ever read, and nothing here waits.
-//! Memory stays bounded whatever a line's length: of a line past [`LONG_LINE`] the long strings are
-//! cut, which leaves everything a reading needs.
+//! Of a line past [`LONG_LINE`] the long strings are cut, so that a picture or a whole file inside it
+//! costs no memory; that leaves everything a reading needs.
 
 use std::fs::File;
 use std::io;
@@ -288,11 +288,6 @@ impl Forward<'_> {
         }
     }
 
-    /// Where the next line begins.
-    pub fn offset(&self) -> u64 {
-        self.start + self.from as u64
-    }
-
     fn line(&self, from: usize, to: usize) -> Line<'_> {
         let offset = self.start + from as u64;
         Line { offset, len: (to - from) as u64, bytes: &self.buffer[from..to] }
@@ -308,7 +303,7 @@ impl Forward<'_> {
     }
 
     fn long_line(&mut self) -> io::Result<Line<'_>> {
-        let offset = self.offset();
+        let offset = self.start + self.from as u64;
         let end = self.file.line_end(self.start + self.buffer.len() as u64)?;
         self.long = self.file.long_line(offset, end)?;
         self.buffer = Vec::new();

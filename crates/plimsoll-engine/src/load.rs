@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
+use plimsoll_core::models;
 use plimsoll_core::policy::{Levels, Outlook};
 use plimsoll_core::reading::{self, Reading, Scope};
 use plimsoll_core::session::SessionState;
@@ -13,7 +14,7 @@ use plimsoll_core::window::{self, Window, WindowFacts};
 
 use crate::jsonl::JsonLines;
 use crate::settings::{self, InForce};
-use crate::tail::{self, Tail};
+use crate::tail::{self, Start, Tail};
 use crate::world::World;
 
 /// A window, looked at from the end of its transcript.
@@ -50,7 +51,8 @@ impl<'a> Load<'a> {
         };
         let window = window::resolve(&facts, &in_force.settings.models, &in_force.client);
         let version = newest.and_then(|newest| newest.version.as_deref());
-        let seen = in_force.seen(model, version);
+        let variant = newest.map(|newest| models::variant(&newest.model, newest.long_context));
+        let seen = in_force.seen(variant.as_deref(), version);
         let trigger = trigger::resolve(window.tokens, model, &in_force.client, seen);
         Ok(Self { adapter, transcript, scope, tail, window, trigger })
     }
@@ -59,16 +61,33 @@ impl<'a> Load<'a> {
     pub fn outlook<'b>(&'b self, in_force: &'b InForce) -> Outlook<'b> {
         Outlook {
             settings: &in_force.settings,
+            can_save: false,
             window: self.window,
             trigger: self.trigger,
             model: self.tail.newest.as_ref().map(|newest| newest.model.as_str()),
         }
     }
 
-    /// The reading; where nothing was ever counted, by the size of the file.
-    pub fn reading(&self) -> io::Result<Reading> {
+    /// The reading: where nothing was ever counted, by the size of the file, and nothing where the
+    /// last count is out of sight.
+    pub fn reading(&self) -> io::Result<Option<Reading>> {
+        if self.tail.start == Start::OutOfSight {
+            return Ok(None);
+        }
         let read = crate::reading::take(self.adapter, self.transcript, self.scope, &self.tail)?;
-        Ok(read.unwrap_or_else(|| reading::of_bytes(self.transcript.len(), self.window.tokens)))
+        let by_size = || reading::of_bytes(self.transcript.len(), self.window.tokens);
+        Ok(Some(read.unwrap_or_else(by_size)))
+    }
+
+    /// The reading, however far back the last count lies.
+    fn far_reading(&self) -> io::Result<Reading> {
+        let scan = || crate::reading::scan(self.adapter, self.transcript, self.scope);
+        match self.reading()? {
+            Some(reading) => Ok(reading),
+            None => Ok(scan()?
+                .reading()
+                .unwrap_or_else(|| reading::of_bytes(self.transcript.len(), self.window.tokens))),
+        }
     }
 
     /// The session's median growth per call; none where the transcript cannot be read any more.
@@ -110,14 +129,14 @@ pub fn measure(
     state: &SessionState,
 ) -> io::Result<Option<Measured>> {
     let Some(file) = JsonLines::open(transcript)? else { return Ok(None) };
-    let project = first_folder(adapter, &file).unwrap_or_default();
+    let project = canonical(first_folder(adapter, &file).unwrap_or_default());
     let mut in_force = settings::load(world, adapter, &project);
     in_force.settings.window = window.or(in_force.settings.window);
     let load = Load::look(adapter, &file, scope(adapter, &file)?, &in_force, state)?;
     let outlook = load.outlook(&in_force);
     let levels = outlook.levels(load.growth());
     Ok(Some(Measured {
-        reading: load.reading()?,
+        reading: load.far_reading()?,
         window: load.window,
         trigger: load.trigger,
         levels,
@@ -159,6 +178,11 @@ pub fn project(
     let told = world.env(adapter.project_variable()).map(PathBuf::from);
     let first = || transcript.and_then(|transcript| first_folder(adapter, transcript));
     told.or_else(first).unwrap_or_else(|| cwd.to_owned())
+}
+
+/// A folder by its true name, as long as it is there.
+pub(crate) fn canonical(folder: PathBuf) -> PathBuf {
+    folder.canonicalize().unwrap_or(folder)
 }
 
 /// The first folder named in a transcript, among its first lines.

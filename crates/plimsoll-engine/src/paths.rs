@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::event::{Event, SessionId};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
@@ -102,7 +103,7 @@ pub fn project_config(project: &Path) -> PathBuf {
 /// How our files are opened: never through a link that someone left in their place.
 fn private() -> OpenOptions {
     let mut options = File::options();
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC;
+    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
     options.mode(0o600).custom_flags(flags.bits() as i32);
     options
 }
@@ -118,6 +119,29 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
         }
         opened => opened,
     }
+}
+
+/// Whether a link in a file's place is followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Links {
+    Followed,
+    Refused,
+}
+
+/// The text of a small regular file that someone else may have written: nothing here waits, and
+/// nothing is read past a size that no config has.
+pub(crate) fn read_small(path: &Path, links: Links) -> io::Result<String> {
+    const LARGEST: u64 = 1 << 20;
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    flags.set(OFlags::NOFOLLOW, links == Links::Refused);
+    let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > LARGEST {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut text = String::new();
+    io::Read::read_to_string(&mut io::Read::take(file, LARGEST), &mut text)?;
+    Ok(text)
 }
 
 /// Puts `bytes` in the place of one of our files, whole or not at all.

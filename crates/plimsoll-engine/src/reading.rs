@@ -18,7 +18,7 @@ pub fn take(
     tail: &Tail,
 ) -> io::Result<Option<Reading>> {
     let (offset, mut fold) = match tail.start {
-        Start::Nowhere => return Ok(None),
+        Start::Nowhere | Start::OutOfSight => return Ok(None),
         Start::Response(offset) => (offset, Fold::new()),
         Start::Compaction(offset) => {
             let model = tail.newest.as_ref().map(|newest| newest.model.clone());

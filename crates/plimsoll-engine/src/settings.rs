@@ -16,7 +16,7 @@ use plimsoll_core::settings::{ClientSettings, Config, Settings, is_default};
 use plimsoll_core::trigger::Learned;
 use serde::{Deserialize, Serialize};
 
-use crate::paths::{self, Paths};
+use crate::paths::{self, Links, Paths};
 use crate::world::World;
 
 /// Everything a hook goes by, the environment aside.
@@ -60,25 +60,32 @@ impl Cache<'_> {
     /// Whether every change after `now` will show: file times advance in ticks of some
     /// milliseconds, so a file that was just written can change once more without its time.
     fn is_settled(&self, now: u64) -> bool {
-        const TICKS: i64 = 20;
-        let changed = |stamp: &Stamp| stamp.0 * 1000 + stamp.1 / 1_000_000;
+        const TICKS: u64 = 20;
+        let changed = |stamp: &Stamp| stamp.1 / 1_000_000;
         let mut stamps = self.sources.iter().filter_map(|Source(_, stamp)| stamp.as_ref());
-        stamps.all(|stamp| changed(stamp) + TICKS < now as i64)
+        stamps.all(|stamp| changed(stamp).abs_diff(now as i64) > TICKS)
     }
 }
 
 #[derive(Serialize, Deserialize)]
 struct Source<'a>(#[serde(borrow)] Cow<'a, Path>, Option<Stamp>);
 
-/// By what a file is recognised as unchanged: time (seconds, nanoseconds), size and inode.
+/// By what a file is recognised as unchanged: the time of its contents, which tools may set back,
+/// that of its inode, which they cannot (both in nanoseconds), size and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp(i64, i64, u64, u64);
 
 impl Stamp {
     fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
-        Some(Self(metadata.mtime(), metadata.mtime_nsec(), metadata.size(), metadata.ino()))
+        let modified = nanos(metadata.mtime(), metadata.mtime_nsec());
+        let changed = nanos(metadata.ctime(), metadata.ctime_nsec());
+        Some(Self(modified, changed, metadata.size(), metadata.ino()))
     }
+}
+
+fn nanos(seconds: i64, nanos: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
 /// The settings in force in `project`, environment included.
@@ -110,7 +117,8 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 /// Names the cache of a project: FNV-1a over all that decides which files are its sources.
 fn key(world: &World, adapter: &dyn Adapter, project: &Path) -> u64 {
     let folder = world.agent_folder(adapter).unwrap_or_default();
-    let parts = [adapter.name().as_ref(), project, &folder, &world.paths.config];
+    let Paths { home, config, .. } = &world.paths;
+    let parts = [adapter.name().as_ref(), project, &folder, home, config];
     let bytes =
         parts.iter().flat_map(|part| part.as_os_str().as_encoded_bytes().iter().chain(&[0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -128,10 +136,13 @@ fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> 
     let mut config_of = |text: Option<String>, path: &Path| {
         parse(&text?).map_err(|why| complaints.push(format!("{}: {why}", path.display()))).ok()
     };
-    let user = config_of(sources.read(config), config);
-    let project = config_of(sources.read(&own), &own);
-    let learned = sources.read(&learned).and_then(|text| serde_json::from_str(&text).ok());
-    let files: Vec<String> = client.iter().filter_map(|path| sources.read(path)).collect();
+    let user = config_of(sources.read(config, Links::Followed), config);
+    // A repository must not make us read what it merely points to.
+    let project = config_of(sources.read(&own, Links::Refused), &own);
+    let learned =
+        sources.read(&learned, Links::Refused).and_then(|text| serde_json::from_str(&text).ok());
+    let files: Vec<String> =
+        client.iter().filter_map(|path| sources.read(path, Links::Followed)).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let (settings, more) = Settings::resolve(user.as_ref(), project.as_ref());
     complaints.extend(more);
@@ -149,22 +160,25 @@ fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> 
 struct Sources(Vec<Source<'static>>);
 
 impl Sources {
-    fn read(&mut self, path: &Path) -> Option<String> {
+    fn read(&mut self, path: &Path, links: Links) -> Option<String> {
         let stamp = Stamp::of(path);
         self.0.push(Source(Cow::Owned(path.to_owned()), stamp));
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() => fs::read_to_string(path).ok(),
-            _ => None,
-        }
+        paths::read_small(path, links).ok()
     }
 }
 
-/// Parses a config file; an empty one is a config without values.
+/// Parses a config file; an empty one is a config without values. An error tells the place, and
+/// nothing of what stands there.
 fn parse(text: &str) -> Result<Config, String> {
     if text.trim().is_empty() {
         return Ok(Config::default());
     }
-    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+    serde_saphyr::from_str(text).map_err(|error| match error.location() {
+        Some(place) => {
+            format!("cannot be read at line {}, column {}", place.line(), place.column())
+        }
+        None => "cannot be read".to_owned(),
+    })
 }
 
 /// Writes down where compactions were seen, if that is news.

@@ -3,13 +3,16 @@
 //! Each line is a decision together with the window's whole state, so the last line tells all, and
 //! a torn one costs nothing but itself. A call that decides nothing writes nothing.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
 use plimsoll_core::Tokens;
 use plimsoll_core::session::SessionState;
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::jsonl::JsonLines;
@@ -60,11 +63,13 @@ const STEP: Duration = Duration::from_micros(500);
 impl Locked {
     /// Locks the spool at `path`; nothing if others keep it too long.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
-        let file = paths::append(path)?;
+        let mut file = paths::append(path)?;
         let mut waited = Duration::ZERO;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Some(Self { file })),
+                Ok(()) if is_at(&file, path) => return Ok(Some(Self { file })),
+                // It was deleted between opening and locking.
+                Ok(()) => file = paths::append(path)?,
                 Err(TryLockError::WouldBlock) if waited < PATIENCE => {
                     std::thread::sleep(STEP);
                     waited += STEP;
@@ -75,10 +80,19 @@ impl Locked {
         }
     }
 
+    /// Whether the disk has room for a line: what cannot be remembered had better not be said.
+    pub fn has_room(&self, line: &SpoolLine) -> bool {
+        let (Ok(bytes), Ok(metadata)) = (bytes(line), self.file.metadata()) else { return false };
+        let room = bytes.len() as u64 + 1;
+        let reserved =
+            rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, metadata.len(), room);
+        // A file system that cannot reserve tells nothing.
+        !matches!(reserved, Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG))
+    }
+
     /// Appends a line in one write, and gives the lock up.
     pub fn append(mut self, line: &SpoolLine) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
-        bytes.push(b'\n');
+        let mut bytes = bytes(line)?;
         if self.is_torn()? {
             bytes.insert(0, b'\n');
         }
@@ -95,6 +109,18 @@ impl Locked {
         }
         Ok(last != [b'\n'])
     }
+}
+
+fn bytes(line: &SpoolLine) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(line)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Whether an open file is still the one at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    let inode = |metadata: io::Result<Metadata>| metadata.map(|metadata| metadata.ino()).ok();
+    inode(file.metadata()) == inode(std::fs::metadata(path))
 }
 
 #[cfg(test)]

@@ -42,6 +42,8 @@ pub enum Start {
     /// Nowhere: nothing was ever counted.
     #[default]
     Nowhere,
+    /// Further back than is looked.
+    OutOfSight,
 }
 
 /// What the service counted for a response.
@@ -73,6 +75,7 @@ pub fn look_back(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::R
     let mut lines = file.backward();
     while let Some(line) = lines.next()? {
         if file.len() - line.offset > HORIZON {
+            search.cut_off = true;
             break;
         }
         let Some(entry) = adapter.entry(line.bytes, scope) else {
@@ -118,6 +121,8 @@ struct Search {
     anchor: Option<usize>,
     compaction: Option<u64>,
     bytes: u64,
+    /// The search ended at the horizon.
+    cut_off: bool,
 }
 
 #[derive(Default, PartialEq, Eq)]
@@ -163,6 +168,10 @@ impl Search {
         if linked {
             self.link = entry.parent.map_or(Link::Lost, Link::To);
         }
+        if self.link == Link::Lost && !self.seen.is_empty() {
+            // A chain that leads nowhere leaves the newest response.
+            self.anchor.get_or_insert(0);
+        }
         Step::GoOn
     }
 
@@ -181,8 +190,8 @@ impl Search {
             self.seen.push(Seen::new(entry, response));
         }
         let at = self.seen.len() - 1;
-        if linked {
-            self.anchor = Some(at);
+        if linked || self.link == Link::Lost {
+            self.anchor.get_or_insert(at);
             self.link = Link::Lost;
         }
         self.seen[at].add(line, response, self.bytes);
@@ -196,7 +205,8 @@ impl Search {
         // A chain that leads nowhere leaves the newest response.
         let anchor = self.anchor.unwrap_or(0);
         if self.seen.is_empty() {
-            let start = self.compaction.map_or(Start::Nowhere, Start::Compaction);
+            let nothing = if self.cut_off { Start::OutOfSight } else { Start::Nowhere };
+            let start = self.compaction.map_or(nothing, Start::Compaction);
             return Tail { start, newest: None, bytes_since: self.bytes };
         }
         let seen = self.seen.swap_remove(anchor);
@@ -207,13 +217,12 @@ impl Search {
 
 impl Seen {
     fn new(entry: &Entry<'_>, response: &Response<'_>) -> Self {
-        let marked = response.requested_model.is_some_and(|model| model.ends_with("[1m]"));
         Self {
             message: response.message,
             offset: 0,
             counted: Counted {
                 model: response.model.to_owned(),
-                long_context: marked,
+                long_context: response.long_context,
                 tokens: response.prompt_tokens,
                 prompt_tokens: response.prompt_tokens,
                 version: entry.version.map(str::to_owned),

@@ -28,6 +28,11 @@ impl Ui {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
+    /// Says on stderr what is not as it should be.
+    pub(crate) fn warn(&self, text: &str) {
+        self.complain(&format!("{} {text}\n", self.bold("note:")));
+    }
+
     /// Shows on a terminal how far a long work is, and wipes that away at its end.
     pub(crate) fn progress(&self, what: &str, done: usize, of: usize) {
         const LONG: usize = 20;
@@ -55,7 +60,10 @@ impl Ui {
     /// A gauge of `used` tokens in a window, with a mark where the client compacts.
     pub(crate) fn gauge(&self, used: Tokens, window: Tokens, trigger: Option<Tokens>) -> String {
         const CELLS: u64 = 24;
-        let cell = |tokens: Tokens| (tokens.min(window) * CELLS).div_ceil(window.max(1));
+        let cell = |tokens: Tokens| {
+            let share = u128::from(tokens.min(window)) * u128::from(CELLS);
+            share.div_ceil(u128::from(window.max(1))) as u64
+        };
         let filled = cell(used);
         let mark = trigger.map(cell).filter(|mark| *mark > filled);
         let bar: String = (1..=CELLS)

@@ -1,7 +1,5 @@
 //! What Claude Code's own settings say about its windows.
 
-use std::collections::BTreeMap;
-
 use plimsoll_core::Tokens;
 use plimsoll_core::settings::ClientSettings;
 use serde::Deserialize;
@@ -13,14 +11,8 @@ use serde_json::Value;
 struct File {
     auto_compact_enabled: Value,
     auto_compact_window: Value,
-    model_settings: BTreeMap<String, ModelSettings>,
-    env: BTreeMap<String, Value>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ModelSettings {
-    auto_compact_window: Value,
+    model_settings: Value,
+    env: Value,
 }
 
 /// `files` strongest first; a file that is no JSON is passed over, as the client does.
@@ -51,25 +43,27 @@ pub(super) fn environment(
         let percent = env(name)?.trim().parse::<f64>().ok()?;
         (percent > 0.0 && percent <= 100.0).then_some(percent)
     };
-    let switched_off = switch("DISABLE_AUTO_COMPACT") || switch("DISABLE_COMPACT");
+    let never = switch("DISABLE_COMPACT");
+    let named_window = number("CLAUDE_CODE_MAX_CONTEXT_TOKENS");
     ClientSettings {
-        auto_compact: settings.auto_compact && !switched_off,
+        auto_compact: settings.auto_compact && !never && !switch("DISABLE_AUTO_COMPACT"),
         forced_compact_window: number("CLAUDE_CODE_AUTO_COMPACT_WINDOW")
             .or(settings.forced_compact_window),
         compact_percent: percent("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE").or(settings.compact_percent),
         max_output_tokens: number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").or(settings.max_output_tokens),
         disable_long_context: switch("CLAUDE_CODE_DISABLE_1M_CONTEXT")
             || settings.disable_long_context,
-        unknown_model_window: number("CLAUDE_CODE_MAX_CONTEXT_TOKENS")
-            .or(settings.unknown_model_window),
+        unknown_model_window: named_window.or(settings.unknown_model_window),
+        any_model_window: named_window.filter(|_| never).or(settings.any_model_window),
         ..settings
     }
 }
 
 fn model_windows(files: &[File]) -> Vec<(String, Tokens)> {
     let mut windows = Vec::new();
-    for (model, settings) in files.iter().flat_map(|file| &file.model_settings) {
-        if let Some(window) = settings.auto_compact_window.as_u64() {
+    let models = files.iter().filter_map(|file| file.model_settings.as_object()).flatten();
+    for (model, settings) in models {
+        if let Some(window) = settings["autoCompactWindow"].as_u64() {
             windows.push((model.clone(), window));
         }
     }
@@ -112,7 +106,9 @@ mod tests {
 
     #[test]
     fn nonsense_counts_as_absent() {
-        let files = ["{", "[]", r#"{"autoCompactWindow": "x", "autoCompactEnabled": 3}"#];
+        let wrong =
+            r#"{"autoCompactWindow": "x", "autoCompactEnabled": 3, "env": [], "modelSettings": 1}"#;
+        let files = ["{", "[]", wrong];
         assert_eq!(settings(&files), ClientSettings::default());
         let env = |_: &str| Some("nonsense".to_owned());
         assert_eq!(environment(ClientSettings::default(), &env), ClientSettings::default());

@@ -125,7 +125,8 @@ fn response<'a>(line: &Line<'a>) -> Option<Response<'a>> {
     (usage.prompt_tokens() > 0).then_some(Response {
         message: id?,
         model,
-        requested_model: line.requested_model,
+        // `model` has lost the mark.
+        long_context: line.requested_model.is_some_and(|model| model.ends_with("[1m]")),
         prompt_tokens: usage.prompt_tokens(),
         output_tokens: usage.output,
         complete,

@@ -80,13 +80,18 @@ fn said(weight: &mut Weight, side: Side, content: Json<'_>) {
         let data = || block.get("source")?.get("data")?.escaped();
         match kind(block) {
             "text" => add(weight, side, text(block.get("text"))),
-            "tool_result" => {
+            // A result has no results in it: what looks like one is text.
+            "tool_result" if !matches!(side, Side::Tool) => {
                 weight.tool_results += 1;
                 if let Some(result) = block.get("content") {
                     said(weight, Side::Tool, result);
                 }
             }
-            "image" => weight.image_tokens += image::tokens(data().unwrap_or_default()),
+            "image" => {
+                // A few bytes cannot be a picture, whatever size they claim.
+                let most = 2 * block.raw().len() as u64;
+                weight.image_tokens += image::tokens(data().unwrap_or_default()).min(most);
+            }
             "document" => weight.document_chars += data().map_or(0, |data| data.len() as u64),
             "tool_reference" => weight.loads_tools = true,
             _ => add(weight, side, written(block)),
@@ -110,22 +115,14 @@ fn attachment(weight: &mut Weight, line: &Line<'_>) {
     }
     weight.attachments += 1;
     let mut counter = ClassCounter::default();
-    strings(line.rendered.unwrap_or(attachment), &mut counter);
-    weight.said_text += counter.classes();
-}
-
-/// Counts all strings of a value, each on a line of its own.
-fn strings(value: Json<'_>, counter: &mut ClassCounter) {
-    if let Some(inside) = value.escaped() {
-        decode(inside, |piece| counter.add(piece));
-        counter.add(b"\n");
-    }
-    value.elements().for_each(|element| strings(element, counter));
-    for (key, member) in value.members() {
+    line.rendered.unwrap_or(attachment).strings(|key, inside| {
         if !BOOKKEEPING.contains(&key) {
-            strings(member, counter);
+            // Each string stands on a line of its own.
+            decode(inside, |piece| counter.add(piece));
+            counter.add(b"\n");
         }
-    }
+    });
+    weight.said_text += counter.classes();
 }
 
 fn kind<'a>(block: Json<'a>) -> &'a str {

@@ -87,6 +87,8 @@ fn injects(event: &EventKind) -> Option<&'static str> {
         EventKind::Prompted => Some("UserPromptSubmit"),
         EventKind::ToolFinished => Some("PostToolUse"),
         EventKind::Loading(_) => Some("PreToolUse"),
-        EventKind::WindowReplaced | EventKind::Ended | EventKind::Other => None,
+        EventKind::Compacting | EventKind::WindowReplaced | EventKind::Ended | EventKind::Other => {
+            None
+        }
     }
 }

@@ -4,6 +4,7 @@ use crate::settings::Percent;
 fn outlook(settings: &Settings) -> Outlook<'_> {
     Outlook {
         settings,
+        can_save: false,
         window: Window { tokens: 200_000, source: WindowSource::Table },
         trigger: Trigger::OnRefusal,
         model: Some("claude-opus-4-5"),
@@ -63,6 +64,47 @@ fn a_replaced_window_begins_anew() {
     let state = SessionState { warned: Some(17), ..SessionState::default() };
     assert_eq!(replaced(&state).remember, Some(SessionState::default()));
     assert_eq!(replaced(&SessionState::default()).remember, None);
+}
+
+#[test]
+fn saving_is_suggested_once_where_there_is_a_command_for_it() {
+    let settings = Settings::default();
+    let spoken = |can_save: bool| {
+        let outlook = Outlook { can_save, ..outlook(&settings) };
+        let mut state = SessionState::default();
+        let mut call = |used: Tokens| {
+            if nothing_due(&outlook, &EventKind::ToolFinished, &state, used, 0) {
+                return None;
+            }
+            let event = EventKind::ToolFinished;
+            let decision = decide(&outlook, &event, None, &reading(used), &|| 0, &state);
+            state = decision.remember.unwrap_or_else(|| state.clone());
+            decision.speech.and_then(|speech| speech.reply("/ss", "W").to_user)
+        };
+        [139_999, 140_000, 145_000, 159_999, 160_000].map(&mut call)
+    };
+    let save = Some("CONTEXT: ~70% used. Consider /ss to save the session.".to_owned());
+    let warn = Some("CONTEXT: ~80% used. Consider /ss before context exhaustion.".to_owned());
+    assert_eq!(spoken(true), [None, save, None, None, warn.clone()]);
+    assert_eq!(spoken(false), [None, None, None, None, warn]);
+}
+
+#[test]
+fn names_from_outside_stay_on_one_short_line() {
+    assert_eq!(brief("Explore"), "Explore");
+    assert_eq!(brief("a\nb\u{1b}[31mc"), "ab[31mc");
+    assert_eq!(brief(&"x".repeat(20_000)).len(), 80);
+}
+
+#[test]
+fn silence_ends_when_the_user_ends_it() {
+    let quiet = Settings { quiet: true, ..Settings::default() };
+    let event = EventKind::Prompted;
+    let state = SessionState::default();
+    let silent = decide(&outlook(&quiet), &event, None, &reading(164_000), &|| 0, &state);
+    assert_eq!(silent, Decision::default());
+    let loud = Settings::default();
+    assert!(!nothing_due(&outlook(&loud), &event, &state, 164_000, 0));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use plimsoll_engine::world::World;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The agent that calls
-    #[arg(long, default_value = "claude-code")]
+    #[arg(long, default_value = plimsoll_agents::DEFAULT)]
     agent: String,
 }
 
@@ -45,7 +45,7 @@ fn answer(world: &World, arguments: impl Iterator<Item = OsString>) -> anyhow::R
     if std::env::var_os("PLIMSOLL_TEST_PANIC").is_some() {
         panic!("asked to");
     }
-    let answer = hook::answer(world, adapter, &payload)?;
+    let answer = hook::answer(world, adapter, payload)?;
     let exit = answer.output.exit;
     if !answer.output.stdout.is_empty() {
         io::stdout().lock().write_all(&answer.output.stdout).context("could not answer")?;

@@ -33,14 +33,14 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "tokens")]
     json: bool,
     /// The agent that wrote it
-    #[arg(long, default_value = "claude-code")]
+    #[arg(long, default_value = plimsoll_agents::DEFAULT)]
     agent: String,
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let measured = measure(world, args)
         .with_context(|| format!("could not measure `{}`", args.transcript.display()))
-        .hint("give the path of a transcript; `ls -t ~/.claude/projects/*/*.jsonl` lists them")?;
+        .hint("give the path of a transcript; `plimsoll status --all --json` names them")?;
     let mut out = ui.out();
     if args.tokens {
         writeln!(out, "{}", measured.reading.used)?;

@@ -24,7 +24,7 @@ const AFTER_HELP: &str = "\
 Examples:
   plimsoll status                 how full is every session of today?
   plimsoll status --json | jq '.[].reading.percent'
-  plimsoll measure --transcript ~/.claude/projects/-home-me-app/SESSION.jsonl
+  plimsoll measure --transcript SESSION.jsonl
   echo '{\"hook_event_name\":\"Stop\"}' | plimsoll hook
 
 Config: $XDG_CONFIG_HOME/plimsoll/config.yaml, and .plimsoll.yaml in a project.

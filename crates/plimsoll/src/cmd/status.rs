@@ -50,16 +50,15 @@ struct Shown {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let chosen = choose(world, adapter, args)?;
-    let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)
-        .hint("check that the folder is yours and has room, or set PLIMSOLL_DATA_DIR")?;
+    let store = ingest(world, ui, adapter, &chosen);
+    let store = store.map_err(|error| ui.warn(&format!("no forecast: {error:#}"))).ok();
     let mut shown = Vec::new();
-    for (number, found) in chosen.iter().enumerate() {
-        ui.progress("reading transcripts", number, chosen.len());
-        shown.extend(show(world, adapter, &mut ingester, found)?);
+    for found in &chosen {
+        match show(world, adapter, store.as_ref(), found) {
+            Ok(session) => shown.extend(session),
+            Err(error) => ui.warn(&format!("{error:#}")),
+        }
     }
-    ui.progress("", chosen.len(), chosen.len());
-    ingester.learn()?;
-    ingester.prune()?;
     let mut out = ui.out();
     match args.json {
         true => print_json(&mut out, &shown, world.now())?,
@@ -69,16 +68,42 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Takes the sessions into the store, and what they teach to where the hooks find it.
+fn ingest<'a>(
+    world: &'a World,
+    ui: &Ui,
+    adapter: &'a dyn Adapter,
+    chosen: &[Found],
+) -> anyhow::Result<Ingester<'a>> {
+    let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
+    for (number, found) in chosen.iter().enumerate() {
+        ui.progress("reading transcripts", number, chosen.len());
+        // A transcript that cannot be read is named when it is measured.
+        let _ = ingester.session(&found.path);
+    }
+    ui.progress("", chosen.len(), chosen.len());
+    ingester.learn()?;
+    ingester.prune()?;
+    Ok(ingester)
+}
+
 /// The sessions the user asks for.
 fn choose(world: &World, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<Vec<Found>> {
     let mut found = sessions::find(world, adapter);
     if let Some(name) = &args.session {
         found.retain(|found| found.owner.session.as_str().starts_with(name.as_str()));
-        let names: Vec<&str> = found.iter().map(|found| found.owner.session.as_str()).collect();
+        let mut names: Vec<&str> = found.iter().map(|found| found.owner.session.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        // One session may have transcripts in several folders: it was moved.
         return match names[..] {
             [] => Err(anyhow::anyhow!("no session `{name}`"))
                 .hint("run `plimsoll status --all` to see all of them"),
             [_] => Ok(found),
+            _ if names.contains(&name.as_str()) => {
+                found.retain(|found| found.owner.session.as_str() == name);
+                Ok(found)
+            }
             _ => Err(anyhow::anyhow!("`{name}` is the beginning of {} sessions", names.len()))
                 .hint(format!("give more of the name, for example `{}`", names[0])),
         };
@@ -90,21 +115,21 @@ fn choose(world: &World, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<V
 }
 
 fn is_within(time: SystemTime, limit: Duration) -> bool {
-    SystemTime::now().duration_since(time).is_ok_and(|age| age < limit)
+    SystemTime::now().duration_since(time).is_ok_and(|age| age < limit) || time > SystemTime::now()
 }
 
 fn show(
     world: &World,
     adapter: &dyn Adapter,
-    ingester: &mut Ingester<'_>,
+    store: Option<&Ingester<'_>>,
     found: &Found,
 ) -> anyhow::Result<Option<Shown>> {
     let failed = || format!("could not read session `{}`", found.owner.session);
-    ingester.session(&found.path).with_context(failed)?;
     let Some(measured) = sessions::measure(world, adapter, found).with_context(failed)? else {
         return Ok(None);
     };
-    let history = History::of(ingester, &found.owner.session)?;
+    let history = store.map(|store| History::of(store, &found.owner.session));
+    let history = history.transpose()?.unwrap_or_default();
     let mut subagents = Vec::new();
     for subagent in sessions::subagents(adapter, found) {
         let active = is_within(subagent.modified, SUBAGENT_RECENT);
@@ -134,7 +159,7 @@ fn print(ui: &Ui, out: &mut Out, shown: &[Shown], now: u64) -> anyhow::Result<()
             writeln!(out, "  └ {:<6}{}", &name[..name.len().min(6)], gauge(ui, measured))?;
         }
         for complaint in &session.measured.complaints {
-            ui.complain(&format!("{} {complaint}\n", ui.bold("config:")));
+            ui.warn(&format!("config: {complaint}"));
         }
     }
     Ok(())
@@ -196,7 +221,7 @@ fn origin(session: &Shown, now: u64) -> String {
         String::new()
     };
     format!(
-        "{source}{age} · {} · window by {}{guess} · {} compactions · {}",
+        "{source}{age} · {} · window by {}{guess} · compacted {} times · {}",
         model.as_deref().unwrap_or("no model yet"),
         window.source.label(),
         session.history.compactions,

@@ -7,7 +7,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -78,8 +78,9 @@ impl TestEnv {
 
     /// The same, written a while ago.
     pub(crate) fn old_user_config(&self, text: &str) {
-        let file = fs::File::options().append(true).open(self.user_config(text)).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+        self.user_config(text);
+        // Some ticks of the file system's clock: a file written this instant is not cached yet.
+        std::thread::sleep(Duration::from_millis(40));
     }
 
     pub(crate) fn project_config(&self, text: &str) -> PathBuf {

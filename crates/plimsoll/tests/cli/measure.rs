@@ -118,7 +118,7 @@ fn a_file_that_is_not_there_is_named_and_hinted_at() {
     --- stderr
     error: could not measure `nope.jsonl`
       caused by: No such file or directory (os error 2)
-    hint: give the path of a transcript; `ls -t ~/.claude/projects/*/*.jsonl` lists them
+    hint: give the path of a transcript; `plimsoll status --all --json` names them
     [exit 1]
     ");
 }

@@ -1,0 +1,74 @@
+use super::*;
+
+fn written(options: &Options) -> (Vec<u8>, Truth) {
+    let mut bytes = Vec::new();
+    let truth = write(&mut bytes, options).unwrap();
+    (bytes, truth)
+}
+
+fn tokens(usage: &Value, key: &str) -> u64 {
+    usage[key].as_u64().unwrap()
+}
+
+/// What a full scan of the file says; also checks that every whole line is JSON.
+fn scanned(bytes: &[u8], truth: &Truth) -> Truth {
+    let mut seen = Truth { lines: 0, prompt_tokens: 0, compactions: 0, ..truth.clone() };
+    for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n")) {
+        let record: Value = serde_json::from_slice(line).unwrap();
+        let (message, usage) = (&record["message"], &record["message"]["usage"]);
+        seen.lines += 1;
+        seen.compactions += u64::from(record["subtype"] == "compact_boundary");
+        if usage.is_object() && message["model"] == *truth.model && record["isSidechain"] == false {
+            seen.prompt_tokens = tokens(usage, "input_tokens")
+                + tokens(usage, "cache_read_input_tokens")
+                + tokens(usage, "cache_creation_input_tokens");
+            seen.output_tokens = tokens(usage, "output_tokens");
+        }
+    }
+    seen.bytes = bytes.len() as u64;
+    seen
+}
+
+#[track_caller]
+fn check(options: &Options) -> Truth {
+    let (bytes, truth) = written(options);
+    assert_eq!(written(options).0, bytes, "the same options give the same bytes");
+    assert_eq!(scanned(&bytes, &truth), truth);
+    if let Some(wanted) = options.prompt_tokens {
+        assert_eq!(truth.prompt_tokens, wanted);
+    }
+    truth
+}
+
+#[test]
+fn the_truth_is_what_a_full_scan_finds() {
+    for layout in [Layout::Separate, Layout::Inline] {
+        let truth = check(&Options { size: 6_000_000, layout, ..Options::default() });
+        assert!(truth.compactions > 0);
+        assert!((6_000_000..6_900_000).contains(&truth.bytes));
+    }
+}
+
+#[test]
+fn the_last_reading_is_where_it_was_asked_to_be() {
+    for size in [100_000, 1_000_000, 5_000_000] {
+        for prompt_tokens in [9_000, 94_000, 160_000].map(Some) {
+            check(&Options { size, prompt_tokens, ..Options::default() });
+        }
+    }
+}
+
+#[test]
+fn a_trap_ends_inside_a_sub_agent_with_a_torn_line() {
+    for layout in [Layout::Separate, Layout::Inline] {
+        let ending = Ending::Trap(300);
+        let options = Options { layout, ending, prompt_tokens: Some(94_000), ..Options::default() };
+        check(&options);
+        let (bytes, truth) = written(&options);
+        assert!(!bytes.ends_with(b"\n"));
+        let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
+        let side = |line: &&&[u8]| line.windows(18).any(|w| w == br#""isSidechain":true"#);
+        let after = lines[..truth.lines as usize - 1].iter().rev().take_while(side).count();
+        assert!((300..305).contains(&after), "{after} sidechain records");
+    }
+}
