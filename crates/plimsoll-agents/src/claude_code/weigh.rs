@@ -188,6 +188,21 @@ mod tests {
     }
 
     #[test]
+    fn no_depth_of_nesting_is_too_deep() {
+        let deep = |open: &str, close: &str| {
+            let (open, close) = (open.repeat(200_000), close.repeat(200_000));
+            let attachment = format!(r#"{{"type":"file","content":{open}"ab"{close}}}"#);
+            let result = format!(r#"[{{"type":"tool_result","content":{open}"ab"{close}}}]"#);
+            let line = format!(r#"{{"type":"attachment","attachment":{attachment}}}"#);
+            assert_eq!(weigh(line.as_bytes()).said_text.letters, 2);
+            let line = format!(r#"{{"type":"user","message":{{"content":{result}}}}}"#);
+            assert_eq!(weigh(line.as_bytes()).tool_results, 1);
+        };
+        deep("[", "]");
+        deep(r#"[{"type":"tool_result","content":"#, "}]");
+    }
+
+    #[test]
     fn other_lines_weigh_nothing() {
         for line in
             [&br#"{"type":"api-request-blob","message":{"content":"abc"}}"#[..], b"", b"{", b"\xff"]

@@ -136,6 +136,45 @@ fn a_config_that_is_no_readable_file_counts_as_none() {
 }
 
 #[test]
+fn a_repository_cannot_make_us_read_what_it_points_to_nor_more_than_a_config() {
+    let env = TestEnv::new();
+    let secret = env.write("secret", "TOPSECRETKEY: [hunter2\n");
+    std::os::unix::fs::symlink(&secret, env.path("project/.plimsoll.yaml")).unwrap();
+    std::thread::sleep(Duration::from_millis(40));
+    assert!(warns(&env, "link", "claude-opus-4-5", 160_000));
+    fs::remove_file(env.path("project/.plimsoll.yaml")).unwrap();
+    env.project_config("lines: {warn: 10}\nTOPSECRETKEY: [hunter2\n");
+    std::thread::sleep(Duration::from_millis(40));
+    assert!(warns(&env, "broken", "claude-opus-4-5", 160_000));
+    let status = env.plimsoll("status");
+    assert!(status.stderr.contains("cannot be read at line"), "{status}");
+    for file in env.all_under(&env.data()).into_iter().filter(|path| path.is_file()) {
+        let bytes = fs::read(&file).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("hunter2"), "{}", file.display());
+    }
+    assert!(!status.stderr.contains("hunter2"), "{status}");
+    env.project_config(&format!("lines: {{warn: 10}}\n{}", "# filler\n".repeat(300_000)));
+    assert!(!warns(&env, "large", "claude-opus-4-5", 100_000));
+}
+
+#[test]
+fn keys_nobody_knows_leave_the_others_in_force() {
+    let env = TestEnv::new();
+    env.user_config("lines: {warn: 60, wram: 3}\nauto_context: {poll_interval_seconds: 60}\n");
+    assert!(warns(&env, "s", "claude-opus-4-5", 120_000));
+    let status = env.plimsoll("status");
+    assert!(status.stderr.contains("`lines.wram` is no key we know"), "{status}");
+}
+
+#[test]
+fn a_window_of_nothing_is_not_believed() {
+    let env = TestEnv::new();
+    env.user_config("window: 0\nguard: {mode: strict, ceiling_tokens: 0}\n");
+    let ran = env.session("s").fill(10_000).loads_agent();
+    assert!(ran.is_silent(), "{ran}");
+}
+
+#[test]
 fn a_broken_config_of_the_project_leaves_the_users_in_force() {
     let env = TestEnv::new();
     env.user_config("lines: {warn: 60}\n");

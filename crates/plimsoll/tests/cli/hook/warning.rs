@@ -155,6 +155,35 @@ fn a_transcript_without_a_count_is_read_by_its_size() {
 }
 
 #[test]
+fn a_count_too_far_back_to_be_seen_is_unknown_to_the_hook_and_found_by_people() {
+    let env = TestEnv::new();
+    let project = env.project();
+    let counted = transcript::reading("claude-opus-4-5", 20_000, &project, false);
+    let content = r#"[{"type":"tool_result","tool_use_id":"t","content":"short"}]"#;
+    let more = format!(r#","toolUseResult":{{"stdout":"{}"}}"#, "x".repeat(34 << 20));
+    let session = env.session("s");
+    session.write(counted + &transcript::user(3, 2, &project, false, content, &more));
+    let ran = session.prompted();
+    assert!(ran.is_silent() && env.log().is_empty(), "{ran}");
+    let path = session.transcript.display().to_string();
+    let ran = env.run(env.command(&["measure", "--tokens", "--transcript", &path]), b"");
+    let tokens: u64 = ran.stdout.trim_end().parse().unwrap();
+    assert!((20_000..20_050).contains(&tokens), "{ran}");
+}
+
+#[test]
+fn saving_is_suggested_where_there_is_a_command_for_it() {
+    let env = TestEnv::new();
+    let session = env.session("s");
+    assert_eq!(session.fill(145_000).prompted().to_user(), None);
+    env.write("home/.claude/commands/ss.md", "save");
+    let session = env.session("t");
+    let suggestion = "CONTEXT: ~72% used. Consider /ss to save the session.";
+    assert_eq!(session.fill(145_000).prompted().to_user().as_deref(), Some(suggestion));
+    assert_eq!(session.fill(147_000).prompted().to_user(), None, "once");
+}
+
+#[test]
 fn a_transcript_that_may_not_be_read_is_silence() {
     let mut env = TestEnv::new();
     let path = env.session("s").fill(170_000).own_transcript();
