@@ -29,7 +29,7 @@ impl Percent {
 
     /// The first token count of `window` that lies at this share or above.
     pub fn of(self, window: Tokens) -> Tokens {
-        (u128::from(window) * u128::from(self.0)).div_ceil(10_000) as Tokens
+        window.saturating_mul(u64::from(self.0)).div_ceil(10_000)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::jsonl::JsonLines;
 use crate::load::{self, Load};
 use crate::settings::{self, InForce};
 use crate::spool::{self, Locked, SpoolLine};
-use crate::world::{WINDOW_VARIABLE, World};
+use crate::world::{WINDOW_VARIABLE, World, now};
 
 /// A payload larger than this is not looked at.
 pub const LARGEST_PAYLOAD: u64 = 8 << 20;
@@ -125,7 +125,7 @@ impl Deciding<'_> {
         let Some(state) = decision.remember.clone() else { return Ok(Answer::default()) };
         let what = decision.speech.as_ref().map_or("quiet", Speech::label).to_owned();
         let (used, window) = (reading.used, self.load.window.tokens);
-        let line = SpoolLine { at: self.world.now(), what, used, window, state };
+        let line = SpoolLine { at: now(), what, used, window, state };
         if !locked.has_room(&line) {
             return Ok(Answer { output: self.unremembered(&decision), remember: None });
         }
@@ -139,7 +139,7 @@ impl Deciding<'_> {
         }
         match Locked::open(spool).context("could not lock the spool") {
             Err(error) if refuses(decision) => {
-                crate::log::write(&self.world.paths.log(), self.world.now(), &format!("{error:#}"));
+                crate::log::write(&self.world.paths.log(), &format!("{error:#}"));
                 Ok(None)
             }
             locked => locked,
@@ -192,13 +192,8 @@ fn replaced(world: &World, event: &Event) -> anyhow::Result<Answer> {
     }
     let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
     let decision = policy::replaced(&spool::state(&path)?);
-    let line = |state| SpoolLine {
-        at: world.now(),
-        what: "replaced".to_owned(),
-        used: 0,
-        window: 0,
-        state,
-    };
+    let line =
+        |state| SpoolLine { at: now(), what: "replaced".to_owned(), used: 0, window: 0, state };
     let remember = decision.remember.map(|state| (locked, line(state)));
     Ok(Answer { output: Output::default(), remember })
 }

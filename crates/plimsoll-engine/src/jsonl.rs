@@ -7,18 +7,19 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use plimsoll_core::bytes;
-use rustix::fs::OFlags;
+
+use crate::paths::{self, Links};
 
 /// A line longer than this is not held in memory whole.
 pub const LONG_LINE: u64 = 4 << 20;
 /// What is kept of a string in such a line.
 const LONG_STRING: usize = 256 << 10;
 /// The first step back from the end: most readings need no second.
-const FIRST_STEP: u64 = 16 << 10;
+const FIRST_STEP: u64 = 8 << 10;
 const LARGEST_STEP: u64 = 1 << 20;
 /// How far back from the end anything is looked for.
 pub const HORIZON: u64 = 32 << 20;
@@ -55,10 +56,7 @@ impl JsonLines {
         if !is_plain(path) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain absolute path"));
         }
-        // A FIFO without a writer would keep us waiting.
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let opened = File::options().read(true).custom_flags(flags.bits() as i32).open(path);
-        let file = match opened {
+        let file = match paths::open(path, Links::Followed) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };

@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::paths;
+use crate::{paths, world};
 
 /// The log is begun anew past this size; the old one is kept beside it.
 const LARGEST_LOG: u64 = 1 << 20;
 
 /// Writes one line. A log that cannot be written is no reason to disturb anybody.
-pub fn write(log: &Path, now: u64, what: &str) {
+pub fn write(log: &Path, what: &str) {
+    let now = world::now();
     let line = format!("{now} pid {} {}\n", std::process::id(), what.replace('\n', " "));
     let Ok(mut file) = paths::append(log) else { return };
     let _ = file.write_all(line.as_bytes());

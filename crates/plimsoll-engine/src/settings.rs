@@ -17,7 +17,7 @@ use plimsoll_core::trigger::Learned;
 use serde::{Deserialize, Serialize};
 
 use crate::paths::{self, Links, Paths};
-use crate::world::World;
+use crate::world::{World, now};
 
 /// Everything a hook goes by, the environment aside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ pub fn load(world: &World, adapter: &dyn Adapter, project: &Path) -> InForce {
     let cache = world.paths.settings_cache(key(world, adapter, project));
     let mut in_force = read(&cache).unwrap_or_else(|| {
         let made = make(world, adapter, project);
-        if made.is_settled(world.now()) {
+        if made.is_settled(now()) {
             // A cache that cannot be written is made again by the next call.
             let _ = paths::replace(&cache, &serde_json::to_vec(&made).unwrap_or_default());
         }
@@ -106,7 +106,7 @@ pub fn load(world: &World, adapter: &dyn Adapter, project: &Path) -> InForce {
 
 /// The cached settings, if every source is as it was.
 fn read(cache: &Path) -> Option<InForce> {
-    let bytes = fs::read(cache).ok()?;
+    let bytes = paths::read_bytes(cache, Links::Refused).ok()?;
     let cache: Cache<'_> = serde_json::from_slice(&bytes).ok()?;
     let unchanged = cache.sources.iter().all(|Source(path, stamp)| Stamp::of(path) == *stamp);
     (unchanged && cache.release == RELEASE).then_some(cache.in_force)

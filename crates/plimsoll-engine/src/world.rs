@@ -78,12 +78,12 @@ impl World {
     pub fn is_off(&self) -> bool {
         self.env("PLIMSOLL").is_some_and(|value| switch(value.trim()) == Some(false))
     }
+}
 
-    /// Milliseconds since the epoch.
-    pub fn now(&self) -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        since.map_or(0, |since| since.as_millis() as u64)
-    }
+/// Milliseconds since the epoch.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
 }
 
 /// The variable that tells us a window's size.

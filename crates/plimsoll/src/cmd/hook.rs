@@ -4,9 +4,7 @@
 //! the exit code is 0. Only a decision may stop the agent.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,6 +13,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_engine::hook::{self, LARGEST_PAYLOAD};
 use plimsoll_engine::log;
 use plimsoll_engine::world::World;
+use rustix::buffer::spare_capacity;
 
 /// Answer one hook call: the agent's payload on stdin, its dialect on stdout
 #[derive(clap::Args)]
@@ -29,11 +28,11 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(world) = World::of_process().filter(|world| !world.is_off()) else {
         return ExitCode::SUCCESS;
     };
-    survive_panics(world.paths.log(), world.now());
+    survive_panics(world.paths.log());
     match answer(&world, arguments) {
         Ok(exit) => exit,
         Err(error) => {
-            log::write(&world.paths.log(), world.now(), &format!("{error:#}"));
+            log::write(&world.paths.log(), &format!("{error:#}"));
             ExitCode::SUCCESS
         }
     }
@@ -55,7 +54,7 @@ fn answer(world: &World, arguments: impl Iterator<Item = OsString>) -> anyhow::R
     }
     if let Err(error) = answer.delivered() {
         // The answer stands, whatever became of its memory.
-        log::write(&world.paths.log(), world.now(), &format!("{error:#}"));
+        log::write(&world.paths.log(), &format!("{error:#}"));
     }
     Ok(ExitCode::from(exit))
 }
@@ -72,18 +71,27 @@ fn adapter(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<&'st
 
 /// The payload on stdin, as long as it has a size that any agent would send.
 fn payload() -> anyhow::Result<Vec<u8>> {
-    let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let mut payload = Vec::with_capacity(16 << 10);
-    stdin.take(LARGEST_PAYLOAD + 1).read_to_end(&mut payload)?;
-    anyhow::ensure!(payload.len() as u64 <= LARGEST_PAYLOAD, "it is larger than 8 MiB");
-    Ok(payload)
+    const STEP: usize = 4 << 10;
+    let mut payload = Vec::with_capacity(STEP);
+    loop {
+        if payload.len() == payload.capacity() {
+            payload.reserve(STEP);
+        }
+        match rustix::io::read(rustix::stdio::stdin(), spare_capacity(&mut payload)) {
+            Ok(0) => return Ok(payload),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        anyhow::ensure!(payload.len() as u64 <= LARGEST_PAYLOAD, "it is larger than 8 MiB");
+    }
 }
 
 /// A panic is logged by its place alone, and the agent goes on.
-fn survive_panics(log: PathBuf, now: u64) {
+fn survive_panics(log: PathBuf) {
     std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map_or_else(String::new, |place| place.to_string());
-        log::write(&log, now, &format!("panicked at {place}"));
+        log::write(&log, &format!("panicked at {place}"));
         std::process::exit(0);
     }));
 }

@@ -7,7 +7,7 @@ use anyhow::Context;
 use plimsoll_core::Tokens;
 use plimsoll_core::session::SessionState;
 use plimsoll_engine::load::{self, Measured};
-use plimsoll_engine::world::World;
+use plimsoll_engine::world::{World, now};
 
 use super::status;
 use crate::report::HintExt;
@@ -45,7 +45,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if args.tokens {
         writeln!(out, "{}", measured.reading.used)?;
     } else if args.json {
-        serde_json::to_writer_pretty(&mut out, &ReadingView::new(&measured, world.now()))?;
+        serde_json::to_writer_pretty(&mut out, &ReadingView::new(&measured, now()))?;
         writeln!(out)?;
     } else {
         writeln!(out, "{}", status::gauge(ui, &measured))?;

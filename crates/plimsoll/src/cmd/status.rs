@@ -11,7 +11,7 @@ use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Found, History};
-use plimsoll_engine::world::{WINDOW_VARIABLE, World};
+use plimsoll_engine::world::{WINDOW_VARIABLE, World, now};
 use serde::Serialize;
 
 use crate::report::HintExt;
@@ -61,8 +61,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
     let mut out = ui.out();
     match args.json {
-        true => print_json(&mut out, &shown, world.now())?,
-        false => print(ui, &mut out, &shown, world.now())?,
+        true => print_json(&mut out, &shown, now())?,
+        false => print(ui, &mut out, &shown, now())?,
     }
     out.flush()?;
     Ok(())
