@@ -117,7 +117,7 @@ pub fn nothing_due(
     counted: Tokens,
     bytes_since: u64,
 ) -> bool {
-    let at_most = counted + weight::at_most(bytes_since);
+    let at_most = counted.saturating_add(weight::at_most(bytes_since));
     let unproven = outlook.window.source == WindowSource::Inferred
         && state.window.as_ref().is_none_or(|proven| proven.tokens != outlook.window.tokens);
     at_most < quiet_below(outlook, event, state)
@@ -156,6 +156,29 @@ pub struct Decision {
     pub remember: Option<SessionState>,
 }
 
+/// How much room a window has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Until the client compacts.
+    UntilCompaction(Tokens),
+    /// Until the window is full.
+    InWindow(Tokens),
+}
+
+impl Left {
+    fn sentence(self) -> String {
+        match self {
+            Self::UntilCompaction(0) => {
+                "The conversation may be compacted at any moment.".to_owned()
+            }
+            Self::UntilCompaction(left) => {
+                format!("About {left} tokens are left before the conversation is compacted.")
+            }
+            Self::InWindow(left) => format!("About {left} tokens are left."),
+        }
+    }
+}
+
 /// Something to say.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Speech {
@@ -163,8 +186,8 @@ pub enum Speech {
     Warning {
         /// How full it is.
         percent: f64,
-        /// Tokens left before the client compacts.
-        left: Option<Tokens>,
+        /// Tokens left before the client compacts, or else in the window.
+        left: Left,
         /// The subagent whose window it is.
         subagent: Option<String>,
     },
@@ -181,6 +204,8 @@ pub enum Speech {
         ceiling: String,
         /// What is being loaded.
         load: String,
+        /// The subagent that loads it.
+        subagent: Option<String>,
         /// Whether the call is refused.
         refused: bool,
         /// The window is a guess of this size.
@@ -216,7 +241,7 @@ impl Speech {
                 )),
                 ..Reply::default()
             },
-            Self::Ceiling { percent, ceiling, load, refused, guessed } => {
+            Self::Ceiling { percent, ceiling, load, subagent, refused, guessed } => {
                 let fact = format!("CONTEXT: ~{percent:.0}% used, above the {ceiling} ceiling");
                 if *refused {
                     let refusal = format!(
@@ -227,10 +252,14 @@ impl Speech {
                 let guess = guessed.map_or_else(String::new, |window| {
                     format!(" The window of {window} tokens is a guess: set {variable}.")
                 });
+                // A subagent's window is nothing that a command of the user's could empty.
+                let advice = match subagent {
+                    Some(_) => String::new(),
+                    None => format!(" Consider {command} first."),
+                };
+                let whose = in_subagent(subagent);
                 Reply {
-                    to_user: Some(format!(
-                        "{fact} while loading `{load}`. Consider {command} first.{guess}"
-                    )),
+                    to_user: Some(format!("{fact} while loading `{load}`{whose}.{advice}{guess}")),
                     to_model: Some(format!("{fact}. `{load}` adds to it.")),
                     refusal: None,
                 }
@@ -239,17 +268,23 @@ impl Speech {
     }
 }
 
-fn warning(percent: f64, left: Option<Tokens>, subagent: &Option<String>, command: &str) -> Reply {
-    let fact = format!("CONTEXT: ~{percent:.0}% used.");
-    let left = left.map_or_else(String::new, |left| {
-        format!(" About {left} tokens are left before the conversation is compacted.")
-    });
-    let to_user = match subagent.as_deref() {
-        Some("") => format!("{fact} (a subagent)"),
-        Some(kind) => format!("{fact} (subagent {kind})"),
-        None => format!("{fact} Consider {command} before context exhaustion."),
+fn warning(percent: f64, left: Left, subagent: &Option<String>, command: &str) -> Reply {
+    let fact = format!("CONTEXT: ~{percent:.0}% used");
+    let to_user = match subagent {
+        Some(_) => format!("{fact}{}.", in_subagent(subagent)),
+        None => format!("{fact}. Consider {command} before context exhaustion."),
     };
-    Reply { to_user: Some(to_user), to_model: Some(format!("{fact}{left}")), refusal: None }
+    let to_model = format!("{fact}. {}", left.sentence());
+    Reply { to_user: Some(to_user), to_model: Some(to_model), refusal: None }
+}
+
+/// Whose window it is, for the user; the subagent knows.
+fn in_subagent(subagent: &Option<String>) -> String {
+    match subagent.as_deref() {
+        None => String::new(),
+        Some("") => " in a subagent".to_owned(),
+        Some(kind) => format!(" in subagent {kind}"),
+    }
 }
 
 /// Decides what to do about `event` in a window loaded as `reading` says.
@@ -271,7 +306,7 @@ pub fn decide(
         EventKind::Prompted | EventKind::ToolFinished => {
             warn(outlook, subagent, reading, growth, &mut next)
         }
-        EventKind::Loading(load) => guard(outlook, load, reading, growth, &mut next),
+        EventKind::Loading(load) => guard(outlook, load, subagent, reading, growth, &mut next),
         EventKind::Compacting | EventKind::WindowReplaced | EventKind::Ended | EventKind::Other => {
             None
         }
@@ -330,7 +365,10 @@ fn warn(
     let percent = outlook.percent(used);
     let speech = if used >= line && next.warned.is_none_or(|warned| warned < bucket) {
         (next.warned, next.suggested) = (Some(bucket), true);
-        let left = outlook.trigger.tokens().map(|trigger| trigger.saturating_sub(used));
+        let left = match outlook.trigger.tokens() {
+            Some(trigger) => Left::UntilCompaction(trigger.saturating_sub(used)),
+            None => Left::InWindow(outlook.window.tokens.saturating_sub(used)),
+        };
         Some(Speech::Warning { percent, left, subagent: subagent.map(brief) })
     } else if used >= save && outlook.can_save && subagent.is_none() && !next.suggested {
         next.suggested = true;
@@ -343,10 +381,17 @@ fn warn(
     speech
 }
 
+/// Whether a character of a text from outside may be shown: none that moves the cursor or turns the
+/// direction of writing.
+pub fn is_plain(character: char) -> bool {
+    let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !character.is_control() && !turns
+}
+
 /// A name from outside, fit to stand in a sentence of ours: one line, and not a long one.
 pub fn brief(name: &str) -> String {
     const LONGEST: usize = 80;
-    name.chars().filter(|character| !character.is_control()).take(LONGEST).collect()
+    name.chars().filter(|character| is_plain(*character)).take(LONGEST).collect()
 }
 
 /// Until when nothing can be due again.
@@ -377,6 +422,7 @@ fn next_bucket(outlook: &Outlook<'_>, used: Tokens) -> Tokens {
 fn guard(
     outlook: &Outlook<'_>,
     load: &Load,
+    subagent: Option<&str>,
     reading: &Reading,
     growth: &dyn Fn() -> Tokens,
     next: &mut SessionState,
@@ -409,6 +455,7 @@ fn guard(
         percent: outlook.percent(reading.used),
         ceiling,
         load: brief(load.name()),
+        subagent: subagent.map(brief),
         refused,
         guessed: guess.then_some(outlook.window.tokens),
     })

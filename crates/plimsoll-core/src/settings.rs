@@ -82,7 +82,7 @@ impl Default for Lines {
 
 /// What the ceiling guard does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", from = "WrittenMode")]
 pub enum GuardMode {
     /// Tells the user and the model.
     #[default]
@@ -91,6 +91,32 @@ pub enum GuardMode {
     Strict,
     /// Nothing.
     Off,
+}
+
+/// A mode as it is written: YAML takes a bare `off` for a switch.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "the guard is `warn`, `strict` or `off`")]
+enum WrittenMode {
+    Switch(bool),
+    Word(ModeWord),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ModeWord {
+    Warn,
+    Strict,
+    Off,
+}
+
+impl From<WrittenMode> for GuardMode {
+    fn from(written: WrittenMode) -> Self {
+        match written {
+            WrittenMode::Word(ModeWord::Strict) => Self::Strict,
+            WrittenMode::Word(ModeWord::Off) | WrittenMode::Switch(false) => Self::Off,
+            WrittenMode::Word(ModeWord::Warn) | WrittenMode::Switch(true) => Self::Warn,
+        }
+    }
 }
 
 /// Skills that lead back under the ceiling: they are never gated.
@@ -127,9 +153,9 @@ pub struct Settings {
     /// A ceiling in tokens, whatever the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_tokens: Option<Tokens>,
-    /// Skills that are never gated, where they are others than [`RECOVERY_SKILLS`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recovery_skills: Option<Vec<String>>,
+    /// Skills that are never gated, beside [`RECOVERY_SKILLS`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recovery_skills: Vec<String>,
     /// The command a warning names, where the user has one of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warn_command: Option<String>,
@@ -147,7 +173,7 @@ impl Default for Settings {
             lines: Lines::default(),
             guard: GuardMode::default(),
             ceiling_tokens: None,
-            recovery_skills: None,
+            recovery_skills: Vec::new(),
             warn_command: None,
             models: Vec::new(),
         }
@@ -289,7 +315,7 @@ impl Settings {
         self.window = positive("window", config.window, complaints).or(self.window);
         self.guard = config.guard.mode.unwrap_or(self.guard);
         if let Some(skills) = &config.guard.recovery_skills {
-            self.recovery_skills = Some(skills.clone());
+            self.recovery_skills.clone_from(skills);
         }
         let usable = |(name, model): (&String, &ModelSettings)| {
             let window = positive(&format!("models.{name}.window"), Some(model.window), complaints);
@@ -355,10 +381,7 @@ pub struct Overrides {
 impl Settings {
     /// Whether the skill called `name` leads back under the ceiling.
     pub fn recovers(&self, name: &str) -> bool {
-        match &self.recovery_skills {
-            Some(skills) => skills.iter().any(|skill| skill == name),
-            None => RECOVERY_SKILLS.contains(&name),
-        }
+        RECOVERY_SKILLS.contains(&name) || self.recovery_skills.iter().any(|skill| skill == name)
     }
 
     /// Lays the environment over the config.

@@ -99,8 +99,9 @@ fn formula(window: Tokens, model: Option<&str>, client: &ClientSettings) -> Opti
 
 /// Corrects the formula by what was seen.
 ///
-/// That the client compacts earlier is believed when two compactions agree: a single one may have
-/// been of an idle session, or under other settings. That it compacts later is believed after
+/// Where there is no formula, any compaction tells more than nothing. That the client compacts
+/// earlier than its formula is believed when two agree: a single one may have been of an idle
+/// session, or under other settings. That it compacts later is believed after
 /// three, all of them well above: a single large tool result can carry any call past the threshold.
 fn correct(formula: Option<Tokens>, seen: &[Tokens]) -> Trigger {
     const ENOUGH: usize = 3;
@@ -113,8 +114,8 @@ fn correct(formula: Option<Tokens>, seen: &[Tokens]) -> Trigger {
         source: TriggerSource::Learned { compactions: seen.len() as u32 },
     };
     match (formula, sorted.first()) {
-        (None, Some(lowest)) if agreed => learned(*lowest),
-        (None, _) => Trigger::OnRefusal,
+        (None, Some(lowest)) => learned(*lowest),
+        (None, None) => Trigger::OnRefusal,
         (Some(tokens), Some(lowest)) if *lowest < tokens - tokens / 50 && agreed => {
             learned(*lowest)
         }
@@ -185,7 +186,7 @@ mod tests {
         check("claude-opus-4-6", &plain, &[167_400, 171_000], at(167_000));
         check("claude-opus-4-6", &plain, &[190_000], at(167_000));
         check("claude-opus-4-6", &plain, &[190_000, 188_000, 191_000], learned(188_000, 3));
-        check("claude-opus-4-5", &plain, &[199_000], Trigger::OnRefusal);
+        check("claude-opus-4-5", &plain, &[155_000], learned(155_000, 1));
         check("claude-opus-4-5", &plain, &[199_000, 198_000], learned(198_000, 2));
         let old_ones_are_forgotten = [90_000, 168_000, 168_000, 168_000, 168_000, 168_000];
         check("claude-opus-4-6", &plain, &old_ones_are_forgotten, at(167_000));

@@ -1,9 +1,11 @@
 //! The sessions on this machine, as their transcripts show them.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use anyhow::Context;
 use plimsoll_agents::{Adapter, Owner};
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
@@ -26,13 +28,16 @@ pub struct Found {
 }
 
 /// All transcripts of sessions, the newest first.
-pub fn find(world: &World, adapter: &dyn Adapter) -> Vec<Found> {
+pub fn find(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Vec<Found>> {
     let root = world.with_home(adapter, |home| adapter.transcripts(home));
-    let folders = fs::read_dir(root).into_iter().flatten().flatten();
+    let folders = match fs::read_dir(&root) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.with_context(|| format!("could not list `{}`", root.display()))?.flatten(),
+    };
     let mut found: Vec<Found> =
         folders.flat_map(|folder| transcripts(adapter, folder.path())).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.modified));
-    found
+    Ok(found)
 }
 
 /// The transcripts of a session's subagents, the newest first.
@@ -60,7 +65,7 @@ pub fn measure(
     found: &Found,
 ) -> std::io::Result<Option<Measured>> {
     let Owner { session, subagent } = &found.owner;
-    let state = spool::state(&world.paths.spool_of(session, subagent.as_ref()))?;
+    let state = spool::state(&world.paths.spool_of(session, subagent.as_ref())).unwrap_or_default();
     load::measure(world, adapter, &found.path, None, &state)
 }
 

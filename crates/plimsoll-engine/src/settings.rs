@@ -15,7 +15,9 @@ use plimsoll_core::Tokens;
 use plimsoll_core::settings::{ClientSettings, Config, Settings, is_default};
 use plimsoll_core::trigger::Learned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use crate::log;
 use crate::paths::{self, Links, Paths};
 use crate::world::{World, now};
 
@@ -134,7 +136,9 @@ fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> 
     let mut sources = Sources::default();
     let mut complaints = Vec::new();
     let mut config_of = |text: Option<String>, path: &Path| {
-        parse(&text?).map_err(|why| complaints.push(format!("{}: {why}", path.display()))).ok()
+        let (config, why) = parse(&text?);
+        complaints.extend(why.iter().map(|why| format!("{}: {why}", path.display())));
+        Some(config)
     };
     let user = config_of(sources.read(config, Links::Followed), config);
     // A repository must not make us read what it merely points to.
@@ -146,6 +150,10 @@ fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> 
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let (settings, more) = Settings::resolve(user.as_ref(), project.as_ref());
     complaints.extend(more);
+    if !complaints.is_empty() {
+        // Once per change of the files: unchanged ones are not made again.
+        log::write(&world.paths.log(), &format!("config: {}", complaints.join("; ")));
+    }
     let in_force = InForce {
         settings,
         client: adapter.client_settings(&files),
@@ -167,18 +175,49 @@ impl Sources {
     }
 }
 
-/// Parses a config file; an empty one is a config without values. An error tells the place, and
-/// nothing of what stands there.
-fn parse(text: &str) -> Result<Config, String> {
+/// Parses a config file, as far as it makes sense, and says what does not. One bad value does not
+/// void the others: a user who asked for a strict guard gets it.
+fn parse(text: &str) -> (Config, Vec<String>) {
     if text.trim().is_empty() {
-        return Ok(Config::default());
+        return (Config::default(), Vec::new());
     }
-    serde_saphyr::from_str(text).map_err(|error| match error.location() {
+    let mut value: Value = match serde_saphyr::from_str(text) {
+        Ok(value) => value,
+        // The error itself would repeat what stands there.
+        Err(error) => return (Config::default(), vec![place(&error)]),
+    };
+    let mut complaints = Vec::new();
+    keep_what_fits(&mut value, &mut Vec::new(), &mut complaints);
+    (serde_json::from_value(value).unwrap_or_default(), complaints)
+}
+
+fn place(error: &serde_saphyr::Error) -> String {
+    match error.location() {
         Some(place) => {
             format!("cannot be read at line {}, column {}", place.line(), place.column())
         }
         None => "cannot be read".to_owned(),
-    })
+    }
+}
+
+/// Takes out of `value`, which stands under `keys` of a config, every part that no config can have.
+fn keep_what_fits(value: &mut Value, keys: &mut Vec<String>, complaints: &mut Vec<String>) {
+    if let Value::Object(members) = value {
+        members.retain(|key, member| {
+            keys.push(key.clone());
+            keep_what_fits(member, keys, complaints);
+            let alone = keys.iter().rev().fold(member.clone(), |value, key| json!({ key: value }));
+            let fits = serde_json::from_value::<Config>(alone);
+            if let Err(why) = &fits {
+                complaints.push(format!("`{}` is ignored: {why}", keys.join(".")));
+            }
+            keys.pop();
+            fits.is_ok()
+        });
+    } else if keys.is_empty() {
+        complaints.push("a config is a list of keys and values".to_owned());
+        *value = json!({});
+    }
 }
 
 /// Writes down where compactions were seen, if that is news.

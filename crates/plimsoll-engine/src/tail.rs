@@ -247,7 +247,7 @@ impl Seen {
     }
 
     fn counted(self) -> Counted {
-        let tokens = self.counted.tokens + self.output_tokens;
+        let tokens = self.counted.tokens.saturating_add(self.output_tokens);
         Counted { tokens, ..self.counted }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use plimsoll_core::Tokens;
+use plimsoll_core::policy;
 use plimsoll_core::reading::Band;
 
 /// The user's terminal, or whatever stands in for it.
@@ -13,7 +14,8 @@ pub(crate) struct Ui {
 impl Ui {
     /// The terminal of this process. `NO_COLOR` is respected.
     pub(crate) fn of_process() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         Self { colour: wanted && io::stdout().is_terminal() }
     }
 
@@ -91,6 +93,11 @@ fn band_colour(band: Band) -> &'static str {
         Band::Critical => "35",
         Band::Overflow => "31;1",
     }
+}
+
+/// A text from outside, without what moves the cursor or turns the direction of writing.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().filter(|character| policy::is_plain(*character)).collect()
 }
 
 /// A number with its thousands apart: `167,000`.

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
 use plimsoll_core::session::SessionState;
 use plimsoll_engine::load::{self, Measured};
@@ -38,7 +39,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let measured = measure(world, args)
+    let known = plimsoll_agents::ALL.map(|adapter| adapter.name()).join(", ");
+    let adapter = plimsoll_agents::find(&args.agent)
+        .with_context(|| format!("no agent `{}` is known", args.agent))
+        .hint(format!("name one of: {known}"))?;
+    let measured = measure(world, adapter, args)
         .with_context(|| format!("could not measure `{}`", args.transcript.display()))
         .hint("give the path of a transcript; `plimsoll status --all --json` names them")?;
     let mut out = ui.out();
@@ -49,14 +54,16 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         writeln!(out)?;
     } else {
         writeln!(out, "{}", status::gauge(ui, &measured))?;
+        writeln!(out, "{}", ui.dim(&status::origin(&measured)))?;
+        if measured.reading.anchor.is_none() {
+            ui.warn("nothing was counted in this file: the figure is estimated by its size");
+        }
     }
     out.flush()?;
     Ok(())
 }
 
-fn measure(world: &World, args: &Args) -> anyhow::Result<Measured> {
-    let adapter = plimsoll_agents::find(&args.agent)
-        .with_context(|| format!("no agent `{}` is known", args.agent))?;
+fn measure(world: &World, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<Measured> {
     let path = args.transcript.canonicalize()?;
     let state = SessionState::default();
     load::measure(world, adapter, &path, args.window, &state)?.context("it is gone")

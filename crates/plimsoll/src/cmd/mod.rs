@@ -14,7 +14,7 @@ use crate::ui::Ui;
 
 /// The load line for coding agents: how full is the context window, really?
 #[derive(Parser)]
-#[command(name = "plimsoll", version, about, after_help = AFTER_HELP, disable_help_subcommand = true)]
+#[command(name = "plimsoll", version, about, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -25,7 +25,6 @@ Examples:
   plimsoll status                 how full is every session of today?
   plimsoll status --json | jq '.[].reading.percent'
   plimsoll measure --transcript SESSION.jsonl
-  echo '{\"hook_event_name\":\"Stop\"}' | plimsoll hook
 
 Config: $XDG_CONFIG_HOME/plimsoll/config.yaml, and .plimsoll.yaml in a project.
 PLIMSOLL=off silences everything.";

@@ -6,8 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
+use plimsoll_core::forecast::Forecast;
 use plimsoll_core::reading::ReadingSource;
 use plimsoll_core::trigger::{Trigger, TriggerSource};
+use plimsoll_core::window::WindowSource;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Found, History};
@@ -43,7 +45,8 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 struct Shown {
     found: Found,
     measured: Measured,
-    history: History,
+    /// What the store tells, where there is one.
+    history: Option<History>,
     subagents: Vec<(Found, Measured)>,
 }
 
@@ -59,10 +62,13 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
             Err(error) => ui.warn(&format!("{error:#}")),
         }
     }
+    if shown.is_empty() && !chosen.is_empty() {
+        anyhow::bail!("none of {} sessions could be read", chosen.len());
+    }
     let mut out = ui.out();
     match args.json {
         true => print_json(&mut out, &shown, now())?,
-        false => print(ui, &mut out, &shown, now())?,
+        false => print(ui, &mut out, &shown, args.all)?,
     }
     out.flush()?;
     Ok(())
@@ -89,7 +95,7 @@ fn ingest<'a>(
 
 /// The sessions the user asks for.
 fn choose(world: &World, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<Vec<Found>> {
-    let mut found = sessions::find(world, adapter);
+    let mut found = sessions::find(world, adapter)?;
     if let Some(name) = &args.session {
         found.retain(|found| found.owner.session.as_str().starts_with(name.as_str()));
         let mut names: Vec<&str> = found.iter().map(|found| found.owner.session.as_str()).collect();
@@ -129,7 +135,7 @@ fn show(
         return Ok(None);
     };
     let history = store.map(|store| History::of(store, &found.owner.session));
-    let history = history.transpose()?.unwrap_or_default();
+    let history = history.transpose()?;
     let mut subagents = Vec::new();
     for subagent in sessions::subagents(adapter, found) {
         let active = is_within(subagent.modified, SUBAGENT_RECENT);
@@ -140,26 +146,36 @@ fn show(
     Ok(Some(Shown { found: found.clone(), measured, history, subagents }))
 }
 
+const NO_SESSION: &str = "No session was found.";
+const NO_RECENT_SESSION: &str =
+    "No session was active in the last 24 hours; `plimsoll status --all` shows older ones.";
+
 type Out = BufWriter<StdoutLock<'static>>;
 
-fn print(ui: &Ui, out: &mut Out, shown: &[Shown], now: u64) -> anyhow::Result<()> {
+fn print(ui: &Ui, out: &mut Out, shown: &[Shown], all: bool) -> anyhow::Result<()> {
     if shown.is_empty() {
+        writeln!(out, "{}", if all { NO_SESSION } else { NO_RECENT_SESSION })?;
+    }
+    let short = |name: &str| name.chars().take(8).collect::<String>();
+    for session in shown {
+        let Shown { found, measured, history, subagents } = session;
+        let name = short(found.owner.session.as_str());
+        writeln!(out, "{:<8}  {}", ui.bold(&name), gauge(ui, measured))?;
+        writeln!(out, "          {}", trigger(measured, history.as_ref()))?;
+        let project = ui::plain(&measured.project.to_string_lossy());
+        let compacted = history.as_ref().map_or_else(String::new, compacted);
         writeln!(
             out,
-            "No session was active in the last 24 hours; `plimsoll status --all` shows older ones."
+            "          {}",
+            ui.dim(&format!("{}{compacted} · {project}", origin(measured)))
         )?;
-    }
-    for session in shown {
-        let name = session.found.owner.session.as_str();
-        writeln!(out, "{}  {}", ui.bold(&name[..name.len().min(8)]), gauge(ui, &session.measured))?;
-        writeln!(out, "          {}", trigger(session))?;
-        writeln!(out, "          {}", ui.dim(&origin(session, now)))?;
-        for (found, measured) in &session.subagents {
-            let name = found.owner.subagent.as_ref().map_or("", |name| name.as_str());
-            writeln!(out, "  └ {:<6}{}", &name[..name.len().min(6)], gauge(ui, measured))?;
+        for (found, measured) in subagents {
+            let name = short(found.owner.subagent.as_ref().map_or("", |name| name.as_str()));
+            writeln!(out, "└ {name:<8}{}", gauge(ui, measured))?;
+            writeln!(out, "          {}", ui.dim(&origin(measured)))?;
         }
-        for complaint in &session.measured.complaints {
-            ui.warn(&format!("config: {complaint}"));
+        for complaint in &measured.complaints {
+            ui.warn(&format!("config: {}", ui::plain(complaint)));
         }
     }
     Ok(())
@@ -179,9 +195,8 @@ pub(super) fn gauge(ui: &Ui, measured: &Measured) -> String {
 }
 
 /// How far it is until the client compacts.
-fn trigger(session: &Shown) -> String {
-    let measured = &session.measured;
-    let forecast = session.history.forecast(measured);
+fn trigger(measured: &Measured, history: Option<&History>) -> String {
+    let forecast = history.cloned().unwrap_or_default().forecast(measured);
     let mut text = match measured.trigger {
         Trigger::At { tokens, source } => {
             let learned = match source {
@@ -193,40 +208,59 @@ fn trigger(session: &Shown) -> String {
         Trigger::SwitchedOff => "no trigger: auto-compaction is off".to_owned(),
         Trigger::OnRefusal => "no trigger: compacts only when the prompt is refused".to_owned(),
     };
-    let _ = write!(text, " · {} tokens left", ui::thousands(forecast.tokens));
-    if let (Some(turns), Some(minutes)) = (forecast.turns, forecast.minutes) {
-        let minutes = ui::duration((minutes * 60.0) as u64);
-        let _ = write!(text, ", about {turns:.1} turns or {minutes}");
-    }
+    let _ = write!(text, " · {} tokens left{}", ui::thousands(forecast.tokens), pace(&forecast));
     if measured.moved {
-        let _ = write!(text, " · lines held at {}", ui::thousands(measured.levels.restart));
+        let _ = write!(text, " · warns at {}", ui::thousands(measured.levels.warn));
     }
     text
 }
 
+/// The forecast in turns and time; one that reaches too far says nothing.
+fn pace(forecast: &Forecast) -> String {
+    let (Some(turns), Some(minutes)) = (forecast.turns, forecast.minutes) else {
+        return String::new();
+    };
+    let time = ui::duration((minutes * 60.0) as u64);
+    match turns {
+        ..1.0 => format!(", less than a turn or {time}"),
+        1.0..100.0 => format!(", about {turns:.0} turns or {time}"),
+        _ => String::new(),
+    }
+}
+
+fn compacted(history: &History) -> String {
+    match history.compactions {
+        0 => String::new(),
+        1 => " · compacted once".to_owned(),
+        times => format!(" · compacted {times} times"),
+    }
+}
+
 /// Where the figures come from.
-fn origin(session: &Shown, now: u64) -> String {
-    let Measured { reading, window, model, project, .. } = &session.measured;
+pub(super) fn origin(measured: &Measured) -> String {
+    let Measured { reading, window, model, .. } = measured;
     let time = reading.anchor.as_ref().and_then(|anchor| anchor.time);
     let age = time.map_or_else(String::new, |time| {
-        format!(" {} ago", ui::duration((now / 1000).saturating_sub(time.max(0) as u64 / 1000)))
+        format!(" {} ago", ui::duration((now() / 1000).saturating_sub(time.max(0) as u64 / 1000)))
     });
     let source = match reading.source {
         ReadingSource::Measured => "measured",
         ReadingSource::Estimated => "estimated",
     };
-    let guess = if window.source.is_guess() {
-        format!(", a guess: set {WINDOW_VARIABLE}")
-    } else {
-        String::new()
-    };
-    format!(
-        "{source}{age} · {} · window by {}{guess} · compacted {} times · {}",
-        model.as_deref().unwrap_or("no model yet"),
-        window.source.label(),
-        session.history.compactions,
-        project.display()
-    )
+    let model = ui::plain(model.as_deref().unwrap_or("no model yet"));
+    format!("{source}{age} · {model} · {}", window_origin(window.source))
+}
+
+fn window_origin(source: WindowSource) -> String {
+    match source {
+        WindowSource::Override => "window as you set it".to_owned(),
+        WindowSource::StatusLine => "window by the status line".to_owned(),
+        WindowSource::Mark => "window by long-context mark".to_owned(),
+        WindowSource::ClientSetting => "window by the client's settings".to_owned(),
+        WindowSource::Table => "window by model".to_owned(),
+        WindowSource::Inferred => "window inferred from a larger prompt".to_owned(),
+        WindowSource::Default => format!("window guessed: set {WINDOW_VARIABLE}"),
+    }
 }
 
 /// A session in JSON.
@@ -237,7 +271,7 @@ struct SessionView<'a> {
     transcript: String,
     reading: ReadingView,
     forecast: ForecastView,
-    compactions: usize,
+    compactions: Option<usize>,
     subagents: Vec<SubagentView<'a>>,
 }
 
@@ -260,8 +294,10 @@ fn view(session: &Shown, now: u64) -> SessionView<'_> {
         project: session.measured.project.display().to_string(),
         transcript: session.found.path.display().to_string(),
         reading: ReadingView::new(&session.measured, now),
-        forecast: ForecastView::from(session.history.forecast(&session.measured)),
-        compactions: session.history.compactions,
+        forecast: ForecastView::from(
+            session.history.clone().unwrap_or_default().forecast(&session.measured),
+        ),
+        compactions: session.history.as_ref().map(|history| history.compactions),
         subagents: session
             .subagents
             .iter()

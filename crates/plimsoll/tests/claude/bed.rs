@@ -155,8 +155,14 @@ pub(crate) fn skill(name: &str) -> Answer {
 /// What a request holds of our words, each from its beginning to the end of its line.
 pub(crate) fn words(request: &Request) -> Vec<String> {
     let text = request.all_text();
-    let ours = |line: &str| Some(line[line.find("CONTEXT: ~")?..].to_owned());
+    let ours = |line: &str| Some(without_room(&line[line.find("CONTEXT: ~")?..]).to_owned());
     text.lines().filter_map(ours).collect()
+}
+
+/// Our words without how much of the window is left, which follows from the rest.
+fn without_room(words: &str) -> &str {
+    let room = words.strip_suffix(" tokens are left.").and_then(|rest| rest.rsplit_once(" About "));
+    room.map_or(words, |(rest, _)| rest)
 }
 
 /// What the tools answered in the last round of `request`.

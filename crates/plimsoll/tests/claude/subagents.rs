@@ -24,7 +24,10 @@ fn a_subagents_warning_goes_to_the_subagent_alone() {
     assert!(bed.heard().iter().all(Vec::is_empty), "{:?}", bed.heard());
     let transcript = outcome.transcript();
     assert_eq!(shown(&transcript), [""; 0]);
-    assert_eq!(shown(&transcript.subagents[0]), ["CONTEXT: ~83% used. (subagent general-purpose)"]);
+    assert_eq!(
+        shown(&transcript.subagents[0]),
+        ["CONTEXT: ~83% used in subagent general-purpose."]
+    );
     let agent = bed.server.subagent_turns()[0].agent_id.clone().unwrap();
     assert_eq!(bed.spools(), [format!("{}.{agent}.jsonl", outcome.session_id())]);
 }

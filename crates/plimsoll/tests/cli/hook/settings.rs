@@ -167,6 +167,22 @@ fn keys_nobody_knows_leave_the_others_in_force() {
 }
 
 #[test]
+fn one_bad_value_does_not_void_the_others() {
+    let env = TestEnv::new();
+    env.user_config(
+        "guard: {mode: strict, ceiling_tokens: many}\nwindow: 1m\nlines: {warn: 300}\n",
+    );
+    let ran = env.session("s").fill(90_000).loads_agent();
+    assert!(ran.refuses(), "{ran}");
+    let status = env.plimsoll("status").stderr;
+    for key in ["`guard.ceiling_tokens`", "`window`", "`lines.warn`"] {
+        assert!(status.contains(key), "{key} in {status}");
+    }
+    let log = env.log().join("\n");
+    assert!(log.contains("`window` is ignored"), "{log}");
+}
+
+#[test]
 fn a_window_of_nothing_is_not_believed() {
     let env = TestEnv::new();
     env.user_config("window: 0\nguard: {mode: strict, ceiling_tokens: 0}\n");

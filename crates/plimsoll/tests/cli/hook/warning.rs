@@ -14,7 +14,7 @@ fn a_prompt_over_the_line_is_answered_with_a_warning_to_user_and_model() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.session("s").fill(170_000).prompted(), @r#"
     --- stdout
-    {"systemMessage":"CONTEXT: ~85% used. Consider /compact before context exhaustion.","hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"CONTEXT: ~85% used."}}
+    {"systemMessage":"CONTEXT: ~85% used. Consider /compact before context exhaustion.","hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"CONTEXT: ~85% used. About 30000 tokens are left."}}
     [exit 0]
     "#);
 }
@@ -35,7 +35,7 @@ fn a_subagents_window_is_warned_of_by_its_kind() {
     let subagent = env.session("s").subagent("a1");
     insta::assert_snapshot!(subagent.fill(170_000).tool_finished(), @r#"
     --- stdout
-    {"systemMessage":"CONTEXT: ~85% used. (subagent Explore)","hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"CONTEXT: ~85% used."}}
+    {"systemMessage":"CONTEXT: ~85% used in subagent Explore.","hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"CONTEXT: ~85% used. About 30000 tokens are left."}}
     [exit 0]
     "#);
 }
