@@ -10,7 +10,7 @@ mod sqlite;
 
 pub use error::StoreError;
 pub use rows::{
-    Batch, Bookmark, CompactionRow, Counts, DecisionRow, Found, Ingested, ReadingRow, SessionRow,
+    Batch, Bookmark, CompactionRow, Counts, DecisionRow, Ingested, ReadingRow, SessionRow,
     SourceFile,
 };
 pub use sqlite::Store;

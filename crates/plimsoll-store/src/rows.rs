@@ -136,17 +136,6 @@ pub struct DecisionRow {
     pub window: Tokens,
 }
 
-/// What a name or the beginning of one leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// The one session it fits.
-    One(Box<SessionRow>),
-    /// It fits no session.
-    Nothing,
-    /// It fits all of these.
-    Several(Vec<SessionId>),
-}
-
 /// How much is remembered. What a fork repeats counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {

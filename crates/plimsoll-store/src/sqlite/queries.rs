@@ -6,30 +6,13 @@ use rusqlite::{Params, Row, params};
 
 use super::Store;
 use super::column::{self, Kept, get, get_any};
-use crate::{CompactionRow, Counts, DecisionRow, Found, ReadingRow, SessionRow, StoreError};
+use crate::{CompactionRow, Counts, DecisionRow, ReadingRow, SessionRow, StoreError};
 
 impl Store {
     /// The sessions last heard of, newest first, at most `limit`.
     pub fn sessions(&self, limit: u32) -> Result<Vec<SessionRow>, StoreError> {
         let sql = "SELECT * FROM sessions ORDER BY last_seen DESC, session LIMIT ?1";
         self.all(sql, params![limit], session).map_err(self.failed("list the sessions of"))
-    }
-
-    /// The session called `name`, or the only one whose name begins so.
-    pub fn session(&self, name: &str) -> Result<Found, StoreError> {
-        let sql = "SELECT * FROM sessions WHERE substr(session, 1, length(?1)) = ?1
-             ORDER BY session";
-        let mut fitting =
-            self.all(sql, params![name], session).map_err(self.failed("look for a session in"))?;
-        // The shortest name comes first in order; only it can be `name` itself.
-        if fitting.first().is_some_and(|row| row.id.as_str() == name) {
-            fitting.truncate(1);
-        }
-        Ok(match fitting.len() {
-            0 => Found::Nothing,
-            1 => Found::One(Box::new(fitting.remove(0))),
-            _ => Found::Several(fitting.into_iter().map(|row| row.id).collect()),
-        })
     }
 
     /// The curve of one window, oldest first: the session's own, or that of its `subagent`.

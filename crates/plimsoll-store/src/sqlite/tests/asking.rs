@@ -6,7 +6,6 @@ use std::os::unix::ffi::OsStrExt;
 use plimsoll_core::trigger::Learned;
 
 use super::*;
-use crate::Found;
 
 fn told(sessions: Vec<SessionRow>) -> Store {
     let mut store = Store::in_memory().unwrap();
@@ -50,19 +49,6 @@ fn what_is_told_of_a_session_is_put_together() {
     let late = SessionRow { version: text("2.0.1"), model: text("haiku"), ..session("s1", 5, 30) };
     let expected = SessionRow { project: first.project.clone(), started: 5, ..newest.clone() };
     assert_eq!(told(vec![first, newest, late]).sessions(9).unwrap(), [expected]);
-}
-
-#[test]
-fn a_session_is_found_by_its_name_or_by_a_beginning_that_is_its_alone() {
-    let store = told(vec![session("ab", 1, 1), session("abc", 1, 1), session("b_c", 1, 1)]);
-    let one = |name| Found::One(Box::new(session(name, 1, 1)));
-    assert_eq!(store.session("ab").unwrap(), one("ab"));
-    assert_eq!(store.session("abc").unwrap(), one("abc"));
-    assert_eq!(store.session("b").unwrap(), one("b_c"));
-    assert_eq!(store.session("a").unwrap(), Found::Several(vec![id("ab"), id("abc")]));
-    for none in ["bxc", "B", "%", "abcd"] {
-        assert_eq!(store.session(none).unwrap(), Found::Nothing, "{none}");
-    }
 }
 
 #[test]
