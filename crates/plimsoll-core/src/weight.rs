@@ -164,7 +164,7 @@ struct Framing {
 /// The tokenizer of the models up to the 4.6 generation.
 pub const CLASSIC: Tokenizer = Tokenizer {
     classes: [311, 211, 665, 765, 2189, 186],
-    said_scale: 691,
+    said_scale: 898,
     model_scale: 898,
     thinking_char: 287,
     attachment: 2_000,
