@@ -118,12 +118,15 @@ fn accuracy(accuracy: &Accuracy) {
         Accuracy::Scores(scores) => scores,
     };
     println!("\n## Predicted prompt sizes on real transcripts\n");
-    println!("| calls of | calls | median error | p95 | within 1 % | within 5 % | no answer |");
-    println!("|---|---:|---:|---:|---:|---:|---:|");
-    for Score { name, calls, median, p95, within_1_percent, within_5_percent, unanswered } in scores
+    println!(
+        "| calls of | calls | median error | p95 | p99 | within 1 % | within 5 % | no answer |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|");
+    for Score { name, calls, median, p95, p99, within_1_percent, within_5_percent, unanswered } in
+        scores
     {
         println!(
-            "| {name} | {calls} | {median} | {p95} | {within_1_percent} | {within_5_percent} | {unanswered} |"
+            "| {name} | {calls} | {median} | {p95} | {p99} | {within_1_percent} | {within_5_percent} | {unanswered} |"
         );
     }
 }
