@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
-use plimsoll_core::event::{Event, EventKind, Reply, SessionId};
+use plimsoll_core::event::{Event, EventKind, Reply, SessionId, Status};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
@@ -25,6 +25,9 @@ pub trait Adapter: Sync {
 
     /// What to print for the agent to understand `reply`.
     fn reply(&self, event: &EventKind, reply: &Reply) -> Output;
+
+    /// What the client tells its status line.
+    fn status(&self, payload: &[u8]) -> Result<Status, BadPayload>;
 
     /// What a line of a transcript is to the conversation of `scope`; nothing if it is no part of
     /// it.

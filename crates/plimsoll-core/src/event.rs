@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::Tokens;
+
 /// The name of a session; only letters, digits, `-` and `_`, so that it can name a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SessionId(String);
@@ -84,6 +86,25 @@ impl Load {
             Self::Agent(name) | Self::Skill(name) => name,
         }
     }
+}
+
+/// What the client tells its status line after each response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The session.
+    pub session: SessionId,
+    /// The folder the agent was started in.
+    pub project: PathBuf,
+    /// The model that answers.
+    pub model: String,
+    /// The model was asked for with a long-context mark.
+    pub long_context: bool,
+    /// The client's version.
+    pub version: Option<String>,
+    /// The window, as the client knows it.
+    pub window: Tokens,
+    /// What the window holds; nothing before the first response and right after a compaction.
+    pub used: Option<Tokens>,
 }
 
 /// What we answer, in nobody's dialect. An empty reply lets the agent go on.

@@ -13,5 +13,6 @@ pub mod reading;
 pub mod sessions;
 pub mod settings;
 pub mod spool;
+pub mod statusline;
 pub mod tail;
 pub mod world;

@@ -14,9 +14,12 @@ pub(crate) struct Ui {
 impl Ui {
     /// The terminal of this process. `NO_COLOR` is respected.
     pub(crate) fn of_process() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        Self { colour: wanted && io::stdout().is_terminal() }
+        Self { colour: colour_is_welcome() && io::stdout().is_terminal() }
+    }
+
+    /// The client's status line: it is no terminal, and shows colours all the same.
+    pub(crate) fn of_status_line(colour: bool) -> Self {
+        Self { colour: colour && colour_is_welcome() }
     }
 
     /// Where data goes.
@@ -61,14 +64,13 @@ impl Ui {
 
     /// A gauge of `used` tokens in a window, with a mark where the client compacts.
     pub(crate) fn gauge(&self, used: Tokens, window: Tokens, trigger: Option<Tokens>) -> String {
-        const CELLS: u64 = 24;
         let cell = |tokens: Tokens| {
-            let share = u128::from(tokens.min(window)) * u128::from(CELLS);
+            let share = u128::from(tokens.min(window)) * GAUGE_CELLS as u128;
             share.div_ceil(u128::from(window.max(1))) as u64
         };
         let filled = cell(used);
         let mark = trigger.map(cell).filter(|mark| *mark > filled);
-        let bar: String = (1..=CELLS)
+        let bar: String = (1..=GAUGE_CELLS as u64)
             .map(|at| match at {
                 at if at <= filled => '█',
                 at if Some(at) == mark => '│',
@@ -84,6 +86,14 @@ impl Ui {
             false => text.to_owned(),
         }
     }
+}
+
+/// How wide a gauge is.
+pub(crate) const GAUGE_CELLS: usize = 24;
+
+fn colour_is_welcome() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 fn band_colour(band: Band) -> &'static str {
@@ -113,6 +123,23 @@ pub(crate) fn thousands(number: u64) -> String {
     text
 }
 
+/// A number of tokens in a few characters: `84k`, `1.2M`.
+pub(crate) fn short_tokens(tokens: Tokens) -> String {
+    let tenths = |unit: u64| {
+        let tenths = (tokens + unit / 20) / (unit / 10);
+        match tenths % 10 {
+            0 => (tenths / 10).to_string(),
+            rest => format!("{}.{rest}", tenths / 10),
+        }
+    };
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..9_950 => tenths(1_000) + "k",
+        9_950..999_500 => format!("{}k", (tokens + 500) / 1_000),
+        _ => tenths(1_000_000) + "M",
+    }
+}
+
 /// A stretch of time, in its two largest units.
 pub(crate) fn duration(seconds: u64) -> String {
     match seconds {
@@ -131,6 +158,8 @@ mod tests {
     fn numbers_are_easy_to_read() {
         let read = [0, 999, 1000, 167_000, 1_000_000].map(thousands);
         assert_eq!(read, ["0", "999", "1,000", "167,000", "1,000,000"]);
+        let read = [999, 1_000, 9_400, 83_600, 999_499, 1_000_000, 1_240_000].map(short_tokens);
+        assert_eq!(read, ["999", "1k", "9.4k", "84k", "999k", "1M", "1.2M"]);
         let read = [59, 61, 3700, 90_000].map(duration);
         assert_eq!(read, ["59 s", "1 min", "1 h 1 min", "1 d 1 h"]);
     }

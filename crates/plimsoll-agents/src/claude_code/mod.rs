@@ -1,6 +1,7 @@
 //! Claude Code: its hooks, its transcripts, its settings.
 
 mod client;
+mod status;
 mod transcript;
 mod weigh;
 mod wire;
@@ -8,7 +9,7 @@ mod wire;
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
-use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Subagent};
+use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Status, Subagent};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
@@ -54,6 +55,10 @@ impl Adapter for ClaudeCode {
             }
             None => Output { stdout: wire::answer(event, reply), ..Output::default() },
         }
+    }
+
+    fn status(&self, payload: &[u8]) -> Result<Status, BadPayload> {
+        status::read(payload)
     }
 
     fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>> {

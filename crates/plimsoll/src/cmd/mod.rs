@@ -3,6 +3,7 @@
 pub(crate) mod hook;
 mod measure;
 mod status;
+mod statusline;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ enum Command {
     Hook(hook::Args),
     Measure(measure::Args),
     Status(status::Args),
+    Statusline(statusline::Args),
 }
 
 /// Runs the command that the arguments ask for.
@@ -45,6 +47,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Hook(_) => Ok(()),
         Command::Measure(args) => measure::run(&world, &ui, &args),
         Command::Status(args) => status::run(&world, &ui, &args),
+        Command::Statusline(args) => statusline::run(&world, &args),
     });
     report(&ui, &result)
 }

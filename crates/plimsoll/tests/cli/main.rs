@@ -7,4 +7,5 @@ mod help;
 mod hook;
 mod measure;
 mod status;
+mod statusline;
 mod transcript;
