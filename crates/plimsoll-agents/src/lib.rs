@@ -74,6 +74,9 @@ pub trait Adapter: Sync {
     /// The folders in which the user's own commands lie, each command a file.
     fn command_folders(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf>;
 
+    /// The flag with which the client keeps no transcript.
+    fn unrecorded_flag(&self) -> &'static str;
+
     /// A command of the client's own that makes room in the window.
     fn room_command(&self) -> &'static str;
 }

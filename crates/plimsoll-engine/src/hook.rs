@@ -67,8 +67,7 @@ pub fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow:
 /// Answers an event that depends on how full the window is.
 fn measured(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
     let opened = JsonLines::open(&event.transcript).context("could not open the transcript")?;
-    // Before the first response there may be no transcript, and without persistence there never is.
-    let Some(transcript) = opened else { return Ok(Answer::default()) };
+    let Some(transcript) = opened else { return unseen(world, event) };
     let project = load::project(world, adapter, Some(&transcript), &event.cwd);
     let in_force = settings::load(world, adapter, &project);
     let path = world.paths.spool(event);
@@ -83,6 +82,25 @@ fn measured(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Resu
     let decide =
         Deciding { world, adapter, event, load: &load, in_force: &in_force, project: &project };
     decide.answer(&path, &state)
+}
+
+/// There is no transcript: not yet before the first response, and never where the client keeps none.
+///
+/// A tool runs after the first response. So the session is marked, once, for whoever wonders why we
+/// are silent.
+fn unseen(world: &World, event: &Event) -> anyhow::Result<Answer> {
+    let path = world.paths.spool(event);
+    if event.kind != EventKind::ToolFinished || event.subagent.is_some() || path.exists() {
+        return Ok(Answer::default());
+    }
+    let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
+    let line = line(spool::UNSEEN, SessionState::default());
+    Ok(Answer { output: Output::default(), remember: Some((locked, line)) })
+}
+
+/// What is remembered of an event that nothing was measured for.
+fn line(what: &str, state: SessionState) -> SpoolLine {
+    SpoolLine { at: now(), what: what.to_owned(), used: 0, window: 0, state }
 }
 
 fn nothing_due(load: &Load<'_>, in_force: &InForce, event: &Event, state: &SessionState) -> bool {
@@ -192,9 +210,7 @@ fn replaced(world: &World, event: &Event) -> anyhow::Result<Answer> {
     }
     let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
     let decision = policy::replaced(&spool::state(&path)?);
-    let line =
-        |state| SpoolLine { at: now(), what: "replaced".to_owned(), used: 0, window: 0, state };
-    let remember = decision.remember.map(|state| (locked, line(state)));
+    let remember = decision.remember.map(|state| (locked, line("replaced", state)));
     Ok(Answer { output: Output::default(), remember })
 }
 

@@ -3,6 +3,7 @@
 //! A hook call is one movement through [`hook::answer`]; everything else here serves it, or the
 //! commands a person runs.
 
+pub mod doctor;
 pub mod hook;
 pub mod ingest;
 pub mod jsonl;

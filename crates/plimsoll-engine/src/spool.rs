@@ -33,16 +33,24 @@ pub struct SpoolLine {
     pub state: SessionState,
 }
 
+/// The decision that is none: a tool has run, and there is no transcript to tell of it.
+pub const UNSEEN: &str = "unseen";
+
 /// The state that the spool at `path` ends with; an empty one if there is none.
 pub fn state(path: &Path) -> io::Result<SessionState> {
-    let Some(file) = JsonLines::open(path)? else { return Ok(SessionState::default()) };
+    Ok(last(path)?.map(|line| line.state).unwrap_or_default())
+}
+
+/// The last whole line of the spool at `path`.
+pub fn last(path: &Path) -> io::Result<Option<SpoolLine>> {
+    let Some(file) = JsonLines::open(path)? else { return Ok(None) };
     let mut lines = file.backward();
     while let Some(line) = lines.next()? {
         if let Some(line) = parse(line.bytes) {
-            return Ok(line.state);
+            return Ok(Some(line));
         }
     }
-    Ok(SessionState::default())
+    Ok(None)
 }
 
 /// A whole line of a spool; nothing if it is torn.

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use plimsoll_core::Tokens;
 use plimsoll_core::policy;
 use plimsoll_core::reading::Band;
+pub(crate) use plimsoll_core::text::thousands;
 
 /// The user's terminal, or whatever stands in for it.
 pub(crate) struct Ui {
@@ -52,6 +53,14 @@ impl Ui {
 
     pub(crate) fn red(&self, text: &str) -> String {
         self.styled("31;1", text)
+    }
+
+    pub(crate) fn green(&self, text: &str) -> String {
+        self.styled("32", text)
+    }
+
+    pub(crate) fn yellow(&self, text: &str) -> String {
+        self.styled("33", text)
     }
 
     pub(crate) fn bold(&self, text: &str) -> String {
@@ -110,17 +119,24 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
 }
 
-/// A number with its thousands apart: `167,000`.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
+/// A text in lines of at most 80 columns, all but the first indented so far.
+pub(crate) fn wrapped(text: &str, indent: usize) -> String {
+    const COLUMNS: usize = 80;
+    let mut column = indent;
+    let mut lines = String::new();
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if column > indent && column + 1 + width > COLUMNS {
+            lines = lines + "\n" + &" ".repeat(indent);
+            column = indent;
+        } else if column > indent {
+            lines.push(' ');
+            column += 1;
         }
-        text.push(digit);
+        lines.push_str(word);
+        column += width;
     }
-    text
+    lines
 }
 
 /// A number of tokens in a few characters: `84k`, `1.2M`.
@@ -156,8 +172,6 @@ mod tests {
 
     #[test]
     fn numbers_are_easy_to_read() {
-        let read = [0, 999, 1000, 167_000, 1_000_000].map(thousands);
-        assert_eq!(read, ["0", "999", "1,000", "167,000", "1,000,000"]);
         let read = [999, 1_000, 9_400, 83_600, 999_499, 1_000_000, 1_240_000].map(short_tokens);
         assert_eq!(read, ["999", "1k", "9.4k", "84k", "999k", "1M", "1.2M"]);
         let read = [59, 61, 3700, 90_000].map(duration);

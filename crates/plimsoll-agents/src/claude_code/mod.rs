@@ -130,6 +130,10 @@ impl Adapter for ClaudeCode {
         vec![project.join(".claude/commands"), folder(home).join("commands")]
     }
 
+    fn unrecorded_flag(&self) -> &'static str {
+        "--no-session-persistence"
+    }
+
     fn room_command(&self) -> &'static str {
         "/compact"
     }

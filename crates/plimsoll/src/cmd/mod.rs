@@ -1,5 +1,6 @@
 //! The list of subcommands.
 
+mod doctor;
 pub(crate) mod hook;
 mod measure;
 mod status;
@@ -32,6 +33,7 @@ PLIMSOLL=off silences everything.";
 
 #[derive(Subcommand)]
 enum Command {
+    Doctor(doctor::Args),
     Hook(hook::Args),
     Measure(measure::Args),
     Status(status::Args),
@@ -45,6 +47,7 @@ pub(crate) fn run() -> ExitCode {
     let result = world().and_then(|world| match cli.command {
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
+        Command::Doctor(args) => doctor::run(&world, &ui, &args),
         Command::Measure(args) => measure::run(&world, &ui, &args),
         Command::Status(args) => status::run(&world, &ui, &args),
         Command::Statusline(args) => statusline::run(&world, &args),

@@ -1,0 +1,123 @@
+//! The sessions of the last week: is each seen, and is its window known?
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::policy::Levels;
+use plimsoll_core::text::thousands;
+
+use super::Finding;
+use crate::load::Measured;
+use crate::sessions::{self, Found};
+use crate::world::{WINDOW_VARIABLE, World};
+use crate::{settings, spool};
+
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How many sessions tell enough.
+const MOST: usize = 50;
+
+pub(super) fn examine(world: &World, adapter: &dyn Adapter) -> Vec<Finding> {
+    let found = match sessions::find(world, adapter) {
+        Ok(found) => found,
+        Err(error) => {
+            let text = format!("transcripts cannot be listed: {error:#}");
+            return vec![Finding::broken("sessions", text, "plimsoll status --all")];
+        }
+    };
+    let mut findings = unseen(world, adapter, &found);
+    let measured: Vec<Measured> = found
+        .iter()
+        .filter(|found| is_recent(found.modified))
+        .take(MOST)
+        .filter_map(|found| sessions::measure(world, adapter, found).ok().flatten())
+        .collect();
+    findings.extend(unknown_windows(&measured));
+    findings.extend(moved_lines(world, adapter, &measured));
+    if findings.is_empty() {
+        findings.push(Finding::fine("sessions", seen(measured.len())));
+    }
+    findings
+}
+
+fn seen(sessions: usize) -> String {
+    match sessions {
+        0 => "none in the last week yet".to_owned(),
+        1 => "the one of the last week is seen, its window is known".to_owned(),
+        MOST => format!("the last {MOST} are seen, their windows are known"),
+        _ => format!("all {sessions} of the last week are seen, their windows are known"),
+    }
+}
+
+fn is_recent(time: SystemTime) -> bool {
+    SystemTime::now().duration_since(time).map_or(true, |age| age < WEEK)
+}
+
+/// Sessions whose hooks were called but which left no transcript to read.
+fn unseen(world: &World, adapter: &dyn Adapter, found: &[Found]) -> Vec<Finding> {
+    let spools = fs::read_dir(world.paths.spools()).into_iter().flatten().flatten();
+    let names = spools.filter_map(|entry| {
+        let recent = is_recent(entry.metadata().ok()?.modified().ok()?);
+        let unseen = recent && spool::last(&entry.path()).ok()??.what == spool::UNSEEN;
+        let name = entry.path().file_stem()?.to_str()?.to_owned();
+        let known = || found.iter().any(|found| found.owner.session.as_str() == name);
+        (unseen && !known()).then_some(name)
+    });
+    names.map(|name| without_transcript(adapter, &name)).collect()
+}
+
+fn without_transcript(adapter: &dyn Adapter, name: &str) -> Finding {
+    let flag = adapter.unrecorded_flag();
+    let text = format!(
+        "session `{name}` left no transcript, so it could not be measured: was the client started with `{flag}`?"
+    );
+    Finding::broken("sessions", text, format!("start the client without `{flag}`"))
+}
+
+/// Models whose window is a guess: nothing is refused there, and the lines may be far off.
+fn unknown_windows(measured: &[Measured]) -> Vec<Finding> {
+    let mut models: BTreeMap<&str, usize> = BTreeMap::new();
+    for measured in measured.iter().filter(|measured| measured.window.source.is_guess()) {
+        if let Some(model) = &measured.model {
+            *models.entry(model).or_default() += 1;
+        }
+    }
+    let finding = |(model, sessions): (&str, usize)| {
+        let sessions =
+            if sessions == 1 { "1 session".into() } else { format!("{sessions} sessions") };
+        let text = format!("nobody knows the window of `{model}` ({sessions}): 200,000 is a guess");
+        let mend = format!(
+            "export {WINDOW_VARIABLE}=1000000   # or `models: {{{model}: {{window: 1000000}}}}` in the config"
+        );
+        Finding::broken("window", text, mend)
+    };
+    models.into_iter().map(finding).collect()
+}
+
+/// Lines that the client's compaction would forestall. They are moved, which is worth knowing.
+fn moved_lines(world: &World, adapter: &dyn Adapter, measured: &[Measured]) -> Option<Finding> {
+    let newest = measured.iter().find(|measured| measured.moved)?;
+    let trigger = newest.trigger.tokens()?;
+    let settings = settings::load(world, adapter, &newest.project).settings;
+    let asked = Levels::of(&settings.lines, newest.window.tokens);
+    let pairs = [
+        ("ceiling", asked.ceiling, newest.levels.ceiling),
+        ("checkpoint", asked.checkpoint, newest.levels.checkpoint),
+        ("save", asked.save, newest.levels.save),
+        ("warn", asked.warn, newest.levels.warn),
+        ("restart", asked.restart, newest.levels.restart),
+    ];
+    let moved: Vec<String> = pairs
+        .iter()
+        .filter(|(_, asked, level)| asked != level)
+        .map(|(name, asked, level)| format!("{name} {} → {}", thousands(*asked), thousands(*level)))
+        .collect();
+    let text = format!(
+        "the client compacts at {} of {} tokens, so lines too near were moved: {}",
+        thousands(trigger),
+        thousands(newest.window.tokens),
+        moved.join(", ")
+    );
+    Some(Finding::note("lines", text, "plimsoll config show   # lower `lines` to choose yourself"))
+}

@@ -1,0 +1,96 @@
+//! `plimsoll doctor`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use plimsoll_engine::doctor::{self, Finding, State};
+use plimsoll_engine::world::World;
+use serde::Serialize;
+
+use crate::report::HintExt;
+use crate::ui::{self, Ui};
+
+/// Look for what fails silently, and say what to do about it
+///
+/// Looks at the hooks in every scope of this folder, the client, the config, the data folder and the
+/// sessions of the last week. Nothing is changed. The exit code is 1 if anything is broken.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let project = std::env::current_dir().context("could not find the current folder")?;
+    let findings = doctor::examine(world, plimsoll_agents::ALL[0], &canonical(project));
+    let mut out = ui.out();
+    match args.json {
+        true => {
+            let views: Vec<View<'_>> = findings.iter().map(View::from).collect();
+            serde_json::to_writer_pretty(&mut out, &views)?;
+            writeln!(out)?;
+        }
+        false => print(ui, &mut out, &findings)?,
+    }
+    out.flush()?;
+    verdict(&findings)
+}
+
+fn canonical(folder: PathBuf) -> PathBuf {
+    folder.canonicalize().unwrap_or(folder)
+}
+
+fn verdict(findings: &[Finding]) -> anyhow::Result<()> {
+    let broken = findings.iter().filter(|finding| finding.state == State::Broken).count();
+    match broken {
+        0 => Ok(()),
+        1 => Err(anyhow::anyhow!("one thing is broken")),
+        _ => Err(anyhow::anyhow!("{broken} things are broken")),
+    }
+    .hint("do what stands behind the arrows, then run `plimsoll doctor` again")
+}
+
+/// Where the text of a finding begins.
+const INDENT: usize = 16;
+
+fn print(ui: &Ui, out: &mut impl Write, findings: &[Finding]) -> std::io::Result<()> {
+    for finding in findings {
+        let mark = match finding.state {
+            State::Fine => ui.green("✓"),
+            State::Note => ui.yellow("!"),
+            State::Broken => ui.red("✗"),
+        };
+        let text = ui::wrapped(&ui::plain(&finding.text), INDENT);
+        writeln!(out, "{mark} {:<13} {text}", finding.subject)?;
+        if let Some(mend) = &finding.mend {
+            // Not wrapped: it is there to be copied.
+            writeln!(out, "{:INDENT$}{} {}", "", ui.dim("→"), ui.bold(&ui::plain(mend)))?;
+        }
+    }
+    if findings.iter().all(|finding| finding.state == State::Fine) {
+        writeln!(out, "\nAll is well.")?;
+    }
+    Ok(())
+}
+
+/// A finding in JSON.
+#[derive(Serialize)]
+struct View<'a> {
+    subject: &'a str,
+    state: &'static str,
+    text: &'a str,
+    mend: Option<&'a str>,
+}
+
+impl<'a> From<&'a Finding> for View<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self {
+            subject: finding.subject,
+            state: finding.state.label(),
+            text: &finding.text,
+            mend: finding.mend.as_deref(),
+        }
+    }
+}
