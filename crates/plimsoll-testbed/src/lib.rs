@@ -1,4 +1,5 @@
-//! Test support shared by all suites: the real client run headless against a scripted model.
+//! Test support shared by all suites: the real client, headless or on a terminal, against a scripted
+//! model.
 //!
 //! A test starts a [`ModelServer`] with a [`Script`], installs a [`Client`], gives it a
 //! [`Sandbox`] to live in and prompts it. Nothing here knows plimsoll itself, so the same bed
@@ -9,6 +10,6 @@ pub mod generator;
 pub mod model_server;
 pub mod settings;
 
-pub use client::{Client, Outcome, Prompt, Sandbox, Transcript};
+pub use client::{Client, Outcome, Prompt, Sandbox, Screen, Terminal, Transcript};
 pub use model_server::{Answer, Kind, ModelServer, Request, Script, Usage};
 pub use settings::Hooks;

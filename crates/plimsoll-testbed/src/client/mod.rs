@@ -1,13 +1,15 @@
-//! The real client, pinned, run headless in a place of its own.
+//! The real client, pinned, run in a place of its own: headless, or on a terminal.
 
 mod install;
 mod process;
 mod sandbox;
+mod terminal;
 mod transcript;
 
 use std::path::{Path, PathBuf};
 
 pub use sandbox::{Outcome, Prompt, Sandbox};
+pub use terminal::{Screen, Terminal};
 pub use transcript::Transcript;
 
 /// The client's version that plimsoll is built for.

@@ -11,8 +11,12 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::process::{self, Group};
+use super::terminal::Screen;
 use super::{Client, Transcript};
 use crate::ModelServer;
+
+/// The key that the client shows to the scripted model.
+pub(super) const KEY: &str = "not-a-key";
 
 /// A fresh home with a project, in which the client knows the scripted model and nothing else.
 ///
@@ -75,11 +79,16 @@ impl Sandbox {
         Prompt { sandbox: self, command, text: text.to_owned(), timeout: Duration::from_secs(60) }
     }
 
+    /// A terminal of this size, for the client to be used on as a person would.
+    pub fn terminal(&self, columns: u16, rows: u16) -> Screen<'_> {
+        Screen::new(self, columns, rows)
+    }
+
     /// All that the client gets to see of the world.
     ///
     /// The model server is also the proxy for every other host. It refuses, so nothing the client
     /// might want to tell somebody leaves the machine.
-    fn environment(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
         let path = |path: PathBuf| path.display().to_string();
         vec![
             ("HOME", path(self.home())),
@@ -88,7 +97,7 @@ impl Sandbox {
             ("LANG", "C.UTF-8".to_owned()),
             ("TMPDIR", path(self.scratch())),
             ("CLAUDE_CODE_TMPDIR", path(self.scratch())),
-            ("ANTHROPIC_API_KEY", "not-a-key".to_owned()),
+            ("ANTHROPIC_API_KEY", KEY.to_owned()),
             ("ANTHROPIC_BASE_URL", self.model_url.clone()),
             ("HTTP_PROXY", self.model_url.clone()),
             ("HTTPS_PROXY", self.model_url.clone()),
@@ -99,6 +108,21 @@ impl Sandbox {
         ]
     }
 
+    /// The folder that everything is in.
+    pub(super) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The client.
+    pub(super) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Ends every process that was started here.
+    pub(super) fn kill_inhabitants(&self) {
+        process::kill_inhabitants(&self.home());
+    }
+
     fn scratch(&self) -> PathBuf {
         self.root.path().join("tmp")
     }
@@ -106,7 +130,7 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        process::kill_inhabitants(&self.home());
+        self.kill_inhabitants();
     }
 }
 

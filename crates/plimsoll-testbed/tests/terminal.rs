@@ -1,0 +1,94 @@
+//! The real client on a terminal, with shell scripts for what it runs.
+
+use std::fs;
+use std::time::Duration;
+
+use plimsoll_testbed::{Answer, Client, ModelServer, Sandbox, Script};
+use serde_json::{Value, json};
+
+/// No test passes or fails by less.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_prompt_is_answered_on_the_screen() {
+    answered(&Client::current());
+}
+
+#[test]
+fn a_prompt_is_answered_on_the_screen_of_the_old_client() {
+    answered(&Client::old());
+}
+
+fn answered(client: &Client) {
+    let server = ModelServer::start(Script::new().main([
+        Answer::text("The hold is empty."),
+        Answer::tool("Bash", json!({ "command": "echo half > hold" })),
+        Answer::text("The hold is half full."),
+    ]));
+    let sandbox = Sandbox::new(client, &server);
+    let terminal = sandbox.terminal(80, 24).start();
+
+    terminal.type_line("how full is the hold of the ship that left the harbour this morning, and of the one before it?");
+    terminal.wait_for(|screen| screen.contains("The hold is empty."), PATIENCE);
+    terminal.type_line("and now?");
+    let screen = terminal.wait_for(|screen| screen.contains("The hold is half full."), PATIENCE);
+
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    assert!(terminal.screen_coloured().contains("\x1b["));
+    let hold = fs::read_to_string(sandbox.project().join("hold")).expect("the tool's file");
+    assert_eq!(hold, "half\n");
+    terminal.exit();
+    assert_eq!(server.main_turns().len(), 3);
+}
+
+#[test]
+fn a_status_line_is_shown_and_told_how_full_the_window_is() {
+    status_line(&Client::current());
+}
+
+#[test]
+fn a_status_line_is_shown_by_the_old_client_too() {
+    status_line(&Client::old());
+}
+
+fn status_line(client: &Client) {
+    let server =
+        ModelServer::start(Script::new().main([Answer::text("noted").prompt_tokens(50_000)]));
+    let sandbox = Sandbox::new(client, &server);
+    let script = "cat > \"$HOME/told.json\"\necho \"draught: $COLUMNS columns\"";
+    let command = sandbox.script("statusline", script);
+    sandbox.user_settings(&json!({ "statusLine": { "type": "command", "command": command } }));
+    let terminal = sandbox.terminal(100, 30).model("claude-opus-4-6").start();
+
+    terminal.wait_for(|screen| screen.contains("draught: 100 columns"), PATIENCE);
+    terminal.type_line("take a note");
+
+    let told = || {
+        let text = fs::read_to_string(sandbox.home().join("told.json")).unwrap_or_default();
+        serde_json::from_str::<Value>(&text).unwrap_or_default()["context_window"].take()
+    };
+    terminal.wait_for(|_| told()["total_input_tokens"] == 50_000, PATIENCE);
+    assert_eq!(told()["context_window_size"], 200_000);
+}
+
+#[test]
+fn a_sandbox_is_empty_when_its_terminal_is_gone() {
+    let server = ModelServer::start(Script::new().main([
+        Answer::tool("Bash", json!({ "command": "sleep 1000", "run_in_background": true })),
+        Answer::text("it sleeps"),
+    ]));
+    let sandbox = Sandbox::new(&Client::current(), &server);
+    let terminal = sandbox.terminal(80, 24).start();
+    terminal.type_line("sleep");
+    terminal.wait_for(|screen| screen.contains("it sleeps"), PATIENCE);
+
+    drop(terminal);
+
+    let home = format!("HOME={}", sandbox.home().display());
+    let processes = fs::read_dir("/proc").expect("the processes").flatten();
+    let environments =
+        processes.filter_map(|process| fs::read(process.path().join("environ")).ok());
+    let is_ours = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).split('\0').any(|it| it == home);
+    assert_eq!(environments.filter(is_ours).count(), 0);
+    sandbox.terminal(80, 24).start().exit();
+}
