@@ -14,5 +14,6 @@ mod guard;
 mod reading;
 mod sessions;
 mod silence;
+mod statusline;
 mod subagents;
 mod warning;
