@@ -63,6 +63,17 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The inside of a string, decoded; what is cut off at either end of a character or an escape is
+    /// left out.
+    pub(crate) fn decoded(inside: &'a [u8]) -> Cow<'a, str> {
+        if bytes::find(b'\\', inside).is_none() {
+            return String::from_utf8_lossy(inside);
+        }
+        let mut text = Vec::with_capacity(inside.len());
+        decode(inside, |piece| text.extend_from_slice(piece));
+        Cow::Owned(String::from_utf8_lossy(&text).into_owned())
+    }
+
     /// Gives `take` every string in the value, however deep, with the key it was last under. One
     /// pass, and no depth can exhaust the stack.
     pub(crate) fn strings(self, mut take: impl FnMut(&'a [u8], &'a [u8])) {

@@ -10,6 +10,7 @@ use plimsoll_core::event::{Event, EventKind, Reply, SessionId, Status};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
+use plimsoll_core::work::Record;
 
 pub mod claude_code;
 mod image;
@@ -32,6 +33,9 @@ pub trait Adapter: Sync {
     /// What a line of a transcript is to the conversation of `scope`; nothing if it is no part of
     /// it.
     fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>>;
+
+    /// What a line of a transcript tells of the work of `scope`; nothing if it tells none.
+    fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>>;
 
     /// What a line of a transcript adds to the window.
     fn weigh(&self, line: &[u8]) -> Weight;

@@ -17,6 +17,7 @@ pub mod text;
 pub mod trigger;
 pub mod weight;
 pub mod window;
+pub mod work;
 
 /// A count of tokens in a context window.
 pub type Tokens = u64;

@@ -5,6 +5,7 @@ mod status;
 mod transcript;
 mod weigh;
 mod wire;
+mod work;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Status, Sub
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
+use plimsoll_core::work::Record;
 
 use crate::{Adapter, BadPayload, Home, Output, Owner, Request};
 use wire::Payload;
@@ -63,6 +65,10 @@ impl Adapter for ClaudeCode {
 
     fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>> {
         transcript::entry(line, scope)
+    }
+
+    fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>> {
+        work::record(line, scope)
     }
 
     fn weigh(&self, line: &[u8]) -> Weight {

@@ -15,10 +15,13 @@ pub(super) struct Line<'a> {
     pub(super) attachment: Option<Json<'a>>,
     pub(super) rendered: Option<Json<'a>>,
     pub(super) summary: bool,
-    id: Option<EntryId>,
-    parent: Option<EntryId>,
+    pub(super) id: Option<EntryId>,
+    pub(super) parent: Option<EntryId>,
+    pub(super) meta: bool,
+    pub(super) folder: Option<Json<'a>>,
+    pub(super) branch: Option<Json<'a>>,
+    pub(super) result: Option<Json<'a>>,
     sidechain: bool,
-    meta: bool,
     api_error: bool,
     subtype: &'a str,
     time: Option<&'a str>,
@@ -61,12 +64,25 @@ impl<'a> Line<'a> {
                 b"apiBlockIndex" => line.block = value.number(),
                 b"message" => line.message = Some(value),
                 b"attachment" => line.attachment = Some(value),
+                b"cwd" => line.folder = Some(value),
+                b"gitBranch" => line.branch = Some(value),
+                b"toolUseResult" => line.result = Some(value),
                 b"rendered" => line.rendered = Some(value),
                 b"compactMetadata" => line.compaction = Some(value),
                 _ => {}
             }
         }
         (members.ended() && !line.kind.is_empty()).then_some(line)
+    }
+}
+
+impl Line<'_> {
+    pub(super) fn is_boundary(&self) -> bool {
+        self.subtype == "compact_boundary"
+    }
+
+    pub(super) fn time(&self) -> Option<Millis> {
+        self.time.and_then(millis)
     }
 }
 

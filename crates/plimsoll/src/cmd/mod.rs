@@ -3,6 +3,7 @@
 mod doctor;
 pub(crate) mod hook;
 mod measure;
+mod restore;
 mod status;
 mod statusline;
 
@@ -36,6 +37,7 @@ enum Command {
     Doctor(doctor::Args),
     Hook(hook::Args),
     Measure(measure::Args),
+    Restore(restore::Args),
     Status(status::Args),
     Statusline(statusline::Args),
 }
@@ -49,6 +51,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Hook(_) => Ok(()),
         Command::Doctor(args) => doctor::run(&world, &ui, &args),
         Command::Measure(args) => measure::run(&world, &ui, &args),
+        Command::Restore(args) => restore::run(&world, &ui, &args),
         Command::Status(args) => status::run(&world, &ui, &args),
         Command::Statusline(args) => statusline::run(&world, &args),
     });
