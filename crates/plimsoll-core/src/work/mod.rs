@@ -197,7 +197,9 @@ impl Work {
                 NameKind::File => {
                     let inside = name.strip_prefix(folder.as_str()).filter(|_| !folder.is_empty());
                     let path = inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
-                    files.push(ranked.add_file(path.trim_start_matches("./"), weight * 1.5, clock));
+                    let path = path.trim_start_matches("./");
+                    let path = path.strip_prefix("a/").or(path.strip_prefix("b/")).unwrap_or(path);
+                    files.push(ranked.add_file(path, weight * 1.5, clock));
                 }
                 NameKind::Symbol => symbols.push(ranked.add(kind, name, weight, clock)),
                 NameKind::Reference => {

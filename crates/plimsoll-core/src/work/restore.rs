@@ -11,11 +11,11 @@ pub fn restore(work: &Work, budget: usize) -> String {
     let mut text = Text { room: budget * 4, out: String::new() };
     let total = budget * 4;
     text.line("## Resuming from Checkpoint");
-    task(work, &mut text, total * 10 / 100);
-    directives(work, &mut text, total * 20 / 100);
+    task(work, &mut text, total * 8 / 100);
+    directives(work, &mut text, total * 14 / 100);
     plan(work, &mut text, total * 5 / 100);
-    commands(work, &mut text, total * 14 / 100);
-    references(work, &mut text, total * 9 / 100);
+    commands(work, &mut text, total * 18 / 100);
+    references(work, &mut text, total * 10 / 100);
     map(work, &mut text);
     text.out
 }
@@ -149,7 +149,9 @@ fn map(work: &Work, text: &mut Text) {
     for (_, file, symbol) in items {
         let path = &ranked.files[file as usize].path;
         let new = !chosen.contains_key(&file);
-        let cost = if new { path.len() + 3 } else { 0 } + symbol.map_or(0, |symbol| symbol.len() + 2);
+        let long = chosen.get(&file).is_some_and(|symbols| symbols.len() % 14 == 13);
+        let again = if long { last_two(path).len() + 2 } else { 0 };
+        let cost = if new { path.len() + 3 } else { again } + symbol.map_or(0, |symbol| symbol.len() + 2);
         if cost > room {
             if room < 12 {
                 break;
@@ -164,9 +166,19 @@ fn map(work: &Work, text: &mut Text) {
     }
     text.line(title);
     for file in order {
-        let symbols = chosen[&file].join(", ");
         let path = &ranked.files[file as usize].path;
-        text.line(&if symbols.is_empty() { path.clone() } else { format!("{path}: {symbols}") });
+        let mut line = path.clone();
+        let mut gap = ": ";
+        for symbol in &chosen[&file] {
+            if line.len() > 330 {
+                text.line(&line);
+                line = last_two(path).to_owned();
+                gap = ": ";
+            }
+            line = line + gap + symbol;
+            gap = ", ";
+        }
+        text.line(&line);
     }
     if !names.is_empty() {
         text.line(&format!("also: {}", names.trim_end()));
@@ -176,4 +188,10 @@ fn map(work: &Work, text: &mut Text) {
 fn one_line(text: &str, longest: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     words::cut(&line, longest).to_owned()
+}
+
+/// A path's last two parts.
+fn last_two(path: &str) -> &str {
+    let mut slashes = path.rmatch_indices('/').skip(1);
+    slashes.next().map_or(path, |(at, _)| &path[at + 1..])
 }

@@ -88,7 +88,7 @@ fn key(segment: &str) -> Option<String> {
         return None;
     }
     let is_sub = |word: &&str| {
-        !word.starts_with(['-', '/', '$', '.', '<', '>', '"', '\''])
+        !word.starts_with(['-', '/', '$', '<', '>', '"', '\''])
             && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '@' | '/' | '*' | '-'))
     };
     let subs: Vec<&str> = words.take_while(is_sub).take(2).collect();
