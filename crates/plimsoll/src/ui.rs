@@ -9,14 +9,22 @@ use plimsoll_core::reading::Band;
 /// The user's terminal, or whatever stands in for it.
 pub(crate) struct Ui {
     colour: bool,
+    /// Stdout is a terminal that can take back a line.
+    redraws: bool,
 }
 
 impl Ui {
     /// The terminal of this process. `NO_COLOR` is respected.
     pub(crate) fn of_process() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        Self { colour: wanted && io::stdout().is_terminal() }
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let redraws = std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+            && io::stdout().is_terminal();
+        Self { colour: wanted && redraws, redraws }
+    }
+
+    /// Whether a line of stdout can be drawn again: someone is watching, on a terminal that moves.
+    pub(crate) fn redraws(&self) -> bool {
+        self.redraws
     }
 
     /// Where data goes.
@@ -100,6 +108,21 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
 }
 
+/// `text` in lines of at most `width` characters, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// A number with its thousands apart: `167,000`.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -136,8 +159,15 @@ mod tests {
     }
 
     #[test]
+    fn a_long_text_is_broken_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensible so", 7), ["incomprehensible", "so"]);
+        assert!(wrapped("", 7).is_empty());
+    }
+
+    #[test]
     fn a_gauge_shows_load_and_trigger() {
-        let ui = Ui { colour: false };
+        let ui = Ui { colour: false, redraws: false };
         assert_eq!(ui.gauge(0, 200_000, None), "░".repeat(24));
         assert_eq!(ui.gauge(100_000, 200_000, Some(167_000)), "████████████░░░░░░░░│░░░");
         assert_eq!(ui.gauge(900_000, 200_000, Some(167_000)), "█".repeat(24));

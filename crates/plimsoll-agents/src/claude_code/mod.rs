@@ -13,7 +13,7 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
 
-use crate::{Adapter, BadPayload, Home, Output, Owner, Request};
+use crate::{Adapter, BadPayload, Home, Output, Owner, Request, Sample};
 use wire::Payload;
 
 /// The adapter of Claude Code.
@@ -127,6 +127,10 @@ impl Adapter for ClaudeCode {
 
     fn room_command(&self) -> &'static str {
         "/compact"
+    }
+
+    fn sample(&self) -> Sample {
+        Sample { tape: include_str!("../../assets/claude-code/sample.jsonl"), home: "/home/dev" }
     }
 }
 

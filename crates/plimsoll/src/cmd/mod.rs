@@ -1,5 +1,6 @@
 //! The list of subcommands.
 
+mod demo;
 pub(crate) mod hook;
 mod measure;
 mod status;
@@ -22,6 +23,7 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Examples:
+  plimsoll demo                   what is this? a recorded session, played in seconds
   plimsoll status                 how full is every session of today?
   plimsoll status --json | jq '.[].reading.percent'
   plimsoll measure --transcript SESSION.jsonl
@@ -31,6 +33,7 @@ PLIMSOLL=off silences everything.";
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Hook(hook::Args),
     Measure(measure::Args),
     Status(status::Args),
@@ -40,13 +43,17 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     let ui = Ui::of_process();
-    let result = world().and_then(|world| match cli.command {
+    report(&ui, &carry_out(&ui, cli.command))
+}
+
+fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Demo(args) => demo::run(ui, &args),
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
-        Command::Measure(args) => measure::run(&world, &ui, &args),
-        Command::Status(args) => status::run(&world, &ui, &args),
-    });
-    report(&ui, &result)
+        Command::Measure(args) => measure::run(&world()?, ui, &args),
+        Command::Status(args) => status::run(&world()?, ui, &args),
+    }
 }
 
 fn world() -> anyhow::Result<World> {
