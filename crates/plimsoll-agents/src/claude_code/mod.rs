@@ -130,6 +130,7 @@ impl Adapter for ClaudeCode {
     }
 
     fn sample(&self) -> Sample {
+        // The testbed's example `capture_demo` records it anew.
         Sample { tape: include_str!("../../assets/claude-code/sample.jsonl"), home: "/home/dev" }
     }
 }

@@ -41,9 +41,9 @@ struct Screen<'a, W> {
     waits: bool,
 }
 
-/// How long one can look at a reading, and at words.
+/// How long one can look at a reading that passes, and at what stays.
 const READING_PAUSE: Duration = Duration::from_millis(110);
-const WORDS_PAUSE: Duration = Duration::from_millis(800);
+const LASTING_PAUSE: Duration = Duration::from_millis(700);
 
 impl<W: Write> Screen<'_, W> {
     fn introduce(&mut self, agent: &str) -> anyhow::Result<()> {
@@ -54,19 +54,22 @@ impl<W: Write> Screen<'_, W> {
 
     fn show(&mut self, moment: &Moment) -> anyhow::Result<()> {
         let words = words(moment);
-        self.gauge(moment, words.is_empty())?;
+        let passing = words.is_empty() && moment.event != EventKind::Compacting;
+        self.gauge(moment, passing)?;
         for (whose, text) in &words {
             self.words(whose, text)?;
         }
-        self.pause(if words.is_empty() { READING_PAUSE } else { WORDS_PAUSE })
+        self.pause(if passing { READING_PAUSE } else { LASTING_PAUSE })
     }
 
-    /// Draws the gauge. On a terminal the next one takes its place, unless there are words to it.
+    /// Draws the gauge. On a terminal the next one takes the place of one that is passing.
     fn gauge(&mut self, moment: &Moment, passing: bool) -> anyhow::Result<()> {
-        let Some(measured) = moment.measured.as_ref().filter(|_| tells_a_load(moment)) else {
+        let measured = moment.measured.as_ref().filter(|_| tells_a_load(moment));
+        if measured.is_none() && passing {
             return Ok(());
-        };
-        let line = format!("{:<17.17} {}", happened(moment), status::gauge(self.ui, measured));
+        }
+        let gauge = measured.map_or_else(String::new, |it| status::gauge(self.ui, it));
+        let line = format!("{:<17.17} {gauge}", happened(moment));
         match (self.ui.redraws(), passing) {
             (true, true) => write!(self.out, "\r\x1b[K{line}")?,
             (true, false) => writeln!(self.out, "\r\x1b[K{line}")?,
@@ -93,11 +96,11 @@ impl<W: Write> Screen<'_, W> {
     }
 
     fn sum_up(&mut self, moments: &[Moment]) -> anyhow::Result<()> {
-        let (asked, spoken) = (moments.len(), moments.iter().filter(|it| !words(it).is_empty()));
+        let asked = moments.len();
+        let spoken = moments.iter().filter(|moment| !words(moment).is_empty()).count();
         if self.ui.redraws() {
             writeln!(self.out)?;
         }
-        let spoken = spoken.count();
         writeln!(self.out, "\nAsked {asked} times, plimsoll spoke {spoken} times.")?;
         let next = self.ui.bold("plimsoll init");
         writeln!(self.out, "To have this in your own sessions, run `{next}`.")?;
