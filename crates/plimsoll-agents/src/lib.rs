@@ -14,6 +14,9 @@ use plimsoll_core::weight::Weight;
 pub mod claude_code;
 mod image;
 mod json;
+mod sample;
+
+pub use sample::{Sample, Step};
 
 /// What plimsoll needs to know of an agent.
 pub trait Adapter: Sync {
@@ -79,6 +82,9 @@ pub trait Adapter: Sync {
 
     /// A command of the client's own that makes room in the window.
     fn room_command(&self) -> &'static str;
+
+    /// A session that was recorded from the agent.
+    fn sample(&self) -> Sample;
 }
 
 /// What a line that stands before a response tells of the request for it.

@@ -10,6 +10,7 @@ pub mod jsonl;
 pub mod load;
 pub mod log;
 pub mod paths;
+pub mod playback;
 pub mod reading;
 pub mod sessions;
 pub mod settings;

@@ -62,7 +62,7 @@ impl World {
             ),
             ceiling_tokens: self
                 .parsed(["PLIMSOLL_CONTEXT_ABS_CEILING", "DEV_TEAM_CONTEXT_ABS_CEILING"], tokens),
-            strict: self.parsed(["PLIMSOLL_CONTEXT_STRICT", "DEV_TEAM_CONTEXT_STRICT"], switch),
+            strict: self.parsed([STRICT_VARIABLE, "DEV_TEAM_CONTEXT_STRICT"], switch),
             guard_off: self
                 .parsed(["PLIMSOLL_CONTEXT_CEILING", "DEV_TEAM_CONTEXT_CEILING"], switch)
                 == Some(false),
@@ -88,6 +88,9 @@ pub fn now() -> u64 {
 
 /// The variable that tells us a window's size.
 pub const WINDOW_VARIABLE: &str = "PLIMSOLL_CONTEXT_WINDOW";
+
+/// The variable that makes the guard strict.
+pub const STRICT_VARIABLE: &str = "PLIMSOLL_CONTEXT_STRICT";
 
 fn switch(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {

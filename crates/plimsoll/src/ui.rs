@@ -10,17 +10,25 @@ pub(crate) use plimsoll_core::text::thousands;
 /// The user's terminal, or whatever stands in for it.
 pub(crate) struct Ui {
     colour: bool,
+    /// Stdout is a terminal that can take back a line.
+    redraws: bool,
 }
 
 impl Ui {
     /// The terminal of this process. `NO_COLOR` is respected.
     pub(crate) fn of_process() -> Self {
-        Self { colour: colour_is_welcome() && io::stdout().is_terminal() }
+        let redraws = io::stdout().is_terminal() && !is_dumb();
+        Self { colour: colour_is_welcome() && redraws, redraws }
     }
 
     /// The client's status line: it is no terminal, and shows colours all the same.
     pub(crate) fn of_status_line(colour: bool) -> Self {
-        Self { colour: colour && colour_is_welcome() }
+        Self { colour: colour && colour_is_welcome(), redraws: false }
+    }
+
+    /// Whether a line of stdout can be drawn again: someone is watching, on a terminal that moves.
+    pub(crate) fn redraws(&self) -> bool {
+        self.redraws
     }
 
     /// Where data goes.
@@ -101,8 +109,11 @@ impl Ui {
 pub(crate) const GAUGE_CELLS: usize = 24;
 
 fn colour_is_welcome() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 fn band_colour(band: Band) -> &'static str {
@@ -119,22 +130,17 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
 }
 
-/// A text in lines of at most 80 columns, all but the first indented so far.
-pub(crate) fn wrapped(text: &str, indent: usize) -> String {
-    const COLUMNS: usize = 80;
-    let mut column = indent;
-    let mut lines = String::new();
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if column > indent && column + 1 + width > COLUMNS {
-            lines = lines + "\n" + &" ".repeat(indent);
-            column = indent;
-        } else if column > indent {
-            lines.push(' ');
-            column += 1;
+/// `text` in lines of at most `width` characters, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
-        lines.push_str(word);
-        column += width;
     }
     lines
 }
@@ -179,8 +185,15 @@ mod tests {
     }
 
     #[test]
+    fn a_long_text_is_broken_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensible so", 7), ["incomprehensible", "so"]);
+        assert!(wrapped("", 7).is_empty());
+    }
+
+    #[test]
     fn a_gauge_shows_load_and_trigger() {
-        let ui = Ui { colour: false };
+        let ui = Ui { colour: false, redraws: false };
         assert_eq!(ui.gauge(0, 200_000, None), "░".repeat(24));
         assert_eq!(ui.gauge(100_000, 200_000, Some(167_000)), "████████████░░░░░░░░│░░░");
         assert_eq!(ui.gauge(900_000, 200_000, Some(167_000)), "█".repeat(24));

@@ -14,7 +14,7 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
 
-use crate::{Adapter, BadPayload, Home, Output, Owner, Request};
+use crate::{Adapter, BadPayload, Home, Output, Owner, Request, Sample};
 use wire::Payload;
 
 /// The adapter of Claude Code.
@@ -136,6 +136,11 @@ impl Adapter for ClaudeCode {
 
     fn room_command(&self) -> &'static str {
         "/compact"
+    }
+
+    fn sample(&self) -> Sample {
+        // The testbed's example `capture_demo` records it anew.
+        Sample { tape: include_str!("../../assets/claude-code/sample.jsonl"), home: "/home/dev" }
     }
 }
 

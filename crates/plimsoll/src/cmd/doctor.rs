@@ -54,6 +54,7 @@ fn verdict(findings: &[Finding]) -> anyhow::Result<()> {
 
 /// Where the text of a finding begins.
 const INDENT: usize = 16;
+const COLUMNS: usize = 80;
 
 fn print(ui: &Ui, out: &mut impl Write, findings: &[Finding]) -> std::io::Result<()> {
     for finding in findings {
@@ -62,7 +63,8 @@ fn print(ui: &Ui, out: &mut impl Write, findings: &[Finding]) -> std::io::Result
             State::Note => ui.yellow("!"),
             State::Broken => ui.red("✗"),
         };
-        let text = ui::wrapped(&ui::plain(&finding.text), INDENT);
+        let lines = ui::wrapped(&ui::plain(&finding.text), COLUMNS - INDENT);
+        let text = lines.join(&format!("\n{:INDENT$}", ""));
         writeln!(out, "{mark} {:<13} {text}", finding.subject)?;
         if let Some(mend) = &finding.mend {
             // Not wrapped: it is there to be copied.

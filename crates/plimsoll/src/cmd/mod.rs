@@ -1,5 +1,6 @@
 //! The list of subcommands.
 
+mod demo;
 mod doctor;
 pub(crate) mod hook;
 mod measure;
@@ -24,6 +25,7 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Examples:
+  plimsoll demo                   what is this? a recorded session, played in seconds
   plimsoll status                 how full is every session of today?
   plimsoll status --json | jq '.[].reading.percent'
   plimsoll measure --transcript SESSION.jsonl
@@ -33,6 +35,7 @@ PLIMSOLL=off silences everything.";
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Doctor(doctor::Args),
     Hook(hook::Args),
     Measure(measure::Args),
@@ -44,15 +47,19 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     let ui = Ui::of_process();
-    let result = world().and_then(|world| match cli.command {
+    report(&ui, &carry_out(&ui, cli.command))
+}
+
+fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Demo(args) => demo::run(ui, &args),
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
-        Command::Doctor(args) => doctor::run(&world, &ui, &args),
-        Command::Measure(args) => measure::run(&world, &ui, &args),
-        Command::Status(args) => status::run(&world, &ui, &args),
-        Command::Statusline(args) => statusline::run(&world, &args),
-    });
-    report(&ui, &result)
+        Command::Doctor(args) => doctor::run(&world()?, ui, &args),
+        Command::Measure(args) => measure::run(&world()?, ui, &args),
+        Command::Status(args) => status::run(&world()?, ui, &args),
+        Command::Statusline(args) => statusline::run(&world()?, &args),
+    }
 }
 
 fn world() -> anyhow::Result<World> {

@@ -16,6 +16,7 @@ fn check(command: &str) {
 #[test]
 fn help_is_given() {
     check("");
+    check("demo");
     check("measure");
     check("status");
 }
