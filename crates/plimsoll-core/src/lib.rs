@@ -13,6 +13,7 @@ pub mod policy;
 pub mod reading;
 pub mod session;
 pub mod settings;
+pub mod time;
 pub mod trigger;
 pub mod weight;
 pub mod window;

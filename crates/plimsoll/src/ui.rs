@@ -1,10 +1,12 @@
 //! What the user sees: colour on a terminal only, gauges, numbers for people.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::Path;
 
 use plimsoll_core::Tokens;
 use plimsoll_core::policy;
 use plimsoll_core::reading::Band;
+use serde::Serialize;
 
 /// The user's terminal, or whatever stands in for it.
 pub(crate) struct Ui {
@@ -12,16 +14,35 @@ pub(crate) struct Ui {
 }
 
 impl Ui {
-    /// The terminal of this process. `NO_COLOR` is respected.
+    /// The terminal of this process. `NO_COLOR` is respected first, then `CLICOLOR_FORCE`.
     pub(crate) fn of_process() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        Self { colour: wanted && io::stdout().is_terminal() }
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_shown = is_forced || (io::stdout().is_terminal() && !is_dumb);
+        Self { colour: is_shown && !is_set("NO_COLOR") }
     }
 
     /// Where data goes.
     pub(crate) fn out(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::new(io::stdout().lock())
+    }
+
+    /// Prints a text that is data.
+    pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        let mut out = self.out();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Prints `view` as JSON, for scripts.
+    pub(crate) fn print_json(&self, view: &impl Serialize) -> anyhow::Result<()> {
+        let mut out = self.out();
+        serde_json::to_writer_pretty(&mut out, view)?;
+        writeln!(out)?;
+        out.flush()?;
+        Ok(())
     }
 
     /// Prints to stderr.
@@ -49,6 +70,10 @@ impl Ui {
 
     pub(crate) fn red(&self, text: &str) -> String {
         self.styled("31;1", text)
+    }
+
+    pub(crate) fn green(&self, text: &str) -> String {
+        self.styled("32", text)
     }
 
     pub(crate) fn bold(&self, text: &str) -> String {
@@ -98,6 +123,15 @@ fn band_colour(band: Band) -> &'static str {
 /// A text from outside, without what moves the cursor or turns the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
+}
+
+/// A path as people write it, and without what moves the cursor.
+pub(crate) fn short_path(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Ok(rest) => format!("~/{}", plain(&rest.to_string_lossy())),
+        Err(_) => plain(&path.to_string_lossy()),
+    }
 }
 
 /// A number with its thousands apart: `167,000`.

@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Display};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{GuardMode, ModelSettings, Percent, Settings};
 use crate::Tokens;
@@ -140,7 +140,12 @@ pub enum Value<'a> {
     /// Any number of words.
     Words(&'a [String]),
     /// Models by name.
+    #[serde(serialize_with = "by_name")]
     Models(&'a [(String, ModelSettings)]),
+}
+
+fn by_name<S: Serializer>(models: &[(String, ModelSettings)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(models.iter().map(|(name, model)| (name, model)))
 }
 
 impl Value<'_> {

@@ -44,15 +44,17 @@ pub struct Complaint {
     pub what: String,
 }
 
+impl Complaint {
+    /// Where in the file, to be written right behind its name.
+    pub fn at(&self) -> String {
+        let place = |Place { line, column }| format!(":{line}:{column}");
+        self.place.map_or_else(String::new, place)
+    }
+}
+
 impl Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, place, what } = self;
-        match place {
-            Some(Place { line, column }) => {
-                write!(f, "{}:{line}:{column}: {what}", path.display())
-            }
-            None => write!(f, "{}: {what}", path.display()),
-        }
+        write!(f, "{}{}: {}", self.path.display(), self.at(), self.what)
     }
 }
 

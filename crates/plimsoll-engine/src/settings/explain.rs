@@ -7,7 +7,7 @@ use plimsoll_core::settings::keys::{KEYS, Key};
 use plimsoll_core::settings::{ClientSettings, Overrides, Settings};
 use serde_json::{Map, Value};
 
-use super::{ConfigFile, Place, configs};
+use super::{Complaint, ConfigFile, Place, configs};
 use crate::paths::{self, Links};
 use crate::world::{World, is_off, overrides};
 
@@ -20,8 +20,10 @@ pub struct Explanation {
     pub keys: Vec<(&'static Key, Origin)>,
     /// What the agent's client is set to, by name.
     pub client: Vec<ClientFact>,
-    /// What is set but does not count, in sentences.
-    pub ignored: Vec<String>,
+    /// What is set in a config but does not count.
+    pub complaints: Vec<Complaint>,
+    /// Variables that are set but say nothing, in sentences.
+    pub useless_variables: Vec<String>,
 }
 
 /// One thing that the agent's client is set to.
@@ -56,10 +58,13 @@ pub fn explain(world: &World, adapter: &dyn Adapter, project: &Path) -> Explanat
         variable.or_else(|| file(&files, key)).unwrap_or(Origin::Default)
     };
     let keys = keys.map(|key| (key, origin(key))).collect();
-    let mut ignored: Vec<String> =
-        files.iter().flat_map(|file| &file.complaints).map(ToString::to_string).collect();
-    ignored.extend(useless_variables(world));
-    Explanation { settings, keys, client: client(world, adapter, project), ignored }
+    Explanation {
+        settings,
+        keys,
+        client: client(world, adapter, project),
+        complaints: files.into_iter().flat_map(|file| file.complaints).collect(),
+        useless_variables: useless_variables(world),
+    }
 }
 
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;

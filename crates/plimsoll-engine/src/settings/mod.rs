@@ -24,6 +24,7 @@ pub use self::config_file::{Complaint, ConfigFile, Layer};
 pub use self::explain::{ClientFact, Explanation, Origin, explain};
 pub use self::yaml::Place;
 use crate::log;
+pub use crate::paths::project_config;
 use crate::paths::{self, Links, Paths};
 use crate::world::{World, now};
 
@@ -173,6 +174,11 @@ fn configs(
         }
     }
     (settings, files)
+}
+
+/// The configs that count in `project`, as far as they are there.
+pub fn config_files(world: &World, project: &Path) -> Vec<ConfigFile> {
+    configs(world, project, paths::read_small).1
 }
 
 /// Where the configs that count in `project` are, whether they are there or not.

@@ -1,12 +1,16 @@
 //! The list of subcommands.
 
+mod completions;
+mod config;
 pub(crate) mod hook;
+mod log;
+mod man;
 mod measure;
 mod status;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use plimsoll_engine::world::World;
 
 use crate::report::{HintExt, report};
@@ -31,7 +35,11 @@ PLIMSOLL=off silences everything.";
 
 #[derive(Subcommand)]
 enum Command {
+    Completions(completions::Args),
+    Config(config::Args),
     Hook(hook::Args),
+    Log(log::Args),
+    Man(man::Args),
     Measure(measure::Args),
     Status(status::Args),
 }
@@ -43,10 +51,19 @@ pub(crate) fn run() -> ExitCode {
     let result = world().and_then(|world| match cli.command {
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
+        Command::Completions(args) => completions::run(&ui, &args),
+        Command::Config(args) => config::run(&world, &ui, &args),
+        Command::Log(args) => log::run(&world, &ui, &args),
+        Command::Man(args) => man::run(&ui, &args),
         Command::Measure(args) => measure::run(&world, &ui, &args),
         Command::Status(args) => status::run(&world, &ui, &args),
     });
     report(&ui, &result)
+}
+
+/// The whole command line, as clap knows it.
+fn command() -> clap::Command {
+    Cli::command()
 }
 
 fn world() -> anyhow::Result<World> {
