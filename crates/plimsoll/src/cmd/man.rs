@@ -32,6 +32,7 @@ pub(crate) fn run(ui: &Ui, args: &Args) -> anyhow::Result<()> {
     // A page is called after the whole command, as `git-log` is.
     let name = command.get_bin_name().unwrap_or("plimsoll").replace(' ', "-");
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).title(name).render(&mut page)?;
+    let source = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command).title(name).source(source).render(&mut page)?;
     ui.print(&String::from_utf8_lossy(&page))
 }

@@ -18,7 +18,7 @@ use crate::ui::Ui;
 
 /// The load line for coding agents: how full is the context window, really?
 #[derive(Parser)]
-#[command(name = "plimsoll", version, about, after_help = AFTER_HELP)]
+#[command(name = "plimsoll", version, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -27,11 +27,11 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Examples:
   plimsoll status                 how full is every session of today?
-  plimsoll status --json | jq '.[].reading.percent'
-  plimsoll measure --transcript SESSION.jsonl
+  plimsoll config show            what is in force here, and who says so?
+  plimsoll log                    what went wrong in hooks?
 
-Config: $XDG_CONFIG_HOME/plimsoll/config.yaml, and .plimsoll.yaml in a project.
-PLIMSOLL=off silences everything.";
+PLIMSOLL=off silences everything. NO_COLOR=1 keeps colours away, CLICOLOR_FORCE=1 keeps them where
+the output is no terminal.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -70,4 +70,34 @@ fn world() -> anyhow::Result<World> {
     World::of_process()
         .ok_or_else(|| anyhow::anyhow!("could not find your home folder: `HOME` is not set"))
         .hint("set HOME, for example `HOME=/home/me plimsoll status`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls `look` with every command that there is, and what it is called.
+    fn walk(name: &str, command: &clap::Command, look: &mut dyn FnMut(&str, &clap::Command)) {
+        look(name, command);
+        for command in command.get_subcommands() {
+            walk(&format!("{name} {}", command.get_name()), command, look);
+        }
+    }
+
+    #[test]
+    fn the_command_line_holds_together() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_argument_is_explained() {
+        walk("plimsoll", &command(), &mut |name, command| {
+            assert!(command.get_about().is_some(), "{name}: no word about it");
+            let teaches = command.get_long_about().is_some() || command.get_after_help().is_some();
+            assert!(teaches, "{name}: neither an example nor more than one line about it");
+            for argument in command.get_arguments() {
+                assert!(argument.get_help().is_some(), "{name}: `{}`", argument.get_id());
+            }
+        });
+    }
 }

@@ -25,6 +25,11 @@ use crate::view::{ForecastView, ReadingView, percent};
 /// Sessions that were active in the last 24 hours, newest first; each with its subagents, where the
 /// client will compact, and how far that is at the pace so far.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll status
+  plimsoll status 5f2c
+  plimsoll status --all --json | jq '.[].reading.percent'")]
 pub(crate) struct Args {
     /// Only this session: its name or the beginning of it
     session: Option<String>,

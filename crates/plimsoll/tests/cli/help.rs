@@ -15,9 +15,9 @@ fn check(command: &str) {
 
 #[test]
 fn help_is_given() {
-    check("");
-    check("measure");
-    check("status");
+    for command in ["", "completions", "config", "config show", "log", "man", "measure", "status"] {
+        check(command);
+    }
 }
 
 #[test]

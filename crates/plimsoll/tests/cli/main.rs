@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod completions;
+mod config;
 mod env;
 mod help;
 mod hook;
+mod log;
+mod man;
 mod measure;
 mod status;
 mod transcript;
