@@ -30,8 +30,8 @@ Examples:
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
-PLIMSOLL=off silences everything. NO_COLOR=1 keeps colours away, CLICOLOR_FORCE=1 keeps them where
-the output is no terminal.";
+PLIMSOLL=off silences everything. NO_COLOR=1 keeps colours away,
+CLICOLOR_FORCE=1 keeps them where the output is no terminal.";
 
 #[derive(Subcommand)]
 enum Command {

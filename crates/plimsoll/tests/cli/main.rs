@@ -10,5 +10,6 @@ mod hook;
 mod log;
 mod man;
 mod measure;
+mod pictures;
 mod status;
 mod transcript;
