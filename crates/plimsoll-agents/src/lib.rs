@@ -65,6 +65,9 @@ pub trait Adapter: Sync {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> ClientSettings;
 
+    /// The variables that [`Adapter::client_environment`] asks for.
+    fn client_variables(&self) -> &'static [&'static str];
+
     /// The folder that a line of a transcript says the agent works in.
     fn folder_of(&self, line: &[u8]) -> Option<String>;
 

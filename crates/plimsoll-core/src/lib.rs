@@ -14,6 +14,7 @@ pub mod reading;
 pub mod session;
 pub mod settings;
 pub mod text;
+pub mod time;
 pub mod trigger;
 pub mod weight;
 pub mod window;

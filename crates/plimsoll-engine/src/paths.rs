@@ -135,7 +135,8 @@ pub(crate) enum Links {
 /// nothing is read past a size that no config has.
 pub(crate) fn read_small(path: &Path, links: Links) -> io::Result<String> {
     let bytes = read_bytes(path, links)?;
-    String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
 }
 
 /// The same, as bytes.
@@ -144,7 +145,8 @@ pub(crate) fn read_bytes(path: &Path, links: Links) -> io::Result<Vec<u8>> {
     let file = open(path, links)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > LARGEST {
-        return Err(io::ErrorKind::InvalidInput.into());
+        let why = "it is no regular file of at most 1 MiB";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     // One read is enough: a file that changes meanwhile is another file next time.
     let mut bytes = vec![0; metadata.len() as usize];

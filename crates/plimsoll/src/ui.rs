@@ -1,11 +1,13 @@
 //! What the user sees: colour on a terminal only, gauges, numbers for people.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::Path;
 
 use plimsoll_core::Tokens;
 use plimsoll_core::policy;
 use plimsoll_core::reading::Band;
 pub(crate) use plimsoll_core::text::thousands;
+use serde::Serialize;
 
 /// The user's terminal, or whatever stands in for it.
 pub(crate) struct Ui {
@@ -15,15 +17,16 @@ pub(crate) struct Ui {
 }
 
 impl Ui {
-    /// The terminal of this process. `NO_COLOR` is respected.
+    /// The terminal of this process. `NO_COLOR` is respected first, then `CLICOLOR_FORCE`.
     pub(crate) fn of_process() -> Self {
         let redraws = io::stdout().is_terminal() && !is_dumb();
-        Self { colour: colour_is_welcome() && redraws, redraws }
+        let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+        Self { colour: (redraws || is_forced) && !is_unwelcome(), redraws }
     }
 
     /// The client's status line: it is no terminal, and shows colours all the same.
     pub(crate) fn of_status_line(colour: bool) -> Self {
-        Self { colour: colour && colour_is_welcome(), redraws: false }
+        Self { colour: colour && !is_unwelcome() && !is_dumb(), redraws: false }
     }
 
     /// Whether a line of stdout can be drawn again: someone is watching, on a terminal that moves.
@@ -34,6 +37,23 @@ impl Ui {
     /// Where data goes.
     pub(crate) fn out(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::new(io::stdout().lock())
+    }
+
+    /// Prints a text that is data.
+    pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        let mut out = self.out();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Prints `view` as JSON, for scripts.
+    pub(crate) fn print_json(&self, view: &impl Serialize) -> anyhow::Result<()> {
+        let mut out = self.out();
+        serde_json::to_writer_pretty(&mut out, view)?;
+        writeln!(out)?;
+        out.flush()?;
+        Ok(())
     }
 
     /// Prints to stderr.
@@ -108,8 +128,9 @@ impl Ui {
 /// How wide a gauge is.
 pub(crate) const GAUGE_CELLS: usize = 24;
 
-fn colour_is_welcome() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
+/// Whether the user wants no colours.
+fn is_unwelcome() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 fn is_dumb() -> bool {
@@ -128,6 +149,15 @@ fn band_colour(band: Band) -> &'static str {
 /// A text from outside, without what moves the cursor or turns the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
+}
+
+/// A path as people write it, and without what moves the cursor.
+pub(crate) fn short_path(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Ok(rest) => format!("~/{}", plain(&rest.to_string_lossy())),
+        Err(_) => plain(&path.to_string_lossy()),
+    }
 }
 
 /// `text` in lines of at most `width` characters, broken between words.

@@ -32,6 +32,17 @@ pub(super) fn settings(files: &[&str]) -> ClientSettings {
     environment(own, &|name| files.iter().find_map(|file| text(file.env.get(name)?)))
 }
 
+/// The variables that matter to us.
+pub(super) const VARIABLES: [&str; 7] = [
+    "DISABLE_COMPACT",
+    "DISABLE_AUTO_COMPACT",
+    "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+    "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_DISABLE_1M_CONTEXT",
+    "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
+];
+
 /// Lays the environment over what the files say. Values that make no sense count as absent.
 pub(super) fn environment(
     settings: ClientSettings,
@@ -102,6 +113,18 @@ mod tests {
         assert_eq!(found.max_output_tokens, Some(8_000));
         let env = |name: &str| (name == "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE").then(|| "55".to_owned());
         assert_eq!(environment(found, &env).compact_percent, Some(55.0));
+    }
+
+    #[test]
+    fn the_list_of_variables_is_what_is_asked_for() {
+        let asked = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        let env = |name: &str| {
+            asked.borrow_mut().insert(name.to_owned());
+            None
+        };
+        environment(ClientSettings::default(), &env);
+        let listed = VARIABLES.map(str::to_owned).into_iter().collect();
+        assert_eq!(asked.into_inner(), listed);
     }
 
     #[test]

@@ -114,6 +114,10 @@ impl Adapter for ClaudeCode {
         client::environment(settings, env)
     }
 
+    fn client_variables(&self) -> &'static [&'static str] {
+        &client::VARIABLES
+    }
+
     fn folder_of(&self, line: &[u8]) -> Option<String> {
         transcript::folder(line)
     }

@@ -25,6 +25,11 @@ use crate::view::{ForecastView, ReadingView, percent};
 /// Sessions that were active in the last 24 hours, newest first; each with its subagents, where the
 /// client will compact, and how far that is at the pace so far.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll status
+  plimsoll status 5f2c
+  plimsoll status --all --json | jq '.[].reading.percent'")]
 pub(crate) struct Args {
     /// Only this session: its name or the beginning of it
     session: Option<String>,
@@ -171,7 +176,7 @@ fn print(ui: &Ui, out: &mut Out, shown: &[Shown], all: bool) -> anyhow::Result<(
         )?;
         for (found, measured) in subagents {
             let name = short(found.owner.subagent.as_ref().map_or("", |name| name.as_str()));
-            writeln!(out, "└ {name:<8}{}", gauge(ui, measured))?;
+            writeln!(out, "└ {name:<7.7} {}", gauge(ui, measured))?;
             writeln!(out, "          {}", ui.dim(&origin(measured)))?;
         }
         for complaint in &measured.complaints {
@@ -223,7 +228,8 @@ fn pace(forecast: &Forecast) -> String {
     let time = ui::duration((minutes * 60.0) as u64);
     match turns {
         ..1.0 => format!(", less than a turn or {time}"),
-        1.0..100.0 => format!(", about {turns:.0} turns or {time}"),
+        1.0..1.5 => format!(", about a turn or {time}"),
+        1.5..100.0 => format!(", about {turns:.0} turns or {time}"),
         _ => String::new(),
     }
 }

@@ -2,12 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod env;
 mod help;
 mod hook;
+mod log;
+mod man;
 mod measure;
+mod pictures;
 mod status;
 mod statusline;
 mod transcript;

@@ -31,10 +31,11 @@ pub(crate) fn answer(
     let (output, created) = (40, 400);
     let read = counted - output - created - 3;
     format!(
-        r#"{{"parentUuid":{},"isSidechain":{side},"message":{{"id":"msg_{id}","type":"message","role":"assistant","model":"{model}","content":[{{"type":"text","text":"Done."}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":3,"cache_creation_input_tokens":{created},"cache_read_input_tokens":{read},"output_tokens":{output},"service_tier":"standard"}}}},"requestId":"req_{id}","type":"assistant","uuid":{},"timestamp":"2026-11-15T06:23:{id:02}.444Z",{}}}
+        r#"{{"parentUuid":{},"isSidechain":{side},"message":{{"id":"msg_{id}","type":"message","role":"assistant","model":"{model}","content":[{{"type":"text","text":"Done."}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":3,"cache_creation_input_tokens":{created},"cache_read_input_tokens":{read},"output_tokens":{output},"service_tier":"standard"}}}},"requestId":"req_{id}","type":"assistant","uuid":{},"timestamp":"{}",{}}}
 "#,
         uuid(parent),
         uuid(id),
+        time(id),
         tail(cwd)
     )
 }
@@ -49,10 +50,11 @@ pub(crate) fn user(
     more: &str,
 ) -> String {
     format!(
-        r#"{{"parentUuid":{},"isSidechain":{side},"type":"user","message":{{"role":"user","content":{content}}},"uuid":{},"timestamp":"2026-11-15T06:23:{id:02}.444Z"{more},{}}}
+        r#"{{"parentUuid":{},"isSidechain":{side},"type":"user","message":{{"role":"user","content":{content}}},"uuid":{},"timestamp":"{}"{more},{}}}
 "#,
         uuid(parent),
         uuid(id),
+        time(id),
         tail(cwd)
     )
 }
@@ -61,6 +63,11 @@ pub(crate) fn user(
 pub(crate) fn unanswered(bytes: usize, cwd: &Path) -> String {
     let empty = user(1, 0, cwd, false, r#""""#, "");
     user(1, 0, cwd, false, &format!("{:?}", "x".repeat(bytes - empty.len())), "")
+}
+
+/// When the record called `id` was written.
+pub(crate) fn time(id: u8) -> String {
+    format!("2026-11-15T06:23:{id:02}.444Z")
 }
 
 fn uuid(id: u8) -> String {
