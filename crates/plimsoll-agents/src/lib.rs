@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Reply, SessionId};
+use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
@@ -35,6 +36,9 @@ pub trait Adapter: Sync {
 
     /// What a line beside the conversation tells of the request whose answer follows it.
     fn request(&self, line: &[u8]) -> Request;
+
+    /// The hook runs that a line of a transcript tells of, whoever's hooks they were.
+    fn hook_runs(&self, line: &[u8]) -> Vec<HookRun>;
 
     /// The folder the transcripts lie in.
     fn transcripts(&self, home: &Home<'_>) -> PathBuf;

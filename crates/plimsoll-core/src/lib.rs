@@ -8,6 +8,7 @@ pub mod bytes;
 pub mod entry;
 pub mod event;
 pub mod forecast;
+pub mod hook_run;
 pub mod models;
 pub mod policy;
 pub mod reading;

@@ -1,6 +1,7 @@
 //! Claude Code: its hooks, its transcripts, its settings.
 
 mod client;
+mod hook_runs;
 mod transcript;
 mod weigh;
 mod wire;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Subagent};
+use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
@@ -66,6 +68,10 @@ impl Adapter for ClaudeCode {
 
     fn request(&self, line: &[u8]) -> Request {
         transcript::request(line)
+    }
+
+    fn hook_runs(&self, line: &[u8]) -> Vec<HookRun> {
+        hook_runs::hook_runs(line)
     }
 
     fn transcripts(&self, home: &Home<'_>) -> PathBuf {
