@@ -9,7 +9,7 @@ use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Reply, SessionId};
 use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
 
 pub mod claude_code;
@@ -62,6 +62,15 @@ pub trait Adapter: Sync {
         settings: ClientSettings,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> ClientSettings;
+
+    /// What the user calls a setting of the client.
+    fn setting_name(&self, setting: ClientSetting) -> &'static str;
+
+    /// A payload of an everyday hook call, about which there is nothing to say.
+    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8>;
+
+    /// What the agent's transcripts do not tell of the hooks that ran.
+    fn unrecorded_hook_runs(&self) -> &'static str;
 
     /// The folder that a line of a transcript says the agent works in.
     fn folder_of(&self, line: &[u8]) -> Option<String>;

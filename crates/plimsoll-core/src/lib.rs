@@ -4,6 +4,7 @@
 //! network. Which bytes are read is the engine's business; what an agent's JSON means is the
 //! adapters'.
 
+pub mod audit;
 pub mod bytes;
 pub mod entry;
 pub mod event;

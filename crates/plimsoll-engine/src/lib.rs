@@ -3,6 +3,8 @@
 //! A hook call is one movement through [`hook::answer`]; everything else here serves it, or the
 //! commands a person runs.
 
+pub mod audit;
+pub mod history;
 pub mod hook;
 pub mod ingest;
 pub mod jsonl;
@@ -14,4 +16,5 @@ pub mod sessions;
 pub mod settings;
 pub mod spool;
 pub mod tail;
+pub mod tax;
 pub mod world;

@@ -12,7 +12,7 @@ use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Subagent};
 use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
 
 use crate::{Adapter, BadPayload, Home, Output, Owner, Request};
@@ -113,6 +113,18 @@ impl Adapter for ClaudeCode {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> ClientSettings {
         client::environment(settings, env)
+    }
+
+    fn setting_name(&self, setting: ClientSetting) -> &'static str {
+        client::setting_name(setting)
+    }
+
+    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8> {
+        wire::everyday(session, transcript)
+    }
+
+    fn unrecorded_hook_runs(&self) -> &'static str {
+        "Calls that succeed and print nothing leave no record, except at Stop."
     }
 
     fn folder_of(&self, line: &[u8]) -> Option<String> {
