@@ -89,7 +89,9 @@ pub fn configured(
         return (Trigger::SwitchedOff, Some(ClientSetting::AutoCompact));
     }
     match formula(window, model, client) {
-        Some((tokens, setting)) => (Trigger::At { tokens, source: TriggerSource::Formula }, setting),
+        Some((tokens, setting)) => {
+            (Trigger::At { tokens, source: TriggerSource::Formula }, setting)
+        }
         None => (Trigger::OnRefusal, None),
     }
 }
@@ -202,9 +204,8 @@ mod tests {
 
     #[test]
     fn the_setting_that_decides_is_named() {
-        let decides = |client: &ClientSettings| {
-            configured(200_000, Some("claude-opus-4-6"), client).1
-        };
+        let decides =
+            |client: &ClientSettings| configured(200_000, Some("claude-opus-4-6"), client).1;
         let plain = ClientSettings::default();
         assert_eq!(decides(&plain), None);
         let window = ClientSettings { compact_window: Some(150_000), ..plain.clone() };

@@ -66,9 +66,10 @@ pub fn audit(
             row.model.as_deref() == Some(&client.model)
                 && row.version.as_deref() == Some(&client.version)
         };
-        let seen = compactions.iter().filter(of_it).filter_map(|row| {
-            Some(Seen { time: row.time, tokens: row.tokens_before? })
-        });
+        let seen = compactions
+            .iter()
+            .filter(of_it)
+            .filter_map(|row| Some(Seen { time: row.time, tokens: row.tokens_before? }));
         finding(adapter, &in_force, changed, client.clone(), seen.collect())
     };
     Ok(found.into_iter().map(finding).collect())

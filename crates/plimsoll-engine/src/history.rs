@@ -54,10 +54,8 @@ pub fn summary(world: &World, adapter: &dyn Adapter, store: &Store) -> anyhow::R
         warn_percent: warn.into(),
         automatic: automatic.filter_map(|row| fired(&row.model, row.tokens_before)).collect(),
         manual: compactions.iter().filter(|row| !row.automatic).count() as u64,
-        unwarned: peaks
-            .iter()
-            .filter(|peak| peak.automatic_compactions > 0 && !peak.warned)
-            .count() as u64,
+        unwarned: peaks.iter().filter(|peak| peak.automatic_compactions > 0 && !peak.warned).count()
+            as u64,
         hook_millis: costs.iter().map(|cost| cost.total_millis).sum(),
         hook_runs: costs.iter().map(|cost| cost.runs).sum(),
         dearest_hook: costs.into_iter().find(|cost| cost.total_millis > 0),

@@ -49,7 +49,10 @@ impl Store {
         let sql = "SELECT path, inode, read_to FROM sources";
         let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
         let rows = statement.query_map([], |row| {
-            Ok((get(row, "path")?, (row.get::<_, i64>("inode")?.cast_unsigned(), get(row, "read_to")?)))
+            Ok((
+                get(row, "path")?,
+                (row.get::<_, i64>("inode")?.cast_unsigned(), get(row, "read_to")?),
+            ))
         });
         rows.and_then(Iterator::collect).map_err(&failed)
     }

@@ -11,9 +11,7 @@ use rusqlite::{Row, params};
 use super::Store;
 use super::column::{Kept, get, get_any};
 use super::queries::compaction;
-use crate::{
-    ClientRow, CompactionRow, Extent, HookCount, HookSpan, Pace, PeakRow, StoreError,
-};
+use crate::{ClientRow, CompactionRow, Extent, HookCount, HookSpan, Pace, PeakRow, StoreError};
 
 impl Store {
     /// How a session has grown since its last compaction: at most `most` readings.
@@ -23,12 +21,15 @@ impl Store {
             .connection
             .prepare_cached(COMPACTED)
             .and_then(|mut sql| {
-                sql.query_row(params![Kept(session)], |row| Ok((get(row, "compactions")?, row.get(1)?)))
+                sql.query_row(params![Kept(session)], |row| {
+                    Ok((get(row, "compactions")?, row.get(1)?))
+                })
             })
             .map_err(&failed)?;
         let since = since.unwrap_or(Millis::MIN);
-        let mut samples =
-            self.all(NEWEST_READINGS, params![Kept(session), since, most], sample).map_err(&failed)?;
+        let mut samples = self
+            .all(NEWEST_READINGS, params![Kept(session), since, most], sample)
+            .map_err(&failed)?;
         samples.reverse();
         Ok(Pace { compactions, samples })
     }
@@ -59,7 +60,8 @@ impl Store {
 
     /// How long the sessions lasted in which each hook command ran since a moment.
     pub fn hook_spans(&self, since: Millis) -> Result<Vec<HookSpan>, StoreError> {
-        let sql = "SELECT command, count(*) AS sessions, sum(last_seen - max(started, ?1)) AS millis
+        let sql =
+            "SELECT command, count(*) AS sessions, sum(last_seen - max(started, ?1)) AS millis
              FROM (SELECT DISTINCT command, session FROM distinct_hook_runs WHERE time >= ?1)
              JOIN sessions USING (session) GROUP BY command";
         self.all(sql, params![since], hook_span).map_err(self.failed("count the hook runs of"))

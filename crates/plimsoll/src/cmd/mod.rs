@@ -1,8 +1,10 @@
 //! The list of subcommands.
 
+mod audit;
 pub(crate) mod hook;
 mod measure;
 mod status;
+mod tax;
 
 use std::process::ExitCode;
 
@@ -25,15 +27,19 @@ Examples:
   plimsoll status                 how full is every session of today?
   plimsoll status --json | jq '.[].reading.percent'
   plimsoll measure --transcript SESSION.jsonl
+  plimsoll audit                  does the client compact where it is told to?
+  plimsoll tax                    what do all those hooks cost?
 
 Config: $XDG_CONFIG_HOME/plimsoll/config.yaml, and .plimsoll.yaml in a project.
 PLIMSOLL=off silences everything.";
 
 #[derive(Subcommand)]
 enum Command {
+    Audit(audit::Args),
     Hook(hook::Args),
     Measure(measure::Args),
     Status(status::Args),
+    Tax(tax::Args),
 }
 
 /// Runs the command that the arguments ask for.
@@ -45,6 +51,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Hook(_) => Ok(()),
         Command::Measure(args) => measure::run(&world, &ui, &args),
         Command::Status(args) => status::run(&world, &ui, &args),
+        Command::Audit(args) => audit::run(&world, &ui, &args),
+        Command::Tax(args) => tax::run(&world, &ui, &args),
     });
     report(&ui, &result)
 }
