@@ -9,7 +9,7 @@ use crate::ui;
 /// What every terminal has.
 pub(crate) const COLUMNS: usize = 80;
 
-/// As many of `parts` as fit into `columns`, from the first on.
+/// As many of `parts` as fit into `columns`, from the first on, which is cut if need be.
 pub(crate) fn fit(parts: &[String], columns: usize) -> String {
     const BETWEEN: &str = " · ";
     let mut line = String::new();
@@ -20,7 +20,15 @@ pub(crate) fn fit(parts: &[String], columns: usize) -> String {
         }
         line.extend([between, part]);
     }
-    line
+    start(&line, columns)
+}
+
+/// The start of a text, in at most so many columns.
+fn start(text: &str, columns: usize) -> String {
+    match width(text) <= columns {
+        true => text.to_owned(),
+        false => text.chars().take(columns.saturating_sub(1)).chain(['…']).collect(),
+    }
 }
 
 /// A path for people, in at most so many columns: with `~` for the home, and without its beginning
@@ -90,7 +98,7 @@ mod tests {
         let parts = ["one".to_owned(), String::new(), "two".to_owned(), "three".to_owned()];
         assert_eq!(fit(&parts, 80), "one · two · three");
         assert_eq!(fit(&parts, 10), "one · two");
-        assert_eq!(fit(&parts, 2), "one", "the first is always there");
+        assert_eq!(fit(&parts, 2), "o…", "the first is always there");
     }
 
     #[test]

@@ -48,10 +48,9 @@ fn print_peaks(ui: &Ui, out: &mut impl Write, past: &Summary) -> anyhow::Result<
     for (tenth, sessions) in past.peaks.iter().enumerate().rev() {
         let bar = bar(*sessions as f64, most, BAR);
         let is_heavy = (tenth * 10) as f64 >= past.warn_percent;
-        let bar = if is_heavy { ui.red(&bar) } else { ui.bold(&bar) };
-        let count = if *sessions > 0 { ui::thousands(*sessions) } else { String::new() };
-        let (from, to) = (tenth * 10, tenth * 10 + 10);
-        writeln!(out, "  {:>3}–{to:<3} %  {bar} {count}", from)?;
+        let line = format!("{:>4}–{:>3} %  {bar} {count}", tenth * 10, tenth * 10 + 10);
+        let line = line.trim_end();
+        writeln!(out, "{}", if is_heavy { ui.red(line) } else { line.to_owned() })?;
     }
     Ok(())
 }

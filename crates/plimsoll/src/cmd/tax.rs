@@ -80,19 +80,36 @@ fn print_cost(ui: &Ui, out: &mut impl Write, cost: &Cost, most: f64) -> anyhow::
     let total = layout::millis(cost.total_millis as f64);
     let total = if cost.times.is_some() { total } else { "–".to_owned() };
     let calls = ui::thousands(cost.runs);
-    let share = format!("{:.2} %", cost.share() * 100.0);
+    let share = cost.times.map_or_else(String::new, |_| format!("{:.2} %", cost.share() * 100.0));
     let picture = ui.bold(&bar(cost.total_millis as f64, most, BAR));
-    writeln!(out, "{total:>9}{calls:>9}{p50:>10}{p95:>10}{max:>10}{share:>11}  {picture}")?;
+    let line = format!("{total:>9}{calls:>9}{p50:>10}{p95:>10}{max:>10}{share:>11}  {picture}");
+    writeln!(out, "{}", line.trim_end())?;
+    writeln!(out, "    {}", what(ui, cost))?;
+    Ok(())
+}
+
+/// The command, and what else there is to say of it.
+fn what(ui: &Ui, cost: &Cost) -> String {
+    const ROOM: usize = COLUMNS - 4;
     let counted = |count: u64, what: &str| match count {
         0 => String::new(),
         count => format!("{} {what}", ui::thousands(count)),
     };
     let (stopped, failed) = (counted(cost.stopped, "stopped"), counted(cost.failed, "failed"));
-    let told = fit(&[stopped, failed, cost.events.join(", ")], 40);
-    let room = COLUMNS - 4 - " · ".len() - layout::width(&told);
+    let told = fit(&[stopped, failed, events(&cost.events)], ROOM / 2);
+    let room = ROOM - " · ".len() - layout::width(&told);
     let command = end(&ui::plain(&cost.command), room);
-    writeln!(out, "    {command}{}", ui.dim(&format!(" · {told}")))?;
-    Ok(())
+    format!("{command}{}", ui.dim(&format!(" · {told}")))
+}
+
+/// The first two of the events by name.
+fn events(events: &[String]) -> String {
+    const NAMED: usize = 2;
+    let named = events.iter().take(NAMED).map(|event| ui::plain(event)).collect::<Vec<_>>();
+    match events.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 /// These names are a promise to scripts.

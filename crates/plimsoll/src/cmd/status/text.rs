@@ -18,7 +18,7 @@ use crate::view::percent;
 const MARGIN: &str = "          ";
 const ROOM: usize = COLUMNS - MARGIN.len();
 /// What is left for the project, whatever else there is to say.
-const SHORTEST_PROJECT: usize = 16;
+const LEAST_PROJECT: usize = 16;
 
 /// Prints a session, at once.
 pub(super) fn print(
@@ -92,12 +92,12 @@ fn ahead(forecast: &Forecast) -> String {
 
 /// Where the figures come from, and whose they are.
 fn provenance(world: &World, measured: &Measured, pace: Option<&Pace>) -> String {
+    let project = |columns| layout::path(&measured.project, &world.paths.home, columns);
+    let reserved = layout::width(&project(LEAST_PROJECT)) + " · ".len();
     let origin = window_origin(measured).to_owned();
-    let parts = [age(measured), model(measured), compacted(pace), origin];
-    let told = fit(&parts, ROOM - SHORTEST_PROJECT - " · ".len());
-    let room = ROOM.saturating_sub(layout::width(&told) + " · ".len());
-    let project = layout::path(&measured.project, &world.paths.home, room);
-    fit(&[told, project], ROOM)
+    let told = fit(&[age(measured), model(measured), compacted(pace), origin], ROOM - reserved);
+    let room = ROOM - layout::width(&told) - " · ".len();
+    fit(&[told, project(room)], ROOM)
 }
 
 fn compacted(pace: Option<&Pace>) -> String {
