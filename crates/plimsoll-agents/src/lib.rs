@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Reply, SessionId, Status};
+use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
 
 pub mod claude_code;
@@ -42,6 +43,9 @@ pub trait Adapter: Sync {
     /// What a line beside the conversation tells of the request whose answer follows it.
     fn request(&self, line: &[u8]) -> Request;
 
+    /// The hook runs that a line of a transcript tells of, whoever's hooks they were.
+    fn hook_runs(&self, line: &[u8]) -> Vec<HookRun>;
+
     /// The folder the transcripts lie in.
     fn transcripts(&self, home: &Home<'_>) -> PathBuf;
 
@@ -67,6 +71,15 @@ pub trait Adapter: Sync {
 
     /// The variables that [`Adapter::client_environment`] asks for.
     fn client_variables(&self) -> &'static [&'static str];
+
+    /// What the user calls a setting of the client.
+    fn setting_name(&self, setting: ClientSetting) -> &'static str;
+
+    /// A payload of an everyday hook call, about which there is nothing to say.
+    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8>;
+
+    /// What the agent's transcripts do not tell of the hooks that ran.
+    fn unrecorded_hook_runs(&self) -> &'static str;
 
     /// The folder that a line of a transcript says the agent works in.
     fn folder_of(&self, line: &[u8]) -> Option<String>;

@@ -4,10 +4,12 @@
 //! network. Which bytes are read is the engine's business; what an agent's JSON means is the
 //! adapters'.
 
+pub mod audit;
 pub mod bytes;
 pub mod entry;
 pub mod event;
 pub mod forecast;
+pub mod hook_run;
 pub mod models;
 pub mod policy;
 pub mod reading;

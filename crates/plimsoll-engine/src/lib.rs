@@ -3,7 +3,9 @@
 //! A hook call is one movement through [`hook::answer`]; everything else here serves it, or the
 //! commands a person runs.
 
+pub mod audit;
 pub mod doctor;
+pub mod history;
 pub mod hook;
 pub mod ingest;
 pub mod jsonl;
@@ -17,4 +19,5 @@ pub mod settings;
 pub mod spool;
 pub mod statusline;
 pub mod tail;
+pub mod tax;
 pub mod world;

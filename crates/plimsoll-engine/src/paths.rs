@@ -80,6 +80,11 @@ impl Paths {
         self.data.join("store.sqlite")
     }
 
+    /// A folder of this process, for what nobody is to remember.
+    pub fn scratch(&self) -> PathBuf {
+        self.data.join("scratch").join(std::process::id().to_string())
+    }
+
     /// The log of what went wrong.
     pub fn log(&self) -> PathBuf {
         below(&self.data, &["hook.log"])

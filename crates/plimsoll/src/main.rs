@@ -4,7 +4,11 @@
 //! hook call.
 
 mod cmd;
+mod ingest;
+mod layout;
+mod past;
 mod report;
+mod screen;
 mod ui;
 mod view;
 

@@ -1,7 +1,7 @@
 //! What Claude Code's own settings say about its windows.
 
 use plimsoll_core::Tokens;
-use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -67,6 +67,16 @@ pub(super) fn environment(
         unknown_model_window: named_window.or(settings.unknown_model_window),
         any_model_window: named_window.filter(|_| never).or(settings.any_model_window),
         ..settings
+    }
+}
+
+pub(super) fn setting_name(setting: ClientSetting) -> &'static str {
+    match setting {
+        ClientSetting::AutoCompact => "autoCompactEnabled or DISABLE_AUTO_COMPACT",
+        ClientSetting::Percent => "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
+        ClientSetting::ForcedWindow => "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+        ClientSetting::ModelWindow => "modelSettings.autoCompactWindow",
+        ClientSetting::Window => "autoCompactWindow",
     }
 }
 

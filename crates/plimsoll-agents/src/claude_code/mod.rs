@@ -1,6 +1,7 @@
 //! Claude Code: its hooks, its transcripts, its settings.
 
 mod client;
+mod hook_runs;
 mod status;
 mod transcript;
 mod weigh;
@@ -10,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Status, Subagent};
+use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
 
 use crate::{Adapter, BadPayload, Home, Output, Owner, Request, Sample};
@@ -73,6 +75,10 @@ impl Adapter for ClaudeCode {
         transcript::request(line)
     }
 
+    fn hook_runs(&self, line: &[u8]) -> Vec<HookRun> {
+        hook_runs::hook_runs(line)
+    }
+
     fn transcripts(&self, home: &Home<'_>) -> PathBuf {
         folder(home).join("projects")
     }
@@ -116,6 +122,18 @@ impl Adapter for ClaudeCode {
 
     fn client_variables(&self) -> &'static [&'static str] {
         &client::VARIABLES
+    }
+
+    fn setting_name(&self, setting: ClientSetting) -> &'static str {
+        client::setting_name(setting)
+    }
+
+    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8> {
+        wire::everyday(session, transcript)
+    }
+
+    fn unrecorded_hook_runs(&self) -> &'static str {
+        "Calls that succeed and print nothing leave no record, except at Stop."
     }
 
     fn folder_of(&self, line: &[u8]) -> Option<String> {

@@ -52,12 +52,31 @@ impl Default for ClientSettings {
 }
 
 impl ClientSettings {
-    /// The configured window for `model`.
-    pub fn compact_window(&self, model: Option<&str>) -> Option<Tokens> {
+    /// The configured window for `model`, and by which setting.
+    pub fn compact_window(&self, model: Option<&str>) -> Option<(Tokens, ClientSetting)> {
         let own = |model: &str| {
             let found = self.model_compact_windows.iter().find(|(name, _)| name == model);
             found.map(|(_, window)| *window)
         };
-        self.forced_compact_window.or_else(|| model.and_then(own)).or(self.compact_window)
+        let by = |setting| move |tokens| (tokens, setting);
+        let forced = self.forced_compact_window.map(by(ClientSetting::ForcedWindow));
+        forced
+            .or_else(|| model.and_then(own).map(by(ClientSetting::ModelWindow)))
+            .or_else(|| self.compact_window.map(by(ClientSetting::Window)))
     }
+}
+
+/// A setting of the client's that decides where it compacts. Only adapters know its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientSetting {
+    /// Whether it compacts by itself.
+    AutoCompact,
+    /// The percentage that lowers its threshold.
+    Percent,
+    /// The window its threshold is reckoned from, whatever the model.
+    ForcedWindow,
+    /// The same for one model.
+    ModelWindow,
+    /// The same for all models without one of their own.
+    Window,
 }

@@ -12,7 +12,7 @@ use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::client::ClientSettings;
+pub use self::client::{ClientSetting, ClientSettings};
 pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
 use crate::Tokens;

@@ -1,5 +1,6 @@
 //! The list of subcommands.
 
+mod audit;
 mod completions;
 mod config;
 mod demo;
@@ -10,6 +11,7 @@ mod man;
 mod measure;
 mod status;
 mod statusline;
+mod tax;
 
 use std::process::ExitCode;
 
@@ -31,6 +33,8 @@ const AFTER_HELP: &str = "\
 Examples:
   plimsoll demo                   what is this? a recorded session, played in seconds
   plimsoll status                 how full is every session of today?
+  plimsoll audit                  does the client compact where it is told to?
+  plimsoll tax                    what do all those hooks cost?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -39,6 +43,7 @@ CLICOLOR_FORCE=1 keeps them where the output is no terminal.";
 
 #[derive(Subcommand)]
 enum Command {
+    Audit(audit::Args),
     Completions(completions::Args),
     Config(config::Args),
     Demo(demo::Args),
@@ -49,6 +54,7 @@ enum Command {
     Measure(measure::Args),
     Status(status::Args),
     Statusline(statusline::Args),
+    Tax(tax::Args),
 }
 
 /// Runs the command that the arguments ask for.
@@ -63,6 +69,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(ui, &args),
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
+        Command::Audit(args) => audit::run(&world()?, ui, &args),
         Command::Completions(args) => completions::run(ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Doctor(args) => doctor::run(&world()?, ui, &args),
@@ -71,6 +78,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Measure(args) => measure::run(&world()?, ui, &args),
         Command::Status(args) => status::run(&world()?, ui, &args),
         Command::Statusline(args) => statusline::run(&world()?, &args),
+        Command::Tax(args) => tax::run(&world()?, ui, &args),
     }
 }
 

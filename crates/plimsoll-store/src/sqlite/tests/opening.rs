@@ -19,7 +19,7 @@ fn an_empty_file_becomes_a_store_and_stays_one() {
     assert_eq!(pragma(&store, "journal_mode"), r#"Text("wal")"#);
     assert_eq!(pragma(&store, "synchronous"), "Integer(1)");
     assert_eq!(pragma(&store, "foreign_keys"), "Integer(1)");
-    assert_eq!(pragma(&store, "user_version"), "Integer(1)");
+    assert_eq!(pragma(&store, "user_version"), "Integer(2)");
     let machine = store.machine().to_owned();
     assert_eq!(Uuid::parse_str(&machine).unwrap().get_version_num(), 7);
     drop(store);
