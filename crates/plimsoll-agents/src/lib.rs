@@ -11,9 +11,14 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
 
+use crate::install::Installer;
+
 pub mod claude_code;
 mod image;
+pub mod install;
 mod json;
+mod jsonc;
+mod shell;
 
 /// What plimsoll needs to know of an agent.
 pub trait Adapter: Sync {
@@ -73,6 +78,9 @@ pub trait Adapter: Sync {
 
     /// A command of the client's own that makes room in the window.
     fn room_command(&self) -> &'static str;
+
+    /// How plimsoll gets into the agent's own files and out of them again.
+    fn installer(&self) -> &dyn Installer;
 }
 
 /// What a line that stands before a response tells of the request for it.

@@ -1,6 +1,7 @@
 //! Claude Code: its hooks, its transcripts, its settings.
 
 mod client;
+mod install;
 mod transcript;
 mod weigh;
 mod wire;
@@ -13,6 +14,7 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::ClientSettings;
 use plimsoll_core::weight::Weight;
 
+use crate::install::Installer;
 use crate::{Adapter, BadPayload, Home, Output, Owner, Request};
 use wire::Payload;
 
@@ -127,6 +129,10 @@ impl Adapter for ClaudeCode {
 
     fn room_command(&self) -> &'static str {
         "/compact"
+    }
+
+    fn installer(&self) -> &dyn Installer {
+        self
     }
 }
 
