@@ -138,6 +138,8 @@ pub enum Unfit {
         found: Version,
         /// The oldest that works.
         needed: Version,
+        /// The command that updates it.
+        update: &'static str,
     },
     /// The paragraph in the instructions has no end.
     #[error("`{PARAGRAPH_BEGIN}` is there without `{PARAGRAPH_END}`")]
@@ -229,6 +231,16 @@ impl UserCommand {
     /// The file's name.
     pub fn file(&self) -> String {
         format!("{}.md", self.name)
+    }
+
+    /// Whether a text is this one, wherever our program was then.
+    pub fn wrote(&self, text: &str) -> bool {
+        let mut parts = self.text.split("{program}");
+        let (Some(before), Some(after)) = (parts.next(), parts.next()) else {
+            return text == self.text;
+        };
+        let program = text.strip_prefix(before).and_then(|rest| rest.split(after).next());
+        program.is_some_and(|program| text == self.text.replace("{program}", program))
     }
 
     /// The file's text where our program is `program`.

@@ -5,6 +5,7 @@
 
 pub mod hook;
 pub mod ingest;
+pub mod install;
 pub mod jsonl;
 pub mod load;
 pub mod log;

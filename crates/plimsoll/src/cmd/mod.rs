@@ -1,8 +1,11 @@
 //! The list of subcommands.
 
 pub(crate) mod hook;
+mod init;
 mod measure;
+mod planned;
 mod status;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -22,6 +25,7 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Examples:
+  plimsoll init                   let it watch; shows what it changes first
   plimsoll status                 how full is every session of today?
   plimsoll status --json | jq '.[].reading.percent'
   plimsoll measure --transcript SESSION.jsonl
@@ -31,6 +35,8 @@ PLIMSOLL=off silences everything.";
 
 #[derive(Subcommand)]
 enum Command {
+    Init(init::Args),
+    Uninstall(uninstall::Args),
     Hook(hook::Args),
     Measure(measure::Args),
     Status(status::Args),
@@ -41,6 +47,8 @@ pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     let ui = Ui::of_process();
     let result = world().and_then(|world| match cli.command {
+        Command::Init(args) => init::run(&world, &ui, &args),
+        Command::Uninstall(args) => uninstall::run(&world, &ui, &args),
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
         Command::Measure(args) => measure::run(&world, &ui, &args),

@@ -10,7 +10,7 @@ use crate::shell;
 
 pub(super) fn install(text: &str, wish: &Wish<'_>) -> Result<String, Unfit> {
     if let Some(found) = wish.client.filter(|client| *client < OLDEST) {
-        return Err(Unfit::OldClient { found, needed: OLDEST });
+        return Err(Unfit::OldClient { found, needed: OLDEST, update: "claude update" });
     }
     with_body(text, |body| {
         let body = if body.trim().is_empty() { "{}\n" } else { body };
