@@ -12,10 +12,15 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
 
+use crate::install::Installer;
+
 pub mod claude_code;
 mod image;
+pub mod install;
 mod json;
+mod jsonc;
 mod sample;
+mod shell;
 
 pub use sample::{Sample, Step};
 
@@ -101,6 +106,9 @@ pub trait Adapter: Sync {
 
     /// A session that was recorded from the agent.
     fn sample(&self) -> Sample;
+
+    /// How plimsoll gets into the agent's own files and out of them again.
+    fn installer(&self) -> &dyn Installer;
 }
 
 /// What a line that stands before a response tells of the request for it.

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod history;
 pub mod hook;
 pub mod ingest;
+pub mod install;
 pub mod jsonl;
 pub mod load;
 pub mod log;

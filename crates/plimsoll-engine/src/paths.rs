@@ -85,10 +85,28 @@ impl Paths {
         self.data.join("scratch").join(std::process::id().to_string())
     }
 
+    /// What `init` did to which file.
+    pub fn installed(&self) -> PathBuf {
+        self.data.join("installed.json")
+    }
+
+    /// The files of others as they were before we changed them.
+    pub fn backups(&self) -> PathBuf {
+        self.data.join("backups")
+    }
+
     /// The log of what went wrong.
     pub fn log(&self) -> PathBuf {
         below(&self.data, &["hook.log"])
     }
+}
+
+/// Whether something in the data folder has a name that we give there.
+pub(crate) fn is_own_name(name: &OsStr) -> bool {
+    const OWN: [&str; 5] = ["spool", "settings", "backups", "learned.json", "installed.json"];
+    let name = name.to_string_lossy();
+    let begins = |begin| name.starts_with(begin);
+    OWN.contains(&&*name) || begins("store.sqlite") || begins("hook.log") || name.ends_with(".tmp")
 }
 
 /// The path `parts` below `folder`. [`Path::join`] looks closely at what it joins, which a hook call

@@ -4,6 +4,7 @@
 //! hook call.
 
 mod cmd;
+mod diff;
 mod ingest;
 mod layout;
 mod past;

@@ -79,6 +79,26 @@ impl Ui {
         }
     }
 
+    /// Whether there is somebody to ask.
+    pub(crate) fn is_interactive(&self) -> bool {
+        io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    /// Asks a question that can be answered with yes or no; the default is what Enter means.
+    pub(crate) fn ask(&self, question: &str, default: bool) -> io::Result<bool> {
+        let choices = if default { "[Y/n]" } else { "[y/N]" };
+        self.complain(&format!("{question} {choices} "));
+        let mut answer = String::new();
+        if io::stdin().read_line(&mut answer)? == 0 {
+            // The user has left.
+            return Ok(false);
+        }
+        Ok(match answer.trim().to_lowercase().as_str() {
+            "" => default,
+            answer => matches!(answer, "y" | "yes"),
+        })
+    }
+
     pub(crate) fn red(&self, text: &str) -> String {
         self.styled("31;1", text)
     }

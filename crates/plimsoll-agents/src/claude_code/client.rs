@@ -15,10 +15,11 @@ struct File {
     env: Value,
 }
 
-/// `files` strongest first; a file that is no JSON is passed over, as the client does.
+/// `files` strongest first; a file that is no JSON is passed over, one with comments too, as the
+/// client does. It does not mind a byte order mark.
 pub(super) fn settings(files: &[&str]) -> ClientSettings {
-    let files: Vec<File> =
-        files.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    let read = |text: &&str| serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
+    let files: Vec<File> = files.iter().filter_map(read).collect();
     let own = ClientSettings {
         auto_compact: files
             .iter()
@@ -135,6 +136,13 @@ mod tests {
         environment(ClientSettings::default(), &env);
         let listed = VARIABLES.map(str::to_owned).into_iter().collect();
         assert_eq!(asked.into_inner(), listed);
+    }
+
+    #[test]
+    fn a_file_counts_where_the_client_reads_it() {
+        let window = |text: &str| settings(&[text]).compact_window;
+        assert_eq!(window("\u{feff}{\r\n\"autoCompactWindow\": 150000}"), Some(150_000));
+        assert_eq!(window("{\"autoCompactWindow\": 150000} // mine"), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod client;
 mod hook_runs;
+mod install;
 mod status;
 mod transcript;
 mod weigh;
@@ -16,6 +17,7 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
 
+use crate::install::Installer;
 use crate::{Adapter, BadPayload, Home, Output, Owner, Request, Sample};
 use wire::Payload;
 
@@ -163,6 +165,10 @@ impl Adapter for ClaudeCode {
     fn sample(&self) -> Sample {
         // The testbed's example `capture_demo` records it anew.
         Sample { tape: include_str!("../../assets/claude-code/sample.jsonl"), home: "/home/dev" }
+    }
+
+    fn installer(&self) -> &dyn Installer {
+        self
     }
 }
 

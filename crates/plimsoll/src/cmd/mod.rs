@@ -6,12 +6,15 @@ mod config;
 mod demo;
 mod doctor;
 pub(crate) mod hook;
+mod init;
 mod log;
 mod man;
 mod measure;
+mod planned;
 mod status;
 mod statusline;
 mod tax;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -32,6 +35,7 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Examples:
   plimsoll demo                   what is this? a recorded session, played in seconds
+  plimsoll init                   let it watch; shows what it changes first
   plimsoll status                 how full is every session of today?
   plimsoll audit                  does the client compact where it is told to?
   plimsoll tax                    what do all those hooks cost?
@@ -43,18 +47,20 @@ CLICOLOR_FORCE=1 keeps them where the output is no terminal.";
 
 #[derive(Subcommand)]
 enum Command {
-    Audit(audit::Args),
-    Completions(completions::Args),
-    Config(config::Args),
-    Demo(demo::Args),
+    Init(init::Args),
+    Uninstall(uninstall::Args),
     Doctor(doctor::Args),
-    Hook(hook::Args),
-    Log(log::Args),
-    Man(man::Args),
-    Measure(measure::Args),
+    Demo(demo::Args),
     Status(status::Args),
-    Statusline(statusline::Args),
+    Audit(audit::Args),
     Tax(tax::Args),
+    Measure(measure::Args),
+    Config(config::Args),
+    Log(log::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+    Hook(hook::Args),
+    Statusline(statusline::Args),
 }
 
 /// Runs the command that the arguments ask for.
@@ -66,19 +72,21 @@ pub(crate) fn run() -> ExitCode {
 
 fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
     match command {
+        Command::Init(args) => init::run(&world()?, ui, &args),
+        Command::Uninstall(args) => uninstall::run(&world()?, ui, &args),
+        Command::Doctor(args) => doctor::run(&world()?, ui, &args),
         Command::Demo(args) => demo::run(ui, &args),
+        Command::Status(args) => status::run(&world()?, ui, &args),
+        Command::Audit(args) => audit::run(&world()?, ui, &args),
+        Command::Tax(args) => tax::run(&world()?, ui, &args),
+        Command::Measure(args) => measure::run(&world()?, ui, &args),
+        Command::Config(args) => config::run(&world()?, ui, &args),
+        Command::Log(args) => log::run(&world()?, ui, &args),
+        Command::Completions(args) => completions::run(ui, &args),
+        Command::Man(args) => man::run(ui, &args),
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
-        Command::Audit(args) => audit::run(&world()?, ui, &args),
-        Command::Completions(args) => completions::run(ui, &args),
-        Command::Config(args) => config::run(&world()?, ui, &args),
-        Command::Doctor(args) => doctor::run(&world()?, ui, &args),
-        Command::Log(args) => log::run(&world()?, ui, &args),
-        Command::Man(args) => man::run(ui, &args),
-        Command::Measure(args) => measure::run(&world()?, ui, &args),
-        Command::Status(args) => status::run(&world()?, ui, &args),
         Command::Statusline(args) => statusline::run(&world()?, &args),
-        Command::Tax(args) => tax::run(&world()?, ui, &args),
     }
 }
 
