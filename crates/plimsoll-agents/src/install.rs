@@ -17,6 +17,21 @@ pub trait Installer: Sync {
     /// The client's version, by what it prints when asked for it.
     fn version(&self, printed: &str) -> Option<Version>;
 
+    /// The oldest and the newest version that plimsoll was tried with.
+    fn tried(&self) -> (Version, Version);
+
+    /// The command that updates the client.
+    fn update(&self) -> &'static str;
+
+    /// The events at which a client of that version is to call us.
+    fn events(&self, client: Option<Version>) -> Vec<&'static str>;
+
+    /// The file in which the client keeps whom the user trusts.
+    fn trust_file(&self, home: &Home<'_>) -> PathBuf;
+
+    /// Whether, by that file's text, the user trusts the folder of a project.
+    fn is_trusted(&self, text: &str, project: &Path) -> bool;
+
     /// Whether a client of that version knows the hook event called `event`.
     fn knows(&self, client: Version, event: &str) -> bool;
 

@@ -24,7 +24,8 @@ pub fn on_path(world: &World, name: &str) -> impl Iterator<Item = PathBuf> {
     programs.map(move |folder| folder.join(&name)).filter(|program| is_executable(program))
 }
 
-fn is_executable(program: &Path) -> bool {
+/// Whether there is a program at a path.
+pub fn is_executable(program: &Path) -> bool {
     let metadata = fs::metadata(program);
     metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

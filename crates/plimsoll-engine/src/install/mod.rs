@@ -18,7 +18,7 @@ use plimsoll_agents::install::{
     without_paragraph,
 };
 
-pub use client::{on_path, own_program, version};
+pub use client::{is_executable, on_path, own_program, version};
 pub use file::{Failed, Why};
 pub use purge::{NotPurged, purge};
 use record::{Entry, Record};

@@ -1,6 +1,6 @@
 //! Our hooks, status line and point of compaction in a settings text of Claude Code.
 
-use super::events::{self, LISTENED, Listened, OLDEST};
+use super::events::{self, LISTENED, Listened, OLDEST, UPDATE};
 use super::inspect::{self, Found, OVERRIDE, root, scalar, without_mark};
 use crate::install::{HookEntry, Installed, Timeout, Unfit, Wish};
 use crate::jsonc::{
@@ -10,7 +10,7 @@ use crate::shell;
 
 pub(super) fn install(text: &str, wish: &Wish<'_>) -> Result<String, Unfit> {
     if let Some(found) = wish.client.filter(|client| *client < OLDEST) {
-        return Err(Unfit::OldClient { found, needed: OLDEST, update: "claude update" });
+        return Err(Unfit::OldClient { found, needed: OLDEST, update: UPDATE });
     }
     with_body(text, |body| {
         let body = if body.trim().is_empty() { "{}\n" } else { body };

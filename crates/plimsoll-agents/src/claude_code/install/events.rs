@@ -7,7 +7,10 @@ use crate::install::Version;
 pub(super) const OLDEST: Version = Version(2, 1, 197);
 
 /// The newest one.
-const NEWEST: Version = Version(2, 1, 325);
+pub(super) const NEWEST: Version = Version(2, 1, 325);
+
+/// The command that updates a client.
+pub(super) const UPDATE: &str = "claude update";
 
 /// An event that we listen to.
 pub(super) struct Listened {

@@ -6,7 +6,9 @@ mod inspect;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use super::{ClaudeCode, folder};
 use crate::Home;
@@ -44,6 +46,28 @@ impl Installer for ClaudeCode {
         let mut parts = printed.split_whitespace().next()?.splitn(3, '.');
         let mut number = || parts.next()?.split(['-', '+']).next()?.parse().ok();
         Some(Version(number()?, number()?, number()?))
+    }
+
+    fn tried(&self) -> (Version, Version) {
+        (events::OLDEST, events::NEWEST)
+    }
+
+    fn update(&self) -> &'static str {
+        events::UPDATE
+    }
+
+    fn events(&self, client: Option<Version>) -> Vec<&'static str> {
+        let listened = events::LISTENED.iter().map(|listened| listened.event);
+        listened.filter(|event| events::knows(client, event)).collect()
+    }
+
+    fn trust_file(&self, home: &Home<'_>) -> PathBuf {
+        home.config.unwrap_or(home.user).join(".claude.json")
+    }
+
+    fn is_trusted(&self, text: &str, project: &Path) -> bool {
+        let state: Value = serde_json::from_str(text).unwrap_or_default();
+        state["projects"][project.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] == true
     }
 
     fn knows(&self, client: Version, event: &str) -> bool {
