@@ -16,8 +16,10 @@ fn check(command: &str) {
 #[test]
 fn help_is_given() {
     check("");
+    check("init");
     check("measure");
     check("status");
+    check("uninstall");
 }
 
 #[test]

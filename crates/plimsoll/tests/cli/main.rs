@@ -5,6 +5,7 @@
 mod env;
 mod help;
 mod hook;
+mod init;
 mod measure;
 mod status;
 mod transcript;
