@@ -139,9 +139,9 @@ pub enum Unfit {
     #[error("`{0}` is there twice")]
     Twice(String),
     /// Something has another form than it should have.
-    #[error("`{what}` is not {expected}")]
+    #[error("{what} is not {expected}")]
     Form {
-        /// Where it is.
+        /// What it is, as a sentence names it.
         what: String,
         /// What it should be.
         expected: &'static str,

@@ -190,7 +190,7 @@ pub(crate) fn open(path: &Path, links: Links) -> io::Result<File> {
 /// Puts `bytes` in the place of one of our files, whole or not at all.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     make_folder(path)?;
-    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+    let temporary = temporary(path);
     let written = private()
         .write(true)
         .create(true)
@@ -206,8 +206,13 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
+/// Where a file is written that is to take the place of `path`.
+pub(crate) fn temporary(path: &Path) -> PathBuf {
+    path.with_extension(format!("{}.tmp", std::process::id()))
+}
+
 /// Removes what processes that were killed meanwhile have left beside `path`.
-fn sweep(path: &Path) {
+pub(crate) fn sweep(path: &Path) {
     let owner = |name: &OsStr| {
         let stem = name.to_str()?.strip_prefix(path.file_stem()?.to_str()?)?;
         Pid::from_raw(stem.strip_prefix('.')?.strip_suffix(".tmp")?.parse().ok()?)

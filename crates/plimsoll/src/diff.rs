@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 use crate::ui::{Ui, plain};
 
 /// Longer lines are cut: a file may be one line of megabytes.
-const LONGEST_LINE: usize = 400;
+const LONGEST_LINE: usize = 2_000;
 
 /// A unified diff of two texts. A file that is not there is nothing.
 pub(crate) fn unified(ui: &Ui, path: &str, before: Option<&str>, after: Option<&str>) -> String {

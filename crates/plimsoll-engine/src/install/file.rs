@@ -143,8 +143,7 @@ pub(super) fn change(
 fn replace(target: &Path, before: Option<&str>, after: &str) -> Result<(), Why> {
     let folder = target.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.plimsoll-{}", std::process::id()));
+    let temporary = paths::temporary(target);
     let written = write(&temporary, target, after)
         .and_then(|()| check_unchanged(target, before))
         .and_then(|()| Ok(fs::rename(&temporary, target)?));
@@ -152,6 +151,7 @@ fn replace(target: &Path, before: Option<&str>, after: &str) -> Result<(), Why> 
         // Nothing is left behind; that the write failed is what is told.
         let _ = fs::remove_file(&temporary);
     }
+    paths::sweep(target);
     written?;
     // The file is there whether or not its folder can be synced.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());

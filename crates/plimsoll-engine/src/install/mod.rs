@@ -217,7 +217,7 @@ impl Edit<'_> {
             return Ok(entry.before.clone());
         }
         let less = (self.take)(text, Some(&entry.installed()))?;
-        Ok(Some(less).filter(|less| entry.before.is_some() || !less.trim().is_empty()))
+        Ok(entry.unless_gone(text, less))
     }
 }
 
@@ -236,8 +236,10 @@ fn removal(record: &Record, path: &Path, take: Take<'_>) -> Result<Option<Change
         }
         (Some(text), None) => {
             let less = take(text, entry.map(Entry::installed).as_ref()).map_err(unfit)?;
-            let ours = entry.is_some_and(|entry| entry.before.is_none());
-            Some(less).filter(|less| !ours || !less.trim().is_empty())
+            match entry {
+                Some(entry) => entry.unless_gone(text, less),
+                None => Some(less),
+            }
         }
     };
     forget(path, entry, found, after, untouched.is_none())

@@ -36,6 +36,13 @@ impl Entry {
     pub(super) fn installed(&self) -> Installed<'_> {
         Installed { before: self.before.as_deref().unwrap_or_default(), after: &self.after }
     }
+
+    /// What is left of a text without us; nothing if we had made the file, and nobody else wrote
+    /// anything into it.
+    pub(super) fn unless_gone(&self, text: &str, less: String) -> Option<String> {
+        let gone = self.before.is_none() && less.trim().is_empty() && less != text;
+        (!gone).then_some(less)
+    }
 }
 
 impl Record {

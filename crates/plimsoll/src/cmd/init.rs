@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// No status line of ours (there is one in the user scope, wrapped around yours)
     #[arg(long)]
     no_status_line: bool,
-    /// Add the command `/plimsoll`, which shows how full a session is
+    /// Add commands: `/plimsoll` shows how full a session is
     #[arg(long)]
     commands: bool,
     /// Tell the model in its file of instructions what our words mean
@@ -54,7 +54,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     planned::check_scope(world, adapter, scope, &project)?;
     let program = program(world, ui, scope)?;
     let client = client(world, ui, adapter, args)?;
-    let choice = Choice::of(ui, args, scope)?;
+    let choice = Choice::of(ui, adapter, args, scope)?;
     let wish = Wish {
         program: &program,
         client,
@@ -110,7 +110,7 @@ struct Choice {
 
 impl Choice {
     /// What the flags say; on a terminal the user is asked about the rest.
-    fn of(ui: &Ui, args: &Args, scope: Scope) -> anyhow::Result<Self> {
+    fn of(ui: &Ui, adapter: &dyn Adapter, args: &Args, scope: Scope) -> anyhow::Result<Self> {
         let mut choice = Self {
             // A project's status line would stand before that of everybody who works there.
             status_line: scope == Scope::User && !args.no_status_line,
@@ -124,7 +124,11 @@ impl Choice {
             choice.status_line = ui.ask("Show the load in the status line?", true)?;
         }
         if !choice.commands && scope != Scope::Local {
-            choice.commands = ui.ask("Add the command /plimsoll?", false)?;
+            let commands = adapter.installer().commands().iter();
+            let commands: Vec<_> =
+                commands.map(|command| format!("/{} {}", command.name, command.about)).collect();
+            let question = format!("Add commands? {}", commands.join("; "));
+            choice.commands = ui.ask(&question, false)?;
         }
         if !choice.instructions {
             let question = "Explain plimsoll's words to the model, in its file of instructions?";
@@ -195,6 +199,10 @@ fn client(
 fn tell(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>, plan: &Plan) {
     for path in &plan.foreign {
         ui.warn(&format!("`{}` is there already and stays as it is", shown(path)));
+    }
+    let commands = adapter.installer().commands().iter().filter(|_| order.commands);
+    for note in commands.filter_map(|command| command.note) {
+        ui.warn(note);
     }
     let path = settings(world, adapter, order);
     let planned = plan.changes.iter().find(|change| change.path == path);

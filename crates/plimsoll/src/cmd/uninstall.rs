@@ -39,19 +39,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     for path in &plan.foreign {
         ui.warn(&format!("`{}` is not as plimsoll wrote it, and stays", shown(path)));
     }
-    let mut out = ui.out();
-    let any = planned::show(ui, &plan)?;
-    if !any {
-        let settings = install::files(world, adapter, scope, &project).settings;
-        writeln!(out, "Nothing to remove: plimsoll is not in {}", shown(&settings))?;
-    }
-    if args.purge {
-        writeln!(out, "All that plimsoll remembers: {}", shown(&world.paths.data))?;
-    }
-    out.flush()?;
-    if args.dry_run || !((!any && !args.purge) || planned::is_agreed(ui, args.yes, "Remove this?")?)
-    {
-        writeln!(out, "Nothing was removed.")?;
+    if !is_wanted(world, ui, adapter, args, &plan)? {
         return Ok(());
     }
     carry_out(world, ui, &plan)?;
@@ -59,6 +47,33 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         purge(world, ui, &plan)?;
     }
     tell_leftovers(world, ui, adapter, scope)
+}
+
+/// Shows what will go, and finds out whether it shall.
+fn is_wanted(
+    world: &World,
+    ui: &Ui,
+    adapter: &dyn Adapter,
+    args: &Args,
+    plan: &Plan,
+) -> anyhow::Result<bool> {
+    let any = planned::show(ui, plan)?;
+    let mut out = ui.out();
+    if !any {
+        let settings =
+            install::files(world, adapter, args.scope.into(), &planned::project()?).settings;
+        writeln!(out, "Nothing to remove: plimsoll is not in {}", shown(&settings))?;
+    }
+    if args.purge {
+        writeln!(out, "All that plimsoll remembers: {}", shown(&world.paths.data))?;
+    }
+    out.flush()?;
+    let nothing = !any && !args.purge;
+    let wanted = !args.dry_run && (nothing || planned::is_agreed(ui, args.yes, "Remove this?")?);
+    if !wanted && !nothing {
+        writeln!(out, "Nothing was removed.")?;
+    }
+    Ok(wanted)
 }
 
 fn carry_out(world: &World, ui: &Ui, plan: &Plan) -> anyhow::Result<()> {

@@ -36,11 +36,30 @@ impl Bed {
 
     /// `client`, with plimsoll for its hook.
     pub(crate) fn with(client: &Client, script: Script) -> Self {
-        let server = ModelServer::start(script);
-        let sandbox = Sandbox::new(client, &server);
-        let bed = Self { server, sandbox };
+        let bed = Self::bare(client, script);
         bed.install(Path::new(PLIMSOLL));
         bed
+    }
+
+    /// `client` as it comes.
+    pub(crate) fn bare(client: &Client, script: Script) -> Self {
+        let server = ModelServer::start(script);
+        let sandbox = Sandbox::new(client, &server);
+        Self { server, sandbox }
+    }
+
+    /// Runs plimsoll as the user would, in the project, and gives what it prints.
+    pub(crate) fn plimsoll(&self, arguments: &[&str]) -> String {
+        let output = Command::new(PLIMSOLL)
+            .args(arguments)
+            .current_dir(self.sandbox.project())
+            .env_clear()
+            .env("HOME", self.sandbox.home())
+            .env("PATH", path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
     }
 
     /// Makes `program` the hook, in the place of the one before.
@@ -114,6 +133,12 @@ impl Bed {
     pub(crate) fn measure_json(&self, transcript: &Path) -> Value {
         serde_json::from_str(&self.measure(transcript, &["--json"])).unwrap()
     }
+}
+
+/// A search path with plimsoll on it.
+pub(crate) fn path() -> String {
+    let folder = Path::new(PLIMSOLL).parent().unwrap();
+    format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display())
 }
 
 /// A tool call that ends only when the response that asked for it is on disk.

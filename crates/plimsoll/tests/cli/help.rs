@@ -17,16 +17,20 @@ fn check(command: &str) {
 fn help_is_given() {
     let commands = [
         "",
+        "audit",
         "completions",
         "config",
         "config show",
         "demo",
         "doctor",
+        "init",
         "log",
         "man",
         "measure",
         "status",
         "statusline",
+        "tax",
+        "uninstall",
     ];
     commands.into_iter().for_each(check);
 }

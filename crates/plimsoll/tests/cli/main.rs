@@ -9,6 +9,7 @@ mod doctor;
 mod env;
 mod help;
 mod hook;
+mod init;
 mod log;
 mod man;
 mod measure;

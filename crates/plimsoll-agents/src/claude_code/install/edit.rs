@@ -37,8 +37,11 @@ pub(super) fn uninstall(text: &str, installed: Option<&Installed<'_>>) -> Result
             None => Ok(body),
         }
     })?;
+    // What we made of nothing becomes nothing again.
     Ok(match installed {
-        Some(Installed { before, .. }) if before.trim().is_empty() && is_empty_object(&less) => {
+        Some(Installed { before, .. })
+            if before.trim().is_empty() && less != text && is_empty_object(&less) =>
+        {
             (*before).to_owned()
         }
         _ => less,
@@ -102,7 +105,7 @@ fn span(object: &Object<'_>) -> std::ops::Range<usize> {
 /// The object that a text is, if nothing in it has two meanings.
 fn unambiguous(text: &str) -> Result<Object<'_>, Unfit> {
     let root = root(text)?;
-    let root = root.ok_or(Unfit::Form { what: "the whole file".into(), expected: "an object" })?;
+    let root = root.ok_or(Unfit::Form { what: "the whole of it".into(), expected: "an object" })?;
     match inspect::twice(&root).into_iter().next() {
         Some(key) => Err(Unfit::Twice(key)),
         None => Ok(root),
@@ -114,7 +117,7 @@ fn object<'o, 'a>(root: &'o Object<'a>, key: &str) -> Result<Option<&'o Object<'
     match member(root, key) {
         None => Ok(None),
         Some(Value::Object(object)) => Ok(Some(object)),
-        Some(_) => Err(Unfit::Form { what: key.to_owned(), expected: "an object" }),
+        Some(_) => Err(Unfit::Form { what: format!("`{key}`"), expected: "an object" }),
     }
 }
 
@@ -183,7 +186,7 @@ fn with_hook(text: String, wish: &Wish<'_>, listened: &Listened) -> Result<Strin
         }
         Some(Value::Array(groups)) => List::from(groups).append_element(&text, &style, &group),
         Some(_) => {
-            let what = format!("hooks.{}", listened.event);
+            let what = format!("`hooks.{}`", listened.event);
             return Err(Unfit::Form { what, expected: "an array" });
         }
     })
@@ -244,7 +247,7 @@ fn with_status_line(text: String, program: &str) -> Result<String, Unfit> {
         return Ok(List::from(&root).append_member(&text, &style, "statusLine", &Node::Text(line)));
     };
     let (Some(value), Some(found)) = (member(line, "command"), inspect::status_line(&root)) else {
-        return Err(Unfit::Form { what: "statusLine.command".to_owned(), expected: "a string" });
+        return Err(Unfit::Form { what: "`statusLine.command`".to_owned(), expected: "a string" });
     };
     let command = match shell::words(&found.command).first() {
         Some(first) if found.is_ours && first.text == program => return Ok(text),

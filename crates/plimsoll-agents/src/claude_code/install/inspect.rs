@@ -2,6 +2,8 @@
 
 use jsonc_parser::ast::Value;
 
+use plimsoll_core::policy::brief;
+
 use super::events;
 use crate::install::{HookEntry, Inspection, StatusLine, Timeout, Unfit};
 use crate::jsonc::{self, Array, Object, ParseError, member};
@@ -43,7 +45,7 @@ pub(super) fn root(text: &str) -> Result<Option<Object<'_>>, Unfit> {
     match jsonc::parse(text).map_err(|error| syntax(&error))? {
         None => Ok(None),
         Some(Value::Object(root)) => Ok(Some(root)),
-        Some(_) => Err(Unfit::Form { what: "the whole file".to_owned(), expected: "an object" }),
+        Some(_) => Err(Unfit::Form { what: "the whole of it".to_owned(), expected: "an object" }),
     }
 }
 
@@ -154,7 +156,7 @@ pub(super) fn twice(root: &Object<'_>) -> Vec<String> {
             .collect();
         names.sort_unstable();
         let doubled = names.windows(2).filter(|pair| pair[0] == pair[1]);
-        found.extend(doubled.map(|pair| format!("{prefix}{}", pair[0])));
+        found.extend(doubled.map(|pair| format!("{prefix}{}", brief(pair[0]))));
     };
     let object = |key| member(root, key).and_then(Value::as_object);
     look(Some(root), "", &|name| matches!(name, "hooks" | "statusLine" | "env"));

@@ -95,6 +95,8 @@ impl Installer for ClaudeCode {
     }
 }
 
+/// The client fills in the session itself: it refuses a shell's variable, whose value it cannot check
+/// before the command runs.
 const COMMANDS: [UserCommand; 1] = [UserCommand {
     name: "plimsoll",
     about: "shows how full this session is",
@@ -106,7 +108,7 @@ allowed-tools: Bash({program} status:*)
 disable-model-invocation: true
 ---
 
-!`{program} status \"$CLAUDE_CODE_SESSION_ID\"`
+!`{program} status ${CLAUDE_SESSION_ID} || echo Nothing was measured in this session yet.`
 
 Show the user the lines above in a code block, word for word, and add nothing.
 ",

@@ -183,7 +183,7 @@ fn refused(text: &str, why: &str) {
 fn what_cannot_be_understood_is_refused() {
     refused("{\n  \"a\": 1\n  \"b\": 2\n}", "it is not JSON: expected comma in line 2, column 9");
     refused("{", "it is not JSON: unterminated object in line 1, column 1");
-    refused("[]", "`the whole file` is not an object");
+    refused("[]", "the whole of it is not an object");
     refused(r#"{"hooks": []}"#, "`hooks` is not an object");
     refused(r#"{"hooks": {"PreCompact": {}}}"#, "`hooks.PreCompact` is not an array");
     refused(r#"{"hooks": {}, "hooks": {}}"#, "`hooks` is there twice");
