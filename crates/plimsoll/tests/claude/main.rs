@@ -11,6 +11,7 @@ mod bed;
 mod compaction;
 mod failure;
 mod guard;
+mod past;
 mod reading;
 mod sessions;
 mod silence;

@@ -18,6 +18,8 @@ fn help_is_given() {
     check("");
     check("measure");
     check("status");
+    check("audit");
+    check("tax");
 }
 
 #[test]
