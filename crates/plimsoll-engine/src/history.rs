@@ -28,8 +28,6 @@ pub struct Summary {
     pub unwarned: u64,
     /// What the recorded hook runs took, all together, in milliseconds.
     pub hook_millis: u64,
-    /// How many runs of hooks are recorded.
-    pub hook_runs: u64,
     /// The hook command that took most.
     pub dearest_hook: Option<Cost>,
 }
@@ -57,7 +55,6 @@ pub fn summary(world: &World, adapter: &dyn Adapter, store: &Store) -> anyhow::R
         unwarned: peaks.iter().filter(|peak| peak.automatic_compactions > 0 && !peak.warned).count()
             as u64,
         hook_millis: costs.iter().map(|cost| cost.total_millis).sum(),
-        hook_runs: costs.iter().map(|cost| cost.runs).sum(),
         dearest_hook: costs.into_iter().find(|cost| cost.total_millis > 0),
     })
 }

@@ -34,9 +34,8 @@ pub(crate) fn print(ui: &Ui, out: &mut impl Write, past: &Summary) -> anyhow::Re
     writeln!(out)?;
     print_peaks(ui, out, past)?;
     writeln!(out)?;
-    for line in [heavy(past), compacted(past), unwarned(past), hooks(past)].iter().flatten() {
-        writeln!(out, "  {line}")?;
-    }
+    let lines = [heavy(past), compacted(past), fired(past), unwarned(past), hooks(past)];
+    lines.iter().flatten().try_for_each(|line| writeln!(out, "  {line}"))?;
     Ok(())
 }
 
@@ -47,8 +46,8 @@ fn print_peaks(ui: &Ui, out: &mut impl Write, past: &Summary) -> anyhow::Result<
     writeln!(out, "  {}", ui.dim("how full their windows were at most"))?;
     for (tenth, sessions) in past.peaks.iter().enumerate().rev() {
         let bar = bar(*sessions as f64, most, BAR);
-        let count = if *sessions == 0 { String::new() } else { ui::thousands(*sessions) };
         let is_heavy = (tenth * 10) as f64 >= past.warn_percent;
+        let count = if *sessions > 0 { ui::thousands(*sessions) } else { String::new() };
         let line = format!("{:>4}–{:>3} %  {bar} {count}", tenth * 10, tenth * 10 + 10);
         let line = line.trim_end();
         writeln!(out, "{}", if is_heavy { ui.red(line) } else { line.to_owned() })?;
@@ -65,27 +64,30 @@ fn heavy(past: &Summary) -> Option<String> {
 }
 
 fn compacted(past: &Summary) -> Option<String> {
-    let automatic = past.automatic.len() as u64;
-    if automatic + past.manual == 0 {
-        return Some("No conversation was compacted.".to_owned());
-    }
-    let by_hand = format!("{} by hand", ui::thousands(past.manual));
-    let by_itself = match where_fired(&past.automatic) {
-        Some(at) => format!("{} by the client, {at}", ui::thousands(automatic)),
-        None => "none by the client".to_owned(),
-    };
-    Some(format!("Compactions: {by_itself}; {by_hand}."))
+    let (automatic, manual) = (past.automatic.len() as u64, past.manual);
+    Some(match automatic + manual {
+        0 => "No conversation was compacted.".to_owned(),
+        _ => format!(
+            "Compactions: {} by the client, {} by hand.",
+            ui::thousands(automatic),
+            ui::thousands(manual)
+        ),
+    })
 }
 
-/// `half of them at 83.6 % or below (77.2 to 96.7)`.
-fn where_fired(percents: &[f64]) -> Option<String> {
-    let mut sorted = percents.to_vec();
+fn fired(past: &Summary) -> Option<String> {
+    let mut sorted = past.automatic.clone();
     sorted.sort_by(f64::total_cmp);
     let (lowest, highest) = (sorted.first()?, sorted.last()?);
-    let middle = sorted[(sorted.len() - 1) / 2];
     Some(match sorted.len() {
-        1 => format!("at {middle:.1} % of the window"),
-        _ => format!("at {lowest:.1} to {highest:.1} % of the window, mostly {middle:.1}"),
+        1 => format!("The client's fired at {lowest:.1} % of the window."),
+        all => {
+            let middle = sorted[(all - 1) / 2];
+            format!(
+                "The client's fired at {lowest:.1} to {highest:.1} % of the window, half of them \
+                 by {middle:.1} %."
+            )
+        }
     })
 }
 
@@ -100,10 +102,9 @@ fn unwarned(past: &Summary) -> Option<String> {
 fn hooks(past: &Summary) -> Option<String> {
     let dearest = past.dearest_hook.as_ref()?;
     let total = layout::millis(past.hook_millis as f64);
-    let runs = ui::thousands(past.hook_runs);
     let own = layout::millis(dearest.total_millis as f64);
-    let command = end(&ui::plain(&dearest.command), 32);
-    Some(format!("Hooks took {total} in {runs} calls, most of it `{command}`: {own}."))
+    let command = end(&ui::plain(&dearest.command), 30);
+    Some(format!("Hooks took {total}, {own} of it `{command}`."))
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {

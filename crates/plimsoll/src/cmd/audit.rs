@@ -140,7 +140,7 @@ fn verdict(finding: &Finding) -> String {
         Verdict::NotHonoured => format!("not honoured: configured {share:.1} %, {seen}"),
         Verdict::Earlier => format!("earlier: configured {share:.1} %, {seen}"),
         Verdict::NotYetSeen => {
-            format!("settings changed since the last of them: not yet seen in action ({seen})")
+            format!("settings changed since: not yet seen in action ({seen})")
         }
         Verdict::NoneSeen => "no automatic compaction seen".to_owned(),
         Verdict::SwitchedOff => "switched off, and none seen".to_owned(),

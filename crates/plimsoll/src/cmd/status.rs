@@ -74,7 +74,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 fn nothing(world: &World, ui: &Ui, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<()> {
     const NO_SESSION: &str = "No session was found.";
     const NO_RECENT_SESSION: &str =
-        "No session was active in the last 24 hours; `plimsoll status --all` shows older ones.";
+        "No session was active in the last 24 hours; `status --all` shows older ones.";
     let mut out = ui.out();
     writeln!(out, "{}", if args.all { NO_SESSION } else { NO_RECENT_SESSION })?;
     if !args.all && !sessions::find(world, adapter)?.is_empty() {

@@ -102,13 +102,11 @@ fn what(ui: &Ui, cost: &Cost) -> String {
     format!("{command}{}", ui.dim(&format!(" · {told}")))
 }
 
-/// The first two of the events by name.
+/// The events by name, if they are few.
 fn events(events: &[String]) -> String {
-    const NAMED: usize = 2;
-    let named = events.iter().take(NAMED).map(|event| ui::plain(event)).collect::<Vec<_>>();
-    match events.len().saturating_sub(NAMED) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
+    match events {
+        [_] | [_, _] => ui::plain(&events.join(", ")),
+        many => format!("{} events", many.len()),
     }
 }
 

@@ -64,11 +64,7 @@ impl Bed {
 
     /// Makes `program` the hook, in the place of the one before.
     pub(crate) fn install(&self, program: &Path) {
-        let hooks = ["UserPromptSubmit", "PostToolUse", "SessionStart", "SessionEnd"]
-            .into_iter()
-            .fold(Hooks::new(), |hooks, event| hooks.on(event, program, &["hook"]))
-            .on_matching("PreToolUse", "Agent|Task|Skill", program, &["hook"]);
-        self.sandbox.user_settings(&hooks.settings());
+        self.sandbox.user_settings(&hooks(program).settings());
     }
 
     /// A prompt to the plain model.
@@ -110,6 +106,19 @@ impl Bed {
         self.heard().pop().unwrap()
     }
 
+    /// What a command of plimsoll prints as JSON, run in the project.
+    pub(crate) fn json(&self, command: &str) -> Value {
+        let output = Command::new(PLIMSOLL)
+            .args([command, "--json"])
+            .env_clear()
+            .env("HOME", self.sandbox.home())
+            .current_dir(self.sandbox.project())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
     /// What `plimsoll measure` prints about a transcript.
     pub(crate) fn measure(&self, transcript: &Path, arguments: &[&str]) -> String {
         let output = Command::new(PLIMSOLL)
@@ -139,6 +148,14 @@ impl Bed {
 pub(crate) fn path() -> String {
     let folder = Path::new(PLIMSOLL).parent().unwrap();
     format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display())
+}
+
+/// The events that plimsoll answers, answered by `program`.
+pub(crate) fn hooks(program: &Path) -> Hooks {
+    ["UserPromptSubmit", "PostToolUse", "SessionStart", "SessionEnd"]
+        .into_iter()
+        .fold(Hooks::new(), |hooks, event| hooks.on(event, program, &["hook"]))
+        .on_matching("PreToolUse", "Agent|Task|Skill", program, &["hook"])
 }
 
 /// A tool call that ends only when the response that asked for it is on disk.

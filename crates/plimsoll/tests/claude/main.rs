@@ -12,6 +12,7 @@ mod compaction;
 mod failure;
 mod guard;
 mod install;
+mod past;
 mod reading;
 mod sessions;
 mod silence;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod audit;
 mod completions;
 mod config;
 mod demo;
@@ -16,4 +17,5 @@ mod measure;
 mod pictures;
 mod status;
 mod statusline;
+mod tax;
 mod transcript;

@@ -1,4 +1,4 @@
-//! Transcripts whose reading is known to the token.
+//! Transcripts whose reading is known to the token, and captured ones.
 
 use std::path::Path;
 
@@ -10,6 +10,13 @@ use plimsoll_core::weight::Answer;
 pub(crate) const MODEL: &str = "claude-opus-4-5";
 /// The same window, but the client compacts at 167,000: the highest line lies at 152,000.
 pub(crate) const COMPACTING: &str = "claude-opus-4-6";
+
+/// A transcript that the real client has written.
+pub(crate) fn captured(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../plimsoll-agents/fixtures/claude-code/transcripts");
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
 
 /// A prompt and its answer, after which the reading is exactly `used`.
 pub(crate) fn reading(model: &str, used: u64, cwd: &Path, side: bool) -> String {
