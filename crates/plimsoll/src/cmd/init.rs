@@ -10,6 +10,7 @@ use plimsoll_engine::install::{self, Order, Plan};
 use plimsoll_engine::world::World;
 
 use super::planned::{self, ScopeArg, hinted, shown};
+use crate::past;
 use crate::report::HintExt;
 use crate::ui::Ui;
 
@@ -71,9 +72,23 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let plan = hinted(install::plan(world, adapter, &order))?;
     let written = write(world, ui, args, &plan, &settings(world, adapter, &order))?;
     tell(world, ui, adapter, &order, &plan);
-    match written {
-        Some(backups) => closing(ui, scope, &plan, &backups),
-        None => Ok(()),
+    if let Some(backups) = written {
+        closing(ui, scope, &plan, &backups)?;
+        look_back(world, ui, adapter);
+    }
+    Ok(())
+}
+
+/// Shows what plimsoll knows of the user's sessions already. That this fails is no reason to call the
+/// installation failed.
+fn look_back(world: &World, ui: &Ui, adapter: &dyn Adapter) {
+    let mut out = ui.out();
+    let shown = writeln!(out)
+        .map_err(anyhow::Error::from)
+        .and_then(|()| past::show(world, ui, adapter, &mut out))
+        .and_then(|()| Ok(out.flush()?));
+    if let Err(error) = shown {
+        ui.warn(&format!("your past sessions cannot be shown: {error:#}"));
     }
 }
 
