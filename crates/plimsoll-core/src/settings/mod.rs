@@ -377,10 +377,8 @@ mod tests {
         let thresholds = ThresholdsConfig {
             warning: Some(Percent::whole(65)),
             critical: Some(Percent::whole(85)),
-            ..ThresholdsConfig::default()
         };
-        let auto_context =
-            AutoContextConfig { enabled: Some(false), thresholds, ..AutoContextConfig::default() };
+        let auto_context = AutoContextConfig { enabled: Some(false), thresholds };
         let alias = Config { auto_context, ..Config::default() };
         let (settings, complaints) = resolved(&[&alias]);
         assert!(!settings.enabled && complaints.is_empty());
