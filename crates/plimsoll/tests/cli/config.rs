@@ -56,7 +56,7 @@ fn what_does_not_count_is_shown_too() {
       `window` in a project's config is ignored: set it in your own
     `DEV_TEAM_CONTEXT_WINDOW` changes nothing: it takes a whole number of tokens above 0
     ");
-    assert!(ran.stdout.contains("lines.save             70    default"), "{ran}");
+    assert!(ran.stdout.contains("lines.save             70     default"), "{ran}");
 }
 
 /// What `config show --json` says of a key.
