@@ -334,12 +334,13 @@ pub fn default_file() -> String {
     let mut section = "";
     for key in KEYS.iter().filter(|key| key.alias_of.is_none()) {
         let (within, own) = key.name.rsplit_once('.').unwrap_or(("", key.name));
-        if within != section && !within.is_empty() {
-            text += &format!("\n{within}:\n");
-        } else if within != section || within.is_empty() {
+        let begins = std::mem::replace(&mut section, within) != within;
+        if begins || within.is_empty() {
             text.push('\n');
         }
-        section = within;
+        if begins && !within.is_empty() {
+            text += &format!("{within}:\n");
+        }
         let indent = if within.is_empty() { "" } else { "  " };
         let value = match (key.value)(&defaults) {
             Value::Unset => String::new(),

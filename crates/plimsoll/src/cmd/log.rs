@@ -35,11 +35,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let log = world.paths.log();
-    let failed = || format!("could not read the log `{}`", log.display());
+    let path = ui::plain(&log.to_string_lossy());
+    let failed = || format!("could not read the log `{path}`");
     let (mut reader, mut lines) = Reader::open(&log).with_context(failed)?;
     lines.drain(..lines.len().saturating_sub(args.lines));
     if lines.is_empty() && args.lines > 0 {
-        ui.warn(&format!("nothing went wrong so far; the log is `{}`", log.display()));
+        ui.warn(&format!("nothing went wrong so far; the log is `{path}`"));
     }
     print(ui, args, &lines)?;
     if !args.follow {
