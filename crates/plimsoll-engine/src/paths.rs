@@ -103,7 +103,8 @@ impl Paths {
 
 /// Whether something in the data folder has a name that we give there.
 pub(crate) fn is_own_name(name: &OsStr) -> bool {
-    const OWN: [&str; 5] = ["spool", "settings", "backups", "learned.json", "installed.json"];
+    const OWN: [&str; 6] =
+        ["spool", "settings", "backups", "scratch", "learned.json", "installed.json"];
     let name = name.to_string_lossy();
     let begins = |begin| name.starts_with(begin);
     OWN.contains(&&*name) || begins("store.sqlite") || begins("hook.log") || name.ends_with(".tmp")

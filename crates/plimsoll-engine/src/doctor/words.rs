@@ -41,7 +41,10 @@ fn errors(world: &World) -> Option<Finding> {
     const DAY: u64 = 24 * 3600 * 1000;
     let since = now().saturating_sub(DAY) as i64;
     let (_, mut lines) = log::Reader::open(&world.paths.log()).ok()?;
-    lines.retain(|line| line.written.is_some_and(|(time, _)| time >= since));
+    // What is wrong with the config was said already.
+    lines.retain(|line| {
+        line.written.is_some_and(|(time, _)| time >= since) && !line.what.starts_with("config:")
+    });
     let last = lines.last()?;
     let times = match lines.len() {
         1 => "a hook call went wrong in the last day".to_owned(),

@@ -18,4 +18,5 @@ mod sessions;
 mod silence;
 mod statusline;
 mod subagents;
+mod tour;
 mod warning;

@@ -43,3 +43,28 @@ fn the_picture_of_a_mistake_in_the_config() {
     scene.env.user_config("lines:\n  wran: 75\nguard:\n  mode: fierce\n");
     scene.shows("config-check", "config check");
 }
+
+#[test]
+fn the_picture_of_the_demo() {
+    Scene::new().shows("demo", "demo");
+}
+
+#[test]
+fn the_picture_of_the_installation() {
+    let scene = Scene::new().on_path("claude", "echo '2.1.325 (Claude Code)'");
+    let models = [COMPACTING, COMPACTING, "claude-opus-5-5", COMPACTING, "claude-opus-4-5"];
+    for (at, used) in [158_200, 151_000, 402_600, 122_000, 61_400].into_iter().enumerate() {
+        let name = format!("{at}7b6e4fd");
+        scene.session(&name, "app").ago(60 * at as u64).grows(models[at], 18_000..used);
+    }
+    scene.shows("init", "init");
+    scene.shows("doctor", "doctor");
+}
+
+#[test]
+fn the_picture_of_a_machine_with_something_wrong() {
+    let scene = Scene::new();
+    scene.env.user_config("lines:\n  wran: 75\n");
+    scene.session("c81d90e2", "site").ago(9).grows("house-model", 40_000..158_200);
+    scene.shows("doctor-broken", "doctor");
+}
