@@ -5,10 +5,13 @@
 
 mod scene;
 
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
 use scene::Scene;
 use serde_json::json;
 
-use crate::transcript::COMPACTING;
+use crate::transcript::{COMPACTING, captured};
 
 #[test]
 fn the_picture_of_the_help() {
@@ -67,4 +70,16 @@ fn the_picture_of_a_machine_with_something_wrong() {
     scene.env.user_config("lines:\n  wran: 75\n");
     scene.session("c81d90e2", "site").ago(9).grows("house-model", 40_000..158_200);
     scene.shows("doctor-broken", "doctor");
+}
+
+#[test]
+fn the_picture_of_the_audit() {
+    let scene = Scene::new();
+    scene.env.session("11111111").write(captured("compact-auto-headless.jsonl"));
+    scene.env.session("22222222").write(captured("v2.1.197-compact-auto.jsonl"));
+    let settings =
+        scene.env.client_settings(&json!({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "4"}}));
+    let file = File::options().append(true).open(settings).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
+    scene.shows("audit", "audit");
 }
