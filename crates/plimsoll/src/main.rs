@@ -9,7 +9,6 @@ mod ingest;
 mod layout;
 mod past;
 mod report;
-mod screen;
 mod ui;
 mod view;
 

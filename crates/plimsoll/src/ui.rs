@@ -1,5 +1,7 @@
 //! What the user sees: colour on a terminal only, gauges, numbers for people.
 
+pub(crate) mod screen;
+
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 

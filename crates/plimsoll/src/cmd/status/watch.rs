@@ -13,8 +13,8 @@ use super::listing::{Listing, Shown};
 use super::{Args, choose, text};
 use crate::ingest;
 use crate::report::HintExt;
-use crate::screen::{Key, Screen};
 use crate::ui::Ui;
+use crate::ui::screen::{Key, Screen};
 
 const PERIOD: Duration = Duration::from_secs(2);
 /// How many lines a session takes at least.
