@@ -96,39 +96,22 @@ impl Node {
     /// The node on a line that is indented by `indent`; on one line with what surrounds it if that
     /// is nothing.
     fn print(&self, style: &Style, indent: Option<&str>) -> String {
-        let (open, items, close) = match self {
+        let inner = indent.map(|indent| format!("{indent}{}", style.step));
+        let print = |node: &Node| node.print(style, inner.as_deref());
+        let (open, items, close): (_, Vec<String>, _) = match self {
             Self::Text(text) => return text.clone(),
             Self::Object(members) => {
-                let member = |(key, node): &(String, Node), indent: Option<&str>| {
-                    member_text(key, &node.print(style, indent))
-                };
-                ('{', self.items(style, indent, members, member), '}')
+                let members = members.iter().map(|(key, node)| member_text(key, &print(node)));
+                ('{', members.collect(), '}')
             }
-            Self::Array(elements) => {
-                let element = |node: &Node, indent: Option<&str>| node.print(style, indent);
-                ('[', self.items(style, indent, elements, element), ']')
-            }
+            Self::Array(elements) => ('[', elements.iter().map(print).collect(), ']'),
         };
-        match indent {
-            Some(indent) => {
-                let Style { newline, step, .. } = style;
-                let between = format!(",{newline}{indent}{step}");
-                let items = items.join(&between);
-                format!("{open}{newline}{indent}{step}{items}{newline}{indent}{close}")
-            }
-            None => format!("{open}{}{close}", items.join(", ")),
-        }
-    }
-
-    fn items<T>(
-        &self,
-        style: &Style,
-        indent: Option<&str>,
-        items: &[T],
-        print: impl Fn(&T, Option<&str>) -> String,
-    ) -> Vec<String> {
-        let inner = indent.map(|indent| format!("{indent}{}", style.step));
-        items.iter().map(|item| print(item, inner.as_deref())).collect()
+        let (Some(indent), Some(inner)) = (indent, &inner) else {
+            return format!("{open}{}{close}", items.join(", "));
+        };
+        let newline = style.newline;
+        let items = items.join(&format!(",{newline}{inner}"));
+        format!("{open}{newline}{inner}{items}{newline}{indent}{close}")
     }
 }
 
