@@ -7,14 +7,23 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Reply, SessionId, Status};
+use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
 use plimsoll_core::work::Record;
 
+use crate::install::Installer;
+
 pub mod claude_code;
 mod image;
+pub mod install;
 mod json;
+mod jsonc;
+mod sample;
+mod shell;
+
+pub use sample::{Sample, Step};
 
 /// What plimsoll needs to know of an agent.
 pub trait Adapter: Sync {
@@ -43,6 +52,9 @@ pub trait Adapter: Sync {
     /// What a line beside the conversation tells of the request whose answer follows it.
     fn request(&self, line: &[u8]) -> Request;
 
+    /// The hook runs that a line of a transcript tells of, whoever's hooks they were.
+    fn hook_runs(&self, line: &[u8]) -> Vec<HookRun>;
+
     /// The folder the transcripts lie in.
     fn transcripts(&self, home: &Home<'_>) -> PathBuf;
 
@@ -66,6 +78,18 @@ pub trait Adapter: Sync {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> ClientSettings;
 
+    /// The variables that [`Adapter::client_environment`] asks for.
+    fn client_variables(&self) -> &'static [&'static str];
+
+    /// What the user calls a setting of the client.
+    fn setting_name(&self, setting: ClientSetting) -> &'static str;
+
+    /// A payload of an everyday hook call, about which there is nothing to say.
+    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8>;
+
+    /// What the agent's transcripts do not tell of the hooks that ran.
+    fn unrecorded_hook_runs(&self) -> &'static str;
+
     /// The folder that a line of a transcript says the agent works in.
     fn folder_of(&self, line: &[u8]) -> Option<String>;
 
@@ -83,6 +107,12 @@ pub trait Adapter: Sync {
 
     /// A command of the client's own that makes room in the window.
     fn room_command(&self) -> &'static str;
+
+    /// A session that was recorded from the agent.
+    fn sample(&self) -> Sample;
+
+    /// How plimsoll gets into the agent's own files and out of them again.
+    fn installer(&self) -> &dyn Installer;
 }
 
 /// What a line that stands before a response tells of the request for it.

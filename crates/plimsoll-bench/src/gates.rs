@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::accuracy::{ALL, Accuracy, COMPACTED, Score};
 use crate::competitors::{NOOP, post_tool_use};
+use crate::listing::Listing;
 use crate::report::{Figures, Reading};
 use crate::spawn::Timing;
 
@@ -29,7 +30,26 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
     if let Accuracy::Scores(scores) = &figures.accuracy {
         gates.extend(predictions(scores));
     }
+    gates.extend(figures.listing.iter().flat_map(listing));
     Ok(gates)
+}
+
+/// How long a person with many transcripts waits for the first screen, and what that takes.
+fn listing(listing: &Listing) -> [Gate; 2] {
+    let first = listing.warm.first_screen_ms;
+    let peak = listing.warm.peak_bytes.max(listing.cold.peak_bytes) as f64 / 1e6;
+    [
+        Gate {
+            promise: "first screen of all sessions ≤ 300 ms".to_owned(),
+            measured: format!("{first:.0} ms"),
+            kept: first <= 300.0,
+        },
+        Gate {
+            promise: "peak memory of listing them ≤ 50 MB".to_owned(),
+            measured: format!("{peak:.1} MB"),
+            kept: peak <= 50.0,
+        },
+    ]
 }
 
 /// How well the next prompt was predicted on real transcripts.

@@ -7,6 +7,7 @@ mod accuracy;
 mod competitors;
 mod count;
 mod gates;
+mod listing;
 mod plot;
 mod report;
 mod spawn;
@@ -43,7 +44,7 @@ struct Args {
     /// Exit with 1 when a promise is not kept
     #[arg(long)]
     gate: bool,
-    /// Fewer rounds, fewer predicted calls
+    /// Fewer rounds, fewer predicted calls, no large home
     #[arg(long)]
     quick: bool,
     /// Only what needs no clock: instructions, system calls, memory, readings
@@ -86,6 +87,10 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
     if !args.counted {
         rivals = race(args, &stage, &noop, &hooks, &mut figures)?;
         figures.accuracy = accuracy(args, &stage, &plimsoll)?;
+    }
+    if !args.counted && !args.quick {
+        report::note("listing the sessions of a large home");
+        figures.listing = Some(listing::list(&plimsoll)?);
     }
     figures.gates = gates::judge(&figures, &rivals)?;
     Ok(figures)

@@ -7,6 +7,7 @@ use crate::accuracy::{Accuracy, Score};
 use crate::competitors::NOOP;
 use crate::count::Calls;
 use crate::gates::Gate;
+use crate::listing::{Listing, Run};
 use crate::spawn::Timing;
 
 /// Everything one run found out; what it did not look at is empty.
@@ -21,6 +22,8 @@ pub(crate) struct Figures {
     pub(crate) counts: Vec<Count>,
     pub(crate) readings: Vec<Reading>,
     pub(crate) accuracy: Accuracy,
+    /// Listing the sessions of a large home.
+    pub(crate) listing: Option<Listing>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -67,6 +70,7 @@ pub(crate) fn print(figures: &Figures) {
         println!("| {name} | {tokens} | {truth} |");
     }
     accuracy(&figures.accuracy);
+    figures.listing.iter().for_each(listing);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
         println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
@@ -128,5 +132,17 @@ fn accuracy(accuracy: &Accuracy) {
         println!(
             "| {name} | {calls} | {median} | {p95} | {p99} | {within_1_percent} | {within_5_percent} | {unanswered} |"
         );
+    }
+}
+
+fn listing(listing: &Listing) {
+    let Listing { transcripts, bytes, cold, warm } = listing;
+    println!("\n## Listing {transcripts} sessions, {} MB\n", bytes / 1_000_000);
+    println!("| `plimsoll status --all` | first screen ms | all ms | memory ≤ MB |");
+    println!("|---|---:|---:|---:|");
+    for (name, run) in [("cold", cold), ("warm", warm)] {
+        let Run { first_screen_ms, total_ms, peak_bytes } = run;
+        let peak = *peak_bytes as f64 / 1e6;
+        println!("| {name} | {first_screen_ms:.0} | {total_ms:.0} | {peak:.1} |");
     }
 }

@@ -29,6 +29,11 @@ pub fn rfind(byte: u8, haystack: &[u8]) -> Option<usize> {
     memchr::arch::all::memchr::One::new(byte).rfind(haystack)
 }
 
+/// Whether `needle` stands anywhere in `haystack`. Not for the hook path: see above.
+pub fn contains(needle: &[u8], haystack: &[u8]) -> bool {
+    memchr::memmem::find(haystack, needle).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,5 +42,6 @@ mod tests {
     fn both_ends_are_found() {
         assert_eq!((find(b'a', b"banana"), rfind(b'a', b"banana")), (Some(1), Some(5)));
         assert_eq!((find(b'x', b"banana"), rfind(b'x', b"")), (None, None));
+        assert!(contains(b"nan", b"banana") && !contains(b"nab", b"banana"));
     }
 }

@@ -4,16 +4,19 @@
 //! network. Which bytes are read is the engine's business; what an agent's JSON means is the
 //! adapters'.
 
+pub mod audit;
 pub mod bytes;
 pub mod entry;
 pub mod event;
 pub mod forecast;
+pub mod hook_run;
 pub mod models;
 pub mod policy;
 pub mod reading;
 pub mod session;
 pub mod settings;
 pub mod text;
+pub mod time;
 pub mod trigger;
 pub mod weight;
 pub mod window;

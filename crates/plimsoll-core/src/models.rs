@@ -73,10 +73,20 @@ pub fn known(name: &str) -> Option<&'static Model> {
 /// window.
 pub fn variant(model: &str, long_context: bool) -> Cow<'_, str> {
     match long_context {
-        true => Cow::Owned(format!("{model} (long context)")),
+        true => Cow::Owned(format!("{model}{LONG_VARIANT}")),
         false => Cow::Borrowed(model),
     }
 }
+
+/// The model that a [`variant`] is of, and whether it is the one with a long context.
+pub fn of_variant(variant: &str) -> (&str, bool) {
+    match variant.strip_suffix(LONG_VARIANT) {
+        Some(model) => (model, true),
+        None => (variant, false),
+    }
+}
+
+const LONG_VARIANT: &str = " (long context)";
 
 /// How text is counted for `name`; a model not in the table is taken for a new one.
 pub fn tokenizer(name: &str) -> &'static Tokenizer {
@@ -91,6 +101,13 @@ mod tests {
     fn check(name: &str, window: Option<Tokens>, tokenizer_expected: &Tokenizer) {
         assert_eq!(known(name).map(|model| model.window), window, "{name}");
         assert_eq!(tokenizer(name), tokenizer_expected, "{name}");
+    }
+
+    #[test]
+    fn a_variant_tells_its_model() {
+        for long in [true, false] {
+            assert_eq!(of_variant(&variant("claude-opus-4-6", long)), ("claude-opus-4-6", long));
+        }
     }
 
     #[test]

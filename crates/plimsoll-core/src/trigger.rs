@@ -2,7 +2,7 @@
 
 use crate::Tokens;
 use crate::models::{self, Compaction};
-use crate::settings::ClientSettings;
+use crate::settings::{ClientSetting, ClientSettings};
 
 /// The point at which the client compacts the conversation, with its provenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +75,32 @@ pub fn resolve(
     }
     // Nothing is compacted beyond its window: such a compaction was of another one.
     let seen: Vec<Tokens> = seen.iter().copied().filter(|tokens| *tokens <= window).collect();
-    correct(formula(window, model, client), &seen)
+    correct(formula(window, model, client).map(|(tokens, _)| tokens), &seen)
 }
 
-fn formula(window: Tokens, model: Option<&str>, client: &ClientSettings) -> Option<Tokens> {
+/// Where the client is configured to compact, whatever it really does, and the setting that decides
+/// it, if the user has made one that does.
+pub fn configured(
+    window: Tokens,
+    model: Option<&str>,
+    client: &ClientSettings,
+) -> (Trigger, Option<ClientSetting>) {
+    if !client.auto_compact {
+        return (Trigger::SwitchedOff, Some(ClientSetting::AutoCompact));
+    }
+    match formula(window, model, client) {
+        Some((tokens, setting)) => {
+            (Trigger::At { tokens, source: TriggerSource::Formula }, setting)
+        }
+        None => (Trigger::OnRefusal, None),
+    }
+}
+
+fn formula(
+    window: Tokens,
+    model: Option<&str>,
+    client: &ClientSettings,
+) -> Option<(Tokens, Option<ClientSetting>)> {
     let configured = client.compact_window(model);
     let on_refusal = model
         .and_then(models::known)
@@ -86,14 +108,18 @@ fn formula(window: Tokens, model: Option<&str>, client: &ClientSettings) -> Opti
     if on_refusal && configured.is_none() {
         return None;
     }
-    let window = configured
-        .map_or(window, |configured| window.min(configured.max(SMALLEST_CONFIGURED_WINDOW)));
+    let lower = configured.map(|(tokens, setting)| {
+        let tokens = tokens.max(SMALLEST_CONFIGURED_WINDOW);
+        (tokens, Some(setting).filter(|_| tokens < window))
+    });
+    let (window, setting) = lower.map_or((window, None), |(lower, by)| (window.min(lower), by));
     let reserve = client.max_output_tokens.unwrap_or(OUTPUT_RESERVE).min(OUTPUT_RESERVE);
     let effective = window.saturating_sub(reserve);
     let threshold = effective.saturating_sub(HEADROOM);
-    Some(match client.compact_percent {
-        Some(percent) => threshold.min((effective as f64 * percent / 100.0) as Tokens),
-        None => threshold,
+    let share = |percent: f64| (effective as f64 * percent / 100.0) as Tokens;
+    Some(match client.compact_percent.map(share) {
+        Some(tokens) if tokens < threshold => (tokens, Some(ClientSetting::Percent)),
+        _ => (threshold, setting),
     })
 }
 
@@ -174,6 +200,24 @@ mod tests {
         };
         check("claude-opus-4-6", &client, &[], at(87_000));
         check("claude-sonnet-4-6", &client, &[], at(117_000));
+    }
+
+    #[test]
+    fn the_setting_that_decides_is_named() {
+        let decides =
+            |client: &ClientSettings| configured(200_000, Some("claude-opus-4-6"), client).1;
+        let plain = ClientSettings::default();
+        assert_eq!(decides(&plain), None);
+        let window = ClientSettings { compact_window: Some(150_000), ..plain.clone() };
+        assert_eq!(decides(&window), Some(ClientSetting::Window));
+        let both = ClientSettings { compact_percent: Some(40.0), ..window.clone() };
+        assert_eq!(decides(&both), Some(ClientSetting::Percent));
+        let too_high = ClientSettings { compact_percent: Some(99.0), ..window };
+        assert_eq!(decides(&too_high), Some(ClientSetting::Window));
+        let too_wide = ClientSettings { compact_window: Some(900_000), ..plain.clone() };
+        assert_eq!(decides(&too_wide), None);
+        let off = ClientSettings { auto_compact: false, ..plain };
+        assert_eq!(decides(&off), Some(ClientSetting::AutoCompact));
     }
 
     #[test]

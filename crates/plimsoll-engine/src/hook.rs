@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use plimsoll_agents::{Adapter, Output};
-use plimsoll_core::event::{Event, EventKind};
+use plimsoll_core::event::{Event, EventKind, Reply};
 use plimsoll_core::policy::{self, Decision, Outlook, Speech};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::session::SessionState;
@@ -30,6 +30,8 @@ pub const LARGEST_PAYLOAD: u64 = 8 << 20;
 pub struct Answer {
     /// What to print.
     pub output: Output,
+    /// The same in nobody's dialect.
+    pub reply: Reply,
     remember: Option<(Locked, SpoolLine)>,
 }
 
@@ -95,7 +97,7 @@ fn unseen(world: &World, event: &Event) -> anyhow::Result<Answer> {
     }
     let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
     let line = line(spool::UNSEEN, SessionState::default());
-    Ok(Answer { output: Output::default(), remember: Some((locked, line)) })
+    Ok(Answer { remember: Some((locked, line)), ..Answer::default() })
 }
 
 /// What is remembered of an event that nothing was measured for.
@@ -136,7 +138,7 @@ impl Deciding<'_> {
         };
         let decision = decide(state);
         let Some(locked) = self.lock(spool, &decision)? else {
-            return Ok(Answer { output: self.unremembered(&decision), remember: None });
+            return Ok(self.unremembered(&decision));
         };
         // Another call may have spoken since.
         let decision = decide(&spool::state(spool).context("could not read the spool")?);
@@ -145,9 +147,9 @@ impl Deciding<'_> {
         let (used, window) = (reading.used, self.load.window.tokens);
         let line = SpoolLine { at: now(), what, used, window, state };
         if !locked.has_room(&line) {
-            return Ok(Answer { output: self.unremembered(&decision), remember: None });
+            return Ok(self.unremembered(&decision));
         }
-        Ok(Answer { output: self.output(&decision), remember: Some((locked, line)) })
+        Ok(Answer { remember: Some((locked, line)), ..self.words(&decision) })
     }
 
     /// The spool, if there is anything to remember and it can be had.
@@ -165,14 +167,15 @@ impl Deciding<'_> {
     }
 
     /// Without a memory only a refusal is safe to repeat.
-    fn unremembered(&self, decision: &Decision) -> Output {
-        if refuses(decision) { self.output(decision) } else { Output::default() }
+    fn unremembered(&self, decision: &Decision) -> Answer {
+        if refuses(decision) { self.words(decision) } else { Answer::default() }
     }
 
-    fn output(&self, decision: &Decision) -> Output {
-        let Some(speech) = &decision.speech else { return Output::default() };
+    fn words(&self, decision: &Decision) -> Answer {
+        let Some(speech) = &decision.speech else { return Answer::default() };
         let reply = speech.reply(&self.command(speech), WINDOW_VARIABLE);
-        self.adapter.reply(&self.event.kind, &reply)
+        let output = self.adapter.reply(&self.event.kind, &reply);
+        Answer { output, reply, remember: None }
     }
 
     /// A command that the user can run right now.
@@ -211,7 +214,7 @@ fn replaced(world: &World, event: &Event) -> anyhow::Result<Answer> {
     let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
     let decision = policy::replaced(&spool::state(&path)?);
     let remember = decision.remember.map(|state| (locked, line("replaced", state)));
-    Ok(Answer { output: Output::default(), remember })
+    Ok(Answer { remember, ..Answer::default() })
 }
 
 /// How long a hook may spend on the store.

@@ -5,7 +5,8 @@
 //! as what was read.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
@@ -16,11 +17,13 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::models;
 use plimsoll_core::reading::Scope;
 use plimsoll_store::{
-    Batch, Bookmark, CompactionRow, DecisionRow, ReadingRow, SessionRow, SourceFile, Store,
+    Batch, Bookmark, CompactionRow, DecisionRow, HookRunRow, ReadingRow, SessionRow, SourceFile,
+    Store, StoreError,
 };
 
 use crate::jsonl::JsonLines;
 use crate::load;
+use crate::sessions::{self, Found};
 use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::World;
@@ -54,6 +57,48 @@ impl<'a> Ingester<'a> {
         crate::paths::append(&path)
             .with_context(|| format!("could not make the store at `{}`", path.display()))?;
         Ok(Self { world, adapter, store: Store::open(&path, patience)?, deadline })
+    }
+
+    /// Takes in whatever is new of these sessions, and tells the hooks what it teaches.
+    ///
+    /// `progress` is told how many of the files with news are done, and how many there are. A
+    /// transcript that cannot be read keeps nobody else's from being taken in.
+    pub fn catch_up(
+        &mut self,
+        sessions: &[Found],
+        progress: impl Fn(usize, usize),
+    ) -> anyhow::Result<()> {
+        let news = self.news(sessions)?;
+        for (done, window) in news.iter().enumerate() {
+            progress(done, news.len());
+            match self.window(window) {
+                Err(error) if error.is::<StoreError>() => return Err(error),
+                _ => {}
+            }
+        }
+        progress(news.len(), news.len());
+        self.learn()
+    }
+
+    /// The transcripts of these sessions and their subagents that have grown since they were read,
+    /// or whose spool has.
+    fn news(&self, sessions: &[Found]) -> anyhow::Result<Vec<PathBuf>> {
+        let read = self.store.bookmarks()?;
+        let is_new = |path: &Path, inode, len| read.get(path) != Some(&(inode, len));
+        let has_news = |found: &Found| {
+            let Owner { session, subagent } = &found.owner;
+            let spool = self.world.paths.spool_of(session, subagent.as_ref());
+            is_new(&found.path, found.inode, found.len)
+                || fs::metadata(&spool)
+                    .is_ok_and(|spool_now| is_new(&spool, spool_now.ino(), spool_now.len()))
+        };
+        let mut news = Vec::new();
+        for session in sessions {
+            let subagents = sessions::subagents(self.adapter, session);
+            let windows = std::iter::once(session).chain(&subagents);
+            news.extend(windows.filter(|found| has_news(found)).map(|found| found.path.clone()));
+        }
+        Ok(news)
     }
 
     /// Takes in a session: its transcript, its subagents', and their spools.
@@ -263,6 +308,16 @@ impl<'a> Reader<'a> {
         }
         self.turn += u32::from(entry.kind == Kind::Prompt);
         self.rows(&entry, time);
+        if matches!(entry.kind, Kind::Attachment | Kind::Link) {
+            let runs = self.adapter.hook_runs(line).into_iter();
+            let (session, subagent) = (&self.session.id, &self.subagent);
+            self.batch.hook_runs.extend(runs.map(|run| HookRunRow {
+                session: session.clone(),
+                subagent: subagent.clone(),
+                time,
+                run,
+            }));
+        }
     }
 
     fn rows(&mut self, entry: &Entry<'_>, time: Millis) {

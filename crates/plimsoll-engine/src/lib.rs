@@ -3,17 +3,22 @@
 //! A hook call is one movement through [`hook::answer`]; everything else here serves it, or the
 //! commands a person runs.
 
+pub mod audit;
 pub mod doctor;
+pub mod history;
 pub mod hook;
 pub mod ingest;
+pub mod install;
 pub mod jsonl;
 pub mod load;
 pub mod log;
 pub mod paths;
+pub mod playback;
 pub mod reading;
 pub mod sessions;
 pub mod settings;
 pub mod spool;
 pub mod statusline;
 pub mod tail;
+pub mod tax;
 pub mod world;

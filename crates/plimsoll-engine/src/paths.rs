@@ -80,10 +80,34 @@ impl Paths {
         self.data.join("store.sqlite")
     }
 
+    /// A folder of this process, for what nobody is to remember.
+    pub fn scratch(&self) -> PathBuf {
+        self.data.join("scratch").join(std::process::id().to_string())
+    }
+
+    /// What `init` did to which file.
+    pub fn installed(&self) -> PathBuf {
+        self.data.join("installed.json")
+    }
+
+    /// The files of others as they were before we changed them.
+    pub fn backups(&self) -> PathBuf {
+        self.data.join("backups")
+    }
+
     /// The log of what went wrong.
     pub fn log(&self) -> PathBuf {
         below(&self.data, &["hook.log"])
     }
+}
+
+/// Whether something in the data folder has a name that we give there.
+pub(crate) fn is_own_name(name: &OsStr) -> bool {
+    const OWN: [&str; 6] =
+        ["spool", "settings", "backups", "scratch", "learned.json", "installed.json"];
+    let name = name.to_string_lossy();
+    let begins = |begin| name.starts_with(begin);
+    OWN.contains(&&*name) || begins("store.sqlite") || begins("hook.log") || name.ends_with(".tmp")
 }
 
 /// The path `parts` below `folder`. [`Path::join`] looks closely at what it joins, which a hook call
@@ -135,7 +159,8 @@ pub(crate) enum Links {
 /// nothing is read past a size that no config has.
 pub(crate) fn read_small(path: &Path, links: Links) -> io::Result<String> {
     let bytes = read_bytes(path, links)?;
-    String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
 }
 
 /// The same, as bytes.
@@ -144,7 +169,8 @@ pub(crate) fn read_bytes(path: &Path, links: Links) -> io::Result<Vec<u8>> {
     let file = open(path, links)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > LARGEST {
-        return Err(io::ErrorKind::InvalidInput.into());
+        let why = "it is no regular file of at most 1 MiB";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     // One read is enough: a file that changes meanwhile is another file next time.
     let mut bytes = vec![0; metadata.len() as usize];
@@ -165,7 +191,7 @@ pub(crate) fn open(path: &Path, links: Links) -> io::Result<File> {
 /// Puts `bytes` in the place of one of our files, whole or not at all.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     make_folder(path)?;
-    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+    let temporary = temporary(path);
     let written = private()
         .write(true)
         .create(true)
@@ -181,8 +207,13 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
+/// Where a file is written that is to take the place of `path`.
+pub(crate) fn temporary(path: &Path) -> PathBuf {
+    path.with_extension(format!("{}.tmp", std::process::id()))
+}
+
 /// Removes what processes that were killed meanwhile have left beside `path`.
-fn sweep(path: &Path) {
+pub(crate) fn sweep(path: &Path) {
     let owner = |name: &OsStr| {
         let stem = name.to_str()?.strip_prefix(path.file_stem()?.to_str()?)?;
         Pid::from_raw(stem.strip_prefix('.')?.strip_suffix(".tmp")?.parse().ok()?)

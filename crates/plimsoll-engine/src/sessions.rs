@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::Context;
 use plimsoll_agents::{Adapter, Owner};
-use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::forecast::{self, Forecast, Sample};
+use plimsoll_core::forecast::{self, Forecast};
+pub use plimsoll_store::Pace;
 
 use crate::ingest::Ingester;
 use crate::load::{self, Measured};
@@ -25,6 +26,10 @@ pub struct Found {
     pub path: PathBuf,
     /// When it was last written to.
     pub modified: SystemTime,
+    /// The identity of the file.
+    pub inode: u64,
+    /// How long it is.
+    pub len: u64,
 }
 
 /// All transcripts of sessions, the newest first.
@@ -54,7 +59,8 @@ fn transcripts(adapter: &dyn Adapter, folder: PathBuf) -> impl Iterator<Item = F
         let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
         let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl");
         let owner = adapter.owner(&path).filter(|_| is_transcript)?;
-        Some(Found { owner, path, modified: metadata.modified().ok()? })
+        let (inode, len) = (metadata.ino(), metadata.len());
+        Some(Found { owner, path, modified: metadata.modified().ok()?, inode, len })
     })
 }
 
@@ -69,33 +75,17 @@ pub fn measure(
     load::measure(world, adapter, &found.path, None, &state)
 }
 
-/// What the store tells of a session.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct History {
-    /// How often it was compacted.
-    pub compactions: usize,
-    /// Counted prompts since then.
-    pub samples: Vec<Sample>,
+/// How many of a session's newest calls tell its pace.
+const PACE_CALLS: u32 = 200;
+
+/// How a session has grown, as the store tells it.
+pub fn pace(ingester: &Ingester<'_>, session: &SessionId) -> anyhow::Result<Pace> {
+    Ok(ingester.store.pace(session, PACE_CALLS)?)
 }
 
-impl History {
-    /// Of the session called `session`.
-    pub fn of(ingester: &Ingester<'_>, session: &SessionId) -> anyhow::Result<Self> {
-        let mut compactions = ingester.store.compactions_of(session)?;
-        compactions.retain(|row| row.subagent.is_none());
-        let since = compactions.iter().map(|row| row.time).max().unwrap_or(Millis::MIN);
-        let rows = ingester.store.readings(session, None)?;
-        let samples = rows.iter().filter(|row| row.time > since).map(|row| Sample {
-            time: row.time,
-            tokens: row.prompt_tokens,
-            turn: row.turn,
-        });
-        Ok(Self { compactions: compactions.len(), samples: samples.collect() })
-    }
-
-    /// How far the session is from being compacted, or from a full window.
-    pub fn forecast(&self, measured: &Measured) -> Forecast {
-        let level = measured.trigger.tokens().unwrap_or(measured.window.tokens);
-        forecast::look_ahead(measured.reading.used, level, &self.samples)
-    }
+/// How far a session is from being compacted, or from a full window, if it goes on at its pace.
+pub fn forecast(measured: &Measured, pace: Option<&Pace>) -> Forecast {
+    let level = measured.trigger.tokens().unwrap_or(measured.window.tokens);
+    let samples = pace.map_or(&[][..], |pace| &pace.samples);
+    forecast::look_ahead(measured.reading.used, level, samples)
 }

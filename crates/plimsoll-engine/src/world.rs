@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use plimsoll_agents::{Adapter, Home};
 use plimsoll_core::Tokens;
+use plimsoll_core::settings::keys::{Variable, variables};
 use plimsoll_core::settings::{Overrides, Percent};
 
 use crate::paths::Paths;
@@ -53,31 +54,40 @@ impl World {
 
     /// What the environment overrides. A value that makes no sense counts as absent.
     pub fn overrides(&self) -> Overrides {
-        let tokens = |value: &str| value.parse().ok().filter(|tokens: &Tokens| *tokens > 0);
-        Overrides {
-            window: self.parsed([WINDOW_VARIABLE, "DEV_TEAM_CONTEXT_WINDOW"], tokens),
-            ceiling: self.parsed(
-                ["PLIMSOLL_CONTEXT_CEILING_PCT", "DEV_TEAM_CONTEXT_CEILING_PCT"],
-                |value| value.parse().ok().and_then(Percent::new),
-            ),
-            ceiling_tokens: self
-                .parsed(["PLIMSOLL_CONTEXT_ABS_CEILING", "DEV_TEAM_CONTEXT_ABS_CEILING"], tokens),
-            strict: self.parsed(["PLIMSOLL_CONTEXT_STRICT", "DEV_TEAM_CONTEXT_STRICT"], switch),
-            guard_off: self
-                .parsed(["PLIMSOLL_CONTEXT_CEILING", "DEV_TEAM_CONTEXT_CEILING"], switch)
-                == Some(false),
-        }
-    }
-
-    /// Our own variable comes first; the older name lets existing users switch in place.
-    fn parsed<T>(&self, names: [&str; 2], parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        names.iter().find_map(|name| parse(self.env(name)?.trim()))
+        overrides(&*self.env)
     }
 
     /// Whether the user has switched everything off.
     pub fn is_off(&self) -> bool {
-        self.env("PLIMSOLL").is_some_and(|value| switch(value.trim()) == Some(false))
+        is_off(&*self.env)
     }
+}
+
+/// Whether an environment switches everything off.
+pub(crate) fn is_off(env: &dyn Fn(&str) -> Option<String>) -> bool {
+    parsed(env, &variables::ALL, switch) == Some(false)
+}
+
+/// What an environment overrides.
+pub(crate) fn overrides(env: &dyn Fn(&str) -> Option<String>) -> Overrides {
+    let tokens = |value: &str| value.parse().ok().filter(|tokens: &Tokens| *tokens > 0);
+    let percent = |value: &str| value.parse().ok().and_then(Percent::new);
+    Overrides {
+        window: parsed(env, &variables::WINDOW, tokens),
+        ceiling: parsed(env, &variables::CEILING_PERCENT, percent),
+        ceiling_tokens: parsed(env, &variables::CEILING_TOKENS, tokens),
+        strict: parsed(env, &variables::STRICT, switch),
+        guard_off: parsed(env, &variables::CEILING, switch) == Some(false),
+    }
+}
+
+/// What the first name of a variable that makes sense says.
+fn parsed<T>(
+    env: &dyn Fn(&str) -> Option<String>,
+    variable: &Variable,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Option<T> {
+    variable.names.iter().find_map(|name| parse(env(name)?.trim()))
 }
 
 /// Milliseconds since the epoch.
@@ -87,7 +97,10 @@ pub fn now() -> u64 {
 }
 
 /// The variable that tells us a window's size.
-pub const WINDOW_VARIABLE: &str = "PLIMSOLL_CONTEXT_WINDOW";
+pub const WINDOW_VARIABLE: &str = variables::WINDOW.names[0];
+
+/// The variable that makes the guard strict.
+pub const STRICT_VARIABLE: &str = variables::STRICT.names[0];
 
 fn switch(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {

@@ -1,6 +1,7 @@
 //! What is on disk gets into the store once, however it is read.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::cell::Cell;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use plimsoll_agents::{ALL, Adapter};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
 use plimsoll_engine::ingest::Ingester;
+use plimsoll_engine::sessions;
 use plimsoll_engine::spool::{Locked, SpoolLine};
 use plimsoll_engine::world::World;
 use plimsoll_testbed::generator::{self, Options};
@@ -129,6 +131,41 @@ fn a_transcript_replaced_or_shrunk_is_read_from_its_start() {
     fs::write(home.transcript(), &other[..other.len() / 2]).unwrap();
     home.ingest();
     assert!(home.stored().0.len() > before, "the new rows are there, and the old ones stay");
+}
+
+#[test]
+fn only_what_has_news_is_read_again() {
+    let home = Home::new();
+    append(&home.transcript(), &generated(7));
+    let read = || {
+        let found = sessions::find(&home.world, home.adapter()).unwrap();
+        let files = Cell::new(0);
+        home.ingester().catch_up(&found, |_, of| files.set(of)).unwrap();
+        files.get()
+    };
+    assert_eq!((read(), read()), (1, 0));
+    append(&home.transcript(), &generated(8));
+    assert_eq!((read(), read()), (1, 0));
+    let (readings, _) = home.stored();
+    let whole = Home::new();
+    append(&whole.transcript(), &[generated(7), generated(8)].concat());
+    whole.ingest();
+    assert_eq!(readings, whole.stored().0);
+}
+
+#[test]
+fn hook_runs_are_stored_however_the_transcript_grows() {
+    let runs = |home: &Home| home.ingester().store.hook_counts(0).unwrap();
+    let (whole, grown) = (Home::new(), Home::new());
+    let bytes = generated(3);
+    append(&whole.transcript(), &bytes);
+    whole.ingest();
+    for step in bytes.chunks(bytes.len() / 7) {
+        append(&grown.transcript(), step);
+        grown.ingest();
+    }
+    assert!(runs(&whole).iter().map(|count| count.runs).sum::<u64>() > 10);
+    assert_eq!(runs(&grown), runs(&whole));
 }
 
 #[test]

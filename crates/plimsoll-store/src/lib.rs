@@ -10,7 +10,7 @@ mod sqlite;
 
 pub use error::StoreError;
 pub use rows::{
-    Batch, Bookmark, CompactionRow, Counts, DecisionRow, Ingested, ReadingRow, SessionRow,
-    SourceFile,
+    Batch, Bookmark, ClientRow, CompactionRow, Counts, DecisionRow, Extent, HookCount, HookRunRow,
+    HookSpan, Ingested, Pace, PeakRow, ReadingRow, SessionRow, SourceFile,
 };
 pub use sqlite::Store;

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use plimsoll_core::event::SessionId;
+use plimsoll_core::forecast::Sample;
+use plimsoll_core::hook_run::{HookRun, Outcome};
 use plimsoll_core::{Millis, Tokens};
 
 /// A transcript or spool that rows come from.
@@ -36,6 +38,8 @@ pub struct Batch {
     pub readings: Vec<ReadingRow>,
     /// Compactions.
     pub compactions: Vec<CompactionRow>,
+    /// Hook runs.
+    pub hook_runs: Vec<HookRunRow>,
     /// What we decided.
     pub decisions: Vec<DecisionRow>,
     /// Where to go on; before the bookmark that was given, if the file has shrunk and was read
@@ -48,7 +52,7 @@ pub struct Batch {
 pub struct Ingested {
     /// How far the source has been read now.
     pub read_to: u64,
-    /// How many readings, compactions and decisions were new, or readings grew.
+    /// How many rows were new or have changed, sessions aside.
     pub rows: usize,
 }
 
@@ -115,6 +119,93 @@ pub struct CompactionRow {
     pub tokens_before: Option<Tokens>,
     /// What the conversation holds after.
     pub tokens_after: Option<Tokens>,
+}
+
+/// A run of somebody's hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookRunRow {
+    /// The session.
+    pub session: SessionId,
+    /// The subagent it ran for, if it did.
+    pub subagent: Option<SessionId>,
+    /// When it was recorded.
+    pub time: Millis,
+    /// The run. A fork repeats it under its own session.
+    pub run: HookRun,
+}
+
+/// Runs of one hook command that took the same time and ended the same way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookCount {
+    /// The command.
+    pub command: String,
+    /// The event.
+    pub event: String,
+    /// How long each took, where that is known.
+    pub millis: Option<u64>,
+    /// What came of them.
+    pub outcome: Outcome,
+    /// How many there were.
+    pub runs: u64,
+}
+
+/// How long the sessions lasted, all together, in which a hook command ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookSpan {
+    /// The command.
+    pub command: String,
+    /// How many sessions.
+    pub sessions: u64,
+    /// From the first to the last word of each.
+    pub millis: u64,
+}
+
+/// A model and client version that sessions were held with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientRow {
+    /// The model.
+    pub model: String,
+    /// The client's version.
+    pub version: String,
+    /// How many sessions.
+    pub sessions: u64,
+    /// When the last of them was heard of.
+    pub last_seen: Millis,
+}
+
+/// The fullest that a session's own window ever was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeakRow {
+    /// The session.
+    pub session: SessionId,
+    /// The model, by its variant.
+    pub model: Option<String>,
+    /// The largest prompt.
+    pub tokens: Tokens,
+    /// How often the client compacted it by itself.
+    pub automatic_compactions: u64,
+    /// Whether anything was ever said about its load.
+    pub warned: bool,
+}
+
+/// How much is remembered of which time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Sessions.
+    pub sessions: u64,
+    /// The projects they belong to.
+    pub projects: u64,
+    /// When the first of them began.
+    pub since: Option<Millis>,
+}
+
+/// How a session has grown since its last compaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// How often it was compacted.
+    pub compactions: u64,
+    /// Its newest readings since, oldest first.
+    pub samples: Vec<Sample>,
 }
 
 /// Something we decided, as the spool tells it.

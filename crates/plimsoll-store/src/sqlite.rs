@@ -1,10 +1,11 @@
 //! The store in a SQLite file.
 //!
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
-//! `queries`.
+//! `queries`, all past sessions together in `past`.
 
 mod column;
 mod ingest;
+mod past;
 mod queries;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,10 @@ use crate::StoreError;
 /// In the order they are applied; only ever added to.
 ///
 /// Each must fail when it is applied a second time, see [`migrate`].
-const MIGRATIONS: &[M<'static>] = &[M::up(include_str!("../migrations/sqlite/0001_init.sql"))];
+const MIGRATIONS: &[M<'static>] = &[
+    M::up(include_str!("../migrations/sqlite/0001_init.sql")),
+    M::up(include_str!("../migrations/sqlite/0002_hook_runs.sql")),
+];
 
 /// Everything remembered on this machine.
 #[derive(Debug)]

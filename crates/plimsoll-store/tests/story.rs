@@ -1,13 +1,16 @@
-//! One story, told to the database: a session grows, is warned, compacts and is forked.
+//! One story, told to the database: a session grows, is warned, compacts and is forked, and a hook
+//! runs in it.
 
 #![expect(clippy::unwrap_used, reason = "a story that cannot be told is a failed test")]
 
+use plimsoll_core::entry::EntryId;
 use plimsoll_core::event::SessionId;
+use plimsoll_core::hook_run::{HookRun, Outcome};
 use plimsoll_core::trigger::Learned;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_store::{
-    Batch, Bookmark, CompactionRow, Counts, DecisionRow, ReadingRow, SessionRow, SourceFile, Store,
-    StoreError,
+    Batch, Bookmark, CompactionRow, Counts, DecisionRow, HookRunRow, ReadingRow, SessionRow,
+    SourceFile, Store, StoreError,
 };
 
 const PARENT: &str = "024b703c-0f25-4d1f-98da-bbc0541a4bcf";
@@ -172,6 +175,26 @@ fn a_fork_repeats_it_all_and_counts_for_what_is_its_own(store: &mut Store) {
     assert_eq!(store.counts().unwrap(), counts);
 }
 
+fn a_hook_runs_in_both_and_is_counted_once(store: &mut Store) {
+    for (name, path, inode, from) in
+        [(PARENT, "parent.jsonl", 11, 2_400), (FORK, "fork.jsonl", 14, 3_000)]
+    {
+        let run = HookRun {
+            call: EntryId::new(b"toolu_1"),
+            event: "PreToolUse".to_owned(),
+            command: "sh lint.sh".to_owned(),
+            millis: Some(240),
+            outcome: Outcome::Done,
+        };
+        let row = HookRunRow { session: id(name), subagent: None, time: 4_500, run };
+        let part = Batch { hook_runs: vec![row], next: to(from + 100), ..Batch::default() };
+        tell(store, &file(path, inode), from, part);
+    }
+    let counts = store.hook_counts(0).unwrap();
+    let told: Vec<_> = counts.iter().map(|count| (count.millis, count.runs)).collect();
+    assert_eq!(told, [(Some(240), 1)]);
+}
+
 fn both_are_found_again(store: &Store) {
     assert_eq!(store.sessions(10).unwrap(), [session(FORK, 6_000), session(PARENT, 5_000)]);
 }
@@ -184,5 +207,6 @@ fn a_session_grows_is_warned_compacts_and_is_forked() {
     its_subagent_has_a_curve_of_its_own(&mut store);
     it_compacts_and_the_trigger_is_learned(&mut store);
     a_fork_repeats_it_all_and_counts_for_what_is_its_own(&mut store);
+    a_hook_runs_in_both_and_is_counted_once(&mut store);
     both_are_found_again(&store);
 }

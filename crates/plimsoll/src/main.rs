@@ -4,6 +4,10 @@
 //! hook call.
 
 mod cmd;
+mod diff;
+mod ingest;
+mod layout;
+mod past;
 mod report;
 mod ui;
 mod view;

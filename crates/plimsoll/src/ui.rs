@@ -1,31 +1,61 @@
 //! What the user sees: colour on a terminal only, gauges, numbers for people.
 
+pub(crate) mod screen;
+
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::Path;
 
 use plimsoll_core::Tokens;
 use plimsoll_core::policy;
 use plimsoll_core::reading::Band;
 pub(crate) use plimsoll_core::text::thousands;
+use serde::Serialize;
 
 /// The user's terminal, or whatever stands in for it.
 pub(crate) struct Ui {
     colour: bool,
+    /// Stdout is a terminal that can take back a line.
+    redraws: bool,
 }
 
 impl Ui {
-    /// The terminal of this process. `NO_COLOR` is respected.
+    /// The terminal of this process. `NO_COLOR` is respected first, then `CLICOLOR_FORCE`.
     pub(crate) fn of_process() -> Self {
-        Self { colour: colour_is_welcome() && io::stdout().is_terminal() }
+        let redraws = io::stdout().is_terminal() && !is_dumb();
+        let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+        Self { colour: (redraws || is_forced) && !is_unwelcome(), redraws }
     }
 
     /// The client's status line: it is no terminal, and shows colours all the same.
     pub(crate) fn of_status_line(colour: bool) -> Self {
-        Self { colour: colour && colour_is_welcome() }
+        Self { colour: colour && !is_unwelcome() && !is_dumb(), redraws: false }
+    }
+
+    /// Whether a line of stdout can be drawn again: someone is watching, on a terminal that moves.
+    pub(crate) fn redraws(&self) -> bool {
+        self.redraws
     }
 
     /// Where data goes.
     pub(crate) fn out(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::new(io::stdout().lock())
+    }
+
+    /// Prints a text that is data.
+    pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        let mut out = self.out();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Prints `view` as JSON, for scripts.
+    pub(crate) fn print_json(&self, view: &impl Serialize) -> anyhow::Result<()> {
+        let mut out = self.out();
+        serde_json::to_writer_pretty(&mut out, view)?;
+        writeln!(out)?;
+        out.flush()?;
+        Ok(())
     }
 
     /// Prints to stderr.
@@ -49,6 +79,26 @@ impl Ui {
             true => self.complain("\r\x1b[K"),
             false => self.complain(&format!("\r\x1b[K{what} {done}/{of}")),
         }
+    }
+
+    /// Whether there is somebody to ask.
+    pub(crate) fn is_interactive(&self) -> bool {
+        io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    /// Asks a question that can be answered with yes or no; the default is what Enter means.
+    pub(crate) fn ask(&self, question: &str, default: bool) -> io::Result<bool> {
+        let choices = if default { "[Y/n]" } else { "[y/N]" };
+        self.complain(&format!("{question} {choices} "));
+        let mut answer = String::new();
+        if io::stdin().read_line(&mut answer)? == 0 {
+            // The user has left.
+            return Ok(false);
+        }
+        Ok(match answer.trim().to_lowercase().as_str() {
+            "" => default,
+            answer => matches!(answer, "y" | "yes"),
+        })
     }
 
     pub(crate) fn red(&self, text: &str) -> String {
@@ -100,9 +150,13 @@ impl Ui {
 /// How wide a gauge is.
 pub(crate) const GAUGE_CELLS: usize = 24;
 
-fn colour_is_welcome() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+/// Whether the user wants no colours.
+fn is_unwelcome() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 fn band_colour(band: Band) -> &'static str {
@@ -119,22 +173,26 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
 }
 
-/// A text in lines of at most 80 columns, all but the first indented so far.
-pub(crate) fn wrapped(text: &str, indent: usize) -> String {
-    const COLUMNS: usize = 80;
-    let mut column = indent;
-    let mut lines = String::new();
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if column > indent && column + 1 + width > COLUMNS {
-            lines = lines + "\n" + &" ".repeat(indent);
-            column = indent;
-        } else if column > indent {
-            lines.push(' ');
-            column += 1;
+/// A path as people write it, and without what moves the cursor.
+pub(crate) fn short_path(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Ok(rest) => format!("~/{}", plain(&rest.to_string_lossy())),
+        Err(_) => plain(&path.to_string_lossy()),
+    }
+}
+
+/// `text` in lines of at most `width` characters, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
-        lines.push_str(word);
-        column += width;
     }
     lines
 }
@@ -179,8 +237,15 @@ mod tests {
     }
 
     #[test]
+    fn a_long_text_is_broken_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensible so", 7), ["incomprehensible", "so"]);
+        assert!(wrapped("", 7).is_empty());
+    }
+
+    #[test]
     fn a_gauge_shows_load_and_trigger() {
-        let ui = Ui { colour: false };
+        let ui = Ui { colour: false, redraws: false };
         assert_eq!(ui.gauge(0, 200_000, None), "░".repeat(24));
         assert_eq!(ui.gauge(100_000, 200_000, Some(167_000)), "████████████░░░░░░░░│░░░");
         assert_eq!(ui.gauge(900_000, 200_000, Some(167_000)), "█".repeat(24));

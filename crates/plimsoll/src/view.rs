@@ -4,6 +4,7 @@ use plimsoll_core::Tokens;
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::reading::{Band, ReadingSource};
 use plimsoll_core::trigger::{Trigger, TriggerSource};
+use plimsoll_core::window::Window;
 use plimsoll_engine::load::Measured;
 use serde::Serialize;
 
@@ -25,14 +26,16 @@ pub(crate) struct ReadingView {
     counted: Option<CountedView>,
 }
 
+/// A window with its provenance.
 #[derive(Serialize)]
-struct WindowView {
+pub(crate) struct WindowView {
     tokens: Tokens,
     source: &'static str,
 }
 
+/// Where the client compacts, with how that is known.
 #[derive(Serialize)]
-struct TriggerView {
+pub(crate) struct TriggerView {
     tokens: Option<Tokens>,
     source: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,8 +73,8 @@ impl ReadingView {
             band: Band::of(reading.used, window.tokens).label(),
             model: measured.model.clone(),
             client_version: measured.version.clone(),
-            window: WindowView { tokens: window.tokens, source: window.source.label() },
-            trigger: trigger(measured.trigger),
+            window: (*window).into(),
+            trigger: measured.trigger.into(),
             lines: LinesView {
                 ceiling: levels.ceiling,
                 checkpoint: levels.checkpoint,
@@ -108,16 +111,24 @@ impl From<Forecast> for ForecastView {
     }
 }
 
-fn trigger(trigger: Trigger) -> TriggerView {
-    let (source, compactions) = match trigger {
-        Trigger::At { source: TriggerSource::Formula, .. } => ("formula", None),
-        Trigger::At { source: TriggerSource::Learned { compactions }, .. } => {
-            ("learned", Some(compactions))
-        }
-        Trigger::SwitchedOff => ("switched_off", None),
-        Trigger::OnRefusal => ("on_refusal", None),
-    };
-    TriggerView { tokens: trigger.tokens(), source, compactions }
+impl From<Window> for WindowView {
+    fn from(window: Window) -> Self {
+        Self { tokens: window.tokens, source: window.source.label() }
+    }
+}
+
+impl From<Trigger> for TriggerView {
+    fn from(trigger: Trigger) -> Self {
+        let (source, compactions) = match trigger {
+            Trigger::At { source: TriggerSource::Formula, .. } => ("formula", None),
+            Trigger::At { source: TriggerSource::Learned { compactions }, .. } => {
+                ("learned", Some(compactions))
+            }
+            Trigger::SwitchedOff => ("switched_off", None),
+            Trigger::OnRefusal => ("on_refusal", None),
+        };
+        Self { tokens: trigger.tokens(), source, compactions }
+    }
 }
 
 /// A share in percent, with one decimal.

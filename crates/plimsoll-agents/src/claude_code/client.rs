@@ -1,7 +1,7 @@
 //! What Claude Code's own settings say about its windows.
 
 use plimsoll_core::Tokens;
-use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -15,10 +15,11 @@ struct File {
     env: Value,
 }
 
-/// `files` strongest first; a file that is no JSON is passed over, as the client does.
+/// `files` strongest first; a file that is no JSON is passed over, one with comments too, as the
+/// client does. It does not mind a byte order mark.
 pub(super) fn settings(files: &[&str]) -> ClientSettings {
-    let files: Vec<File> =
-        files.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    let read = |text: &&str| serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
+    let files: Vec<File> = files.iter().filter_map(read).collect();
     let own = ClientSettings {
         auto_compact: files
             .iter()
@@ -31,6 +32,17 @@ pub(super) fn settings(files: &[&str]) -> ClientSettings {
     // The client puts the variables of its settings into its own environment.
     environment(own, &|name| files.iter().find_map(|file| text(file.env.get(name)?)))
 }
+
+/// The variables that matter to us.
+pub(super) const VARIABLES: [&str; 7] = [
+    "DISABLE_COMPACT",
+    "DISABLE_AUTO_COMPACT",
+    "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+    "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_DISABLE_1M_CONTEXT",
+    "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
+];
 
 /// Lays the environment over what the files say. Values that make no sense count as absent.
 pub(super) fn environment(
@@ -56,6 +68,16 @@ pub(super) fn environment(
         unknown_model_window: named_window.or(settings.unknown_model_window),
         any_model_window: named_window.filter(|_| never).or(settings.any_model_window),
         ..settings
+    }
+}
+
+pub(super) fn setting_name(setting: ClientSetting) -> &'static str {
+    match setting {
+        ClientSetting::AutoCompact => "autoCompactEnabled or DISABLE_AUTO_COMPACT",
+        ClientSetting::Percent => "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
+        ClientSetting::ForcedWindow => "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+        ClientSetting::ModelWindow => "modelSettings.autoCompactWindow",
+        ClientSetting::Window => "autoCompactWindow",
     }
 }
 
@@ -102,6 +124,25 @@ mod tests {
         assert_eq!(found.max_output_tokens, Some(8_000));
         let env = |name: &str| (name == "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE").then(|| "55".to_owned());
         assert_eq!(environment(found, &env).compact_percent, Some(55.0));
+    }
+
+    #[test]
+    fn the_list_of_variables_is_what_is_asked_for() {
+        let asked = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        let env = |name: &str| {
+            asked.borrow_mut().insert(name.to_owned());
+            None
+        };
+        environment(ClientSettings::default(), &env);
+        let listed = VARIABLES.map(str::to_owned).into_iter().collect();
+        assert_eq!(asked.into_inner(), listed);
+    }
+
+    #[test]
+    fn a_file_counts_where_the_client_reads_it() {
+        let window = |text: &str| settings(&[text]).compact_window;
+        assert_eq!(window("\u{feff}{\r\n\"autoCompactWindow\": 150000}"), Some(150_000));
+        assert_eq!(window("{\"autoCompactWindow\": 150000} // mine"), None);
     }
 
     #[test]

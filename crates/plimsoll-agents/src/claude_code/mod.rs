@@ -1,6 +1,8 @@
 //! Claude Code: its hooks, its transcripts, its settings.
 
 mod client;
+mod hook_runs;
+mod install;
 mod status;
 mod transcript;
 mod weigh;
@@ -11,12 +13,14 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Status, Subagent};
+use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::settings::ClientSettings;
+use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
 use plimsoll_core::work::Record;
 
-use crate::{Adapter, BadPayload, Home, Output, Owner, Request};
+use crate::install::Installer;
+use crate::{Adapter, BadPayload, Home, Output, Owner, Request, Sample};
 use wire::Payload;
 
 /// The adapter of Claude Code.
@@ -79,6 +83,10 @@ impl Adapter for ClaudeCode {
         transcript::request(line)
     }
 
+    fn hook_runs(&self, line: &[u8]) -> Vec<HookRun> {
+        hook_runs::hook_runs(line)
+    }
+
     fn transcripts(&self, home: &Home<'_>) -> PathBuf {
         folder(home).join("projects")
     }
@@ -120,6 +128,22 @@ impl Adapter for ClaudeCode {
         client::environment(settings, env)
     }
 
+    fn client_variables(&self) -> &'static [&'static str] {
+        &client::VARIABLES
+    }
+
+    fn setting_name(&self, setting: ClientSetting) -> &'static str {
+        client::setting_name(setting)
+    }
+
+    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8> {
+        wire::everyday(session, transcript)
+    }
+
+    fn unrecorded_hook_runs(&self) -> &'static str {
+        "Calls that succeed and print nothing leave no record, except at Stop."
+    }
+
     fn folder_of(&self, line: &[u8]) -> Option<String> {
         transcript::folder(line)
     }
@@ -142,6 +166,15 @@ impl Adapter for ClaudeCode {
 
     fn room_command(&self) -> &'static str {
         "/compact"
+    }
+
+    fn sample(&self) -> Sample {
+        // The testbed's example `capture_demo` records it anew.
+        Sample { tape: include_str!("../../assets/claude-code/sample.jsonl"), home: "/home/dev" }
+    }
+
+    fn installer(&self) -> &dyn Installer {
+        self
     }
 }
 

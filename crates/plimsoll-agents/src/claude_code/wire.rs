@@ -1,9 +1,11 @@
 //! Claude Code's hook payloads and answers, exactly as they are sent.
 
 use std::borrow::Cow;
+use std::path::Path;
 
-use plimsoll_core::event::{EventKind, Reply};
+use plimsoll_core::event::{EventKind, Reply, SessionId};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::json::{Json, Members};
 
@@ -46,6 +48,20 @@ impl<'a> Payload<'a> {
         }
         members.ended().then_some(payload)
     }
+}
+
+/// The payload of a tool that has finished, as the client sends it many times an hour.
+pub(super) fn everyday(session: &SessionId, transcript: &Path) -> Vec<u8> {
+    let payload = json!({
+        "session_id": session.as_str(),
+        "transcript_path": transcript.to_string_lossy(),
+        "cwd": "/",
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": { "command": "true" },
+        "tool_response": { "stdout": "", "stderr": "", "interrupted": false },
+    });
+    payload.to_string().into_bytes()
 }
 
 #[derive(Serialize)]

@@ -3,13 +3,17 @@
 //!
 //! Every finding comes with something to do about it. Nothing here mends anything by itself.
 
+mod client;
 mod data;
+mod hooks;
+mod past;
 mod sessions;
 mod words;
 
 use std::path::Path;
 
 use plimsoll_agents::Adapter;
+use plimsoll_store::Store;
 
 use crate::world::World;
 
@@ -62,11 +66,22 @@ impl Finding {
     }
 }
 
-/// Looks at everything that matters to a session started in `project`.
-pub fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec<Finding> {
-    let mut findings = Vec::new();
+/// Looks at everything that matters to a session started in `project`. The store, where there is
+/// one, tells of those before.
+pub fn examine(
+    world: &World,
+    adapter: &dyn Adapter,
+    project: &Path,
+    store: Option<&Store>,
+) -> Vec<Finding> {
+    let (version, client) = client::examine(world, adapter);
+    let mut findings = vec![client];
+    findings.extend(hooks::examine(world, adapter, project, version));
     findings.extend(data::examine(world));
     findings.extend(words::examine(world, adapter, project));
     findings.extend(sessions::examine(world, adapter));
+    findings.extend(
+        store.map(|store| past::examine(world, adapter, project, store)).into_iter().flatten(),
+    );
     findings
 }

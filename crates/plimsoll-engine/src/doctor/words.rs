@@ -5,8 +5,9 @@ use std::path::Path;
 use plimsoll_agents::Adapter;
 
 use super::Finding;
+use crate::log;
 use crate::settings;
-use crate::world::World;
+use crate::world::{World, now};
 
 pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec<Finding> {
     let in_force = settings::load(world, adapter, project);
@@ -24,6 +25,7 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> V
         let text = "`quiet: true` keeps every word away";
         findings.push(Finding::note("switch", text, "plimsoll config show"));
     }
+    findings.extend(errors(world));
     if findings.is_empty() {
         findings.push(Finding::fine("config", "every value is understood, nothing is silenced"));
     }
@@ -32,4 +34,21 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> V
 
 fn misread(complaint: &str) -> Finding {
     Finding::broken("config", complaint, "plimsoll config check")
+}
+
+/// What went wrong in hooks lately.
+fn errors(world: &World) -> Option<Finding> {
+    const DAY: u64 = 24 * 3600 * 1000;
+    let since = now().saturating_sub(DAY) as i64;
+    let (_, mut lines) = log::Reader::open(&world.paths.log()).ok()?;
+    // What is wrong with the config was said already.
+    lines.retain(|line| {
+        line.written.is_some_and(|(time, _)| time >= since) && !line.what.starts_with("config:")
+    });
+    let last = lines.last()?;
+    let times = match lines.len() {
+        1 => "a hook call went wrong in the last day".to_owned(),
+        times => format!("{times} hook calls went wrong in the last day, the last"),
+    };
+    Some(Finding::note("log", format!("{times}: {}", last.what), "plimsoll log"))
 }

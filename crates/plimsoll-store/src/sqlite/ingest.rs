@@ -1,6 +1,7 @@
 //! How rows come in: each once, whoever reads them.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
@@ -8,8 +9,8 @@ use uuid::Uuid;
 use super::Store;
 use super::column::{self, Kept, get};
 use crate::{
-    Batch, Bookmark, CompactionRow, DecisionRow, Ingested, ReadingRow, SessionRow, SourceFile,
-    StoreError,
+    Batch, Bookmark, CompactionRow, DecisionRow, HookRunRow, Ingested, ReadingRow, SessionRow,
+    SourceFile, StoreError,
 };
 
 impl Store {
@@ -40,6 +41,20 @@ impl Store {
     pub fn read_to(&self, source: &SourceFile) -> Result<u64, StoreError> {
         let here = bookmark(&self.connection, source).map_err(self.failed("read from"))?;
         Ok(here.offset)
+    }
+
+    /// How far every file has been read: its inode and the place, by its path.
+    pub fn bookmarks(&self) -> Result<HashMap<PathBuf, (u64, u64)>, StoreError> {
+        let failed = self.failed("read from");
+        let sql = "SELECT path, inode, read_to FROM sources";
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        let rows = statement.query_map([], |row| {
+            Ok((
+                get(row, "path")?,
+                (row.get::<_, i64>("inode")?.cast_unsigned(), get(row, "read_to")?),
+            ))
+        });
+        rows.and_then(Iterator::collect).map_err(&failed)
     }
 
     /// Forgets how far the file at `path` has been read; its rows stay.
@@ -79,6 +94,9 @@ impl Writer<'_> {
         }
         for row in &batch.compactions {
             rows += self.compaction(row)?;
+        }
+        for row in &batch.hook_runs {
+            rows += self.hook_run(row)?;
         }
         for row in &batch.decisions {
             rows += self.decision(row)?;
@@ -153,6 +171,30 @@ impl Writer<'_> {
             row.automatic,
             row.tokens_before.map(Kept),
             row.tokens_after.map(Kept),
+        ])
+    }
+
+    /// One record may tell the time and another how it ended.
+    fn hook_run(&self, row: &HookRunRow) -> rusqlite::Result<usize> {
+        let sql = "INSERT INTO hook_runs (id, machine, session, subagent, \"call\", event, command,
+                 time, millis, outcome)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT (session, subagent, \"call\", event, command) DO UPDATE
+             SET millis = coalesce(millis, excluded.millis),
+                 outcome = CASE outcome WHEN 'done' THEN excluded.outcome ELSE outcome END
+             WHERE millis IS NULL AND excluded.millis IS NOT NULL
+                 OR outcome = 'done' AND excluded.outcome <> 'done'";
+        self.connection.prepare_cached(sql)?.execute(params![
+            new_id(),
+            self.machine,
+            Kept(&row.session),
+            column::subagent(row.subagent.as_ref()),
+            row.run.call.to_string(),
+            row.run.event,
+            row.run.command,
+            row.time,
+            row.run.millis.map(Kept),
+            row.run.outcome.label(),
         ])
     }
 

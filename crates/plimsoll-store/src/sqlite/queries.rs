@@ -1,7 +1,7 @@
 //! What is asked of the store.
 
 use plimsoll_core::event::SessionId;
-use plimsoll_core::trigger::{LEARN_FROM, Learned};
+use plimsoll_core::trigger::Learned;
 use rusqlite::{Params, Row, params};
 
 use super::Store;
@@ -48,18 +48,15 @@ impl Store {
 
     /// Where each model and client version was seen to compact by itself.
     pub fn learned(&self) -> Result<Vec<Learned>, StoreError> {
-        let newest = self
-            .all(NEWEST_AUTOMATIC, params![LEARN_FROM as u32], |row| {
-                Ok((row.get("model")?, row.get("version")?, get(row, "tokens_before")?))
-            })
-            .map_err(self.failed("learn from"))?;
         let mut learned: Vec<Learned> = Vec::new();
-        for (model, version, tokens) in newest {
+        for row in self.newest_automatic()? {
+            let (Some(model), Some(version)) = (row.model, row.version) else { continue };
+            let seen = row.tokens_before;
             match learned.last_mut() {
                 Some(last) if last.model == model && last.version == version => {
-                    last.seen.push(tokens);
+                    last.seen.extend(seen);
                 }
-                _ => learned.push(Learned { model, version, seen: vec![tokens] }),
+                _ => learned.push(Learned { model, version, seen: seen.into_iter().collect() }),
             }
         }
         Ok(learned)
@@ -74,7 +71,7 @@ impl Store {
         self.connection.query_row(sql, [], counts).map_err(self.failed("count what is in"))
     }
 
-    fn all<T>(
+    pub(super) fn all<T>(
         &self,
         sql: &str,
         params: impl Params,
@@ -83,15 +80,6 @@ impl Store {
         self.connection.prepare_cached(sql)?.query_map(params, row)?.collect()
     }
 }
-
-/// The newest automatic compactions per model and client version, newest last.
-const NEWEST_AUTOMATIC: &str = "SELECT model, version, tokens_before FROM (
-         SELECT model, version, tokens_before,
-             row_number() OVER (PARTITION BY model, version ORDER BY time DESC, entry DESC) AS age
-         FROM distinct_compactions
-         WHERE automatic AND model IS NOT NULL AND version IS NOT NULL
-             AND tokens_before IS NOT NULL
-     ) WHERE age <= ?1 ORDER BY model, version, age DESC";
 
 fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
@@ -119,7 +107,7 @@ fn reading(row: &Row<'_>) -> rusqlite::Result<ReadingRow> {
     })
 }
 
-fn compaction(row: &Row<'_>) -> rusqlite::Result<CompactionRow> {
+pub(super) fn compaction(row: &Row<'_>) -> rusqlite::Result<CompactionRow> {
     Ok(CompactionRow {
         session: get(row, "session")?,
         subagent: column::get_subagent(row)?,

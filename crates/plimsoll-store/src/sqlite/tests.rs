@@ -3,10 +3,12 @@
 mod asking;
 mod ingesting;
 mod opening;
+mod past;
 mod splits;
 
 use std::fs::File;
 
+use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use tempfile::TempDir;
 

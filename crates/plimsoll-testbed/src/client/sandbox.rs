@@ -72,11 +72,12 @@ impl Sandbox {
     pub fn prompt(&self, text: &str) -> Prompt<'_> {
         let mut command = Command::new(&self.program);
         command
-            .args(["--print", "--output-format", "json", "--dangerously-skip-permissions"])
+            .args(["--print", "--output-format", "json"])
             .current_dir(self.project())
             .env_clear()
             .envs(self.environment());
-        Prompt { sandbox: self, command, text: text.to_owned(), timeout: Duration::from_secs(60) }
+        let timeout = Duration::from_secs(60);
+        Prompt { sandbox: self, command, text: text.to_owned(), timeout, permitted: true }
     }
 
     /// A terminal of this size, for the client to be used on as a person would.
@@ -148,6 +149,7 @@ pub struct Prompt<'a> {
     command: Command,
     text: String,
     timeout: Duration,
+    permitted: bool,
 }
 
 impl Prompt<'_> {
@@ -179,6 +181,12 @@ impl Prompt<'_> {
         self
     }
 
+    /// Lets the client ask for permissions, which nobody gives.
+    pub fn unpermitted(mut self) -> Self {
+        self.permitted = false;
+        self
+    }
+
     /// Gives up after `timeout`; a minute unless told.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -191,6 +199,9 @@ impl Prompt<'_> {
             .expect("a folder for the client's output should be creatable");
         let file = |name| captured.path().join(name);
         let create = |name| File::create(file(name)).expect("an output file should be creatable");
+        if self.permitted {
+            self.command.arg("--dangerously-skip-permissions");
+        }
         self.command.arg("--").arg(&self.text).stdin(Stdio::null());
         self.command.stdout(create("stdout")).stderr(create("stderr"));
 

@@ -8,13 +8,14 @@ use plimsoll_engine::doctor::{self, Finding, State};
 use plimsoll_engine::world::World;
 use serde::Serialize;
 
+use crate::ingest;
 use crate::report::HintExt;
 use crate::ui::{self, Ui};
 
 /// Look for what fails silently, and say what to do about it
 ///
-/// Looks at the hooks in every scope of this folder, the client, the config, the data folder and the
-/// sessions of the last week. Nothing is changed. The exit code is 1 if anything is broken.
+/// Looks at the client, at the hooks in every scope of this folder, at the config, the data folder and
+/// past sessions. Nothing is mended by itself. The exit code is 1 if anything is broken.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Print JSON
@@ -24,7 +25,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let project = std::env::current_dir().context("could not find the current folder")?;
-    let findings = doctor::examine(world, plimsoll_agents::ALL[0], &canonical(project));
+    let adapter = plimsoll_agents::ALL[0];
+    // A store that cannot be opened is among the findings.
+    let store = ingest::everything(world, ui, adapter).ok();
+    let store = store.as_ref().map(|ingester| &ingester.store);
+    let findings = doctor::examine(world, adapter, &canonical(project), store);
     let mut out = ui.out();
     match args.json {
         true => {
@@ -54,6 +59,7 @@ fn verdict(findings: &[Finding]) -> anyhow::Result<()> {
 
 /// Where the text of a finding begins.
 const INDENT: usize = 16;
+const COLUMNS: usize = 80;
 
 fn print(ui: &Ui, out: &mut impl Write, findings: &[Finding]) -> std::io::Result<()> {
     for finding in findings {
@@ -62,7 +68,8 @@ fn print(ui: &Ui, out: &mut impl Write, findings: &[Finding]) -> std::io::Result
             State::Note => ui.yellow("!"),
             State::Broken => ui.red("✗"),
         };
-        let text = ui::wrapped(&ui::plain(&finding.text), INDENT);
+        let lines = ui::wrapped(&ui::plain(&finding.text), COLUMNS - INDENT);
+        let text = lines.join(&format!("\n{:INDENT$}", ""));
         writeln!(out, "{mark} {:<13} {text}", finding.subject)?;
         if let Some(mend) = &finding.mend {
             // Not wrapped: it is there to be copied.

@@ -16,7 +16,13 @@ use plimsoll_engine::world::World;
 use rustix::buffer::spare_capacity;
 
 /// Answer one hook call: the agent's payload on stdin, its dialect on stdout
+///
+/// The agent calls this, not you. Whatever goes wrong here, the agent goes on as if there were no
+/// hook; `plimsoll log` shows what it was. PLIMSOLL=off keeps it silent.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  echo \"$PAYLOAD\" | plimsoll hook; echo $?    nothing and 0: the agent goes on")]
 pub(crate) struct Args {
     /// The agent that calls
     #[arg(long, default_value = plimsoll_agents::DEFAULT)]

@@ -20,6 +20,11 @@ use crate::view::ReadingView;
 /// The figure is the predicted size of the next prompt: what the service counted for the last
 /// response, plus an estimate of what was appended since.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll measure --transcript SESSION.jsonl
+  plimsoll measure --transcript SESSION.jsonl --tokens
+  plimsoll measure --transcript SESSION.jsonl --json | jq .trigger")]
 pub(crate) struct Args {
     /// The transcript, a file of JSON lines
     #[arg(long, value_name = "FILE")]

@@ -1,15 +1,25 @@
 //! The list of subcommands.
 
+mod audit;
+mod completions;
+mod config;
+mod demo;
 mod doctor;
 pub(crate) mod hook;
+mod init;
+mod log;
+mod man;
 mod measure;
+mod planned;
 mod restore;
 mod status;
 mod statusline;
+mod tax;
+mod uninstall;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use plimsoll_engine::world::World;
 
 use crate::report::{HintExt, report};
@@ -17,7 +27,7 @@ use crate::ui::Ui;
 
 /// The load line for coding agents: how full is the context window, really?
 #[derive(Parser)]
-#[command(name = "plimsoll", version, about, after_help = AFTER_HELP)]
+#[command(name = "plimsoll", version, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -25,20 +35,33 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Examples:
+  plimsoll demo                   what is this? a recorded session, played in seconds
+  plimsoll init                   let it watch; shows what it changes first
   plimsoll status                 how full is every session of today?
-  plimsoll status --json | jq '.[].reading.percent'
-  plimsoll measure --transcript SESSION.jsonl
+  plimsoll audit                  does the client compact where it is told to?
+  plimsoll tax                    what do all those hooks cost?
+  plimsoll config show            what is in force here, and who says so?
+  plimsoll log                    what went wrong in hooks?
 
-Config: $XDG_CONFIG_HOME/plimsoll/config.yaml, and .plimsoll.yaml in a project.
-PLIMSOLL=off silences everything.";
+PLIMSOLL=off silences everything. NO_COLOR=1 keeps colours away,
+CLICOLOR_FORCE=1 keeps them where the output is no terminal.";
 
 #[derive(Subcommand)]
 enum Command {
+    Init(init::Args),
+    Uninstall(uninstall::Args),
     Doctor(doctor::Args),
-    Hook(hook::Args),
+    Demo(demo::Args),
+    Status(status::Args),
+    Audit(audit::Args),
+    Tax(tax::Args),
     Measure(measure::Args),
     Restore(restore::Args),
-    Status(status::Args),
+    Config(config::Args),
+    Log(log::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+    Hook(hook::Args),
     Statusline(statusline::Args),
 }
 
@@ -46,20 +69,67 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     let ui = Ui::of_process();
-    let result = world().and_then(|world| match cli.command {
+    report(&ui, &carry_out(&ui, cli.command))
+}
+
+fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Init(args) => init::run(&world()?, ui, &args),
+        Command::Uninstall(args) => uninstall::run(&world()?, ui, &args),
+        Command::Doctor(args) => doctor::run(&world()?, ui, &args),
+        Command::Demo(args) => demo::run(ui, &args),
+        Command::Status(args) => status::run(&world()?, ui, &args),
+        Command::Audit(args) => audit::run(&world()?, ui, &args),
+        Command::Tax(args) => tax::run(&world()?, ui, &args),
+        Command::Measure(args) => measure::run(&world()?, ui, &args),
+        Command::Restore(args) => restore::run(&world()?, ui, &args),
+        Command::Config(args) => config::run(&world()?, ui, &args),
+        Command::Log(args) => log::run(&world()?, ui, &args),
+        Command::Completions(args) => completions::run(ui, &args),
+        Command::Man(args) => man::run(ui, &args),
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
-        Command::Doctor(args) => doctor::run(&world, &ui, &args),
-        Command::Measure(args) => measure::run(&world, &ui, &args),
-        Command::Restore(args) => restore::run(&world, &ui, &args),
-        Command::Status(args) => status::run(&world, &ui, &args),
-        Command::Statusline(args) => statusline::run(&world, &args),
-    });
-    report(&ui, &result)
+        Command::Statusline(args) => statusline::run(&world()?, &args),
+    }
+}
+
+/// The whole command line, as clap knows it.
+fn command() -> clap::Command {
+    Cli::command()
 }
 
 fn world() -> anyhow::Result<World> {
     World::of_process()
         .ok_or_else(|| anyhow::anyhow!("could not find your home folder: `HOME` is not set"))
         .hint("set HOME, for example `HOME=/home/me plimsoll status`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls `look` with every command that there is, and what it is called.
+    fn walk(name: &str, command: &clap::Command, look: &mut dyn FnMut(&str, &clap::Command)) {
+        look(name, command);
+        for command in command.get_subcommands() {
+            walk(&format!("{name} {}", command.get_name()), command, look);
+        }
+    }
+
+    #[test]
+    fn the_command_line_holds_together() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_argument_is_explained() {
+        walk("plimsoll", &command(), &mut |name, command| {
+            assert!(command.get_about().is_some(), "{name}: no word about it");
+            let teaches = command.get_long_about().is_some() || command.get_after_help().is_some();
+            assert!(teaches, "{name}: neither an example nor more than one line about it");
+            for argument in command.get_arguments() {
+                assert!(argument.get_help().is_some(), "{name}: `{}`", argument.get_id());
+            }
+        });
+    }
 }

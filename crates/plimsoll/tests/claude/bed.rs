@@ -36,20 +36,35 @@ impl Bed {
 
     /// `client`, with plimsoll for its hook.
     pub(crate) fn with(client: &Client, script: Script) -> Self {
-        let server = ModelServer::start(script);
-        let sandbox = Sandbox::new(client, &server);
-        let bed = Self { server, sandbox };
+        let bed = Self::bare(client, script);
         bed.install(Path::new(PLIMSOLL));
         bed
     }
 
+    /// `client` as it comes.
+    pub(crate) fn bare(client: &Client, script: Script) -> Self {
+        let server = ModelServer::start(script);
+        let sandbox = Sandbox::new(client, &server);
+        Self { server, sandbox }
+    }
+
+    /// Runs plimsoll as the user would, in the project, and gives what it prints.
+    pub(crate) fn plimsoll(&self, arguments: &[&str]) -> String {
+        let output = Command::new(PLIMSOLL)
+            .args(arguments)
+            .current_dir(self.sandbox.project())
+            .env_clear()
+            .env("HOME", self.sandbox.home())
+            .env("PATH", path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     /// Makes `program` the hook, in the place of the one before.
     pub(crate) fn install(&self, program: &Path) {
-        let hooks = ["UserPromptSubmit", "PostToolUse", "SessionStart", "SessionEnd"]
-            .into_iter()
-            .fold(Hooks::new(), |hooks, event| hooks.on(event, program, &["hook"]))
-            .on_matching("PreToolUse", "Agent|Task|Skill", program, &["hook"]);
-        self.sandbox.user_settings(&hooks.settings());
+        self.sandbox.user_settings(&hooks(program).settings());
     }
 
     /// A prompt to the plain model.
@@ -91,6 +106,19 @@ impl Bed {
         self.heard().pop().unwrap()
     }
 
+    /// What a command of plimsoll prints as JSON, run in the project.
+    pub(crate) fn json(&self, command: &str) -> Value {
+        let output = Command::new(PLIMSOLL)
+            .args([command, "--json"])
+            .env_clear()
+            .env("HOME", self.sandbox.home())
+            .current_dir(self.sandbox.project())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
     /// What `plimsoll measure` prints about a transcript.
     pub(crate) fn measure(&self, transcript: &Path, arguments: &[&str]) -> String {
         let output = Command::new(PLIMSOLL)
@@ -114,6 +142,20 @@ impl Bed {
     pub(crate) fn measure_json(&self, transcript: &Path) -> Value {
         serde_json::from_str(&self.measure(transcript, &["--json"])).unwrap()
     }
+}
+
+/// A search path with plimsoll on it.
+pub(crate) fn path() -> String {
+    let folder = Path::new(PLIMSOLL).parent().unwrap();
+    format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display())
+}
+
+/// The events that plimsoll answers, answered by `program`.
+pub(crate) fn hooks(program: &Path) -> Hooks {
+    ["UserPromptSubmit", "PostToolUse", "SessionStart", "SessionEnd"]
+        .into_iter()
+        .fold(Hooks::new(), |hooks, event| hooks.on(event, program, &["hook"]))
+        .on_matching("PreToolUse", "Agent|Task|Skill", program, &["hook"])
 }
 
 /// A tool call that ends only when the response that asked for it is on disk.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 
@@ -127,4 +127,166 @@ fn what_silences_us_is_named() {
     assert!(has("switch", "auto_context.enabled: false"), "{found:?}");
     assert!(has("switch", "quiet: true"), "{found:?}");
     assert!(has("config", "`lines.wran` is no key we know"), "{found:?}");
+}
+
+/// A machine with our hooks, as `init` writes them.
+fn installed() -> TestEnv {
+    let env = TestEnv::new().with("PATH", "/usr/bin:/bin");
+    let ran = env.plimsoll("init --yes");
+    assert!(ran.status.success(), "{ran}");
+    env
+}
+
+/// The user's settings of the client, changed.
+fn change(env: &TestEnv, change: impl FnOnce(&mut Value)) {
+    let path = env.home().join(".claude/settings.json");
+    let mut settings: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut settings);
+    fs::write(path, settings.to_string()).unwrap();
+}
+
+/// The only finding about the hooks.
+#[track_caller]
+fn hooks(env: &TestEnv) -> [String; 3] {
+    let mut found = about(env, "hooks");
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn hooks_that_were_never_installed_are_missed() {
+    let env = TestEnv::new();
+    let [state, text, mend] = hooks(&env);
+    assert_eq!(
+        [state, text, mend],
+        ["broken", "none is installed: nobody is warned", "plimsoll init"]
+    );
+    assert!(env.plimsoll("init --yes").status.success());
+    assert!(about(&env, "hooks").is_empty());
+}
+
+#[test]
+fn a_hook_that_was_taken_out_is_missed() {
+    let env = installed();
+    change(&env, |settings| {
+        settings["hooks"].as_object_mut().unwrap().remove("PreCompact");
+    });
+    let [state, text, mend] = hooks(&env);
+    assert_eq!(
+        [state, text, mend],
+        ["broken", "plimsoll is not called at PreCompact", "plimsoll init"]
+    );
+}
+
+#[test]
+fn a_program_that_is_gone_is_named() {
+    let env = installed();
+    change(&env, |settings| {
+        let text = settings["hooks"].to_string();
+        let binary = env!("CARGO_BIN_EXE_plimsoll");
+        settings["hooks"] = serde_json::from_str(&text.replace(binary, "/gone/plimsoll")).unwrap();
+    });
+    let [state, text, mend] = hooks(&env);
+    assert_eq!(state, "broken");
+    assert_eq!(text, "the hooks call `/gone/plimsoll`, which is no program");
+    assert_eq!(mend, "plimsoll init");
+    assert!(env.plimsoll("init --yes").status.success());
+    assert!(about(&env, "hooks").is_empty());
+}
+
+#[test]
+fn a_program_that_is_not_on_the_path_is_named() {
+    let env = TestEnv::new().with("PATH", "/usr/bin:/bin");
+    assert!(env.plimsoll("init --yes --scope project").status.success());
+    let found = about(&env, "hooks");
+    let missing = "the hooks call `plimsoll`, which is not on the PATH";
+    assert!(found.iter().any(|[state, text, _]| state == "broken" && text == missing), "{found:?}");
+}
+
+#[test]
+fn hooks_in_two_scopes_run_twice() {
+    let env = installed();
+    assert!(env.plimsoll("init --yes --scope project").status.success());
+    let found = about(&env, "hooks");
+    let twice = "plimsoll is installed by two command lines, so that both run at each event";
+    let [_, _, mend] = found.iter().find(|[_, text, _]| text == twice).unwrap();
+    assert_eq!(mend, "plimsoll uninstall --scope project");
+    assert!(env.plimsoll("uninstall --yes --scope project").status.success());
+    assert!(about(&env, "hooks").is_empty());
+}
+
+#[test]
+fn hooks_of_a_folder_that_is_not_trusted_wait() {
+    let env = installed();
+    assert!(env.plimsoll("init --yes --scope local").status.success());
+    let [state, text, _] = hooks(&env);
+    assert_eq!(state, "note");
+    assert!(text.ends_with("wait until its folder is trusted"), "{text}");
+    let project = env.project().canonicalize().unwrap();
+    let trust = json!({"projects": {project.to_str().unwrap(): {"hasTrustDialogAccepted": true}}});
+    env.write("home/.claude.json", trust.to_string());
+    assert!(about(&env, "hooks").is_empty());
+}
+
+#[test]
+fn what_the_client_passes_over_or_stumbles_on_is_named() {
+    let check = |expected: &str, spoil: &dyn Fn(&mut Value)| {
+        let env = installed();
+        change(&env, spoil);
+        let found = about(&env, "hooks");
+        assert!(found.iter().any(|[_, text, _]| text.contains(expected)), "{expected}: {found:?}");
+    };
+    check("all hooks are switched off", &|settings| settings["disableAllHooks"] = json!(true));
+
+    let foreign = |timeout: Value| json!([{"hooks": [{"type": "command", "command": "true", "timeout": timeout}]}]);
+    check("no event that the client knows", &|settings| {
+        settings["hooks"]["PreLunch"] = foreign(json!(5));
+    });
+    check("is no number", &|settings| settings["hooks"]["Stop"] = foreign(json!("5")));
+    check("5000 seconds, not milli", &|settings| settings["hooks"]["Stop"] = foreign(json!(5000)));
+    let env = installed();
+    env.write("home/.claude/settings.json", "{\"hooks\": ");
+    let [state, text, _] = &about(&env, "hooks")[0];
+    assert_eq!(state, "broken");
+    assert!(text.contains("it is not JSON"), "{text}");
+}
+
+#[test]
+fn a_switch_in_the_clients_settings_is_named() {
+    let env = installed();
+    change(&env, |settings| settings["env"] = json!({"PLIMSOLL": "off"}));
+    let [state, text, _] = about(&env, "switch").remove(0);
+    assert_eq!(state, "note");
+    assert!(text.starts_with("`PLIMSOLL=off` in `$TEST/home/.claude/settings.json`"), "{text}");
+}
+
+#[test]
+fn clients_that_plimsoll_was_not_tried_with_are_named() {
+    let check = |version: &str, state: &str, words: &str| {
+        let env = installed();
+        let client = env.write("bin/claude", format!("#!/bin/sh\necho '{version} (a client)'\n"));
+        fs::set_permissions(client, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:/usr/bin:/bin", env.path("bin").display());
+        let env = env.with("PATH", &path);
+        let found = about(&env, "client");
+        let [[found, text, _]] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(found, state);
+        assert!(text.contains(words), "{text}");
+    };
+    check("1.0.5", "broken", "older than any that plimsoll works with (2.1.197)");
+    check("9.0.0", "note", "newer than any that plimsoll was tried with (2.1.325)");
+    check("dev", "note", "does not tell its version");
+}
+
+#[test]
+fn all_is_well_where_it_is() {
+    let env = installed();
+    let client = env.write("bin/claude", "#!/bin/sh\necho '2.1.325 (a client)'\n");
+    fs::set_permissions(client, fs::Permissions::from_mode(0o755)).unwrap();
+    let env = env.with("PATH", "/usr/bin:/bin");
+    let path = format!("{}:/usr/bin:/bin", env.path("bin").display());
+    let ran = env.with("PATH", &path).plimsoll("doctor");
+    assert!(ran.status.success(), "{ran}");
+    assert!(ran.stdout.ends_with("\nAll is well.\n"), "{ran}");
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 110), "{ran}");
 }

@@ -19,6 +19,8 @@ const HANGS: Duration = Duration::from_secs(120);
 /// A user's machine.
 pub(crate) struct TestEnv {
     folder: tempfile::TempDir,
+    /// Where the project lies in it.
+    project: &'static str,
     variables: Vec<(String, String)>,
     /// The binary of a user whom file permissions bind; root is bound by none.
     plain_user: Option<PathBuf>,
@@ -26,8 +28,13 @@ pub(crate) struct TestEnv {
 
 impl TestEnv {
     pub(crate) fn new() -> Self {
-        let env =
-            Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new(), plain_user: None };
+        Self::with_project("project")
+    }
+
+    /// One whose project lies at `project`.
+    pub(crate) fn with_project(project: &'static str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let env = Self { folder, project, variables: Vec::new(), plain_user: None };
         fs::create_dir(env.home()).unwrap();
         fs::create_dir(env.project()).unwrap();
         let home = env.home();
@@ -56,7 +63,7 @@ impl TestEnv {
     }
 
     pub(crate) fn project(&self) -> PathBuf {
-        self.path("project")
+        self.path(self.project)
     }
 
     /// Where plimsoll keeps what it remembers.
@@ -84,7 +91,7 @@ impl TestEnv {
     }
 
     pub(crate) fn project_config(&self, text: &str) -> PathBuf {
-        self.write("project/.plimsoll.yaml", text)
+        self.write(&format!("{}/.plimsoll.yaml", self.project), text)
     }
 
     /// The agent's own settings of the user.

@@ -15,9 +15,24 @@ fn check(command: &str) {
 
 #[test]
 fn help_is_given() {
-    check("");
-    check("measure");
-    check("status");
+    let commands = [
+        "",
+        "audit",
+        "completions",
+        "config",
+        "config show",
+        "demo",
+        "doctor",
+        "init",
+        "log",
+        "man",
+        "measure",
+        "status",
+        "statusline",
+        "tax",
+        "uninstall",
+    ];
+    commands.into_iter().for_each(check);
 }
 
 #[test]
@@ -51,4 +66,17 @@ fn without_a_home_people_are_told_what_to_do() {
     hint: set HOME, for example `HOME=/home/me plimsoll status`
     [exit 1]
     ");
+}
+
+#[test]
+fn colours_are_for_terminals_unless_asked_for() {
+    let coloured = |variables: &[(&str, &str)]| {
+        let with = |env: TestEnv, (name, value): &(&str, &str)| env.with(name, value);
+        let env = variables.iter().fold(TestEnv::new(), with);
+        let both = [env.plimsoll("config check"), env.plimsoll("--help")];
+        both.map(|ran| ran.stdout.contains('\x1b'))
+    };
+    assert_eq!(coloured(&[]), [false; 2]);
+    assert_eq!(coloured(&[("CLICOLOR_FORCE", "1")]), [true; 2]);
+    assert_eq!(coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), [false; 2]);
 }

@@ -2,11 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod audit;
+mod completions;
+mod config;
+mod demo;
 mod doctor;
 mod env;
 mod help;
 mod hook;
+mod init;
+mod log;
+mod man;
 mod measure;
+mod pictures;
 mod status;
 mod statusline;
+mod tax;
 mod transcript;

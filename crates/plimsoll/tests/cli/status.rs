@@ -1,10 +1,17 @@
 //! `plimsoll status`
 
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::process::Stdio;
+use std::time::SystemTime;
 
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{self, OpenptFlags};
 use serde_json::Value;
 
 use crate::env::TestEnv;
+use crate::transcript::{COMPACTING, captured};
 
 #[test]
 fn every_session_is_listed_with_its_own_reading() {
@@ -44,4 +51,134 @@ fn a_reader_who_has_seen_enough_is_no_error() {
         let ran = env.run(command, b"");
         assert!(ran.is_silent(), "{arguments:?}: {ran}");
     }
+}
+
+#[test]
+fn a_prefix_of_several_names_some_of_them() {
+    let env = TestEnv::new();
+    for name in ["aa1", "aa2", "aa3", "aa4", "aa5"] {
+        env.session(name).fill(100_000);
+    }
+    insta::assert_snapshot!(env.plimsoll("status aa"), @"
+    --- stderr
+    error: `aa` is the beginning of 5 sessions
+    hint: give more of the name: `aa1`, `aa2`, `aa3` or 2 more
+    [exit 1]
+    ");
+    assert!(env.plimsoll("status aa1").status.success());
+}
+
+#[test]
+fn a_session_takes_three_lines_that_fit_the_terminal() {
+    let env = TestEnv::new();
+    let folder = env.path(&format!("home/{}", "a-long-name/".repeat(9)));
+    let text = crate::transcript::reading(COMPACTING, 150_000, &folder, false);
+    env.session("11111111-one").write(text);
+    let ran = env.plimsoll("status --all");
+    assert!(ran.status.success() && ran.stderr.is_empty(), "{ran}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{ran}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{ran}");
+    assert!(lines[0].starts_with("11111111  ██"), "{ran}");
+    assert!(lines[2].ends_with("a-long-name") && lines[2].contains("· …"), "{ran}");
+}
+
+#[test]
+fn a_project_in_the_home_is_shown_with_a_tilde() {
+    let env = TestEnv::new();
+    let folder = env.path("home/app");
+    let text = crate::transcript::reading(COMPACTING, 150_000, &folder, false);
+    env.session("11111111-one").write(text);
+    let ran = env.plimsoll("status --all");
+    assert!(ran.stdout.ends_with("window by model · ~/app\n"), "{ran}");
+}
+
+#[test]
+fn what_was_read_once_is_not_read_again_and_news_are() {
+    let env = TestEnv::new();
+    let session = env.session("11111111-one");
+    session.write(captured("compact-auto-headless.jsonl"));
+    let compactions = |env: &TestEnv| {
+        let ran = env.plimsoll("status --all --json");
+        let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+        json[0]["compactions"].as_u64().unwrap()
+    };
+    assert_eq!((compactions(&env), compactions(&env)), (1, 1));
+    let again = captured("compact-manual-interactive.jsonl");
+    File::options()
+        .append(true)
+        .open(&session.transcript)
+        .unwrap()
+        .write_all(again.as_bytes())
+        .unwrap();
+    assert_eq!(compactions(&env), 2);
+}
+
+#[test]
+fn without_a_session_of_today_the_past_is_summed_up() {
+    let env = TestEnv::new();
+    let session = env.session("11111111-one");
+    session.write(captured("compact-auto-headless.jsonl"));
+    let file = File::options().append(true).open(&session.transcript).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    let ran = env.plimsoll("status");
+    assert!(ran.status.success() && ran.stderr.is_empty(), "{ran}");
+    assert!(ran.stdout.starts_with("No session was active in the last 24 hours;"), "{ran}");
+    assert!(ran.stdout.contains("\n1 session in 1 project since 2026-11-15\n"), "{ran}");
+    assert!(ran.stdout.contains("\n   0– 10 %  ████"), "{ran}");
+    assert!(ran.stdout.contains("Compactions: 1 by the client, 0 by hand."), "{ran}");
+    assert!(ran.stdout.contains("The client's fired at 9.2 % of the window."), "{ran}");
+    assert!(ran.stdout.contains("hook /home/dev/hooks`."), "{ran}");
+    assert!(ran.stdout.contains("1 session was compacted without a word of warning."), "{ran}");
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{ran}");
+}
+
+#[test]
+fn watching_needs_a_terminal() {
+    let env = TestEnv::new();
+    insta::assert_snapshot!(env.plimsoll("status --watch"), @"
+    --- stderr
+    error: could not watch: this is no terminal
+    hint: run `plimsoll status` to look once, or `plimsoll status --json` in a script
+    [exit 1]
+    ");
+    assert_eq!(env.plimsoll("status --watch --json").status.code(), Some(2));
+}
+
+#[test]
+fn a_watched_screen_is_given_back() {
+    for quit in [b"q", b"\x03"] {
+        let env = TestEnv::new();
+        env.session("11111111-one").fill(100_000);
+        let (mut master, terminal) = terminal();
+        let mut command = env.command(&["status", "--watch"]);
+        command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap());
+        let mut child = command.stderr(terminal).spawn().unwrap();
+        drop(command);
+        let mut drawn = String::new();
+        while !drawn.contains("q quits") {
+            let mut bytes = [0; 4096];
+            let read = master.read(&mut bytes).unwrap();
+            drawn += &String::from_utf8_lossy(&bytes[..read]);
+        }
+        assert!(drawn.contains("\x1b[?1049h") && drawn.contains("11111111"), "{drawn:?}");
+        master.write_all(quit).unwrap();
+        let mut rest = Vec::new();
+        // The terminal ends with its last user.
+        let _ = master.read_to_end(&mut rest);
+        assert!(child.wait().unwrap().success());
+        let rest = String::from_utf8_lossy(&rest);
+        assert!(rest.ends_with("\x1b[?25h\x1b[?1049l"), "{rest:?}");
+    }
+}
+
+/// A terminal: the side of the person before it, and that of the program.
+fn terminal() -> (File, File) {
+    let master = pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    pty::grantpt(&master).unwrap();
+    pty::unlockpt(&master).unwrap();
+    let name = pty::ptsname(&master, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let terminal: OwnedFd = rustix::fs::open(name, flags, Mode::empty()).unwrap();
+    (master.into(), terminal.into())
 }

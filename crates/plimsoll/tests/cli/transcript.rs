@@ -1,4 +1,4 @@
-//! Transcripts whose reading is known to the token.
+//! Transcripts whose reading is known to the token, and captured ones.
 
 use std::path::Path;
 
@@ -10,6 +10,13 @@ use plimsoll_core::weight::Answer;
 pub(crate) const MODEL: &str = "claude-opus-4-5";
 /// The same window, but the client compacts at 167,000: the highest line lies at 152,000.
 pub(crate) const COMPACTING: &str = "claude-opus-4-6";
+
+/// A transcript that the real client has written.
+pub(crate) fn captured(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../plimsoll-agents/fixtures/claude-code/transcripts");
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
 
 /// A prompt and its answer, after which the reading is exactly `used`.
 pub(crate) fn reading(model: &str, used: u64, cwd: &Path, side: bool) -> String {
@@ -31,10 +38,11 @@ pub(crate) fn answer(
     let (output, created) = (40, 400);
     let read = counted - output - created - 3;
     format!(
-        r#"{{"parentUuid":{},"isSidechain":{side},"message":{{"id":"msg_{id}","type":"message","role":"assistant","model":"{model}","content":[{{"type":"text","text":"Done."}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":3,"cache_creation_input_tokens":{created},"cache_read_input_tokens":{read},"output_tokens":{output},"service_tier":"standard"}}}},"requestId":"req_{id}","type":"assistant","uuid":{},"timestamp":"2026-11-15T06:23:{id:02}.444Z",{}}}
+        r#"{{"parentUuid":{},"isSidechain":{side},"message":{{"id":"msg_{id}","type":"message","role":"assistant","model":"{model}","content":[{{"type":"text","text":"Done."}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":3,"cache_creation_input_tokens":{created},"cache_read_input_tokens":{read},"output_tokens":{output},"service_tier":"standard"}}}},"requestId":"req_{id}","type":"assistant","uuid":{},"timestamp":"{}",{}}}
 "#,
         uuid(parent),
         uuid(id),
+        time(id),
         tail(cwd)
     )
 }
@@ -49,10 +57,11 @@ pub(crate) fn user(
     more: &str,
 ) -> String {
     format!(
-        r#"{{"parentUuid":{},"isSidechain":{side},"type":"user","message":{{"role":"user","content":{content}}},"uuid":{},"timestamp":"2026-11-15T06:23:{id:02}.444Z"{more},{}}}
+        r#"{{"parentUuid":{},"isSidechain":{side},"type":"user","message":{{"role":"user","content":{content}}},"uuid":{},"timestamp":"{}"{more},{}}}
 "#,
         uuid(parent),
         uuid(id),
+        time(id),
         tail(cwd)
     )
 }
@@ -61,6 +70,11 @@ pub(crate) fn user(
 pub(crate) fn unanswered(bytes: usize, cwd: &Path) -> String {
     let empty = user(1, 0, cwd, false, r#""""#, "");
     user(1, 0, cwd, false, &format!("{:?}", "x".repeat(bytes - empty.len())), "")
+}
+
+/// When the record called `id` was written.
+pub(crate) fn time(id: u8) -> String {
+    format!("2026-11-15T06:23:{id:02}.444Z")
 }
 
 fn uuid(id: u8) -> String {

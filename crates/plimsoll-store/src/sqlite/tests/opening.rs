@@ -19,11 +19,37 @@ fn an_empty_file_becomes_a_store_and_stays_one() {
     assert_eq!(pragma(&store, "journal_mode"), r#"Text("wal")"#);
     assert_eq!(pragma(&store, "synchronous"), "Integer(1)");
     assert_eq!(pragma(&store, "foreign_keys"), "Integer(1)");
-    assert_eq!(pragma(&store, "user_version"), "Integer(1)");
+    assert_eq!(pragma(&store, "user_version"), "Integer(2)");
     let machine = store.machine().to_owned();
     assert_eq!(Uuid::parse_str(&machine).unwrap().get_version_num(), 7);
     drop(store);
     assert_eq!(Store::open(&path, PATIENCE).unwrap().machine(), machine);
+}
+
+#[test]
+fn an_older_store_is_brought_up_to_date_and_its_files_are_read_again() {
+    let (_folder, path) = new_file();
+    let mut connection = Connection::open(&path).unwrap();
+    Migrations::from_slice(&MIGRATIONS[..1]).to_latest(&mut connection).unwrap();
+    let read = "INSERT INTO sources (path, inode, read_to, note) VALUES ('/t/s1.jsonl', 1, 5, '')";
+    connection.execute(read, []).unwrap();
+    drop(connection);
+    let store = Store::open(&path, PATIENCE).unwrap();
+    assert_eq!(pragma(&store, "user_version"), "Integer(2)");
+    assert_eq!(store.read_to(&source(1)).unwrap(), 0);
+}
+
+#[test]
+fn every_migration_fails_when_it_is_applied_twice() {
+    let files = [
+        include_str!("../../../migrations/sqlite/0001_init.sql"),
+        include_str!("../../../migrations/sqlite/0002_hook_runs.sql"),
+    ];
+    assert_eq!(files.len(), MIGRATIONS.len());
+    let store = Store::in_memory().unwrap();
+    for sql in files {
+        assert!(store.connection.execute_batch(sql).is_err());
+    }
 }
 
 #[test]

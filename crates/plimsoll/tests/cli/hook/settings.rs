@@ -147,7 +147,7 @@ fn a_repository_cannot_make_us_read_what_it_points_to_nor_more_than_a_config() {
     std::thread::sleep(Duration::from_millis(40));
     assert!(warns(&env, "broken", "claude-opus-4-5", 160_000));
     let status = env.plimsoll("status");
-    assert!(status.stderr.contains("cannot be read at line"), "{status}");
+    assert!(status.stderr.contains(".plimsoll.yaml:2:15: the file cannot be read"), "{status}");
     for file in env.all_under(&env.data()).into_iter().filter(|path| path.is_file()) {
         let bytes = fs::read(&file).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("hunter2"), "{}", file.display());

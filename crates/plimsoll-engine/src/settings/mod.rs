@@ -4,20 +4,27 @@
 //! the data folder with time, size and inode of every file they were made from; a hook looks at
 //! those and parses only what changed.
 
+mod config_file;
+mod explain;
+mod yaml;
+
 use std::borrow::Cow;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
-use plimsoll_core::settings::{ClientSettings, Config, Settings, is_default};
+use plimsoll_core::settings::{ClientSettings, Settings, is_default};
 use plimsoll_core::trigger::Learned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
+pub use self::config_file::{Complaint, ConfigFile, Layer};
+pub use self::explain::{ClientFact, Explanation, Origin, explain};
+pub use self::yaml::Place;
 use crate::log;
+pub use crate::paths::project_config;
 use crate::paths::{self, Links, Paths};
 use crate::world::{World, now};
 
@@ -129,38 +136,54 @@ fn key(world: &World, adapter: &dyn Adapter, project: &Path) -> u64 {
 }
 
 fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> {
-    let Paths { config, .. } = &world.paths;
-    let learned = world.paths.learned();
-    let own = paths::project_config(project);
-    let client = world.with_home(adapter, |home| adapter.settings_files(home, project));
     let mut sources = Sources::default();
-    let mut complaints = Vec::new();
-    let mut config_of = |text: Option<String>, path: &Path| {
-        let (config, why) = parse(&text?);
-        complaints.extend(why.iter().map(|why| format!("{}: {why}", path.display())));
-        Some(config)
-    };
-    let user = config_of(sources.read(config, Links::Followed), config);
-    // A repository must not make us read what it merely points to.
-    let project = config_of(sources.read(&own, Links::Refused), &own);
-    let learned =
-        sources.read(&learned, Links::Refused).and_then(|text| serde_json::from_str(&text).ok());
-    let files: Vec<String> =
-        client.iter().filter_map(|path| sources.read(path, Links::Followed)).collect();
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let (settings, more) = Settings::resolve(user.as_ref(), project.as_ref());
-    complaints.extend(more);
+    let (settings, files) = configs(world, project, |path, links| sources.read(path, links));
+    let complaints: Vec<String> =
+        files.iter().flat_map(|file| &file.complaints).map(Complaint::to_string).collect();
     if !complaints.is_empty() {
         // Once per change of the files: unchanged ones are not made again.
         log::write(&world.paths.log(), &format!("config: {}", complaints.join("; ")));
     }
+    let learned = sources.read(&world.paths.learned(), Links::Refused).ok();
+    let learned = learned.and_then(|text| serde_json::from_str(&text).ok());
+    let client = world.with_home(adapter, |home| adapter.settings_files(home, project));
+    let texts: Vec<String> =
+        client.iter().filter_map(|path| sources.read(path, Links::Followed).ok()).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let in_force = InForce {
         settings,
-        client: adapter.client_settings(&files),
+        client: adapter.client_settings(&texts),
         learned: learned.unwrap_or_default(),
         complaints,
     };
     Cache { release: RELEASE, sources: sources.0, in_force }
+}
+
+/// The user's and the project's config laid over the defaults, and the files themselves.
+fn configs(
+    world: &World,
+    project: &Path,
+    mut read: impl FnMut(&Path, Links) -> io::Result<String>,
+) -> (Settings, Vec<ConfigFile>) {
+    let mut settings = Settings::default();
+    let mut files = Vec::new();
+    for (path, layer) in config_paths(world, project) {
+        if let Some(mut file) = ConfigFile::new(&path, layer, read(&path, layer.links())) {
+            file.lay_over(&mut settings);
+            files.push(file);
+        }
+    }
+    (settings, files)
+}
+
+/// The configs that count in `project`, as far as they are there.
+pub fn config_files(world: &World, project: &Path) -> Vec<ConfigFile> {
+    configs(world, project, paths::read_small).1
+}
+
+/// Where the configs that count in `project` are, whether they are there or not.
+pub fn config_paths(world: &World, project: &Path) -> [(PathBuf, Layer); 2] {
+    [(world.paths.config.clone(), Layer::User), (paths::project_config(project), Layer::Project)]
 }
 
 /// The files that were read. The stamp is taken first: a change in between is noticed next time.
@@ -168,55 +191,10 @@ fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> 
 struct Sources(Vec<Source<'static>>);
 
 impl Sources {
-    fn read(&mut self, path: &Path, links: Links) -> Option<String> {
+    fn read(&mut self, path: &Path, links: Links) -> io::Result<String> {
         let stamp = Stamp::of(path);
         self.0.push(Source(Cow::Owned(path.to_owned()), stamp));
-        paths::read_small(path, links).ok()
-    }
-}
-
-/// Parses a config file, as far as it makes sense, and says what does not. One bad value does not
-/// void the others: a user who asked for a strict guard gets it.
-fn parse(text: &str) -> (Config, Vec<String>) {
-    if text.trim().is_empty() {
-        return (Config::default(), Vec::new());
-    }
-    let mut value: Value = match serde_saphyr::from_str(text) {
-        Ok(value) => value,
-        // The error itself would repeat what stands there.
-        Err(error) => return (Config::default(), vec![place(&error)]),
-    };
-    let mut complaints = Vec::new();
-    keep_what_fits(&mut value, &mut Vec::new(), &mut complaints);
-    (serde_json::from_value(value).unwrap_or_default(), complaints)
-}
-
-fn place(error: &serde_saphyr::Error) -> String {
-    match error.location() {
-        Some(place) => {
-            format!("cannot be read at line {}, column {}", place.line(), place.column())
-        }
-        None => "cannot be read".to_owned(),
-    }
-}
-
-/// Takes out of `value`, which stands under `keys` of a config, every part that no config can have.
-fn keep_what_fits(value: &mut Value, keys: &mut Vec<String>, complaints: &mut Vec<String>) {
-    if let Value::Object(members) = value {
-        members.retain(|key, member| {
-            keys.push(key.clone());
-            keep_what_fits(member, keys, complaints);
-            let alone = keys.iter().rev().fold(member.clone(), |value, key| json!({ key: value }));
-            let fits = serde_json::from_value::<Config>(alone);
-            if let Err(why) = &fits {
-                complaints.push(format!("`{}` is ignored: {why}", keys.join(".")));
-            }
-            keys.pop();
-            fits.is_ok()
-        });
-    } else if keys.is_empty() {
-        complaints.push("a config is a list of keys and values".to_owned());
-        *value = json!({});
+        paths::read_small(path, links)
     }
 }
 

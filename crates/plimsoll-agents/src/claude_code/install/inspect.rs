@@ -1,0 +1,182 @@
+//! What a settings text of Claude Code says that concerns us.
+
+use jsonc_parser::ast::Value;
+
+use plimsoll_core::policy::brief;
+
+use super::events;
+use crate::install::{HookEntry, Inspection, StatusLine, Timeout, Unfit};
+use crate::jsonc::{self, Array, Object, ParseError, member};
+use crate::shell;
+
+/// The variable by which the client compacts earlier.
+pub(super) const OVERRIDE: &str = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE";
+
+/// What every program of ours is called.
+const NAME: &str = "plimsoll";
+
+pub(super) fn inspect(text: &str) -> Result<Inspection, Unfit> {
+    let text = without_mark(text);
+    let Some(root) = root(text)? else { return Ok(Inspection::default()) };
+    let hooks: Vec<HookEntry> = hooks(&root).into_iter().map(|found| found.entry).collect();
+    let env = member(&root, "env").and_then(Value::as_object);
+    let variable = |name: &str| scalar(member(env?, name)?);
+    Ok(Inspection {
+        unknown_events: unknown_events(&hooks),
+        hooks,
+        hooks_disabled: member(&root, "disableAllHooks")
+            .and_then(Value::as_boolean_lit)
+            .is_some_and(|disabled| disabled.value),
+        status_line: status_line(&root),
+        switch: variable("PLIMSOLL"),
+        compact_at: variable(OVERRIDE),
+        twice: twice(&root),
+        ignored: ignored(text, &root),
+    })
+}
+
+/// A text without the byte order mark that some editors begin it with.
+pub(super) fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// The object that a settings text is; nothing if it is blank.
+pub(super) fn root(text: &str) -> Result<Option<Object<'_>>, Unfit> {
+    match jsonc::parse(text).map_err(|error| syntax(&error))? {
+        None => Ok(None),
+        Some(Value::Object(root)) => Ok(Some(root)),
+        Some(_) => Err(Unfit::Form { what: "the whole of it".to_owned(), expected: "an object" }),
+    }
+}
+
+fn syntax(error: &ParseError) -> Unfit {
+    let (line, column) = (error.line_display(), error.column_display());
+    Unfit::Syntax { why: error.kind().to_string().to_lowercase(), line, column }
+}
+
+/// A hook, and where it is: the places of its event, its group and itself.
+pub(super) struct Found {
+    pub(super) entry: HookEntry,
+    pub(super) event: usize,
+    pub(super) group: usize,
+    pub(super) index: usize,
+}
+
+/// All hooks of a settings text. What has another form than a hook is not one.
+pub(super) fn hooks(root: &Object<'_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    let events = member(root, "hooks").and_then(Value::as_object);
+    for (event, property) in events.iter().flat_map(|events| &events.properties).enumerate() {
+        for (group, value) in elements(Some(&property.value)).enumerate() {
+            let Some(object) = value.as_object() else { continue };
+            let matcher = member(object, "matcher").and_then(string);
+            for (index, hook) in elements(member(object, "hooks")).enumerate() {
+                let entry =
+                    hook.as_object().map(|hook| entry(property.name.as_str(), &matcher, hook));
+                found.extend(entry.map(|entry| Found { entry, event, group, index }));
+            }
+        }
+    }
+    found
+}
+
+fn elements<'o, 'a>(value: Option<&'o Value<'a>>) -> impl Iterator<Item = &'o Value<'a>> {
+    let array: Option<&'o Array<'a>> = value.and_then(Value::as_array);
+    array.into_iter().flat_map(|array| &array.elements)
+}
+
+fn entry(event: &str, matcher: &Option<String>, hook: &Object<'_>) -> HookEntry {
+    let command = member(hook, "command").and_then(string).unwrap_or_default();
+    let args = member(hook, "args").and_then(Value::as_array);
+    let args = args.map(|args| args.elements.iter().filter_map(string).collect::<Vec<_>>());
+    let timeout = match member(hook, "timeout") {
+        None => Timeout::Unset,
+        Some(Value::NumberLit(number)) => {
+            number.value.parse().map_or(Timeout::Invalid, Timeout::Seconds)
+        }
+        Some(_) => Timeout::Invalid,
+    };
+    let is_ours = match &args {
+        Some(args) => is_our_program(&command) && args.first().is_some_and(|arg| arg == "hook"),
+        None => calls(&command, "hook"),
+    };
+    let event = event.to_owned();
+    HookEntry { event, matcher: matcher.clone(), command, args, timeout, is_ours }
+}
+
+/// The status line, if it has the form of one.
+pub(super) fn status_line(root: &Object<'_>) -> Option<StatusLine> {
+    let command = member(member(root, "statusLine")?.as_object()?, "command").and_then(string)?;
+    let is_ours = calls(&command, "statusline");
+    let wraps = is_ours.then(|| wrapped(&command)).flatten();
+    Some(StatusLine { command, is_ours, wraps })
+}
+
+/// The command that our status line is wrapped around.
+fn wrapped(command: &str) -> Option<String> {
+    let mut words = shell::words(command).into_iter().skip_while(|word| word.text != "--wrap");
+    words.nth(1).map(|word| word.text)
+}
+
+/// Whether a line for the shell calls us with `subcommand`.
+fn calls(line: &str, subcommand: &str) -> bool {
+    let words = shell::words(line);
+    matches!(&words[..], [program, first, ..] if is_our_program(&program.text) && first.text == subcommand)
+}
+
+fn is_our_program(program: &str) -> bool {
+    program.rsplit('/').next() == Some(NAME)
+}
+
+fn unknown_events(hooks: &[HookEntry]) -> Vec<String> {
+    let events = hooks.iter().map(|hook| &hook.event);
+    let mut unknown: Vec<String> =
+        events.filter(|event| !events::knows(None, event)).cloned().collect();
+    unknown.dedup();
+    unknown
+}
+
+/// Why the client passes over a text that we can read.
+fn ignored(text: &str, root: &Object<'_>) -> Option<String> {
+    if let Err(error) = jsonc::parse_strictly(text) {
+        return Some(syntax(&error).to_string());
+    }
+    (member(root, "statusLine").is_some() && status_line(root).is_none())
+        .then(|| "`statusLine` has no `command`".to_owned())
+}
+
+/// Keys on our path that are there twice.
+pub(super) fn twice(root: &Object<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut look = |object: Option<&Object<'_>>, prefix: &str, ours: &dyn Fn(&str) -> bool| {
+        let mut names: Vec<&str> = object
+            .iter()
+            .flat_map(|object| object.properties.iter().map(|property| property.name.as_str()))
+            .filter(|name| ours(name))
+            .collect();
+        names.sort_unstable();
+        let doubled = names.windows(2).filter(|pair| pair[0] == pair[1]);
+        found.extend(doubled.map(|pair| format!("{prefix}{}", brief(pair[0]))));
+    };
+    let object = |key| member(root, key).and_then(Value::as_object);
+    look(Some(root), "", &|name| matches!(name, "hooks" | "statusLine" | "env"));
+    look(object("hooks"), "hooks.", &|_| true);
+    look(object("statusLine"), "statusLine.", &|name| name == "command");
+    look(object("env"), "env.", &|name| matches!(name, OVERRIDE | "PLIMSOLL"));
+    found.dedup();
+    found
+}
+
+fn string(value: &Value<'_>) -> Option<String> {
+    value.as_string_lit().map(|text| text.value.to_string())
+}
+
+/// A value that the client hands on as a variable.
+pub(super) fn scalar(value: &Value<'_>) -> Option<String> {
+    match value {
+        Value::StringLit(text) => Some(text.value.to_string()),
+        Value::NumberLit(number) => Some(number.value.to_owned()),
+        Value::BooleanLit(on) => Some(on.value.to_string()),
+        _ => None,
+    }
+}

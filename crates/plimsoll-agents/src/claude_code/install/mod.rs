@@ -1,0 +1,123 @@
+//! Putting plimsoll into Claude Code's own files, and taking it out again.
+
+mod edit;
+mod events;
+mod inspect;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{ClaudeCode, folder};
+use crate::Home;
+use crate::install::{
+    Files, Inspection, Installed, Installer, Scope, Unfit, UserCommand, Version, Wish,
+};
+
+impl Installer for ClaudeCode {
+    fn files(&self, scope: Scope, home: &Home<'_>, project: &Path) -> Files {
+        let (own, shared) = (folder(home), project.join(".claude"));
+        match scope {
+            Scope::User => Files {
+                settings: own.join("settings.json"),
+                instructions: own.join("CLAUDE.md"),
+                commands: Some(own.join("commands")),
+            },
+            Scope::Project => Files {
+                settings: shared.join("settings.json"),
+                instructions: project.join("CLAUDE.md"),
+                commands: Some(shared.join("commands")),
+            },
+            Scope::Local => Files {
+                settings: shared.join("settings.local.json"),
+                instructions: project.join("CLAUDE.local.md"),
+                commands: None,
+            },
+        }
+    }
+
+    fn program(&self) -> &'static str {
+        "claude"
+    }
+
+    fn version(&self, printed: &str) -> Option<Version> {
+        let mut parts = printed.split_whitespace().next()?.splitn(3, '.');
+        let mut number = || parts.next()?.split(['-', '+']).next()?.parse().ok();
+        Some(Version(number()?, number()?, number()?))
+    }
+
+    fn tried(&self) -> (Version, Version) {
+        (events::OLDEST, events::NEWEST)
+    }
+
+    fn update(&self) -> &'static str {
+        events::UPDATE
+    }
+
+    fn events(&self, client: Option<Version>) -> Vec<&'static str> {
+        let listened = events::LISTENED.iter().map(|listened| listened.event);
+        listened.filter(|event| events::knows(client, event)).collect()
+    }
+
+    fn trust_file(&self, home: &Home<'_>) -> PathBuf {
+        home.config.unwrap_or(home.user).join(".claude.json")
+    }
+
+    fn is_trusted(&self, text: &str, project: &Path) -> bool {
+        let state: Value = serde_json::from_str(text).unwrap_or_default();
+        state["projects"][project.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] == true
+    }
+
+    fn knows(&self, client: Version, event: &str) -> bool {
+        events::knows(Some(client), event)
+    }
+
+    fn install(&self, text: &str, wish: &Wish<'_>) -> Result<String, Unfit> {
+        edit::install(text, wish)
+    }
+
+    fn uninstall(&self, text: &str, installed: Option<&Installed<'_>>) -> Result<String, Unfit> {
+        edit::uninstall(text, installed)
+    }
+
+    fn inspect(&self, text: &str) -> Result<Inspection, Unfit> {
+        inspect::inspect(text)
+    }
+
+    fn commands(&self) -> &'static [UserCommand] {
+        &COMMANDS
+    }
+
+    fn paragraph(&self) -> &'static str {
+        PARAGRAPH
+    }
+}
+
+/// The client fills in the session itself: it refuses a shell's variable, whose value it cannot check
+/// before the command runs.
+const COMMANDS: [UserCommand; 1] = [UserCommand {
+    name: "plimsoll",
+    about: "shows how full this session is",
+    note: None,
+    text: "\
+---
+description: Show how full this session's context window is
+allowed-tools: Bash({program} status:*)
+disable-model-invocation: true
+---
+
+!`{program} status ${CLAUDE_SESSION_ID} || echo Nothing was measured in this session yet.`
+
+Show the user the lines above in a code block, word for word, and add nothing.
+",
+}];
+
+const PARAGRAPH: &str = "\
+Lines that begin with `CONTEXT: ~` come from plimsoll. They are measurements of how full this
+conversation's context window is, not guesses.
+When one arrives: finish the step at hand, tell the user how full the window is, and prefer small
+steps that leave the work in a good state.
+Load no further agents or skills while such a line advises against it.
+";

@@ -1,0 +1,69 @@
+//! A config file as it is written.
+//!
+//! What a value may be is decided here; the words for it are in the table of [`super::keys`], and a
+//! test holds the two together.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+
+use serde::Deserialize;
+
+use super::{GuardMode, Percent};
+
+/// A config file as it is written; every key is optional.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub(super) lines: LinesConfig,
+    pub(super) guard: GuardConfig,
+    pub(super) quiet: Option<bool>,
+    pub(super) window: Option<NonZeroU64>,
+    pub(super) warn_command: Option<String>,
+    pub(super) models: BTreeMap<String, ModelConfig>,
+    pub(super) auto_context: AutoContextConfig,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LinesConfig {
+    pub(super) ceiling: Option<Percent>,
+    pub(super) checkpoint: Option<Percent>,
+    pub(super) save: Option<Percent>,
+    pub(super) warn: Option<Percent>,
+    pub(super) restart: Option<Percent>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct GuardConfig {
+    pub(super) mode: Option<GuardMode>,
+    pub(super) ceiling_tokens: Option<NonZeroU64>,
+    pub(super) recovery_skills: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModelConfig {
+    pub(super) window: NonZeroU64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct AutoContextConfig {
+    pub(super) enabled: Option<bool>,
+    pub(super) thresholds: ThresholdsConfig,
+}
+
+/// The levels by their older names: `warning` is `lines.save`, `critical` is `lines.restart`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ThresholdsConfig {
+    pub(super) warning: Option<Percent>,
+    pub(super) critical: Option<Percent>,
+}

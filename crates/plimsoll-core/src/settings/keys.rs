@@ -1,0 +1,448 @@
+//! Every key of a config: what it means, what it takes, who may set it.
+//!
+//! One table. What `config` shows, checks and writes for editors comes from it, and the hooks take
+//! the names of the environment's variables from it.
+
+use std::fmt::{self, Display};
+
+use serde::{Serialize, Serializer};
+
+use super::{GuardMode, ModelSettings, Percent, Settings};
+use crate::Tokens;
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name, with the sections it stands in: `lines.warn`.
+    pub name: &'static str,
+    /// What it is for, in a line.
+    pub meaning: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Who may set it.
+    pub setter: Setter,
+    /// What in the environment comes before any config, the strongest first.
+    pub variables: &'static [Variable],
+    /// The key that it is an older name of.
+    pub alias_of: Option<&'static str>,
+    /// Its value in force.
+    pub value: for<'a> fn(&'a Settings) -> Value<'a>,
+}
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A share of the window.
+    Percent,
+    /// A number of tokens.
+    Tokens,
+    /// Yes or no.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Any number of words.
+    Words,
+    /// Any text.
+    Text,
+    /// Models by name, each with its window.
+    Models,
+}
+
+/// What a number of tokens must be, in words.
+const TOKENS: &str = "a whole number of tokens above 0";
+
+impl Kind {
+    /// What is allowed, as the end of a sentence.
+    pub fn allowed(self) -> String {
+        match self {
+            Self::Percent => "a percentage above 0 and at most 100".to_owned(),
+            Self::Tokens => TOKENS.to_owned(),
+            Self::Switch => "`true` or `false`".to_owned(),
+            Self::Choice(words) => alternatives(words),
+            Self::Words => "a list of words".to_owned(),
+            Self::Text => "a text".to_owned(),
+            Self::Models => format!("names of models, each with a `window`, {TOKENS}"),
+        }
+    }
+}
+
+fn alternatives(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// Who may set a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setter {
+    /// The user, and a project for whoever works on it.
+    Anyone,
+    /// The user alone: a repository must not decide this for whoever opens it.
+    User,
+}
+
+/// A variable of the environment, under all its names.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its names, the strongest first; the older ones let existing users switch in place.
+    pub names: &'static [&'static str],
+    /// What it takes, as the end of a sentence.
+    pub takes: &'static str,
+}
+
+/// The variables that come before a config.
+pub mod variables {
+    use super::{TOKENS, Variable};
+
+    /// The window in tokens.
+    pub const WINDOW: Variable =
+        Variable { names: &["PLIMSOLL_CONTEXT_WINDOW", "DEV_TEAM_CONTEXT_WINDOW"], takes: TOKENS };
+    /// The ceiling in percent.
+    pub const CEILING_PERCENT: Variable = Variable {
+        names: &["PLIMSOLL_CONTEXT_CEILING_PCT", "DEV_TEAM_CONTEXT_CEILING_PCT"],
+        takes: "a percentage above 0 and at most 100",
+    };
+    /// The ceiling in tokens.
+    pub const CEILING_TOKENS: Variable = Variable {
+        names: &["PLIMSOLL_CONTEXT_ABS_CEILING", "DEV_TEAM_CONTEXT_ABS_CEILING"],
+        takes: TOKENS,
+    };
+    /// Refuse, or only warn.
+    pub const STRICT: Variable = Variable {
+        names: &["PLIMSOLL_CONTEXT_STRICT", "DEV_TEAM_CONTEXT_STRICT"],
+        takes: "`on` or `off`",
+    };
+    /// Switches the guard off.
+    pub const CEILING: Variable = Variable {
+        names: &["PLIMSOLL_CONTEXT_CEILING", "DEV_TEAM_CONTEXT_CEILING"],
+        takes: "`off`",
+    };
+    /// Switches everything off.
+    pub const ALL: Variable = Variable { names: &["PLIMSOLL"], takes: "`off`" };
+}
+
+/// A value in force. It reads as it would be written in a config.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value<'a> {
+    /// Nothing is set, which is a default of its own.
+    Unset,
+    /// A share of the window.
+    Percent(Percent),
+    /// A number of tokens.
+    Tokens(Tokens),
+    /// Yes or no.
+    Switch(bool),
+    /// A word or a text.
+    Text(&'a str),
+    /// Any number of words.
+    Words(&'a [String]),
+    /// Models by name.
+    #[serde(serialize_with = "by_name")]
+    Models(&'a [(String, ModelSettings)]),
+}
+
+fn by_name<S: Serializer>(models: &[(String, ModelSettings)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(models.iter().map(|(name, model)| (name, model)))
+}
+
+impl Value<'_> {
+    fn tokens(tokens: Option<Tokens>) -> Self {
+        tokens.map_or(Self::Unset, Self::Tokens)
+    }
+}
+
+impl Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unset => f.write_str("none"),
+            Self::Percent(percent) => percent.fmt(f),
+            Self::Tokens(tokens) => tokens.fmt(f),
+            Self::Switch(on) => on.fmt(f),
+            Self::Text(text) => f.write_str(text),
+            Self::Words(words) => write!(f, "[{}]", words.join(", ")),
+            Self::Models(models) => {
+                let model = |(name, model): &(_, ModelSettings)| {
+                    format!("{name}: {{window: {}}}", model.window)
+                };
+                write!(f, "{{{}}}", models.iter().map(model).collect::<Vec<String>>().join(", "))
+            }
+        }
+    }
+}
+
+/// The save line, and its older name.
+pub(super) const SAVE: [&str; 2] = ["lines.save", "auto_context.thresholds.warning"];
+/// The restart line, and its older name.
+pub(super) const RESTART: [&str; 2] = ["lines.restart", "auto_context.thresholds.critical"];
+/// All lines, under all names.
+pub(super) const LINES: [&str; 7] =
+    ["lines.ceiling", "lines.checkpoint", SAVE[0], "lines.warn", RESTART[0], SAVE[1], RESTART[1]];
+
+/// The table, in the order in which it is shown.
+pub const KEYS: &[Key] = &[
+    Key {
+        variables: &[variables::CEILING_PERCENT],
+        ..line(
+            "lines.ceiling",
+            "Percent of the window above which loading further agents and skills is advised against",
+            |settings| Value::Percent(settings.lines.ceiling),
+        )
+    },
+    line("lines.checkpoint", "Percent of the window at which a checkpoint is due", |settings| {
+        Value::Percent(settings.lines.checkpoint)
+    }),
+    line(SAVE[0], "Percent of the window at which saving the session is suggested", |settings| {
+        Value::Percent(settings.lines.save)
+    }),
+    line("lines.warn", "Percent of the window at which you and the model are warned", |settings| {
+        Value::Percent(settings.lines.warn)
+    }),
+    line(RESTART[0], "Percent of the window at which a fresh session is due", |settings| {
+        Value::Percent(settings.lines.restart)
+    }),
+    Key {
+        name: "guard.mode",
+        meaning: "What the guard does above the ceiling: warn, strict (refuse) or off",
+        kind: Kind::Choice(&GuardMode::WORDS),
+        setter: Setter::User,
+        variables: &[variables::CEILING, variables::STRICT],
+        alias_of: None,
+        value: |settings| Value::Text(settings.guard.word()),
+    },
+    Key {
+        name: "guard.ceiling_tokens",
+        meaning: "A ceiling in tokens, whatever the window",
+        kind: Kind::Tokens,
+        setter: Setter::Anyone,
+        variables: &[variables::CEILING_TOKENS],
+        alias_of: None,
+        value: |settings| Value::tokens(settings.ceiling_tokens),
+    },
+    Key {
+        name: "guard.recovery_skills",
+        meaning: "Further skills that the guard always lets pass",
+        kind: Kind::Words,
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Words(&settings.recovery_skills),
+    },
+    Key {
+        name: "quiet",
+        meaning: "Keep words away from you and the model",
+        kind: Kind::Switch,
+        setter: Setter::Anyone,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Switch(settings.quiet),
+    },
+    Key {
+        name: "window",
+        meaning: "The window in tokens, where you know better than the model's name",
+        kind: Kind::Tokens,
+        setter: Setter::User,
+        variables: &[variables::WINDOW],
+        alias_of: None,
+        value: |settings| Value::tokens(settings.window),
+    },
+    Key {
+        name: "warn_command",
+        meaning: "The command that a warning names, such as /handoff",
+        kind: Kind::Text,
+        setter: Setter::Anyone,
+        variables: &[],
+        alias_of: None,
+        value: |settings| settings.warn_command.as_deref().map_or(Value::Unset, Value::Text),
+    },
+    Key {
+        name: "models",
+        meaning: "Windows of models of your own, such as {my-model: {window: 400000}}",
+        kind: Kind::Models,
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Models(&settings.models),
+    },
+    Key {
+        name: "auto_context.enabled",
+        meaning: "Warn and guard at all",
+        kind: Kind::Switch,
+        setter: Setter::User,
+        variables: &[variables::ALL],
+        alias_of: None,
+        value: |settings| Value::Switch(settings.enabled),
+    },
+    Key {
+        alias_of: Some(SAVE[0]),
+        ..line(SAVE[1], "The older name of lines.save", |settings| {
+            Value::Percent(settings.lines.save)
+        })
+    },
+    Key {
+        alias_of: Some(RESTART[0]),
+        ..line(RESTART[1], "The older name of lines.restart", |settings| {
+            Value::Percent(settings.lines.restart)
+        })
+    },
+];
+
+const fn line(
+    name: &'static str,
+    meaning: &'static str,
+    value: for<'a> fn(&'a Settings) -> Value<'a>,
+) -> Key {
+    let (kind, setter) = (Kind::Percent, Setter::Anyone);
+    Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
+}
+
+/// The key called `name`.
+pub fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+/// The first key of the section called `name`, if that is one.
+pub fn first_of(name: &str) -> Option<&'static Key> {
+    let within = |key: &&Key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    KEYS.iter().find(within)
+}
+
+/// The key or section that whoever wrote `name` may have meant.
+pub fn suggest(name: &str) -> Option<&'static str> {
+    let sections = |name: &'static str| name.match_indices('.').map(|(dot, _)| &name[..dot]);
+    let candidates = KEYS.iter().flat_map(|key| sections(key.name).chain([key.name]));
+    let near = candidates.filter_map(|known| Some((distance(name, known)?, known)));
+    near.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
+}
+
+/// How many slips lead from `known` to `written`; nothing where they have little in common. A wrong
+/// section counts as one slip.
+fn distance(written: &str, known: &'static str) -> Option<usize> {
+    let own = |name| str::rsplit(name, '.').next().unwrap_or_default();
+    let (own_written, own_known) = (own(written), own(known));
+    let slips = strsim::osa_distance(own_written, own_known);
+    let most = (own_written.len().min(own_known.len()) / 2).max(1);
+    (slips <= most).then(|| strsim::osa_distance(written, known).min(slips + 1))
+}
+
+/// A config in which every key stands at its default, behind a comment sign.
+pub fn default_file() -> String {
+    let defaults = Settings::default();
+    let mut text = String::from(FILE_HEAD);
+    let mut section = "";
+    for key in KEYS.iter().filter(|key| key.alias_of.is_none()) {
+        let (within, own) = key.name.rsplit_once('.').unwrap_or(("", key.name));
+        let begins = std::mem::replace(&mut section, within) != within;
+        if begins || within.is_empty() {
+            text.push('\n');
+        }
+        if begins && !within.is_empty() {
+            text += &format!("{within}:\n");
+        }
+        let indent = if within.is_empty() { "" } else { "  " };
+        let value = match (key.value)(&defaults) {
+            Value::Unset => String::new(),
+            value => format!(" {value}"),
+        };
+        text += &format!("{indent}# {}\n{indent}# {own}:{value}\n", key.meaning);
+    }
+    text
+}
+
+const FILE_HEAD: &str = "\
+# Settings of plimsoll. Every key is optional; the values behind the comment signs are the defaults.
+# `plimsoll config check` says what is wrong here, `plimsoll config show` what is in force.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Config;
+
+    /// The names of all keys that `value` holds, below `prefix`.
+    fn names(prefix: &str, value: &serde_json::Value, found: &mut Vec<String>) {
+        match value.as_object().filter(|members| !members.is_empty()) {
+            Some(members) => {
+                let dot = if prefix.is_empty() { "" } else { "." };
+                for (name, member) in members {
+                    names(&format!("{prefix}{dot}{name}"), member, found);
+                }
+            }
+            None => found.push(prefix.to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_table_has_exactly_the_keys_of_a_config() {
+        let mut known = Vec::new();
+        names("", &serde_json::to_value(Config::default()).unwrap(), &mut known);
+        let mut listed: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+        known.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, known);
+    }
+
+    fn takes(key: &Key, value: serde_json::Value) -> bool {
+        let nested = |value, part: &str| serde_json::json!({ part: value });
+        serde_json::from_value::<Config>(key.name.rsplit('.').fold(value, nested)).is_ok()
+    }
+
+    #[test]
+    fn a_config_takes_what_the_table_says_and_nothing_else() {
+        use serde_json::json;
+        for key in KEYS {
+            let (good, bad) = match key.kind {
+                Kind::Percent => (json!([0.01, 40, 100]), json!([0, -1, 100.1, "40", true])),
+                Kind::Tokens => (json!([1, 200_000]), json!([0, -1, 1.5, "1", true])),
+                Kind::Switch => (json!([true, false]), json!([0, "true", []])),
+                Kind::Choice(words) => (json!(words), json!(["", "other", 1, []])),
+                Kind::Words => (json!([[], ["a", "b"]]), json!(["a", [1], {}])),
+                Kind::Text => (json!(["", "/handoff"]), json!([1, true, []])),
+                Kind::Models => (
+                    json!([{}, {"m": {"window": 1}}]),
+                    json!([[], {"m": 1}, {"m": {}}, {"m": {"window": 0}}, {"m": {"window": 1, "x": 1}}]),
+                ),
+            };
+            for good in good.as_array().unwrap() {
+                assert!(takes(key, good.clone()), "{} = {good}", key.name);
+            }
+            for bad in bad.as_array().unwrap() {
+                assert!(!takes(key, bad.clone()), "{} = {bad}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_slip_leads_back_to_the_key_that_was_meant() {
+        for (written, meant) in [
+            ("lines.wran", Some("lines.warn")),
+            ("lines.wram", Some("lines.warn")),
+            ("warn", Some("lines.warn")),
+            ("lines.ceilling", Some("lines.ceiling")),
+            ("line", Some("lines")),
+            ("gaurd", Some("guard")),
+            ("mode", Some("guard.mode")),
+            ("guard.warn_command", Some("warn_command")),
+            ("recovery-skills", Some("guard.recovery_skills")),
+            ("enable", Some("auto_context.enabled")),
+            ("auto_context.treshold", Some("auto_context.thresholds")),
+            ("auto_context.poll_interval_seconds", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(suggest(written), meant, "{written}");
+        }
+    }
+
+    #[test]
+    fn values_read_as_they_are_written() {
+        let models = [("m".to_owned(), ModelSettings { window: 5 })];
+        let words = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(Value::Models(&models).to_string(), "{m: {window: 5}}");
+        assert_eq!(Value::Words(&words).to_string(), "[a, b]");
+        assert_eq!(Value::Percent(Percent::whole(40)).to_string(), "40");
+        assert_eq!(Value::tokens(None).to_string(), "none");
+    }
+}

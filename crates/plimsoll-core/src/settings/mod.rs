@@ -1,0 +1,400 @@
+//! What the user has set, and every default.
+//!
+//! Four layers, later ones win: defaults, the user's config, the project's config, the environment.
+//! A project's config may change lines, words and budgets only; whatever could run a command, open
+//! a port or name a path comes from the user's own. [`keys`] is the table of all that can be set.
+
+mod client;
+mod config;
+pub mod keys;
+
+use std::num::NonZero;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::client::{ClientSetting, ClientSettings};
+pub use self::config::Config;
+use self::config::{GuardConfig, ModelConfig};
+use crate::Tokens;
+
+/// A share of a window, in hundredths of a percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Percent(u32);
+
+impl Percent {
+    /// So many whole percent.
+    pub const fn whole(percent: u32) -> Self {
+        Self(percent * 100)
+    }
+
+    /// `percent`, if it lies between 0 (not included) and 100.
+    pub fn new(percent: f64) -> Option<Self> {
+        (percent > 0.0 && percent <= 100.0).then(|| Self((percent * 100.0).round().max(1.0) as u32))
+    }
+
+    /// The first token count of `window` that lies at this share or above.
+    pub fn of(self, window: Tokens) -> Tokens {
+        window.saturating_mul(u64::from(self.0)).div_ceil(10_000)
+    }
+}
+
+impl std::fmt::Display for Percent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", f64::from(*self))
+    }
+}
+
+impl From<Percent> for f64 {
+    fn from(percent: Percent) -> Self {
+        Self::from(percent.0) / 100.0
+    }
+}
+
+impl TryFrom<f64> for Percent {
+    type Error = &'static str;
+
+    fn try_from(percent: f64) -> Result<Self, Self::Error> {
+        Self::new(percent).ok_or("a percentage lies above 0 and is at most 100")
+    }
+}
+
+/// The configured levels, in percent of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lines {
+    /// Where loading further agents and skills is advised against, or refused.
+    pub ceiling: Percent,
+    /// Where a checkpoint is taken.
+    pub checkpoint: Percent,
+    /// Where saving the session is suggested.
+    pub save: Percent,
+    /// Where the user and the model are warned.
+    pub warn: Percent,
+    /// Where the session is saved and a restart suggested.
+    pub restart: Percent,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self {
+            ceiling: Percent::whole(40),
+            checkpoint: Percent::whole(60),
+            save: Percent::whole(70),
+            warn: Percent::whole(80),
+            restart: Percent::whole(85),
+        }
+    }
+}
+
+/// What the ceiling guard does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", from = "WrittenMode")]
+pub enum GuardMode {
+    /// Tells the user and the model.
+    #[default]
+    Warn,
+    /// Refuses the call.
+    Strict,
+    /// Nothing.
+    Off,
+}
+
+/// A mode as it is written: YAML takes a bare `off` for a switch.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenMode {
+    Switch(bool),
+    Word(ModeWord),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ModeWord {
+    Warn,
+    Strict,
+    Off,
+}
+
+impl GuardMode {
+    /// Every mode, as it is written.
+    pub const WORDS: [&str; 3] = ["warn", "strict", "off"];
+
+    /// This mode, as it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Strict => "strict",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl From<WrittenMode> for GuardMode {
+    fn from(written: WrittenMode) -> Self {
+        match written {
+            WrittenMode::Word(ModeWord::Strict) => Self::Strict,
+            WrittenMode::Word(ModeWord::Off) | WrittenMode::Switch(false) => Self::Off,
+            WrittenMode::Word(ModeWord::Warn) | WrittenMode::Switch(true) => Self::Warn,
+        }
+    }
+}
+
+/// Skills that lead back under the ceiling: they are never gated.
+pub const RECOVERY_SKILLS: [&str; 10] = [
+    "context-summarization",
+    "context-loading-protocol",
+    "continue",
+    "review-summary",
+    "session-review",
+    "checkpoint",
+    "resume-work",
+    "ss",
+    "rs",
+    "handoff",
+];
+
+/// Everything in force for one project, the environment aside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Speak and guard at all (`auto_context.enabled`).
+    pub enabled: bool,
+    /// Keep words away from user and model.
+    pub quiet: bool,
+    /// The window, where the user knows better than the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Tokens>,
+    /// The levels.
+    #[serde(skip_serializing_if = "is_default")]
+    pub lines: Lines,
+    /// What the guard does.
+    #[serde(skip_serializing_if = "is_default")]
+    pub guard: GuardMode,
+    /// A ceiling in tokens, whatever the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling_tokens: Option<Tokens>,
+    /// Skills that are never gated, beside [`RECOVERY_SKILLS`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recovery_skills: Vec<String>,
+    /// The command a warning names, where the user has one of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warn_command: Option<String>,
+    /// The user's own models, looked up before the table.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<(String, ModelSettings)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            quiet: false,
+            window: None,
+            lines: Lines::default(),
+            guard: GuardMode::default(),
+            ceiling_tokens: None,
+            recovery_skills: Vec::new(),
+            warn_command: None,
+            models: Vec::new(),
+        }
+    }
+}
+
+/// Whether a value need not be written down.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// What a user says of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelSettings {
+    /// Its context window.
+    pub window: Tokens,
+}
+
+/// Keys of a config that do not count, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// The keys that are left as they were.
+    pub keys: &'static [&'static str],
+    /// A sentence for the user.
+    pub why: String,
+}
+
+impl Settings {
+    /// Lays a config over these settings. What cannot hold is left as it was and named.
+    pub fn take(&mut self, config: &Config) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        self.take_lines(config, &mut complaints);
+        self.take_guard(&config.guard);
+        self.enabled = config.auto_context.enabled.unwrap_or(self.enabled);
+        self.quiet = config.quiet.unwrap_or(self.quiet);
+        self.window = config.window.map(NonZero::get).or(self.window);
+        if let Some(command) = &config.warn_command {
+            self.warn_command = Some(command.clone());
+        }
+        if !config.models.is_empty() {
+            let settings = |model: &ModelConfig| ModelSettings { window: model.window.get() };
+            let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));
+            self.models = models.collect();
+        }
+        complaints
+    }
+
+    fn take_guard(&mut self, guard: &GuardConfig) {
+        self.guard = guard.mode.unwrap_or(self.guard);
+        self.ceiling_tokens = guard.ceiling_tokens.map(NonZero::get).or(self.ceiling_tokens);
+        if let Some(skills) = &guard.recovery_skills {
+            self.recovery_skills.clone_from(skills);
+        }
+    }
+
+    fn take_lines(&mut self, config: &Config, complaints: &mut Vec<Complaint>) {
+        let (lines, thresholds) = (&config.lines, &config.auto_context.thresholds);
+        let now = self.lines;
+        let mut either = |keys: &'static [&'static str; 2], line, alias, now| match (line, alias) {
+            (Some(line), Some(alias)) if line != alias => {
+                complaints.push(two_names(keys, line, alias));
+                now
+            }
+            (line, alias) => line.or(alias).unwrap_or(now),
+        };
+        let lines = Lines {
+            ceiling: lines.ceiling.unwrap_or(now.ceiling),
+            checkpoint: lines.checkpoint.unwrap_or(now.checkpoint),
+            save: either(&keys::SAVE, lines.save, thresholds.warning, now.save),
+            warn: lines.warn.unwrap_or(now.warn),
+            restart: either(&keys::RESTART, lines.restart, thresholds.critical, now.restart),
+        };
+        if lines.save < lines.restart {
+            self.lines = lines;
+        } else {
+            complaints.push(out_of_order(&lines));
+        }
+    }
+}
+
+fn two_names(keys: &'static [&'static str; 2], line: Percent, alias: Percent) -> Complaint {
+    let [name, older] = keys;
+    let why =
+        format!("`{name}` is {line} and its older name `{older}` is {alias}: keep one of them");
+    Complaint { keys, why }
+}
+
+fn out_of_order(lines: &Lines) -> Complaint {
+    let Lines { save, restart, .. } = lines;
+    let why = format!("the save line ({save}) must lie below the restart line ({restart})");
+    Complaint { keys: &keys::LINES, why }
+}
+
+/// What the environment says, on top of any config.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// The window.
+    pub window: Option<Tokens>,
+    /// The ceiling.
+    pub ceiling: Option<Percent>,
+    /// A ceiling in tokens.
+    pub ceiling_tokens: Option<Tokens>,
+    /// Refuse, or only warn.
+    pub strict: Option<bool>,
+    /// The guard is off.
+    pub guard_off: bool,
+}
+
+impl Settings {
+    /// Whether the skill called `name` leads back under the ceiling.
+    pub fn recovers(&self, name: &str) -> bool {
+        RECOVERY_SKILLS.contains(&name) || self.recovery_skills.iter().any(|skill| skill == name)
+    }
+
+    /// Lays the environment over the config.
+    pub fn overridden(mut self, by: &Overrides) -> Self {
+        self.window = by.window.or(self.window);
+        self.lines.ceiling = by.ceiling.unwrap_or(self.lines.ceiling);
+        self.ceiling_tokens = by.ceiling_tokens.or(self.ceiling_tokens);
+        self.guard = match (by.guard_off, by.strict, self.guard) {
+            (true, ..) => GuardMode::Off,
+            (false, Some(true), _) => GuardMode::Strict,
+            (false, Some(false), GuardMode::Strict) => GuardMode::Warn,
+            (false, _, mode) => mode,
+        };
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::config::{AutoContextConfig, LinesConfig, ThresholdsConfig};
+    use super::*;
+
+    fn lines(save: f64, restart: f64) -> Config {
+        let lines = LinesConfig {
+            save: Percent::new(save),
+            restart: Percent::new(restart),
+            ..LinesConfig::default()
+        };
+        Config { lines, ..Config::default() }
+    }
+
+    #[test]
+    fn a_share_of_a_window_is_reached_exactly() {
+        assert_eq!(Percent::whole(80).of(200_000), 160_000);
+        assert_eq!(Percent::whole(80).of(199_999), 160_000);
+        assert_eq!(Percent::new(79.95).map(|p| p.of(200_000)), Some(159_900));
+        for bad in [0.0, -1.0, 100.1, f64::NAN, f64::INFINITY] {
+            assert_eq!(Percent::new(bad), None);
+        }
+    }
+
+    fn resolved(configs: &[&Config]) -> (Settings, Vec<Complaint>) {
+        let mut settings = Settings::default();
+        let complaints = configs.iter().flat_map(|config| settings.take(config)).collect();
+        (settings, complaints)
+    }
+
+    #[test]
+    fn a_later_config_changes_what_it_names_and_nothing_else() {
+        let user = Config { window: NonZero::new(64_000), quiet: Some(true), ..lines(50.0, 80.0) };
+        let project = Config { quiet: Some(false), ..lines(60.0, 90.0) };
+        let (settings, complaints) = resolved(&[&user, &project]);
+        assert_eq!((settings.window, settings.quiet), (Some(64_000), false));
+        assert_eq!(settings.lines.restart, Percent::whole(90));
+        assert_eq!(complaints, []);
+    }
+
+    #[test]
+    fn lines_that_cannot_hold_are_named_and_left() {
+        let (settings, complaints) = resolved(&[&lines(90.0, 80.0)]);
+        assert_eq!(settings, Settings::default());
+        let [Complaint { keys, why }] = &complaints[..] else { panic!("{complaints:?}") };
+        assert_eq!(why, "the save line (90) must lie below the restart line (80)");
+        assert!(keys.contains(&"lines.warn"), "{keys:?}");
+    }
+
+    #[test]
+    fn the_older_names_of_the_lines_are_understood_but_not_beside_other_values() {
+        let thresholds = ThresholdsConfig {
+            warning: Some(Percent::whole(65)),
+            critical: Some(Percent::whole(85)),
+        };
+        let auto_context = AutoContextConfig { enabled: Some(false), thresholds };
+        let alias = Config { auto_context, ..Config::default() };
+        let (settings, complaints) = resolved(&[&alias]);
+        assert!(!settings.enabled && complaints.is_empty());
+        assert_eq!(settings.lines.save, Percent::whole(65));
+        let both = Config { lines: lines(60.0, 85.0).lines, ..alias };
+        let (settings, complaints) = resolved(&[&both]);
+        assert_eq!((settings.lines.save, complaints.len()), (Percent::whole(70), 1));
+    }
+
+    #[test]
+    fn the_environment_wins() {
+        let strict = Overrides { strict: Some(true), ..Overrides::default() };
+        assert_eq!(Settings::default().overridden(&strict).guard, GuardMode::Strict);
+        let off = Overrides { guard_off: true, ..strict };
+        assert_eq!(Settings::default().overridden(&off).guard, GuardMode::Off);
+        let pct = Overrides { ceiling: Percent::new(55.0), ..Overrides::default() };
+        assert_eq!(Settings::default().overridden(&pct).lines.ceiling, Percent::whole(55));
+    }
+}

@@ -1,0 +1,47 @@
+//! Moments, as people read them.
+
+use crate::Millis;
+
+/// A moment in UTC: `2026-11-15T05:58:14.946Z`.
+pub fn utc(moment: Millis) -> String {
+    const DAY: Millis = 24 * 3600 * 1000;
+    let (year, month, day) = date(moment.div_euclid(DAY));
+    let of_day = moment.rem_euclid(DAY);
+    let (seconds, millis) = (of_day / 1000, of_day % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// Year, month and day of the Gregorian calendar, by days since 1970-01-01. Reckoned in years that
+/// begin in March: the leap day is the last of its year then.
+fn date(days: i64) -> (i64, i64, i64) {
+    const FOUR_CENTURIES: i64 = 146_097;
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(FOUR_CENTURIES), days.rem_euclid(FOUR_CENTURIES));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let year = year + 400 * era;
+    if month < 10 { (year, month + 3, day) } else { (year + 1, month - 9, day) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_in_utc() {
+        for (moment, written) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_709_164_800_000, "2024-02-29T00:00:00.000Z"),
+            (1_794_722_294_946, "2026-11-15T05:58:14.946Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(utc(moment), written);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What the user's own past sessions say, all together.
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::{Millis, Tokens};
+use plimsoll_store::{Extent, PeakRow, Store};
+
+use crate::audit::window_of;
+use crate::settings::{self, InForce};
+use crate::tax::{self, Cost};
+use crate::world::World;
+
+/// The past in figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// How many sessions of how many projects, and since when.
+    pub extent: Extent,
+    /// How many sessions peaked in each tenth of their window, the emptiest first.
+    pub peaks: [u64; 10],
+    /// Sessions whose window was ever as full as the line at which we warn.
+    pub heavy: u64,
+    /// The line at which we warn, in percent.
+    pub warn_percent: f64,
+    /// Where compactions that the client began by itself fired, in percent of the window.
+    pub automatic: Vec<f64>,
+    /// How many compactions the user asked for.
+    pub manual: u64,
+    /// Sessions that the client compacted by itself, nobody having said a word before.
+    pub unwarned: u64,
+    /// What the recorded hook runs took, all together, in milliseconds.
+    pub hook_millis: u64,
+    /// The hook command that took most.
+    pub dearest_hook: Option<Cost>,
+}
+
+/// Sums up everything that is in the store.
+pub fn summary(world: &World, adapter: &dyn Adapter, store: &Store) -> anyhow::Result<Summary> {
+    let in_force = settings::load(world, adapter, &world.paths.home);
+    let peaks = store.peaks()?;
+    let compactions = store.compactions()?;
+    let fired = |model: &Option<String>, tokens: Option<Tokens>| {
+        let (model, tokens) = (model.as_deref()?, tokens?);
+        Some(tokens as f64 * 100.0 / window_of(&in_force, model, tokens).tokens as f64)
+    };
+    let automatic = compactions.iter().filter(|row| row.automatic);
+    let costs = tax::costs(store, Millis::MIN)?;
+    let warn = in_force.settings.lines.warn;
+    let shares: Vec<f64> = peaks.iter().map(|peak| share(&in_force, peak)).collect();
+    Ok(Summary {
+        extent: store.extent()?,
+        peaks: histogram(&shares),
+        heavy: shares.iter().filter(|share| **share * 100.0 >= f64::from(warn)).count() as u64,
+        warn_percent: warn.into(),
+        automatic: automatic.filter_map(|row| fired(&row.model, row.tokens_before)).collect(),
+        manual: compactions.iter().filter(|row| !row.automatic).count() as u64,
+        unwarned: peaks.iter().filter(|peak| peak.automatic_compactions > 0 && !peak.warned).count()
+            as u64,
+        hook_millis: costs.iter().map(|cost| cost.total_millis).sum(),
+        dearest_hook: costs.into_iter().find(|cost| cost.total_millis > 0),
+    })
+}
+
+/// How full a session's window was at its fullest, from 0 to 1.
+fn share(in_force: &InForce, peak: &PeakRow) -> f64 {
+    let model = peak.model.as_deref().unwrap_or_default();
+    peak.tokens as f64 / window_of(in_force, model, peak.tokens).tokens.max(1) as f64
+}
+
+fn histogram(shares: &[f64]) -> [u64; 10] {
+    let mut tenths = [0; 10];
+    for share in shares {
+        tenths[((share * 10.0) as usize).min(9)] += 1;
+    }
+    tenths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_fall_into_tenths_of_the_window() {
+        assert_eq!(histogram(&[0.0, 0.05, 0.1, 0.99, 1.0]), [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]);
+    }
+}

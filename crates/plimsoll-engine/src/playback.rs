@@ -1,0 +1,131 @@
+//! An agent's recorded session, played through the engine in a home that is gone afterwards.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use plimsoll_agents::{Adapter, Step};
+use plimsoll_core::event::{Event, EventKind, Reply};
+
+use crate::hook;
+use crate::load::{self, Measured};
+use crate::spool;
+use crate::world::{STRICT_VARIABLE, World, now};
+
+/// A call of the hook in a session that was played.
+#[derive(Debug)]
+pub struct Moment {
+    /// What happened.
+    pub event: EventKind,
+    /// How the window stood; nothing before there is a transcript.
+    pub measured: Option<Measured>,
+    /// What was answered.
+    pub reply: Reply,
+    /// What would have been answered in strict mode, if that is a refusal.
+    pub refusal: Option<String>,
+}
+
+/// Plays the session that was recorded from `adapter`'s agent, from its first call to its last.
+///
+/// Nothing of the user's is read or written, be it settings, environment or data.
+pub fn play(adapter: &dyn Adapter) -> anyhow::Result<Vec<Moment>> {
+    let scratch = Scratch::new()?;
+    let home = scratch.0.to_str().context("the path of the scratch folder is not text")?;
+    let mut player = Player::new(adapter, &scratch.0)?;
+    let mut moments = Vec::new();
+    for step in adapter.sample().steps(home) {
+        match step {
+            Step::Record(line) => player.write(&line).context("could not write the transcript")?,
+            Step::Hook(payload) => moments.extend(player.call(payload.into_bytes())?),
+        }
+    }
+    Ok(moments)
+}
+
+struct Player<'a> {
+    adapter: &'a dyn Adapter,
+    world: World,
+    /// Another user with the same home, whose guard is strict.
+    strict: World,
+    /// Where the session's transcript is, as its first call says.
+    transcript: PathBuf,
+}
+
+impl<'a> Player<'a> {
+    fn new(adapter: &'a dyn Adapter, home: &Path) -> anyhow::Result<Self> {
+        let world = |variables: Vec<(&'static str, String)>| {
+            let known = move |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+            };
+            World::new(Box::new(known)).context("could not settle in the scratch folder")
+        };
+        let text = |path: &Path| path.display().to_string();
+        let home_is = ("HOME", text(home));
+        let data_is = ("PLIMSOLL_DATA_DIR", text(&home.join("strict")));
+        Ok(Self {
+            adapter,
+            world: world(vec![home_is.clone()])?,
+            strict: world(vec![home_is, data_is, (STRICT_VARIABLE, "on".to_owned())])?,
+            transcript: PathBuf::new(),
+        })
+    }
+
+    /// Adds a line to the transcript.
+    fn write(&self, line: &str) -> std::io::Result<()> {
+        fs::create_dir_all(self.transcript.parent().unwrap_or(Path::new("/")))?;
+        let mut file = File::options().create(true).append(true).open(&self.transcript)?;
+        writeln!(file, "{line}")
+    }
+
+    /// Calls the hook; nothing comes of an event that we have no use for.
+    fn call(&mut self, payload: Vec<u8>) -> anyhow::Result<Option<Moment>> {
+        let Some(event) = self.adapter.event(&payload)? else { return Ok(None) };
+        self.transcript.clone_from(&event.transcript);
+        let measured = self.measure(&event)?;
+        let refusal = match event.kind {
+            EventKind::Loading(_) => answer(&self.strict, self.adapter, payload.clone())?.refusal,
+            _ => None,
+        };
+        let reply = answer(&self.world, self.adapter, payload)?;
+        Ok(Some(Moment { event: event.kind, measured, reply, refusal }))
+    }
+
+    fn measure(&self, event: &Event) -> anyhow::Result<Option<Measured>> {
+        let state = spool::state(&self.world.paths.spool(event))?;
+        load::measure(&self.world, self.adapter, &event.transcript, None, &state)
+            .context("could not read the transcript")
+    }
+}
+
+/// The answer to one call, delivered.
+fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow::Result<Reply> {
+    let answer = hook::answer(world, adapter, payload)?;
+    let reply = answer.reply.clone();
+    answer.delivered()?;
+    Ok(reply)
+}
+
+/// A folder of our own that goes when this does.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> anyhow::Result<Self> {
+        let parent = std::env::temp_dir();
+        let make = || {
+            let name = format!("plimsoll-{}-{}", std::process::id(), now());
+            let folder = parent.canonicalize()?.join(name);
+            DirBuilder::new().mode(0o700).create(&folder).map(|()| folder)
+        };
+        let made = make();
+        made.map(Self).with_context(|| format!("could not make a folder in `{}`", parent.display()))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is left to whoever empties the folder for temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

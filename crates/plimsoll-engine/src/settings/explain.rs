@@ -1,0 +1,162 @@
+//! Where each value in force comes from, for people. No hook asks.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::settings::keys::{KEYS, Key};
+use plimsoll_core::settings::{ClientSettings, Overrides, Settings};
+use serde_json::{Map, Value};
+
+use super::{Complaint, ConfigFile, Place, configs};
+use crate::paths::{self, Links};
+use crate::world::{World, is_off, overrides};
+
+/// Everything in force, with where it comes from.
+#[derive(Debug)]
+pub struct Explanation {
+    /// What is in force.
+    pub settings: Settings,
+    /// Where each of our keys has its value from.
+    pub keys: Vec<(&'static Key, Origin)>,
+    /// What the agent's client is set to, by name.
+    pub client: Vec<ClientFact>,
+    /// What is set in a config but does not count.
+    pub complaints: Vec<Complaint>,
+    /// Variables that are set but say nothing, in sentences.
+    pub useless_variables: Vec<String>,
+}
+
+/// One thing that the agent's client is set to.
+#[derive(Debug)]
+pub struct ClientFact {
+    /// Its name, of the fields of [`ClientSettings`].
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+    /// Where that comes from.
+    pub origin: Origin,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody has set it.
+    Default,
+    /// A file, and where in it, as far as that is known.
+    File(PathBuf, Option<Place>),
+    /// A variable of the environment.
+    Variable(&'static str),
+}
+
+/// Explains what is in force in `project`.
+pub fn explain(world: &World, adapter: &dyn Adapter, project: &Path) -> Explanation {
+    let (configured, files) = configs(world, project, paths::read_small);
+    let settings = under(&configured, world.variables());
+    let keys = KEYS.iter().filter(|key| key.alias_of.is_none());
+    let origin = |key| {
+        let variable = variable(world, key, &configured, &settings).map(Origin::Variable);
+        variable.or_else(|| file(&files, key)).unwrap_or(Origin::Default)
+    };
+    let keys = keys.map(|key| (key, origin(key))).collect();
+    Explanation {
+        settings,
+        keys,
+        client: client(world, adapter, project),
+        complaints: files.into_iter().flat_map(|file| file.complaints).collect(),
+        useless_variables: useless_variables(world),
+    }
+}
+
+type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What is in force under an environment.
+fn under(configured: &Settings, env: Env<'_>) -> Settings {
+    let settings = configured.clone().overridden(&overrides(env));
+    Settings { enabled: settings.enabled && !is_off(env), ..settings }
+}
+
+/// The variable that decides about `key`: of several, the first that alone leads to what is in
+/// force.
+fn variable(
+    world: &World,
+    key: &Key,
+    configured: &Settings,
+    in_force: &Settings,
+) -> Option<&'static str> {
+    let decides = |name: &str| {
+        let alone = only(world, name);
+        says_something(&alone) && (key.value)(&under(configured, &alone)) == (key.value)(in_force)
+    };
+    let mut names = key.variables.iter().flat_map(|variable| variable.names).copied();
+    names.find(|name| decides(name))
+}
+
+/// An environment in which nothing is set but the variable called `name`.
+fn only<'a>(world: &'a World, name: &'a str) -> impl Fn(&str) -> Option<String> + 'a {
+    move |asked| world.env(asked).filter(|_| asked == name)
+}
+
+fn says_something(env: Env<'_>) -> bool {
+    overrides(env) != Overrides::default() || is_off(env)
+}
+
+fn useless_variables(world: &World) -> Vec<String> {
+    let useless = |name: &str| world.env(name).is_some() && !says_something(&only(world, name));
+    let mut sentences = Vec::new();
+    for variable in KEYS.iter().flat_map(|key| key.variables) {
+        let names = variable.names.iter().filter(|name| useless(name));
+        let sentence = |name| format!("`{name}` changes nothing: it takes {}", variable.takes);
+        sentences.extend(names.map(sentence));
+    }
+    sentences
+}
+
+/// The file that decides about `key`, under whichever of its names.
+fn file(files: &[ConfigFile], key: &Key) -> Option<Origin> {
+    let is_meant = |other: &&Key| other.name == key.name || other.alias_of == Some(key.name);
+    let place =
+        |file: &ConfigFile| KEYS.iter().filter(is_meant).find_map(|meant| file.place(meant.name));
+    let (file, place) = files.iter().rev().find_map(|file| Some((file, place(file)?)))?;
+    Some(Origin::File(file.path.clone(), Some(place)))
+}
+
+/// What the client is set to.
+fn client(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec<ClientFact> {
+    let files = world.with_home(adapter, |home| adapter.settings_files(home, project));
+    let read = |path: PathBuf| Some((paths::read_small(&path, Links::Followed).ok()?, path));
+    let files: Vec<(String, PathBuf)> = files.into_iter().filter_map(read).collect();
+    let texts: Vec<&str> = files.iter().map(|(text, _)| text.as_str()).collect();
+    let settings = adapter.client_settings(&texts);
+    let in_force = facts(&adapter.client_environment(settings, world.variables()));
+    let fact = |(name, value): (String, Value)| {
+        let origin = client_origin(world, adapter, &files, &name);
+        ClientFact { name, value, origin }
+    };
+    in_force.into_iter().map(fact).collect()
+}
+
+/// The first source that alone makes the client's setting `name` another than the default.
+fn client_origin(
+    world: &World,
+    adapter: &dyn Adapter,
+    files: &[(String, PathBuf)],
+    name: &str,
+) -> Origin {
+    let default = facts(&ClientSettings::default());
+    let decides = |settings: &ClientSettings| facts(settings).get(name) != default.get(name);
+    let variable = adapter.client_variables().iter().find(|variable| {
+        decides(&adapter.client_environment(ClientSettings::default(), &only(world, variable)))
+    });
+    let file = || files.iter().find(|(text, _)| decides(&adapter.client_settings(&[text])));
+    match variable {
+        Some(name) => Origin::Variable(name),
+        None => file().map_or(Origin::Default, |(_, path)| Origin::File(path.clone(), None)),
+    }
+}
+
+fn facts(settings: &ClientSettings) -> Map<String, Value> {
+    match serde_json::to_value(settings) {
+        Ok(Value::Object(facts)) => facts,
+        _ => Map::new(),
+    }
+}

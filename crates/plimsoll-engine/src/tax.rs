@@ -1,0 +1,212 @@
+//! What everybody's hooks cost, ours included.
+//!
+//! Other people's figures are the client's own, from the transcripts; each adapter says which runs
+//! leave no trace there. Ours mostly leave none, so that ours are timed on the spot.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use plimsoll_agents::{Adapter, Owner};
+use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::hook_run::Outcome;
+use plimsoll_store::{HookCount, HookSpan, Store};
+
+use crate::sessions;
+use crate::world::World;
+
+/// What one hook command cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// The command, without secrets.
+    pub command: String,
+    /// The events it ran on, by name.
+    pub events: Vec<String>,
+    /// Recorded runs.
+    pub runs: u64,
+    /// Those that were stopped for taking too long, or by the user.
+    pub stopped: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// How long runs took, where that is recorded.
+    pub times: Option<Times>,
+    /// All recorded times together.
+    pub total_millis: u64,
+    /// The sessions it ran in.
+    pub sessions: u64,
+    /// How long those lasted, all together.
+    pub session_millis: u64,
+}
+
+impl Cost {
+    /// Which part of its sessions' time it took, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        match self.session_millis {
+            0 => 0.0,
+            millis => (self.total_millis as f64 / millis as f64).min(1.0),
+        }
+    }
+}
+
+/// The distribution of times, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// Half of the runs took no longer.
+    pub p50: f64,
+    /// Nineteen in twenty took no longer.
+    pub p95: f64,
+    /// None took longer.
+    pub max: f64,
+}
+
+/// What every hook command cost since a moment, the dearest first.
+pub fn costs(store: &Store, since: Millis) -> anyhow::Result<Vec<Cost>> {
+    let spans: HashMap<String, HookSpan> =
+        store.hook_spans(since)?.into_iter().map(|span| (span.command.clone(), span)).collect();
+    let counts = store.hook_counts(since)?;
+    let commands = counts.chunk_by(|one, next| one.command == next.command);
+    let mut costs: Vec<Cost> =
+        commands.map(|counts| cost(counts, spans.get(&counts[0].command))).collect();
+    costs.sort_by(|one, other| {
+        (other.total_millis, other.runs, &one.command).cmp(&(
+            one.total_millis,
+            one.runs,
+            &other.command,
+        ))
+    });
+    Ok(costs)
+}
+
+/// Puts together what is known of one command.
+fn cost(counts: &[HookCount], span: Option<&HookSpan>) -> Cost {
+    let runs = |outcome: Outcome| {
+        let of_it = counts.iter().filter(|count| count.outcome == outcome);
+        of_it.map(|count| count.runs).sum::<u64>()
+    };
+    let mut events: Vec<String> = counts.iter().map(|count| count.event.clone()).collect();
+    events.sort_unstable();
+    events.dedup();
+    let timed = || counts.iter().filter_map(|count| Some((count.millis?, count.runs)));
+    Cost {
+        command: counts[0].command.clone(),
+        events,
+        runs: counts.iter().map(|count| count.runs).sum(),
+        stopped: runs(Outcome::Stopped),
+        failed: runs(Outcome::Failed),
+        times: times(timed().map(|(millis, runs)| (millis as f64, runs))),
+        total_millis: timed().map(|(millis, runs)| millis.saturating_mul(runs)).sum(),
+        sessions: span.map_or(0, |span| span.sessions),
+        session_millis: span.map_or(0, |span| span.millis),
+    }
+}
+
+/// The distribution of times that are given in ascending order, each with how often it was taken.
+fn times(taken: impl Iterator<Item = (f64, u64)>) -> Option<Times> {
+    let taken: Vec<(f64, u64)> = taken.collect();
+    let all: u64 = taken.iter().map(|(_, runs)| runs).sum();
+    let at = |share: f64| {
+        let mut left = (share * all as f64).ceil().max(1.0) as u64;
+        let found = taken.iter().find(|(_, runs)| {
+            let found = *runs >= left;
+            left = left.saturating_sub(*runs);
+            found
+        });
+        found.map(|(millis, _)| *millis)
+    };
+    Some(Times { p50: at(0.5)?, p95: at(0.95)?, max: at(1.0)? })
+}
+
+const WARM_UP: usize = 2;
+const TIMED: usize = 20;
+
+/// Times our own hook, as this program answers it: an everyday call about the newest session, in a
+/// scratch folder, so that nothing is remembered of it.
+pub fn time_ours(
+    world: &World,
+    adapter: &dyn Adapter,
+    program: &Path,
+) -> anyhow::Result<Option<Times>> {
+    let scratch = world.paths.scratch();
+    let payload = payload(world, adapter, &scratch)?;
+    let mut taken = Vec::with_capacity(TIMED);
+    for round in 0..WARM_UP + TIMED {
+        let time = call(program, &scratch, &payload).context("could not run our own hook");
+        if round >= WARM_UP {
+            taken.push(time?.as_secs_f64() * 1000.0);
+        }
+    }
+    // What stays behind does no harm; the folder around it may be in use by others.
+    let _ = fs::remove_dir_all(&scratch);
+    let _ = scratch.parent().map(fs::remove_dir);
+    taken.sort_by(f64::total_cmp);
+    Ok(times(taken.into_iter().map(|millis| (millis, 1))))
+}
+
+fn payload(world: &World, adapter: &dyn Adapter, scratch: &Path) -> anyhow::Result<Vec<u8>> {
+    let newest = sessions::find(world, adapter)?.into_iter().next();
+    let found = newest.map(|found| (found.owner, found.path)).or_else(|| {
+        let session = SessionId::new("none")?;
+        Some((Owner { session, subagent: None }, scratch.join("none.jsonl")))
+    });
+    let (owner, path) = found.context("no session to call about")?;
+    Ok(adapter.everyday_payload(&owner.session, &path))
+}
+
+fn call(program: &Path, scratch: &Path, payload: &[u8]) -> io::Result<Duration> {
+    let mut command = Command::new(program);
+    command.arg("hook").env("PLIMSOLL_DATA_DIR", scratch).env_remove("PLIMSOLL");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    give(&mut child, payload)?;
+    child.wait()?;
+    Ok(start.elapsed())
+}
+
+fn give(child: &mut Child, payload: &[u8]) -> io::Result<()> {
+    match child.stdin.take() {
+        Some(mut stdin) => stdin.write_all(payload),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_times_that_were_taken() {
+        let taken = [(5.0, 18), (40.0, 1), (900.0, 1)];
+        assert_eq!(times(taken.into_iter()), Some(Times { p50: 5.0, p95: 40.0, max: 900.0 }));
+        let one = Times { p50: 7.0, p95: 7.0, max: 7.0 };
+        assert_eq!(times([(7.0, 1)].into_iter()), Some(one));
+        assert_eq!(times(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn a_command_is_put_together_from_all_its_runs() {
+        let count = |event: &str, millis, outcome, runs| HookCount {
+            command: "sh slow.sh".to_owned(),
+            event: event.to_owned(),
+            millis,
+            outcome,
+            runs,
+        };
+        let counts = [
+            count("Stop", None, Outcome::Refused, 2),
+            count("Stop", Some(10), Outcome::Done, 3),
+            count("PreToolUse", Some(300), Outcome::Stopped, 1),
+        ];
+        let span = HookSpan { command: "sh slow.sh".to_owned(), sessions: 2, millis: 6_600 };
+        let cost = cost(&counts, Some(&span));
+        assert_eq!(cost.events, ["PreToolUse", "Stop"]);
+        assert_eq!((cost.runs, cost.stopped, cost.failed, cost.total_millis), (6, 1, 0, 330));
+        assert_eq!(cost.times, Some(Times { p50: 10.0, p95: 300.0, max: 300.0 }));
+        assert_eq!(cost.share(), 0.05);
+    }
+}

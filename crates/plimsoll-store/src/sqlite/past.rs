@@ -1,0 +1,157 @@
+//! What is asked of the store about all past sessions together.
+
+use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::forecast::Sample;
+use plimsoll_core::hook_run::Outcome;
+use plimsoll_core::trigger::LEARN_FROM;
+use rusqlite::types::FromSqlError;
+use rusqlite::{Row, params};
+
+use super::Store;
+use super::column::{Kept, get, get_any};
+use super::queries::compaction;
+use crate::{ClientRow, CompactionRow, Extent, HookCount, HookSpan, Pace, PeakRow, StoreError};
+
+impl Store {
+    /// How a session has grown since its last compaction: at most `most` readings.
+    pub fn pace(&self, session: &SessionId, most: u32) -> Result<Pace, StoreError> {
+        let failed = self.failed("read from");
+        let (compactions, since): (u64, Option<Millis>) = self
+            .connection
+            .prepare_cached(COMPACTED)
+            .and_then(|mut sql| {
+                sql.query_row(params![Kept(session)], |row| {
+                    Ok((get(row, "compactions")?, row.get(1)?))
+                })
+            })
+            .map_err(&failed)?;
+        let since = since.unwrap_or(Millis::MIN);
+        let mut samples = self
+            .all(NEWEST_READINGS, params![Kept(session), since, most], sample)
+            .map_err(&failed)?;
+        samples.reverse();
+        Ok(Pace { compactions, samples })
+    }
+
+    /// The newest automatic compactions of each model and client version, up to as many as are
+    /// learned from, oldest first.
+    pub fn newest_automatic(&self) -> Result<Vec<CompactionRow>, StoreError> {
+        self.all(NEWEST_AUTOMATIC, params![LEARN_FROM as u32], compaction)
+            .map_err(self.failed("learn from"))
+    }
+
+    /// The models and client versions of all sessions, those heard of last first.
+    pub fn clients(&self) -> Result<Vec<ClientRow>, StoreError> {
+        let sql = "SELECT model, version, count(*) AS sessions, max(last_seen) AS last_seen
+             FROM sessions WHERE model IS NOT NULL AND version IS NOT NULL
+             GROUP BY model, version ORDER BY last_seen DESC, model, version";
+        self.all(sql, [], client).map_err(self.failed("list the sessions of"))
+    }
+
+    /// The hook runs since a moment, counted by command, event, time taken and outcome; each
+    /// command's quickest first.
+    pub fn hook_counts(&self, since: Millis) -> Result<Vec<HookCount>, StoreError> {
+        let sql = "SELECT command, event, millis, outcome, count(*) AS runs
+             FROM distinct_hook_runs WHERE time >= ?1
+             GROUP BY command, event, millis, outcome ORDER BY command, millis";
+        self.all(sql, params![since], hook_count).map_err(self.failed("count the hook runs of"))
+    }
+
+    /// How long the sessions lasted in which each hook command ran since a moment.
+    pub fn hook_spans(&self, since: Millis) -> Result<Vec<HookSpan>, StoreError> {
+        let sql =
+            "SELECT command, count(*) AS sessions, sum(last_seen - max(started, ?1)) AS millis
+             FROM (SELECT DISTINCT command, session FROM distinct_hook_runs WHERE time >= ?1)
+             JOIN sessions USING (session) GROUP BY command";
+        self.all(sql, params![since], hook_span).map_err(self.failed("count the hook runs of"))
+    }
+
+    /// The fullest that each session's own window ever was.
+    pub fn peaks(&self) -> Result<Vec<PeakRow>, StoreError> {
+        self.all(PEAKS, [], peak).map_err(self.failed("list the readings of"))
+    }
+
+    /// How many sessions of how many projects are remembered, and since when.
+    pub fn extent(&self) -> Result<Extent, StoreError> {
+        let sql = "SELECT count(*) AS sessions, count(DISTINCT project) AS projects,
+             min(started) AS since FROM sessions";
+        self.connection.query_row(sql, [], extent).map_err(self.failed("count what is in"))
+    }
+}
+
+const COMPACTED: &str = "SELECT count(*) AS compactions, max(time) FROM compactions
+     WHERE session = ?1 AND subagent = ''";
+
+pub(super) const NEWEST_READINGS: &str = "SELECT time, prompt_tokens, turn FROM readings
+     WHERE session = ?1 AND subagent = '' AND time > ?2 ORDER BY time DESC LIMIT ?3";
+
+const NEWEST_AUTOMATIC: &str = "SELECT * FROM (
+         SELECT *,
+             row_number() OVER (PARTITION BY model, version ORDER BY time DESC, entry DESC) AS age
+         FROM distinct_compactions
+         WHERE automatic AND model IS NOT NULL AND version IS NOT NULL
+             AND tokens_before IS NOT NULL
+     ) WHERE age <= ?1 ORDER BY model, version, age DESC";
+
+const PEAKS: &str = "SELECT session, model, tokens,
+         (SELECT count(*) FROM compactions AS own
+             WHERE own.session = sessions.session AND own.subagent = '' AND automatic)
+             AS automatic_compactions,
+         EXISTS (SELECT 1 FROM decisions AS own WHERE own.session = sessions.session) AS warned
+     FROM (SELECT session, max(prompt_tokens) AS tokens FROM readings
+         WHERE subagent = '' GROUP BY session)
+     JOIN sessions USING (session)";
+
+fn sample(row: &Row<'_>) -> rusqlite::Result<Sample> {
+    let tokens = get(row, "prompt_tokens")?;
+    Ok(Sample { time: row.get("time")?, tokens, turn: row.get("turn")? })
+}
+
+fn client(row: &Row<'_>) -> rusqlite::Result<ClientRow> {
+    Ok(ClientRow {
+        model: row.get("model")?,
+        version: row.get("version")?,
+        sessions: get(row, "sessions")?,
+        last_seen: row.get("last_seen")?,
+    })
+}
+
+fn hook_count(row: &Row<'_>) -> rusqlite::Result<HookCount> {
+    let label: String = row.get("outcome")?;
+    let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.label() == label);
+    Ok(HookCount {
+        command: row.get("command")?,
+        event: row.get("event")?,
+        millis: get_any(row, "millis")?,
+        outcome: outcome.ok_or(FromSqlError::InvalidType)?,
+        runs: get(row, "runs")?,
+    })
+}
+
+fn hook_span(row: &Row<'_>) -> rusqlite::Result<HookSpan> {
+    let millis: i64 = row.get("millis")?;
+    Ok(HookSpan {
+        command: row.get("command")?,
+        sessions: get(row, "sessions")?,
+        millis: millis.max(0).cast_unsigned(),
+    })
+}
+
+fn peak(row: &Row<'_>) -> rusqlite::Result<PeakRow> {
+    Ok(PeakRow {
+        session: get(row, "session")?,
+        model: row.get("model")?,
+        tokens: get(row, "tokens")?,
+        automatic_compactions: get(row, "automatic_compactions")?,
+        warned: row.get("warned")?,
+    })
+}
+
+fn extent(row: &Row<'_>) -> rusqlite::Result<Extent> {
+    Ok(Extent {
+        sessions: get(row, "sessions")?,
+        projects: get(row, "projects")?,
+        since: row.get("since")?,
+    })
+}

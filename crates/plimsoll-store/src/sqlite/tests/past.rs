@@ -1,0 +1,126 @@
+//! What is asked about all past sessions together.
+
+use plimsoll_core::entry::EntryId;
+use plimsoll_core::hook_run::{HookRun, Outcome};
+
+use super::*;
+use crate::{ClientRow, Extent, HookCount, HookRunRow, HookSpan, PeakRow};
+
+fn run(session: &str, call: &str, millis: Option<u64>, outcome: Outcome) -> HookRunRow {
+    let run = HookRun {
+        call: EntryId::new(call.as_bytes()),
+        event: "Stop".to_owned(),
+        command: "sh slow.sh".to_owned(),
+        millis,
+        outcome,
+    };
+    HookRunRow { session: id(session), subagent: None, time: 5, run }
+}
+
+fn count(millis: Option<u64>, outcome: Outcome, runs: u64) -> HookCount {
+    let (command, event) = ("sh slow.sh".to_owned(), "Stop".to_owned());
+    HookCount { command, event, millis, outcome, runs }
+}
+
+fn store(hook_runs: Vec<HookRunRow>) -> Store {
+    let mut store = Store::in_memory().unwrap();
+    let sessions = vec![session("s1", 0, 100), session("s2", 50, 350)];
+    let batch = Batch { sessions, hook_runs, next: at(1), ..Batch::default() };
+    ingest(&mut store, &source(1), batch).unwrap();
+    store
+}
+
+#[test]
+fn runs_are_counted_by_what_they_took() {
+    let store = store(vec![
+        run("s1", "a", Some(20), Outcome::Done),
+        run("s1", "b", Some(20), Outcome::Done),
+        run("s2", "c", Some(300), Outcome::Stopped),
+    ]);
+    let counts = [count(Some(20), Outcome::Done, 2), count(Some(300), Outcome::Stopped, 1)];
+    assert_eq!(store.hook_counts(0).unwrap(), counts);
+    assert_eq!(store.hook_counts(6).unwrap(), []);
+    let span = HookSpan { command: "sh slow.sh".to_owned(), sessions: 2, millis: 400 };
+    assert_eq!(store.hook_spans(Millis::MIN).unwrap(), [span]);
+}
+
+#[test]
+fn records_of_one_run_are_put_together_in_any_order() {
+    let (failed, timed) =
+        (run("s1", "a", None, Outcome::Failed), run("s1", "a", Some(20), Outcome::Done));
+    for runs in [vec![failed.clone(), timed.clone()], vec![timed, failed]] {
+        let together = [count(Some(20), Outcome::Failed, 1)];
+        assert_eq!(store(runs).hook_counts(0).unwrap(), together);
+    }
+}
+
+#[test]
+fn a_run_that_a_fork_repeats_counts_once() {
+    let again = ["s1", "s2"].map(|session| run(session, "a", Some(20), Outcome::Done));
+    assert_eq!(store(again.into()).hook_counts(0).unwrap(), [count(Some(20), Outcome::Done, 1)]);
+}
+
+#[test]
+fn the_pace_is_that_of_the_newest_readings_since_the_last_compaction() {
+    let mut store = Store::in_memory().unwrap();
+    let batch = Batch {
+        sessions: vec![session("s1", 1, 9)],
+        readings: (1..=9).map(|message| reading("s1", message, 1)).collect(),
+        compactions: vec![compaction("s1", 4, "m")],
+        next: at(1),
+        ..Batch::default()
+    };
+    ingest(&mut store, &source(1), batch).unwrap();
+    let times = |most| {
+        let pace = store.pace(&id("s1"), most).unwrap();
+        assert_eq!(pace.compactions, 1);
+        pace.samples.iter().map(|sample| sample.time).collect::<Vec<_>>()
+    };
+    assert_eq!(times(100), [5, 6, 7, 8, 9]);
+    assert_eq!(times(2), [8, 9]);
+    assert_eq!(store.pace(&id("s2"), 2).unwrap(), crate::Pace::default());
+}
+
+#[test]
+fn the_newest_readings_come_straight_from_an_index() {
+    let store = Store::in_memory().unwrap();
+    let sql = format!("EXPLAIN QUERY PLAN {}", super::super::past::NEWEST_READINGS);
+    let plan: Vec<String> = store.all(&sql, params!["s1", 0, 1], |row| row.get("detail")).unwrap();
+    let [step] = &plan[..] else { panic!("more than one step: {plan:?}") };
+    assert!(step.contains("USING COVERING INDEX readings_by_time"), "{step}");
+}
+
+#[test]
+fn sessions_are_summed_up() {
+    let mut store = Store::in_memory().unwrap();
+    let told = |name, last_seen| SessionRow {
+        model: Some("m".to_owned()),
+        version: Some("1".to_owned()),
+        project: Some("/p".into()),
+        ..session(name, 1, last_seen)
+    };
+    let batch = Batch {
+        sessions: vec![told("s1", 9), told("s2", 7)],
+        readings: vec![reading("s1", 3, 1), reading("s1", 8, 1), reading("s2", 2, 1)],
+        compactions: vec![compaction("s1", 4, "m")],
+        decisions: vec![decision("s2", 0)],
+        next: at(1),
+        ..Batch::default()
+    };
+    ingest(&mut store, &source(1), batch).unwrap();
+    let extent = Extent { sessions: 2, projects: 1, since: Some(1) };
+    assert_eq!(store.extent().unwrap(), extent);
+    let (model, version) = ("m".to_owned(), "1".to_owned());
+    let client = ClientRow { model, version, sessions: 2, last_seen: 9 };
+    assert_eq!(store.clients().unwrap(), [client]);
+    let peak = |name, tokens, automatic_compactions, warned| PeakRow {
+        session: id(name),
+        model: Some("m".to_owned()),
+        tokens,
+        automatic_compactions,
+        warned,
+    };
+    let mut peaks = store.peaks().unwrap();
+    peaks.sort_by_key(|peak| peak.tokens);
+    assert_eq!(peaks, [peak("s2", 2_000, 0, true), peak("s1", 8_000, 1, false)]);
+}

@@ -1,0 +1,78 @@
+//! The tape: hook calls and transcript lines in the order in which they came.
+//!
+//! Left out is what is no conversation: the client's own texts, its prompts, tools and skills. Paths
+//! are those of a user called `dev`. Nothing else is changed.
+
+use std::collections::HashMap;
+use std::fs;
+
+use plimsoll_testbed::{Sandbox, Transcript};
+use serde_json::Value;
+
+/// Cuts the tape together: `notes` has, for each call of the hook, how much of the transcript was
+/// on disk and the payload.
+pub(crate) fn cut(notes: &str, sandbox: &Sandbox) -> String {
+    let calls: Vec<(usize, &str)> = notes.lines().map(call).collect();
+    let session = json(calls[0].1)["session_id"].as_str().expect("a session").to_owned();
+    let transcript = Transcript::find(&sandbox.home(), &session).path;
+    let text = fs::read_to_string(transcript).expect("the transcript should be readable");
+
+    let mut tape = Tape::default();
+    let mut calls = calls.into_iter().peekable();
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        while let Some((_, payload)) = calls.next_if(|(size, _)| *size < end) {
+            tape.push("hook", payload);
+        }
+        tape.record(line.trim_end());
+    }
+    calls.for_each(|(_, payload)| tape.push("hook", payload));
+    redacted(&tape.text, sandbox)
+}
+
+fn call(note: &str) -> (usize, &str) {
+    let (size, payload) = note.split_once('\t').expect("a size and a payload");
+    (size.trim().parse().expect("a size"), payload)
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("what the client writes should be JSON")
+}
+
+#[derive(Default)]
+struct Tape {
+    text: String,
+    /// The parents of records that were left out, both as they are written.
+    left_out: HashMap<String, String>,
+}
+
+impl Tape {
+    /// Takes a record, or leaves it out and joins the conversation up again behind it.
+    fn record(&mut self, line: &str) {
+        let record = json(line);
+        let parent = record["parentUuid"].to_string();
+        let joined = self.left_out.get(&parent).unwrap_or(&parent).clone();
+        if matches!(record["type"].as_str(), Some("user" | "assistant" | "system")) {
+            let link = |parent: &str| format!(r#""parentUuid":{parent}"#);
+            self.push("record", &line.replacen(&link(&parent), &link(&joined), 1));
+        } else if record["uuid"].is_string() {
+            self.left_out.insert(record["uuid"].to_string(), joined);
+        }
+    }
+
+    fn push(&mut self, what: &str, json: &str) {
+        self.text += &format!("{{\"{what}\":{json}}}\n");
+    }
+}
+
+/// The tape with the paths of another home, that of a user called `dev`.
+fn redacted(tape: &str, sandbox: &Sandbox) -> String {
+    let (home, project) = (sandbox.home(), sandbox.project());
+    let root = home.parent().expect("a home lies in a sandbox").display().to_string();
+    let slug = root.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    tape.replace(&format!("{}/", home.display()), "/home/dev/")
+        .replace(&project.display().to_string(), "/home/dev/project")
+        .replace(&root, "/home/dev")
+        .replace(&slug, "-home-dev")
+}

@@ -1,0 +1,276 @@
+//! `plimsoll init`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use plimsoll_agents::Adapter;
+use plimsoll_agents::install::{Scope, Version, Wish};
+use plimsoll_engine::install::{self, Order, Plan};
+use plimsoll_engine::world::World;
+
+use super::planned::{self, ScopeArg, hinted, shown};
+use crate::past;
+use crate::report::HintExt;
+use crate::ui::Ui;
+
+/// Let plimsoll watch: put its hooks into the agent's settings
+///
+/// Shows what will change first, and keeps everything else in the file as it is. `plimsoll uninstall`
+/// takes it out again.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// For whom
+    #[arg(long, value_enum, default_value = "user")]
+    scope: ScopeArg,
+    /// Show what would change and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Ask nothing
+    #[arg(long, short)]
+    yes: bool,
+    /// No status line of ours (there is one in the user scope, wrapped around yours)
+    #[arg(long)]
+    no_status_line: bool,
+    /// Add commands: `/plimsoll` shows how full a session is
+    #[arg(long)]
+    commands: bool,
+    /// Tell the model in its file of instructions what our words mean
+    #[arg(long)]
+    instructions: bool,
+    /// Let the client compact at this percentage of the window; it can only be lowered
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
+    compact_at: Option<u8>,
+    /// The agent's program, where it is not on the PATH
+    #[arg(long, value_name = "PATH")]
+    client: Option<PathBuf>,
+}
+
+/// What every program of ours is called.
+const NAME: &str = "plimsoll";
+
+pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let adapter = plimsoll_agents::ALL[0];
+    let (scope, project) = (Scope::from(args.scope), planned::project()?);
+    planned::check_scope(world, adapter, scope, &project)?;
+    let program = program(world, ui, scope)?;
+    let client = client(world, ui, adapter, args)?;
+    let choice = Choice::of(ui, adapter, args, scope)?;
+    let wish = Wish {
+        program: &program,
+        client,
+        status_line: choice.status_line,
+        compact_at: args.compact_at,
+    };
+    let order = Order {
+        scope,
+        project: &project,
+        wish,
+        commands: choice.commands,
+        paragraph: choice.instructions,
+    };
+    let plan = hinted(install::plan(world, adapter, &order))?;
+    let written = write(world, ui, args, &plan, &settings(world, adapter, &order))?;
+    tell(world, ui, adapter, &order, &plan);
+    if let Some(backups) = written {
+        closing(ui, scope, &plan, &backups)?;
+        look_back(world, ui, adapter);
+    }
+    Ok(())
+}
+
+/// Shows what plimsoll knows of the user's sessions already. That this fails is no reason to call the
+/// installation failed.
+fn look_back(world: &World, ui: &Ui, adapter: &dyn Adapter) {
+    let mut out = ui.out();
+    let shown = writeln!(out)
+        .map_err(anyhow::Error::from)
+        .and_then(|()| past::show(world, ui, adapter, &mut out))
+        .and_then(|()| Ok(out.flush()?));
+    if let Err(error) = shown {
+        ui.warn(&format!("your past sessions cannot be shown: {error:#}"));
+    }
+}
+
+fn settings(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> PathBuf {
+    install::files(world, adapter, order.scope, order.project).settings
+}
+
+/// Carries the plan out if the user wants it, and gives the copies that were made.
+fn write(
+    world: &World,
+    ui: &Ui,
+    args: &Args,
+    plan: &Plan,
+    settings: &Path,
+) -> anyhow::Result<Option<Vec<PathBuf>>> {
+    let mut out = ui.out();
+    if !planned::show(ui, plan)? {
+        writeln!(out, "Nothing to change: plimsoll is installed in {}", shown(settings))?;
+        return Ok(None);
+    }
+    if args.dry_run || !planned::is_agreed(ui, args.yes, "Write this?")? {
+        writeln!(out, "Nothing was written.")?;
+        return Ok(None);
+    }
+    Ok(Some(hinted(install::carry_out(world, plan))?))
+}
+
+/// What is installed beside the hooks.
+struct Choice {
+    status_line: bool,
+    commands: bool,
+    instructions: bool,
+}
+
+impl Choice {
+    /// What the flags say; on a terminal the user is asked about the rest.
+    fn of(ui: &Ui, adapter: &dyn Adapter, args: &Args, scope: Scope) -> anyhow::Result<Self> {
+        let mut choice = Self {
+            // A project's status line would stand before that of everybody who works there.
+            status_line: scope == Scope::User && !args.no_status_line,
+            commands: args.commands,
+            instructions: args.instructions,
+        };
+        if args.yes || args.dry_run || !ui.is_interactive() {
+            return Ok(choice);
+        }
+        if choice.status_line {
+            choice.status_line = ui.ask("Show the load in the status line?", true)?;
+        }
+        if !choice.commands && scope != Scope::Local {
+            let commands = adapter.installer().commands().iter();
+            let commands: Vec<_> =
+                commands.map(|command| format!("/{} {}", command.name, command.about)).collect();
+            let question = format!("Add commands? {}", commands.join("; "));
+            choice.commands = ui.ask(&question, false)?;
+        }
+        if !choice.instructions {
+            let question = "Explain plimsoll's words to the model, in its file of instructions?";
+            choice.instructions = ui.ask(question, false)?;
+        }
+        Ok(choice)
+    }
+}
+
+/// Our program as hooks call it: the same line over upgrades, and in a project the same for all.
+fn program(world: &World, ui: &Ui, scope: Scope) -> anyhow::Result<String> {
+    if scope == Scope::Project {
+        ui.warn(
+            "the project's hooks call `plimsoll` by its name: those who work here without it on \
+             their PATH will see hook errors",
+        );
+        if install::on_path(world, NAME).next().is_none() {
+            ui.warn("`plimsoll` is not on your own PATH");
+        }
+        return Ok(NAME.to_owned());
+    }
+    let program = install::own_program(world).context("could not find out where plimsoll lies")?;
+    if program.file_name().is_none_or(|name| name != NAME) {
+        let name = program.with_file_name(NAME);
+        return Err(anyhow::anyhow!(
+            "this program is not called `plimsoll`: `{}`",
+            shown(&program)
+        ))
+        .hint(format!("run `mv {} {}` first", program.display(), name.display()));
+    }
+    program.into_os_string().into_string().ok().context("the path of plimsoll is not UTF-8")
+}
+
+/// The version of the installed client, if it can be found out.
+fn client(
+    world: &World,
+    ui: &Ui,
+    adapter: &dyn Adapter,
+    args: &Args,
+) -> anyhow::Result<Option<Version>> {
+    let installer = adapter.installer();
+    let found = args.client.clone().or_else(|| install::on_path(world, installer.program()).next());
+    let Some(program) = found else {
+        ui.warn(&format!(
+            "`{}` is not on your PATH; the hooks wait for it (`--client PATH` names another place)",
+            installer.program()
+        ));
+        return Ok(None);
+    };
+    let version = install::version(installer, &program);
+    match version {
+        None if args.client.is_some() => {
+            Err(anyhow::anyhow!("`{}` does not tell its version", shown(&program)))
+                .hint(format!("look what `{} --version` says", shown(&program)))
+        }
+        None => {
+            ui.warn(&format!(
+                "`{}` does not tell its version: only hooks that every client knows are used",
+                shown(&program)
+            ));
+            Ok(None)
+        }
+        version => Ok(version),
+    }
+}
+
+/// Says what stands in the way of what is installed, or beside it.
+fn tell(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>, plan: &Plan) {
+    for path in &plan.foreign {
+        ui.warn(&format!("`{}` is there already and stays as it is", shown(path)));
+    }
+    let commands = adapter.installer().commands().iter().filter(|_| order.commands);
+    for note in commands.filter_map(|command| command.note) {
+        ui.warn(note);
+    }
+    let path = settings(world, adapter, order);
+    let planned = plan.changes.iter().find(|change| change.path == path);
+    let found = match planned.and_then(|change| change.after.as_deref()) {
+        Some(after) => adapter.installer().inspect(after).ok(),
+        None => install::inspect(world, adapter, order.scope, order.project).ok().flatten(),
+    };
+    let path = shown(&path);
+    if let Some(why) = found.as_ref().and_then(|found| found.ignored.as_ref()) {
+        ui.warn(&format!(
+            "the client passes over the whole of `{path}`, hooks included, until it is mended: {why}"
+        ));
+    }
+    if found.is_some_and(|found| found.hooks_disabled) {
+        ui.warn(&format!("all hooks are switched off in `{path}`"));
+    }
+    if order.wish.compact_at.is_some() {
+        ui.warn("the client compacts earlier by this, never later than by itself");
+    }
+    tell_elsewhere(world, ui, adapter, order);
+}
+
+fn tell_elsewhere(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>) {
+    for (scope, path, found) in planned::elsewhere(world, adapter, order.scope, order.project) {
+        let same = |command: &str| command == order.wish.program;
+        let once = found.hooks.iter().filter(|hook| hook.is_ours).all(|hook| same(&hook.command));
+        let meaning = match once {
+            true => "the same command line runs once",
+            false => "by another command line, so that both run",
+        };
+        ui.warn(&format!(
+            "plimsoll is in `{}` too: {meaning}; `plimsoll uninstall --scope {}` removes it there",
+            shown(&path),
+            scope.name()
+        ));
+    }
+}
+
+/// The last words: what was done, how to undo it, and what comes next.
+fn closing(ui: &Ui, scope: Scope, plan: &Plan, backups: &[PathBuf]) -> anyhow::Result<()> {
+    let mut out = ui.out();
+    for change in plan.changes.iter().filter(|change| change.is_visible()) {
+        writeln!(out, "Wrote   {}", shown(&change.path))?;
+    }
+    for backup in backups {
+        writeln!(out, "Backup  {}", shown(backup))?;
+    }
+    let scope = match scope {
+        Scope::User => String::new(),
+        scope => format!(" --scope {}", scope.name()),
+    };
+    writeln!(out, "Undo    plimsoll uninstall{scope}")?;
+    writeln!(out, "Next    start the client; plimsoll status; plimsoll doctor")?;
+    out.flush()?;
+    Ok(())
+}

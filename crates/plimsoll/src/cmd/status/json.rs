@@ -1,0 +1,58 @@
+//! Sessions as JSON. These names are a promise to scripts.
+
+use std::io::Write;
+
+use plimsoll_engine::sessions;
+use plimsoll_engine::world::now;
+use serde::{Serialize, Serializer};
+
+use super::listing::Shown;
+use crate::view::{ForecastView, ReadingView};
+
+#[derive(Serialize)]
+struct SessionView {
+    session: String,
+    project: String,
+    transcript: String,
+    reading: ReadingView,
+    forecast: ForecastView,
+    compactions: Option<u64>,
+    subagents: Vec<SubagentView>,
+}
+
+#[derive(Serialize)]
+struct SubagentView {
+    subagent: String,
+    reading: ReadingView,
+}
+
+/// Prints an array, each session as soon as it is there.
+pub(super) fn print(
+    mut out: impl Write,
+    sessions: impl Iterator<Item = Shown>,
+) -> anyhow::Result<()> {
+    let now = now();
+    let mut json = serde_json::Serializer::pretty(&mut out);
+    json.collect_seq(sessions.map(|session| view(session, now)))?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+fn view(session: Shown, now: u64) -> SessionView {
+    let Shown { found, measured, pace, subagents } = session;
+    SessionView {
+        session: found.owner.session.to_string(),
+        project: measured.project.display().to_string(),
+        transcript: found.path.display().to_string(),
+        reading: ReadingView::new(&measured, now),
+        forecast: ForecastView::from(sessions::forecast(&measured, pace.as_ref())),
+        compactions: pace.map(|pace| pace.compactions),
+        subagents: subagents
+            .into_iter()
+            .map(|(found, measured)| SubagentView {
+                subagent: found.owner.subagent.map_or_else(String::new, |name| name.to_string()),
+                reading: ReadingView::new(&measured, now),
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,84 @@
+//! Measuring sessions one by one, so that the first can be shown before the last is read.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use anyhow::Context;
+use plimsoll_agents::Adapter;
+use plimsoll_engine::ingest::Ingester;
+use plimsoll_engine::load::Measured;
+use plimsoll_engine::sessions::{self, Found, Pace};
+use plimsoll_engine::world::World;
+
+use super::is_within;
+use crate::ui;
+
+/// A subagent that wrote nothing for so long is done.
+const SUBAGENT_RECENT: Duration = Duration::from_secs(600);
+
+/// One session, with all there is to show of it.
+pub(super) struct Shown {
+    pub(super) found: Found,
+    pub(super) measured: Measured,
+    /// What the store tells, where there is one.
+    pub(super) pace: Option<Pace>,
+    pub(super) subagents: Vec<(Found, Measured)>,
+}
+
+/// Measures sessions, and says on the way what is not as it should be.
+pub(super) struct Listing<'a> {
+    world: &'a World,
+    adapter: &'a dyn Adapter,
+    ingester: Option<&'a Ingester<'a>>,
+    warn: &'a dyn Fn(&str),
+    /// What was complained about: many sessions share one config.
+    complaints: HashSet<String>,
+}
+
+impl<'a> Listing<'a> {
+    pub(super) fn new(
+        world: &'a World,
+        adapter: &'a dyn Adapter,
+        ingester: Option<&'a Ingester<'a>>,
+        warn: &'a dyn Fn(&str),
+    ) -> Self {
+        Self { world, adapter, ingester, warn, complaints: HashSet::new() }
+    }
+
+    /// The session behind a transcript; nothing if it is gone or cannot be read.
+    pub(super) fn show(&mut self, found: &Found) -> Option<Shown> {
+        match self.measure(found) {
+            Ok(shown) => {
+                shown.iter().for_each(|shown| self.complain(&shown.measured));
+                shown
+            }
+            Err(error) => {
+                (self.warn)(&format!("{error:#}"));
+                None
+            }
+        }
+    }
+
+    fn measure(&self, found: &Found) -> anyhow::Result<Option<Shown>> {
+        let failed = || format!("could not read session `{}`", found.owner.session);
+        let measure = |found: &Found| sessions::measure(self.world, self.adapter, found);
+        let Some(measured) = measure(found).with_context(failed)? else { return Ok(None) };
+        let pace = self.ingester.map(|store| sessions::pace(store, &found.owner.session));
+        let pace = pace.transpose()?;
+        let mut subagents = Vec::new();
+        for subagent in sessions::subagents(self.adapter, found) {
+            if is_within(subagent.modified, SUBAGENT_RECENT) {
+                subagents.extend(measure(&subagent)?.map(|measured| (subagent, measured)));
+            }
+        }
+        Ok(Some(Shown { found: found.clone(), measured, pace, subagents }))
+    }
+
+    fn complain(&mut self, measured: &Measured) {
+        for complaint in &measured.complaints {
+            if self.complaints.insert(complaint.clone()) {
+                (self.warn)(&format!("config: {}", ui::plain(complaint)));
+            }
+        }
+    }
+}

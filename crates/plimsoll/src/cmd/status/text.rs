@@ -1,0 +1,150 @@
+//! Sessions for people: three lines each, of 80 columns at most.
+
+use std::io::Write;
+
+use plimsoll_core::forecast::Forecast;
+use plimsoll_core::reading::ReadingSource;
+use plimsoll_core::trigger::{Trigger, TriggerSource};
+use plimsoll_core::window::WindowSource;
+use plimsoll_engine::load::Measured;
+use plimsoll_engine::sessions::{self, Pace};
+use plimsoll_engine::world::{WINDOW_VARIABLE, World, now};
+
+use super::listing::Shown;
+use crate::layout::{self, COLUMNS, fit};
+use crate::ui::{self, Ui};
+use crate::view::percent;
+
+const MARGIN: &str = "          ";
+const ROOM: usize = COLUMNS - MARGIN.len();
+/// What is left for the project, whatever else there is to say.
+const LEAST_PROJECT: usize = 16;
+
+/// Prints a session, at once.
+pub(super) fn print(
+    world: &World,
+    ui: &Ui,
+    out: &mut impl Write,
+    session: &Shown,
+) -> anyhow::Result<()> {
+    let Shown { found, measured, pace, subagents } = session;
+    let name = short(found.owner.session.as_str());
+    writeln!(out, "{}  {}", ui.bold(&format!("{name:<8}")), gauge(ui, measured))?;
+    writeln!(out, "{MARGIN}{}", fit(&outlook(measured, pace.as_ref()), ROOM))?;
+    writeln!(out, "{MARGIN}{}", ui.dim(&provenance(world, measured, pace.as_ref())))?;
+    for (found, measured) in subagents {
+        let name = short(found.owner.subagent.as_ref().map_or("", |name| name.as_str()));
+        writeln!(out, "└ {name:<7.7} {}", gauge(ui, measured))?;
+        let parts = [age(measured), model(measured), window_origin(measured).to_owned()];
+        writeln!(out, "{MARGIN}{}", ui.dim(&fit(&parts, ROOM)))?;
+    }
+    Ok(out.flush()?)
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(8).collect()
+}
+
+/// The gauge with its figures.
+pub(crate) fn gauge(ui: &Ui, measured: &Measured) -> String {
+    let Measured { reading, window, trigger, .. } = measured;
+    let bar = ui.gauge(reading.used, window.tokens, trigger.tokens());
+    let about = if reading.source == ReadingSource::Estimated { "~" } else { "" };
+    format!(
+        "{bar} {:>5.1} %  {about}{} of {} tokens",
+        percent(reading.used, window.tokens),
+        ui::thousands(reading.used),
+        ui::thousands(window.tokens)
+    )
+}
+
+/// How far it is until the client compacts.
+fn outlook(measured: &Measured, pace: Option<&Pace>) -> Vec<String> {
+    let trigger = match measured.trigger {
+        Trigger::At { tokens, source: TriggerSource::Formula } => {
+            format!("compacts at {}", ui::thousands(tokens))
+        }
+        Trigger::At { tokens, source: TriggerSource::Learned { compactions } } => {
+            format!("compacts at {}, learned from {compactions}", ui::thousands(tokens))
+        }
+        Trigger::SwitchedOff => "no trigger: auto-compaction is off".to_owned(),
+        Trigger::OnRefusal => "no trigger: compacts when the prompt is refused".to_owned(),
+    };
+    let forecast = sessions::forecast(measured, pace);
+    let left = format!("{} left", ui::thousands(forecast.tokens));
+    let warns = format!("warns at {}", ui::thousands(measured.levels.warn));
+    let warns = if measured.moved { warns } else { String::new() };
+    vec![trigger, left, ahead(&forecast), warns]
+}
+
+/// The forecast in turns and time; one that reaches too far says nothing.
+fn ahead(forecast: &Forecast) -> String {
+    let (Some(turns), Some(minutes)) = (forecast.turns, forecast.minutes) else {
+        return String::new();
+    };
+    let time = ui::duration((minutes * 60.0) as u64);
+    match turns {
+        ..1.0 => format!("less than a turn or {time}"),
+        1.0..1.5 => format!("a turn or {time}"),
+        1.5..100.0 => format!("{turns:.0} turns or {time}"),
+        _ => String::new(),
+    }
+}
+
+/// Where the figures come from, and whose they are.
+fn provenance(world: &World, measured: &Measured, pace: Option<&Pace>) -> String {
+    let project = |columns| layout::path(&measured.project, &world.paths.home, columns);
+    let reserved = layout::width(&project(LEAST_PROJECT)) + " · ".len();
+    let origin = window_origin(measured).to_owned();
+    let told = fit(&[age(measured), model(measured), compacted(pace), origin], ROOM - reserved);
+    let room = ROOM - layout::width(&told) - " · ".len();
+    fit(&[told, project(room)], ROOM)
+}
+
+fn compacted(pace: Option<&Pace>) -> String {
+    match pace.map_or(0, |pace| pace.compactions) {
+        0 => String::new(),
+        1 => "compacted once".to_owned(),
+        times => format!("compacted {times} times"),
+    }
+}
+
+/// Where the figures come from.
+pub(crate) fn origin(measured: &Measured) -> String {
+    let mut origin =
+        [age(measured), model(measured), window_origin(measured).to_owned()].join(" · ");
+    if measured.window.source.is_guess() {
+        origin.extend([": set ", WINDOW_VARIABLE]);
+    }
+    origin
+}
+
+/// How the reading is known, and how old it is.
+fn age(measured: &Measured) -> String {
+    let source = match measured.reading.source {
+        ReadingSource::Measured => "measured",
+        ReadingSource::Estimated => "estimated",
+    };
+    let time = measured.reading.anchor.as_ref().and_then(|anchor| anchor.time);
+    let age = |time: i64| (now() / 1000).saturating_sub(time.max(0) as u64 / 1000);
+    time.map_or_else(
+        || source.to_owned(),
+        |time| format!("{source} {} ago", ui::duration(age(time))),
+    )
+}
+
+fn model(measured: &Measured) -> String {
+    ui::plain(measured.model.as_deref().unwrap_or("no model yet"))
+}
+
+fn window_origin(measured: &Measured) -> &'static str {
+    match measured.window.source {
+        WindowSource::Override => "window as you set it",
+        WindowSource::StatusLine => "window by status line",
+        WindowSource::Mark => "window by long-context mark",
+        WindowSource::ClientSetting => "window by client setting",
+        WindowSource::Table => "window by model",
+        WindowSource::Inferred => "window by a larger prompt",
+        WindowSource::Default => "window guessed",
+    }
+}

@@ -1,0 +1,38 @@
+//! Taking in what is new before a command speaks of it, with a word on how far it is.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use plimsoll_agents::Adapter;
+use plimsoll_engine::ingest::Ingester;
+use plimsoll_engine::sessions::{self, Found};
+use plimsoll_engine::world::World;
+
+use crate::report::HintExt;
+use crate::ui::Ui;
+
+const STORE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Takes these sessions into the store, and what they teach to where the hooks find it.
+pub(crate) fn sessions<'a>(
+    world: &'a World,
+    ui: &Ui,
+    adapter: &'a dyn Adapter,
+    found: &[Found],
+) -> anyhow::Result<Ingester<'a>> {
+    let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
+    ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
+    Ok(ingester)
+}
+
+/// Takes in every session there is.
+pub(crate) fn everything<'a>(
+    world: &'a World,
+    ui: &Ui,
+    adapter: &'a dyn Adapter,
+) -> anyhow::Result<Ingester<'a>> {
+    let found = sessions::find(world, adapter)?;
+    sessions(world, ui, adapter, &found).context("could not take in your transcripts").hint(
+        format!("run `ls -l {}` to see whether it can be written", world.paths.data.display()),
+    )
+}

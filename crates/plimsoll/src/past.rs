@@ -1,0 +1,112 @@
+//! The user's own past sessions at a glance: the first thing plimsoll shows to someone new.
+
+use std::io::Write;
+
+use plimsoll_agents::Adapter;
+use plimsoll_engine::history::{self, Summary};
+use plimsoll_engine::world::World;
+
+use crate::ingest;
+use crate::layout::{self, bar, end};
+use crate::ui::{self, Ui};
+
+/// Takes in every transcript, saying how far it is, and prints what they say.
+pub(crate) fn show(
+    world: &World,
+    ui: &Ui,
+    adapter: &dyn Adapter,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let ingester = ingest::everything(world, ui, adapter)?;
+    print(ui, out, &history::summary(world, adapter, &ingester.store)?)
+}
+
+/// Prints the past.
+pub(crate) fn print(ui: &Ui, out: &mut impl Write, past: &Summary) -> anyhow::Result<()> {
+    let Some(since) = past.extent.since.filter(|_| past.extent.sessions > 0) else {
+        writeln!(out, "There is no session to look back on yet.")?;
+        return Ok(());
+    };
+    let sessions = counted(past.extent.sessions, "session", "sessions");
+    let projects = counted(past.extent.projects, "project", "projects");
+    let since = layout::day(since);
+    writeln!(out, "{} in {projects} since {since}", ui.bold(&sessions))?;
+    writeln!(out)?;
+    print_peaks(ui, out, past)?;
+    writeln!(out)?;
+    let lines = [heavy(past), compacted(past), fired(past), unwarned(past), hooks(past)];
+    lines.iter().flatten().try_for_each(|line| writeln!(out, "  {line}"))?;
+    Ok(())
+}
+
+/// How full the sessions' windows were at their fullest.
+fn print_peaks(ui: &Ui, out: &mut impl Write, past: &Summary) -> anyhow::Result<()> {
+    const BAR: usize = 48;
+    let most = past.peaks.iter().max().copied().unwrap_or(0) as f64;
+    writeln!(out, "  {}", ui.dim("how full their windows were at most"))?;
+    for (tenth, sessions) in past.peaks.iter().enumerate().rev() {
+        let bar = bar(*sessions as f64, most, BAR);
+        let is_heavy = (tenth * 10) as f64 >= past.warn_percent;
+        let count = if *sessions > 0 { ui::thousands(*sessions) } else { String::new() };
+        let line = format!("{:>4}–{:>3} %  {bar} {count}", tenth * 10, tenth * 10 + 10);
+        let line = line.trim_end();
+        writeln!(out, "{}", if is_heavy { ui.red(line) } else { line.to_owned() })?;
+    }
+    Ok(())
+}
+
+fn heavy(past: &Summary) -> Option<String> {
+    let sessions = match past.heavy {
+        0 => "No session".to_owned(),
+        heavy => counted(heavy, "session", "sessions"),
+    };
+    Some(format!("{sessions} went past {} %, where plimsoll warns.", past.warn_percent))
+}
+
+fn compacted(past: &Summary) -> Option<String> {
+    let (automatic, manual) = (past.automatic.len() as u64, past.manual);
+    Some(match automatic + manual {
+        0 => "No conversation was compacted.".to_owned(),
+        _ => format!(
+            "Compactions: {} by the client, {} by hand.",
+            ui::thousands(automatic),
+            ui::thousands(manual)
+        ),
+    })
+}
+
+fn fired(past: &Summary) -> Option<String> {
+    let mut sorted = past.automatic.clone();
+    sorted.sort_by(f64::total_cmp);
+    let (lowest, highest) = (sorted.first()?, sorted.last()?);
+    Some(match sorted.len() {
+        1 => format!("The client's fired at {lowest:.1} % of the window."),
+        all => {
+            let middle = sorted[(all - 1) / 2];
+            format!(
+                "The client's fired at {lowest:.1} to {highest:.1} % of the window, half of them \
+                 by {middle:.1} %."
+            )
+        }
+    })
+}
+
+fn unwarned(past: &Summary) -> Option<String> {
+    (past.unwarned > 0).then(|| {
+        let were = if past.unwarned == 1 { "was" } else { "were" };
+        let sessions = counted(past.unwarned, "session", "sessions");
+        format!("{sessions} {were} compacted without a word of warning.")
+    })
+}
+
+fn hooks(past: &Summary) -> Option<String> {
+    let dearest = past.dearest_hook.as_ref()?;
+    let total = layout::millis(past.hook_millis as f64);
+    let own = layout::millis(dearest.total_millis as f64);
+    let command = end(&ui::plain(&dearest.command), 30);
+    Some(format!("Hooks took {total}, {own} of it `{command}`."))
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", ui::thousands(count), if count == 1 { one } else { many })
+}
