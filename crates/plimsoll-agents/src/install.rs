@@ -260,7 +260,7 @@ impl UserCommand {
 
     /// The file's text where our program is `program`.
     pub fn text(&self, program: &str) -> String {
-        self.text.replace("{program}", &crate::shell::quote(program))
+        self.text.replace("{program}", &plimsoll_core::shell::quote(program))
     }
 }
 

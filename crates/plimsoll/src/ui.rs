@@ -66,7 +66,7 @@ impl Ui {
 
     /// Says on stderr what is not as it should be.
     pub(crate) fn warn(&self, text: &str) {
-        self.complain(&format!("{} {text}\n", self.bold("note:")));
+        self.complain(&format!("{} {}\n", self.bold("note:"), plain(text)));
     }
 
     /// Shows on a terminal how far a long work is, and wipes that away at its end.
