@@ -23,6 +23,9 @@ pub trait Installer: Sync {
     /// The command that updates the client.
     fn update(&self) -> &'static str;
 
+    /// The client's own command that shows its hooks.
+    fn hooks_command(&self) -> &'static str;
+
     /// The events at which a client of that version is to call us.
     fn events(&self, client: Option<Version>) -> Vec<&'static str>;
 

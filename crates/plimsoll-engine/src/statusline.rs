@@ -88,10 +88,19 @@ impl Wrapped {
         Self(thread::spawn(move || run(&command, payload)))
     }
 
-    /// What it printed, as far as it came in time.
-    pub fn output(self) -> io::Result<Vec<u8>> {
-        let ran = self.0.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
-        Ok(ran?.stdout)
+    /// What it printed, as far as it came, and what went wrong.
+    pub fn output(self) -> (Vec<u8>, Option<String>) {
+        match self.0.join() {
+            Ok(Ok(Ran { stdout, status: Some(status) })) if !status.success() => {
+                (stdout, Some(format!("it failed ({status})")))
+            }
+            Ok(Ok(Ran { stdout, status: Some(_) })) => (stdout, None),
+            Ok(Ok(Ran { stdout, status: None })) => {
+                (stdout, Some(format!("it took longer than {} s", PATIENCE.as_secs())))
+            }
+            Ok(Err(error)) => (Vec::new(), Some(error.to_string())),
+            Err(_) => (Vec::new(), Some("it panicked".to_owned())),
+        }
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::io::{Read, Write};
 
-use anyhow::Context;
 use plimsoll_core::Tokens;
 use plimsoll_core::trigger::Trigger;
 use plimsoll_engine::hook::LARGEST_PAYLOAD;
@@ -46,10 +45,10 @@ pub(crate) fn run(world: &World, args: &Args) -> anyhow::Result<()> {
     };
     let ui = Ui::of_status_line(!args.no_color);
     let mut out = ui.out();
-    let theirs = wrapped.and_then(|wrapped| {
-        logged(world, wrapped.output().context("could not run the wrapped status line"))
-    });
-    let theirs = theirs.unwrap_or_default();
+    let (theirs, trouble) = wrapped.map(Wrapped::output).unwrap_or_default();
+    if let Some(trouble) = trouble {
+        log::write(&world.paths.log(), &format!("statusline: the wrapped command: {trouble}"));
+    }
     out.write_all(&theirs)?;
     if let Some(standing) = ours {
         let gap = if theirs.last().is_some_and(|byte| *byte != b'\n') { "\n" } else { "" };
