@@ -133,10 +133,21 @@ fn hooks_of_ours_in_another_form_are_named() {
     };
     check(&|hooks| hooks["PreToolUse"][0]["matcher"] = json!("agent"));
     check(&|hooks| hooks["PostToolUse"][0]["hooks"][0]["timeout"] = json!(60));
-    check(&|hooks| {
-        let line = json!({"type": "command", "command": format!("{} hook", env!("CARGO_BIN_EXE_plimsoll"))});
-        hooks["PostToolUse"][0]["hooks"].as_array_mut().unwrap().push(line);
+}
+
+#[test]
+fn hooks_of_ours_twice_in_one_file_are_named() {
+    let env = installed();
+    change(&env, |settings| {
+        let line = format!("{} hook", env!("CARGO_BIN_EXE_plimsoll"));
+        let hooks = settings["hooks"]["PostToolUse"][0]["hooks"].as_array_mut().unwrap();
+        hooks.push(json!({"type": "command", "command": line}));
     });
+    let [state, text, mend] = hooks(&env);
+    assert_eq!((state.as_str(), mend.as_str()), ("broken", "plimsoll init"));
+    assert!(text.starts_with("plimsoll is installed by two command lines"), "{text}");
+    assert!(env.plimsoll("init --yes").status.success());
+    assert!(about(&env, "hooks").is_empty());
 }
 
 #[test]
