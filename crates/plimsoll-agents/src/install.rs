@@ -23,6 +23,9 @@ pub trait Installer: Sync {
     /// The command that updates the client.
     fn update(&self) -> &'static str;
 
+    /// The client's own command that shows its hooks.
+    fn hooks_command(&self) -> &'static str;
+
     /// The events at which a client of that version is to call us.
     fn events(&self, client: Option<Version>) -> Vec<&'static str>;
 
@@ -260,7 +263,7 @@ impl UserCommand {
 
     /// The file's text where our program is `program`.
     pub fn text(&self, program: &str) -> String {
-        self.text.replace("{program}", &crate::shell::quote(program))
+        self.text.replace("{program}", &plimsoll_core::shell::quote(program))
     }
 }
 

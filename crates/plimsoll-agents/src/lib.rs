@@ -21,7 +21,6 @@ pub mod install;
 mod json;
 mod jsonc;
 mod sample;
-mod shell;
 
 pub use sample::{Sample, Step};
 

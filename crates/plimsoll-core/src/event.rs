@@ -62,6 +62,8 @@ pub enum EventKind {
     ToolFinished,
     /// The conversation is about to be compacted.
     Compacting,
+    /// The session begins, or goes on after a pause.
+    Started,
     /// The conversation was compacted, or began anew.
     WindowReplaced,
     /// The session is over.

@@ -15,6 +15,7 @@ pub mod policy;
 pub mod reading;
 pub mod session;
 pub mod settings;
+pub mod shell;
 pub mod text;
 pub mod time;
 pub mod trigger;

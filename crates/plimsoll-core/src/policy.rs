@@ -307,9 +307,11 @@ pub fn decide(
             warn(outlook, subagent, reading, growth, &mut next)
         }
         EventKind::Loading(load) => guard(outlook, load, subagent, reading, growth, &mut next),
-        EventKind::Compacting | EventKind::WindowReplaced | EventKind::Ended | EventKind::Other => {
-            None
-        }
+        EventKind::Started
+        | EventKind::Compacting
+        | EventKind::WindowReplaced
+        | EventKind::Ended
+        | EventKind::Other => None,
     };
     let news = next != *state || speech.is_some();
     Decision { speech, remember: news.then_some(next) }

@@ -115,7 +115,8 @@ fn formula(
     let (window, setting) = lower.map_or((window, None), |(lower, by)| (window.min(lower), by));
     let reserve = client.max_output_tokens.unwrap_or(OUTPUT_RESERVE).min(OUTPUT_RESERVE);
     let effective = window.saturating_sub(reserve);
-    let threshold = effective.saturating_sub(HEADROOM);
+    // A window smaller than what the client keeps free is no client's: the user set it, to try us.
+    let threshold = effective.checked_sub(HEADROOM).filter(|threshold| *threshold > 0)?;
     let share = |percent: f64| (effective as f64 * percent / 100.0) as Tokens;
     Some(match client.compact_percent.map(share) {
         Some(tokens) if tokens < threshold => (tokens, Some(ClientSetting::Percent)),
@@ -187,6 +188,7 @@ mod tests {
         check("claude-opus-4-6", &high, &[], at(167_000));
         let output = ClientSettings { max_output_tokens: Some(8_000), ..plain.clone() };
         check("claude-opus-4-6", &output, &[], at(179_000));
+        assert_eq!(resolve(25_000, Some("claude-opus-4-6"), &plain, &[]), Trigger::OnRefusal);
         let off = ClientSettings { auto_compact: false, ..plain };
         check("claude-opus-5-5", &off, &[100_000], Trigger::SwitchedOff);
     }
@@ -216,6 +218,7 @@ mod tests {
         assert_eq!(decides(&too_high), Some(ClientSetting::Window));
         let too_wide = ClientSettings { compact_window: Some(900_000), ..plain.clone() };
         assert_eq!(decides(&too_wide), None);
+        assert_eq!(resolve(25_000, Some("claude-opus-4-6"), &plain, &[]), Trigger::OnRefusal);
         let off = ClientSettings { auto_compact: false, ..plain };
         assert_eq!(decides(&off), Some(ClientSetting::AutoCompact));
     }

@@ -52,14 +52,19 @@ pub fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow:
     };
     // A payload may be as large as all the rest together, and has said its word.
     drop(payload);
+    answer_event(world, adapter, &event).with_context(|| format!("session {}", event.session))
+}
+
+fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
     match event.kind {
         EventKind::Prompted | EventKind::ToolFinished | EventKind::Loading(_) => {
-            measured(world, adapter, &event)
+            measured(world, adapter, event)
         }
-        EventKind::WindowReplaced => replaced(world, &event),
+        EventKind::Started => mark(world, event, spool::STARTED),
+        EventKind::WindowReplaced => replaced(world, event),
         EventKind::Compacting | EventKind::Ended => {
             // Another time will do as well: whoever ingests next reads on from where we stopped.
-            let _ = ingest(world, adapter, &event);
+            let _ = ingest(world, adapter, event);
             Ok(Answer::default())
         }
         EventKind::Other => Ok(Answer::default()),
@@ -88,16 +93,30 @@ fn measured(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Resu
 
 /// There is no transcript: not yet before the first response, and never where the client keeps none.
 ///
-/// A tool runs after the first response. So the session is marked, once, for whoever wonders why we
-/// are silent.
+/// A tool runs after the first response. So the session is marked for whoever wonders why we are
+/// silent.
 fn unseen(world: &World, event: &Event) -> anyhow::Result<Answer> {
+    match event.kind {
+        EventKind::ToolFinished if event.subagent.is_none() => mark(world, event, spool::UNSEEN),
+        _ => Ok(Answer::default()),
+    }
+}
+
+/// Marks a session about which nothing was decided yet, for whoever wonders whether we were called.
+fn mark(world: &World, event: &Event, what: &str) -> anyhow::Result<Answer> {
     let path = world.paths.spool(event);
-    if event.kind != EventKind::ToolFinished || event.subagent.is_some() || path.exists() {
+    let last = spool::last(&path).context("could not read the spool")?;
+    let is_news = last.is_none_or(|last| last.what == spool::STARTED && last.what != what);
+    if !is_news {
         return Ok(Answer::default());
     }
-    let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
-    let line = line(spool::UNSEEN, SessionState::default());
-    Ok(Answer { remember: Some((locked, line)), ..Answer::default() })
+    let Some(locked) = Locked::open(&path).context("could not lock the spool")? else {
+        return Ok(Answer::default());
+    };
+    Ok(Answer {
+        remember: Some((locked, line(what, SessionState::default()))),
+        ..Answer::default()
+    })
 }
 
 /// What is remembered of an event that nothing was measured for.
@@ -209,7 +228,7 @@ fn refuses(decision: &Decision) -> bool {
 fn replaced(world: &World, event: &Event) -> anyhow::Result<Answer> {
     let path = world.paths.spool(event);
     if policy::replaced(&spool::state(&path)?).remember.is_none() {
-        return Ok(Answer::default());
+        return mark(world, event, spool::STARTED);
     }
     let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
     let decision = policy::replaced(&spool::state(&path)?);

@@ -8,11 +8,14 @@ use std::time::SystemTime;
 
 use anyhow::Context;
 use plimsoll_agents::{Adapter, Owner};
+use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::{self, Forecast};
+use plimsoll_core::reading::Scope;
 pub use plimsoll_store::Pace;
 
 use crate::ingest::Ingester;
+use crate::jsonl::JsonLines;
 use crate::load::{self, Measured};
 use crate::spool;
 use crate::world::World;
@@ -43,6 +46,20 @@ pub fn find(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Vec<Found>> 
         folders.flat_map(|folder| transcripts(adapter, folder.path())).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.modified));
     Ok(found)
+}
+
+/// When the first line of the conversation was written.
+pub fn started(adapter: &dyn Adapter, found: &Found) -> Option<Millis> {
+    const LINES: usize = 32;
+    let file = JsonLines::open(&found.path).ok()??;
+    let mut lines = file.forward(0);
+    for _ in 0..LINES {
+        let line = lines.next().ok()??;
+        if let Some(time) = adapter.entry(line.bytes, Scope::Main).and_then(|entry| entry.time) {
+            return Some(time);
+        }
+    }
+    None
 }
 
 /// The transcripts of a session's subagents, the newest first.

@@ -33,7 +33,9 @@ pub struct SpoolLine {
     pub state: SessionState,
 }
 
-/// The decision that is none: a tool has run, and there is no transcript to tell of it.
+/// The decision that is none: a session has begun.
+pub const STARTED: &str = "started";
+/// Likewise: a tool has run, and there is no transcript to tell of it.
 pub const UNSEEN: &str = "unseen";
 
 /// The state that the spool at `path` ends with; an empty one if there is none.

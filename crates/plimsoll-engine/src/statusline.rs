@@ -1,11 +1,9 @@
 //! The status line: how the session stands, what the hooks are to know of it, and the user's own
 //! status line beside ours.
 
-use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::io;
+use std::process::Command;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -16,8 +14,8 @@ use plimsoll_core::models;
 use plimsoll_core::session::{ProvenWindow, SessionState};
 use plimsoll_core::trigger::{self, Trigger};
 use plimsoll_core::window::WindowSource;
-use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::child::{self, Ran};
 use crate::load;
 use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
@@ -79,47 +77,44 @@ pub const WRAPPING: &str = "PLIMSOLL_STATUSLINE";
 
 /// How long the wrapped command may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// More than this nobody shows in a status line.
-const LONGEST_OUTPUT: u64 = 64 << 10;
 
 /// The user's own status line, running.
 #[derive(Debug)]
-pub struct Wrapped {
-    child: Child,
-    output: Receiver<Vec<u8>>,
-}
+pub struct Wrapped(JoinHandle<io::Result<Ran>>);
 
 impl Wrapped {
     /// Starts `command` as the client would: by the shell, with the same payload.
-    pub fn start(command: &str, payload: Vec<u8>) -> std::io::Result<Self> {
-        let mut child = Command::new("/bin/sh")
-            .args(["-c", command])
-            .env(WRAPPING, "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let (done, output) = mpsc::channel();
-        // A command that stops listening, or that nobody waits for any more, has done what it could.
-        thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&payload)));
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let read = stdout.map(|stdout| stdout.take(LONGEST_OUTPUT).read_to_end(&mut bytes));
-            read.map(|_| done.send(bytes))
-        });
-        Ok(Self { child, output })
+    pub fn start(command: String, payload: Vec<u8>) -> Self {
+        Self(thread::spawn(move || run(&command, payload)))
     }
 
-    /// What it printed; nothing if that took too long.
-    pub fn output(mut self) -> Vec<u8> {
-        let output = self.output.recv_timeout(PATIENCE);
-        if output.is_err() {
-            // It may have ended in this very moment.
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+    /// What it printed, as far as it came, and what went wrong.
+    pub fn output(self) -> (Vec<u8>, Option<String>) {
+        match self.0.join() {
+            Ok(Ok(Ran { stdout, status: Some(status) })) if !status.success() => {
+                (stdout, Some(format!("it failed ({status})")))
+            }
+            Ok(Ok(Ran { stdout, status: Some(_) })) => (stdout, None),
+            Ok(Ok(Ran { stdout, status: None })) => {
+                (stdout, Some(format!("it took longer than {} s", PATIENCE.as_secs())))
+            }
+            Ok(Err(error)) => (Vec::new(), Some(error.to_string())),
+            Err(_) => (Vec::new(), Some("it panicked".to_owned())),
         }
-        let _ = self.child.wait();
-        output.unwrap_or_default()
+    }
+}
+
+/// Runs the shell under `timeout`, where there is one: the client may end us at any moment, and the
+/// wrapped command should not live on.
+fn run(command: &str, payload: Vec<u8>) -> io::Result<Ran> {
+    let shell = ["/bin/sh", "-c", command];
+    let mut guarded = Command::new("timeout");
+    guarded.args(["-s", "KILL", &PATIENCE.as_secs().to_string()]).args(shell);
+    match child::run(guarded.env(WRAPPING, "1"), payload.clone(), PATIENCE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut plain = Command::new(shell[0]);
+            child::run(plain.args(&shell[1..]).env(WRAPPING, "1"), payload, PATIENCE)
+        }
+        ran => ran,
     }
 }

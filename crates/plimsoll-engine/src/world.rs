@@ -68,6 +68,11 @@ pub(crate) fn is_off(env: &dyn Fn(&str) -> Option<String>) -> bool {
     parsed(env, &variables::ALL, switch) == Some(false)
 }
 
+/// Whether a value of the variable that switches everything off does so.
+pub(crate) fn switches_off(value: &str) -> bool {
+    switch(value.trim()) == Some(false)
+}
+
 /// What an environment overrides.
 pub(crate) fn overrides(env: &dyn Fn(&str) -> Option<String>) -> Overrides {
     let tokens = |value: &str| value.parse().ok().filter(|tokens: &Tokens| *tokens > 0);

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::process::ExitCode;
 
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 
 /// What to do about an error: a command that can be pasted.
 #[derive(Debug)]
@@ -37,16 +37,21 @@ pub(crate) fn report(ui: &Ui, result: &anyhow::Result<()>) -> ExitCode {
     let mut causes = error.chain().skip(usize::from(hint.is_some()));
     let mut text = String::new();
     if let Some(first) = causes.next() {
-        text += &format!("{} {first}\n", ui.red("error:"));
+        text += &format!("{} {}\n", ui.red("error:"), shown(first));
     }
     for cause in causes {
-        text += &format!("  caused by: {cause}\n");
+        text += &format!("  caused by: {}\n", shown(cause));
     }
     if let Some(hint) = hint {
-        text += &format!("{} {hint}\n", ui.bold("hint:"));
+        text += &format!("{} {}\n", ui.bold("hint:"), shown(&hint));
     }
     ui.complain(&text);
     ExitCode::FAILURE
+}
+
+/// A sentence that may hold names from outside: paths, keys, whatever a file says.
+fn shown(sentence: &dyn Display) -> String {
+    ui::plain(&sentence.to_string())
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {

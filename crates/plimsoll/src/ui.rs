@@ -66,7 +66,7 @@ impl Ui {
 
     /// Says on stderr what is not as it should be.
     pub(crate) fn warn(&self, text: &str) {
-        self.complain(&format!("{} {text}\n", self.bold("note:")));
+        self.complain(&format!("{} {}\n", self.bold("note:"), plain(text)));
     }
 
     /// Shows on a terminal how far a long work is, and wipes that away at its end.
@@ -89,16 +89,21 @@ impl Ui {
     /// Asks a question that can be answered with yes or no; the default is what Enter means.
     pub(crate) fn ask(&self, question: &str, default: bool) -> io::Result<bool> {
         let choices = if default { "[Y/n]" } else { "[y/N]" };
-        self.complain(&format!("{question} {choices} "));
-        let mut answer = String::new();
-        if io::stdin().read_line(&mut answer)? == 0 {
-            // The user has left.
-            return Ok(false);
+        loop {
+            self.complain(&format!("{question} {choices} "));
+            let mut answer = String::new();
+            if io::stdin().read_line(&mut answer)? == 0 {
+                // The user has left.
+                self.complain("\n");
+                return Ok(false);
+            }
+            match answer.trim().to_lowercase().as_str() {
+                "" => return Ok(default),
+                "y" | "yes" => return Ok(true),
+                "n" | "no" => return Ok(false),
+                _ => self.complain("Please answer y or n.\n"),
+            }
         }
-        Ok(match answer.trim().to_lowercase().as_str() {
-            "" => default,
-            answer => matches!(answer, "y" | "yes"),
-        })
     }
 
     pub(crate) fn red(&self, text: &str) -> String {

@@ -190,6 +190,7 @@ fn kind(payload: &Payload<'_>) -> EventKind {
         "SessionStart" if matches!(payload.source.as_deref(), Some("compact" | "clear")) => {
             EventKind::WindowReplaced
         }
+        "SessionStart" => EventKind::Started,
         "PreCompact" => EventKind::Compacting,
         "SessionEnd" => EventKind::Ended,
         _ => EventKind::Other,

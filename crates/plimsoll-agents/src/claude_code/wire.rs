@@ -103,8 +103,10 @@ fn injects(event: &EventKind) -> Option<&'static str> {
         EventKind::Prompted => Some("UserPromptSubmit"),
         EventKind::ToolFinished => Some("PostToolUse"),
         EventKind::Loading(_) => Some("PreToolUse"),
-        EventKind::Compacting | EventKind::WindowReplaced | EventKind::Ended | EventKind::Other => {
-            None
-        }
+        EventKind::Started
+        | EventKind::Compacting
+        | EventKind::WindowReplaced
+        | EventKind::Ended
+        | EventKind::Other => None,
     }
 }

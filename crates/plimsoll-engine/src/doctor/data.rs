@@ -2,15 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::time::Duration;
 
-use plimsoll_store::Store;
+use plimsoll_core::shell;
 use rustix::fs::{Access, access, statfs, statvfs};
 
 use super::Finding;
-use crate::paths;
 use crate::world::World;
 
 const SUBJECT: &str = "data folder";
@@ -20,11 +18,15 @@ pub(super) fn examine(world: &World) -> Vec<Finding> {
     if let Err(error) = try_write(folder) {
         return vec![unwritable(folder, &error)];
     }
-    let mut findings: Vec<Finding> =
-        [network(folder), full(folder), open_to_others(folder), store(&world.paths.store())]
-            .into_iter()
-            .flatten()
-            .collect();
+    let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
+    let kind = statfs(there).ok().map(|system| system.f_type as u32);
+    let left = statvfs(there).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    let found = [
+        kind.and_then(|kind| network(folder, kind)),
+        left.and_then(|left| full(folder, left)),
+        open_to_others(folder),
+    ];
+    let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
     if findings.is_empty() {
         findings.push(Finding::fine(SUBJECT, format!("`{}` can be written", folder.display())));
     }
@@ -38,7 +40,10 @@ fn try_write(folder: &Path) -> io::Result<()> {
         return Ok(access(there, Access::WRITE_OK | Access::EXEC_OK)?);
     }
     let probe = folder.join(format!("probe.{}.tmp", std::process::id()));
-    let written = File::create_new(&probe)
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(0o600);
+    let written = options
+        .open(&probe)
         .and_then(|mut file| file.write_all(b"plimsoll\n").and_then(|()| file.sync_all()));
     // Where nothing could be written there is nothing to remove.
     let _ = fs::remove_file(&probe);
@@ -47,11 +52,14 @@ fn try_write(folder: &Path) -> io::Result<()> {
 
 fn unwritable(folder: &Path, error: &io::Error) -> Finding {
     let text = format!(
-        "`{}` cannot be written ({error}): no warning is given, for it could not be given once",
+        "`{}` cannot be written ({error}): without a memory plimsoll gives no warnings",
         folder.display()
     );
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
-    let mend = format!("chown \"$(id -u)\" '{0}' && chmod u+rwx '{0}'", there.display());
+    let mend = match there.is_dir() {
+        true => format!("chown \"$(id -u)\" {0} && chmod u+rwx {0}", quoted(there)),
+        false => ELSEWHERE.to_owned(),
+    };
     Finding::broken(SUBJECT, text, mend)
 }
 
@@ -68,11 +76,12 @@ const NETWORKS: [(u32, &str); 9] = [
     (0x0bd0_0bd0, "Lustre"),
 ];
 
-fn network(folder: &Path) -> Option<Finding> {
-    let there = folder.ancestors().find(|folder| folder.exists())?;
-    let kind = statfs(there).ok()?.f_type as u32;
+const ELSEWHERE: &str =
+    "export PLIMSOLL_DATA_DIR=/var/tmp/plimsoll-$(id -u)   # or any local folder";
+
+fn network(folder: &Path, kind: u32) -> Option<Finding> {
     let (_, name) = NETWORKS.into_iter().find(|(magic, _)| *magic == kind)?;
-    let mend = "export PLIMSOLL_DATA_DIR=/var/tmp/plimsoll-$(id -u)   # or any local folder";
+    let mend = ELSEWHERE;
     if matches!(name, "FUSE" | "9P") {
         let text = format!("`{}` is on {name}: is that a disk of this machine?", folder.display());
         return Some(Finding::note(SUBJECT, text, mend));
@@ -84,33 +93,52 @@ fn network(folder: &Path) -> Option<Finding> {
     Some(Finding::broken(SUBJECT, text, mend))
 }
 
-fn full(folder: &Path) -> Option<Finding> {
+fn full(folder: &Path, left: u64) -> Option<Finding> {
     const LEAST: u64 = 16 << 20;
-    let disk = statvfs(folder.ancestors().find(|folder| folder.exists())?).ok()?;
-    let left = disk.f_bavail.saturating_mul(disk.f_frsize);
     let text = format!("only {} MB are left for `{}`", left >> 20, folder.display());
-    let mend = format!("df -h '{}'   # and make room", folder.display());
+    let mend = format!("df -h {}   # and make room", quoted(folder));
     (left < LEAST).then(|| Finding::broken(SUBJECT, text, mend))
 }
 
 fn open_to_others(folder: &Path) -> Option<Finding> {
     let mode = fs::metadata(folder).ok()?.permissions().mode();
     let text = format!("`{}` is open to others (mode {:o})", folder.display(), mode & 0o777);
-    let mend = format!("chmod 700 '{}'", folder.display());
+    let mend = format!("chmod 700 {}", quoted(folder));
     (mode & 0o077 != 0).then(|| Finding::note(SUBJECT, text, mend))
 }
 
-fn store(path: &Path) -> Option<Finding> {
-    const PATIENCE: Duration = Duration::from_secs(2);
-    paths::open(path, paths::Links::Refused).ok()?;
-    let error = Store::open(path, PATIENCE).err()?;
-    let text = format!("the store cannot be opened: {}", causes(&error));
+/// A store that cannot be opened or filled.
+pub(super) fn unusable(world: &World, error: &anyhow::Error) -> Finding {
+    let store = quoted(&world.paths.store());
     // It is derived: everything in it comes from transcripts and spools.
-    let mend = format!("mv '{0}' '{0}.bad' && plimsoll status --all", path.display());
-    Some(Finding::broken("store", text, mend))
+    let mend = format!("mv {store} {store}.bad && plimsoll status --all");
+    Finding::broken("store", format!("it cannot be used: {error:#}"), mend)
 }
 
-fn causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+fn quoted(path: &Path) -> String {
+    shell::quote(&path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+
+    #[test]
+    fn folders_on_a_network_are_named() {
+        let folder = Path::new("/data");
+        let state = |kind| network(folder, kind).map(|finding| finding.state);
+        assert_eq!(state(0x6969), Some(State::Broken));
+        assert_eq!(state(0x6573_5546), Some(State::Note));
+        assert_eq!(state(0xef53), None, "ext4");
+    }
+
+    #[test]
+    fn a_full_disk_is_named() {
+        let folder = Path::new("/my data");
+        let found = full(folder, 3 << 20).unwrap();
+        assert_eq!(found.text, "only 3 MB are left for `/my data`");
+        assert_eq!(found.mend.unwrap(), "df -h '/my data'   # and make room");
+        assert_eq!(full(folder, 1 << 30), None);
+    }
 }

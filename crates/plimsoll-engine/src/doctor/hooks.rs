@@ -4,18 +4,28 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use plimsoll_agents::Adapter;
-use plimsoll_agents::install::{HookEntry, Inspection, Scope, Timeout, Version};
+use plimsoll_agents::install::{HookEntry, Inspection, Scope, Timeout, Version, Wish};
+use plimsoll_core::shell;
 
-use super::Finding;
-use crate::install::{self, Failed};
+use super::{Finding, State, edit};
+use crate::install::{self, Failed, Order};
 use crate::paths::{self, Links};
-use crate::world::World;
+use crate::world::{self, World};
 
 const SUBJECT: &str = "hooks";
 
-/// The settings of one scope.
+/// What is looked at: where, and with which client.
+pub(super) struct Scene<'a> {
+    pub(super) world: &'a World,
+    pub(super) adapter: &'a dyn Adapter,
+    pub(super) project: &'a Path,
+    pub(super) client: Option<Version>,
+}
+
+/// The settings in one file.
 struct Settings {
-    scope: Scope,
+    /// For whom; nothing if an administrator wrote it.
+    scope: Option<Scope>,
     path: PathBuf,
     found: Inspection,
 }
@@ -25,33 +35,31 @@ impl Settings {
         self.found.hooks.iter().filter(|hook| hook.is_ours)
     }
 
-    fn edit(&self) -> String {
-        format!("\"${{EDITOR:-vi}}\" '{}'", self.path.display())
-    }
-
-    fn uninstall(&self) -> String {
-        format!("plimsoll uninstall --scope {}", self.scope.name())
+    /// A command of ours for this file.
+    fn with_scope(&self, command: &str) -> String {
+        match self.scope {
+            None | Some(Scope::User) => format!("plimsoll {command}"),
+            Some(scope) => format!("plimsoll {command} --scope {}", scope.name()),
+        }
     }
 }
 
-pub(super) fn examine(
-    world: &World,
-    adapter: &dyn Adapter,
-    project: &Path,
-    client: Option<Version>,
-) -> Vec<Finding> {
-    let (settings, mut findings) = read(world, adapter, project);
+pub(super) fn examine(scene: &Scene<'_>) -> Vec<Finding> {
+    let (settings, mut findings) = read(scene);
     for settings in &settings {
-        findings.extend(form(settings, client, adapter));
+        findings.extend(form(scene, settings));
     }
-    findings.extend(presence(adapter, &settings, client));
+    findings.extend(presence(scene, &settings));
     findings.extend(repeated(&settings));
-    findings.extend(programs(world, &settings));
-    findings.extend(untrusted(world, adapter, project, &settings));
-    let sound = findings.is_empty();
-    findings.extend(status_line(&settings));
-    if sound {
+    findings.extend(programs(scene, &settings));
+    findings.extend(untrusted(scene, &settings));
+    let is_sound = |findings: &[Finding]| findings.iter().all(|found| found.state != State::Broken);
+    if is_sound(&findings) {
+        findings.extend(settings.iter().filter_map(|settings| odd(scene, settings)));
+    }
+    if is_sound(&findings) {
         findings.insert(0, Finding::fine(SUBJECT, installed(&settings)));
+        findings.extend(status_line(scene, &settings));
     }
     findings
 }
@@ -64,33 +72,44 @@ fn installed(settings: &[Settings]) -> String {
     format!("{} run plimsoll", places.join(", "))
 }
 
-/// The settings of every scope that has some.
-fn read(world: &World, adapter: &dyn Adapter, project: &Path) -> (Vec<Settings>, Vec<Finding>) {
-    let (mut settings, mut findings) = (Vec::<Settings>::new(), Vec::new());
+/// The settings in every file that the client reads here.
+fn read(scene: &Scene<'_>) -> (Vec<Settings>, Vec<Finding>) {
+    let Scene { world, adapter, project, .. } = *scene;
+    let (mut settings, mut findings) = (Vec::new(), Vec::new());
+    let mut known: Vec<PathBuf> = Vec::new();
     for scope in Scope::ALL {
         let path = install::files(world, adapter, scope, project).settings;
         // In the user's own folder the project's settings are the user's.
-        if settings.iter().any(|known| known.path == path) {
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if known.contains(&real) {
             continue;
         }
+        known.push(real);
         match install::inspect(world, adapter, scope, project) {
-            Ok(Some(found)) => settings.push(Settings { scope, path, found }),
+            Ok(Some(found)) => settings.push(Settings { scope: Some(scope), path, found }),
             Ok(None) => {}
             Err(failed) => findings.push(unreadable(&failed)),
         }
     }
+    let all = world.with_home(adapter, |home| adapter.settings_files(home, project));
+    let managed = all.into_iter().filter(|path| !known.contains(path));
+    settings.extend(managed.filter_map(|path| {
+        let text = paths::read_small(&path, Links::Followed).ok()?;
+        let found = adapter.installer().inspect(&text).ok()?;
+        Some(Settings { scope: None, path, found })
+    }));
     (settings, findings)
 }
 
 fn unreadable(failed: &Failed) -> Finding {
     let text = format!("`{}` cannot be used: {}", failed.path.display(), failed.why);
-    Finding::broken(SUBJECT, text, failed.hint())
+    Finding::broken(SUBJECT, text, edit(&failed.path))
 }
 
 /// What the client passes over, or stumbles on, in one file.
-fn form(settings: &Settings, client: Option<Version>, adapter: &dyn Adapter) -> Vec<Finding> {
+fn form(scene: &Scene<'_>, settings: &Settings) -> Vec<Finding> {
     let (path, found) = (settings.path.display(), &settings.found);
-    let broken = |text: String| Finding::broken(SUBJECT, text, settings.edit());
+    let broken = |text: String| Finding::broken(SUBJECT, text, edit(&settings.path));
     let mut findings = Vec::new();
     if let Some(why) = &found.ignored {
         findings.push(broken(format!("the client passes over the whole of `{path}`: {why}")));
@@ -98,146 +117,180 @@ fn form(settings: &Settings, client: Option<Version>, adapter: &dyn Adapter) -> 
     if found.hooks_disabled {
         findings.push(broken(format!("all hooks are switched off in `{path}`")));
     }
-    if found.switch.as_deref() == Some("off") {
-        let text = format!("`PLIMSOLL=off` in `{path}` silences every hook");
-        findings.push(Finding::note("switch", text, settings.edit()));
+    if found.switch.as_deref().is_some_and(world::switches_off) {
+        let text = format!("`PLIMSOLL` in the variables of `{path}` silences every hook");
+        findings.push(Finding::note("switch", text, edit(&settings.path)));
     }
     findings.extend(found.twice.iter().map(|key| {
         broken(format!("`{key}` is twice in `{path}`, and the client takes one of them"))
     }));
-    let unknown = found
-        .hooks
-        .iter()
-        .map(|hook| &hook.event)
-        .filter(|event| client.is_some_and(|client| !adapter.installer().knows(client, event)));
-    let unknown: BTreeSet<&String> = found.unknown_events.iter().chain(unknown).collect();
-    findings.extend(unknown.into_iter().map(|event| {
-        broken(format!("`{event}` in `{path}` is no event that the client knows: it asks at every start what to do"))
+    findings.extend(unknown_events(scene, found).into_iter().map(|event| {
+        broken(format!(
+            "`{event}` in `{path}` is no event that the client knows: it asks at every start what to do"
+        ))
     }));
     findings.extend(found.hooks.iter().filter_map(|hook| timeout(settings, hook)));
+    findings.extend(found.compact_at.as_ref().and_then(|percent| override_of(settings, percent)));
     findings
 }
 
-/// A timeout is in seconds, and a number.
+fn unknown_events<'f>(scene: &Scene<'_>, found: &'f Inspection) -> BTreeSet<&'f String> {
+    let knows = |event: &str| {
+        scene.client.is_none_or(|client| scene.adapter.installer().knows(client, event))
+    };
+    let events = found.hooks.iter().map(|hook| &hook.event).filter(|event| !knows(event));
+    found.unknown_events.iter().chain(events).collect()
+}
+
+/// A timeout is a number, in seconds.
 fn timeout(settings: &Settings, hook: &HookEntry) -> Option<Finding> {
     const LONG: f64 = 600.0;
     let what = format!("a {} hook in `{}`", hook.event, settings.path.display());
+    let finding = |text: String| Finding::broken(SUBJECT, text, edit(&settings.path));
     match hook.timeout {
         Timeout::Invalid => {
-            let text =
-                format!("the timeout of {what} is no number: the client passes over the hook");
-            Some(Finding::broken(SUBJECT, text, settings.edit()))
+            Some(finding(format!("the timeout of {what} is no number: the client never runs it")))
+        }
+        Timeout::Seconds(seconds) if seconds <= 0.0 => {
+            Some(finding(format!("the timeout of {what} is {seconds}: the client never runs it")))
         }
         Timeout::Seconds(seconds) if seconds > LONG => {
             let text = format!("the timeout of {what} is {seconds} seconds, not milliseconds");
-            Some(Finding::note(SUBJECT, text, settings.edit()))
+            Some(Finding::note(SUBJECT, text, edit(&settings.path)))
         }
         Timeout::Seconds(_) | Timeout::Unset => None,
     }
 }
 
+/// The percentage at which the client is to compact, where it cannot be meant.
+fn override_of(settings: &Settings, percent: &str) -> Option<Finding> {
+    let sound =
+        percent.trim().parse::<f64>().is_ok_and(|percent| percent > 0.0 && percent <= 100.0);
+    let text = format!(
+        "`{percent}` in `{}` is no percentage: the client compacts where it would without it",
+        settings.path.display()
+    );
+    (!sound).then(|| Finding::broken("trigger", text, edit(&settings.path)))
+}
+
+/// Hooks of ours that are not as `init` writes them: a wrong matcher, type or form.
+fn odd(scene: &Scene<'_>, settings: &Settings) -> Option<Finding> {
+    let (first, scope) = (settings.ours().next()?, settings.scope?);
+    let wish = Wish {
+        program: &program(first),
+        client: scene.client,
+        status_line: settings.found.status_line.as_ref().is_some_and(|line| line.is_ours),
+        compact_at: None,
+    };
+    let (project, commands, paragraph) = (scene.project, false, false);
+    let order = Order { scope, project, wish, commands, paragraph };
+    let plan = install::plan(scene.world, scene.adapter, &order).ok()?;
+    let text = format!("ours in `{}` are not as they should be", settings.path.display());
+    let mend = settings.with_scope("init");
+    (!plan.changes.is_empty()).then(|| Finding::broken(SUBJECT, text, mend))
+}
+
 /// Which of our hooks are missing.
-fn presence(
-    adapter: &dyn Adapter,
-    settings: &[Settings],
-    client: Option<Version>,
-) -> Option<Finding> {
+fn presence(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
     let ours: BTreeSet<&str> =
         settings.iter().flat_map(Settings::ours).map(|hook| hook.event.as_str()).collect();
     if ours.is_empty() {
         let text = "none is installed: nobody is warned";
         return Some(Finding::broken(SUBJECT, text, "plimsoll init"));
     }
-    let mut missing = adapter.installer().events(client);
+    let mut missing = scene.adapter.installer().events(scene.client);
     missing.retain(|event| !ours.contains(event));
+    let place = settings.iter().find(|settings| settings.ours().next().is_some())?;
     let text = format!("plimsoll is not called at {}", missing.join(", "));
-    (!missing.is_empty()).then(|| Finding::broken(SUBJECT, text, "plimsoll init"))
+    (!missing.is_empty()).then(|| Finding::broken(SUBJECT, text, place.with_scope("init")))
 }
 
-/// The client runs equal command lines once; others it runs all.
+/// The client runs equal entries once; others it runs all.
 fn repeated(settings: &[Settings]) -> Option<Finding> {
-    let lines = |settings: &Settings| -> Vec<(String, String)> {
-        let line = |hook: &HookEntry| {
-            let args = hook.args.as_deref().unwrap_or_default().join(" ");
-            (hook.event.clone(), format!("{} {args}", hook.command).trim_end().to_owned())
-        };
-        settings.ours().map(line).collect()
-    };
-    let all: BTreeSet<(String, String)> = settings.iter().flat_map(lines).collect();
-    let events: BTreeSet<&String> = all.iter().map(|(event, _)| event).collect();
-    if all.len() == events.len() {
-        return None;
-    }
+    let ours = || settings.iter().flat_map(Settings::ours);
+    let entries: BTreeSet<_> =
+        ours().map(|hook| (&hook.event, &hook.command, &hook.args)).collect();
+    let events: BTreeSet<_> = ours().map(|hook| &hook.event).collect();
+    let mut places = settings.iter().filter(|settings| settings.ours().next().is_some());
+    let (first, last) = (places.next()?, places.next_back());
+    // Within one file `init` puts it right.
+    let mend = last.map_or_else(|| first.with_scope("init"), |last| last.with_scope("uninstall"));
     let text = "plimsoll is installed by two command lines, so that both run at each event";
-    let last = settings.iter().rfind(|settings| settings.ours().next().is_some())?;
-    Some(Finding::broken(SUBJECT, text, last.uninstall()))
+    (entries.len() > events.len()).then(|| Finding::broken(SUBJECT, text, mend))
 }
 
 /// Whether what the hooks call is there.
-fn programs(world: &World, settings: &[Settings]) -> Vec<Finding> {
-    let programs: BTreeSet<&str> = settings.iter().flat_map(Settings::ours).map(program).collect();
-    programs.into_iter().filter_map(|program| missing(world, program)).collect()
+fn programs(scene: &Scene<'_>, settings: &[Settings]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for settings in settings {
+        let programs: BTreeSet<String> = settings.ours().map(program).collect();
+        findings
+            .extend(programs.iter().filter_map(|program| missing(scene.world, settings, program)));
+    }
+    findings
 }
 
 /// The program of a hook: of a line for the shell its first word.
-fn program(hook: &HookEntry) -> &str {
+fn program(hook: &HookEntry) -> String {
     match hook.args {
-        Some(_) => &hook.command,
-        None => hook.command.split_whitespace().next().unwrap_or_default().trim_matches('\''),
+        Some(_) => hook.command.clone(),
+        None => first_word(&hook.command),
     }
 }
 
-fn missing(world: &World, program: &str) -> Option<Finding> {
-    let (found, text) = if program.contains('/') {
-        let text = format!("the hooks call `{program}`, which is no program");
-        (install::is_executable(Path::new(program)), text)
-    } else {
-        let text = format!("the hooks call `{program}`, which is not on the PATH");
-        (install::on_path(world, program).next().is_some(), text)
-    };
-    // An earlier place of ours in the settings is replaced.
-    (!found).then(|| Finding::broken(SUBJECT, text, "plimsoll init"))
+fn first_word(line: &str) -> String {
+    shell::words(line).into_iter().next().map(|word| word.text).unwrap_or_default()
+}
+
+fn missing(world: &World, settings: &Settings, program: &str) -> Option<Finding> {
+    if program.contains('/') {
+        let text = format!("the hooks call `{program}`, and there is no such program");
+        let found = install::is_executable(Path::new(program));
+        return (!found).then(|| Finding::broken(SUBJECT, text, settings.with_scope("init")));
+    }
+    let text = format!("the hooks call `{program}`, which is not on the PATH");
+    let folder = install::own_program(world).ok().and_then(|own| own.parent().map(Path::to_owned));
+    let folder = folder.unwrap_or_default().display().to_string();
+    let mend = format!("export PATH={}:\"$PATH\"", shell::quote(&folder));
+    let found = install::on_path(world, program).next().is_some();
+    (!found).then(|| Finding::broken(SUBJECT, text, mend))
 }
 
 /// Hooks of a project wait until the user trusts its folder.
-fn untrusted(
-    world: &World,
-    adapter: &dyn Adapter,
-    project: &Path,
-    settings: &[Settings],
-) -> Option<Finding> {
-    let shared =
-        |settings: &&Settings| settings.scope != Scope::User && settings.ours().next().is_some();
+fn untrusted(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
+    let Scene { world, adapter, project, .. } = *scene;
+    let shared = |settings: &&Settings| {
+        settings.scope.is_some_and(|scope| scope != Scope::User) && settings.ours().next().is_some()
+    };
     settings.iter().find(shared)?;
     let installer = adapter.installer();
-    let path = world.with_home(adapter, |home| installer.trust_file(home));
-    let text = paths::read_small(&path, Links::Followed).unwrap_or_default();
-    let text = (!installer.is_trusted(&text, project)).then(|| {
-        format!("the hooks of `{}` wait until its folder is trusted", project.display())
-    })?;
-    let mend = format!("cd '{}' && {}   # and say yes", project.display(), installer.program());
-    Some(Finding::note(SUBJECT, text, mend))
+    let text = install::trust(world, adapter);
+    let trusted = text.is_none_or(|text| installer.is_trusted(&text, project));
+    let text = format!("the hooks of `{}` wait until its folder is trusted", project.display());
+    let folder = shell::quote(&project.display().to_string());
+    let mend = format!("cd {folder} && {}   # and say yes", installer.program());
+    (!trusted).then(|| Finding::note(SUBJECT, text, mend))
 }
 
 /// The status line tells the hooks the window, and the user the load.
-fn status_line(settings: &[Settings]) -> Option<Finding> {
+fn status_line(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
     const SUBJECT: &str = "status line";
-    // The strongest scope that has one decides.
+    // The strongest file that has one decides.
     let shown = settings
         .iter()
         .rev()
         .find_map(|settings| settings.found.status_line.as_ref().map(|line| (settings, line)));
     match shown {
-        Some((_, line)) if line.is_ours => Some(Finding::fine(SUBJECT, "it shows the load")),
-        Some((settings, _)) if settings.scope != Scope::User => {
+        Some((settings, line)) if line.is_ours => {
+            let missing = missing(scene.world, settings, &first_word(&line.command));
+            let missing = missing.map(|finding| Finding { subject: SUBJECT, ..finding });
+            Some(missing.unwrap_or_else(|| Finding::fine(SUBJECT, "it shows the load")))
+        }
+        Some((settings, _)) if settings.scope != Some(Scope::User) => {
             let path = settings.path.display();
             let text = format!("`{path}` has one of its own, which stands before yours");
-            Some(Finding::note(SUBJECT, text, settings.edit()))
+            Some(Finding::note(SUBJECT, text, edit(&settings.path)))
         }
-        _ => {
-            let text =
-                "it is not ours: the load is not shown, and nobody tells the hooks the window";
-            Some(Finding::note(SUBJECT, text, "plimsoll init"))
-        }
+        _ => Some(Finding::fine(SUBJECT, "not ours; `plimsoll init` adds the load to it")),
     }
 }

@@ -13,6 +13,7 @@ mod words;
 use std::path::Path;
 
 use plimsoll_agents::Adapter;
+use plimsoll_core::shell;
 use plimsoll_store::Store;
 
 use crate::world::World;
@@ -66,22 +67,29 @@ impl Finding {
     }
 }
 
-/// Looks at everything that matters to a session started in `project`. The store, where there is
-/// one, tells of those before.
+/// Looks at everything that matters to a session started in `project`. The store, with everything in
+/// it, tells of those before.
 pub fn examine(
     world: &World,
     adapter: &dyn Adapter,
     project: &Path,
-    store: Option<&Store>,
+    store: anyhow::Result<&Store>,
 ) -> Vec<Finding> {
     let (version, client) = client::examine(world, adapter);
     let mut findings = vec![client];
-    findings.extend(hooks::examine(world, adapter, project, version));
+    let scene = hooks::Scene { world, adapter, project, client: version };
+    findings.extend(hooks::examine(&scene));
     findings.extend(data::examine(world));
     findings.extend(words::examine(world, adapter, project));
     findings.extend(sessions::examine(world, adapter));
-    findings.extend(
-        store.map(|store| past::examine(world, adapter, project, store)).into_iter().flatten(),
-    );
+    findings.extend(match store {
+        Ok(store) => past::examine(world, adapter, project, store),
+        Err(error) => vec![data::unusable(world, &error)],
+    });
     findings
+}
+
+/// The command that opens a file for the user to mend.
+fn edit(path: &Path) -> String {
+    format!("\"${{EDITOR:-vi}}\" {}", shell::quote(&path.display().to_string()))
 }

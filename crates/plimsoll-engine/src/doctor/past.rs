@@ -5,10 +5,11 @@ use std::path::Path;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::audit::Verdict;
+use plimsoll_core::shell;
 use plimsoll_core::text::thousands;
 use plimsoll_store::Store;
 
-use super::Finding;
+use super::{Finding, data};
 use crate::audit;
 use crate::tax::{self, Cost};
 use crate::world::{World, now};
@@ -19,15 +20,18 @@ pub(super) fn examine(
     project: &Path,
     store: &Store,
 ) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for found in audit::audit(world, adapter, store, project).unwrap_or_default() {
-        findings.extend(trigger(&found));
-    }
     const WEEK: u64 = 7 * 24 * 3600 * 1000;
     let since = now().saturating_sub(WEEK) as Millis;
-    let costs = tax::costs(store, since).unwrap_or_default();
-    findings.extend(costs.iter().filter_map(slow));
-    findings.extend(ours(world, adapter));
+    let mut findings = Vec::new();
+    match audit::audit(world, adapter, store, project) {
+        Ok(found) => findings.extend(found.iter().filter_map(trigger)),
+        Err(error) => findings.push(data::unusable(world, &error)),
+    }
+    match tax::costs(store, since) {
+        Ok(costs) => findings.extend(costs.iter().filter_map(slow)),
+        Err(error) => findings.push(data::unusable(world, &error)),
+    }
+    findings.push(ours(world, adapter));
     findings
 }
 
@@ -53,7 +57,7 @@ fn trigger(found: &audit::Finding) -> Option<Finding> {
     Some(Finding::broken("trigger", text, "plimsoll audit"))
 }
 
-/// A hook that half of its runs kept the agent waiting for a second.
+/// A hook of anybody's that keeps the agent waiting.
 fn slow(cost: &Cost) -> Option<Finding> {
     const SLOW: f64 = 1000.0;
     let times = cost.times.filter(|times| times.p95 >= SLOW)?;
@@ -67,16 +71,58 @@ fn slow(cost: &Cost) -> Option<Finding> {
 }
 
 /// Our own hook, timed now.
-fn ours(world: &World, adapter: &dyn Adapter) -> Option<Finding> {
+fn ours(world: &World, adapter: &dyn Adapter) -> Finding {
+    let program = std::env::current_exe().map_err(anyhow::Error::from);
+    let timed = program.and_then(|program| {
+        Ok((tax::time_ours(world, adapter, &program)?.map(|times| times.p50), program))
+    });
+    match timed {
+        Ok((p50, program)) => speed(p50.unwrap_or_default(), &program),
+        Err(error) => {
+            let text = format!("plimsoll's own hook cannot be run: {error:#}");
+            Finding::broken("speed", text, "plimsoll log")
+        }
+    }
+}
+
+fn speed(p50: f64, program: &Path) -> Finding {
     const SLOW: f64 = 50.0;
-    let program = std::env::current_exe().ok()?;
-    let times = tax::time_ours(world, adapter, &program).ok()??;
-    let text = format!("plimsoll's own hook takes {:.1} ms", times.p50);
-    if times.p50 < SLOW {
-        return Some(Finding::fine("speed", text));
+    let text = format!("plimsoll's own hook takes {p50:.1} ms");
+    if p50 < SLOW {
+        return Finding::fine("speed", text);
     }
     let text = format!("{text}: is the program, or the data folder, on a slow disk?");
-    let mend =
-        format!("cp '{}' ~/.local/bin/plimsoll && ~/.local/bin/plimsoll init", program.display());
-    Some(Finding::broken("speed", text, mend))
+    let program = shell::quote(&program.display().to_string());
+    let mend = format!("cp {program} ~/.local/bin/plimsoll && ~/.local/bin/plimsoll init");
+    Finding::broken("speed", text, mend)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_hooks_are_named() {
+        let cost = |p95: f64| Cost {
+            command: "notify".to_owned(),
+            events: vec!["Stop".to_owned()],
+            runs: 1200,
+            stopped: 0,
+            failed: 0,
+            times: Some(tax::Times { p50: 100.0, p95, max: 9000.0 }),
+            total_millis: 1,
+            sessions: 1,
+            session_millis: 1,
+        };
+        assert_eq!(slow(&cost(999.0)), None);
+        let found = slow(&cost(2500.0)).unwrap();
+        let text = "`notify` keeps the agent waiting: one run in twenty takes 2.5 s or more (1,200 runs in a week)";
+        assert_eq!((found.text.as_str(), found.mend.as_deref()), (text, Some("plimsoll tax")));
+    }
+
+    #[test]
+    fn our_own_hook_may_be_slow_too() {
+        assert_eq!(speed(3.0, Path::new("/p")).mend, None);
+        assert!(speed(70.0, Path::new("/my p")).mend.unwrap().starts_with("cp '/my p' "));
+    }
 }

@@ -5,13 +5,14 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use plimsoll_agents::Adapter;
+use plimsoll_core::Millis;
 use plimsoll_core::policy::Levels;
 use plimsoll_core::text::thousands;
 
 use super::Finding;
 use crate::load::Measured;
 use crate::sessions::{self, Found};
-use crate::world::{WINDOW_VARIABLE, World};
+use crate::world::World;
 use crate::{settings, spool};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -27,6 +28,7 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter) -> Vec<Finding> {
         }
     };
     let mut findings = unseen(world, adapter, &found);
+    findings.extend(unhooked(world, adapter, &found));
     let measured: Vec<Measured> = found
         .iter()
         .filter(|found| is_recent(found.modified))
@@ -75,6 +77,20 @@ fn without_transcript(adapter: &dyn Adapter, name: &str) -> Finding {
     Finding::broken("sessions", text, format!("start the client without `{flag}`"))
 }
 
+/// The newest session that began after plimsoll was installed and whose client never called it.
+fn unhooked(world: &World, adapter: &dyn Adapter, found: &[Found]) -> Option<Finding> {
+    let installed = fs::metadata(world.paths.installed()).ok()?.modified().ok()?;
+    let since = installed.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis() as Millis;
+    let newest = found
+        .iter()
+        .find(|found| sessions::started(adapter, found).is_some_and(|started| started > since))?;
+    let called = world.paths.spool_of(&newest.owner.session, None).exists();
+    let name = &newest.owner.session;
+    let text = format!("session `{name}` began after plimsoll was installed, and never called it");
+    let mend = format!("start the client and type `{}`", adapter.installer().hooks_command());
+    (!called).then(|| Finding::broken("sessions", text, mend))
+}
+
 /// Models whose window is a guess: nothing is refused there, and the lines may be far off.
 fn unknown_windows(measured: &[Measured]) -> Vec<Finding> {
     let mut models: BTreeMap<&str, usize> = BTreeMap::new();
@@ -87,9 +103,8 @@ fn unknown_windows(measured: &[Measured]) -> Vec<Finding> {
         let sessions =
             if sessions == 1 { "1 session".into() } else { format!("{sessions} sessions") };
         let text = format!("nobody knows the window of `{model}` ({sessions}): 200,000 is a guess");
-        let mend = format!(
-            "export {WINDOW_VARIABLE}=1000000   # or `models: {{{model}: {{window: 1000000}}}}` in the config"
-        );
+        let mend =
+            format!("plimsoll config path   # add there: models: {{{model}: {{window: …}}}}");
         Finding::broken("window", text, mend)
     };
     models.into_iter().map(finding).collect()
@@ -114,10 +129,10 @@ fn moved_lines(world: &World, adapter: &dyn Adapter, measured: &[Measured]) -> O
         .map(|(name, asked, level)| format!("{name} {} → {}", thousands(*asked), thousands(*level)))
         .collect();
     let text = format!(
-        "the client compacts at {} of {} tokens, so lines too near were moved: {}",
+        "the client compacts at {} of {} tokens; lines at which less than three calls would be left were lowered: {}",
         thousands(trigger),
         thousands(newest.window.tokens),
         moved.join(", ")
     );
-    Some(Finding::note("lines", text, "plimsoll config show   # lower `lines` to choose yourself"))
+    Some(Finding::fine("lines", text))
 }

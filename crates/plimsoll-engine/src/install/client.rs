@@ -1,15 +1,14 @@
 //! The programs that an installation is about: the agent's client, and our own.
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use plimsoll_agents::install::{Installer, Version};
 
+use crate::child;
 use crate::world::World;
 
 /// How long a client may take to say its version.
@@ -43,28 +42,7 @@ pub fn own_program(world: &World) -> std::io::Result<PathBuf> {
 
 /// The version of the client at `program`, if it tells it in time.
 pub fn version(installer: &dyn Installer, program: &Path) -> Option<Version> {
-    let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
-    let ended = wait(&mut child);
-    if !ended {
-        // It may have ended in this very moment; either way it is gone after the wait.
-        let _ = child.kill();
-        let _ = child.wait();
-        return None;
-    }
-    let mut printed = String::new();
-    child.stdout?.take(4096).read_to_string(&mut printed).ok()?;
-    installer.version(&printed)
-}
-
-fn wait(child: &mut Child) -> bool {
-    let deadline = Instant::now() + PATIENCE;
-    while Instant::now() < deadline {
-        if !matches!(child.try_wait(), Ok(None)) {
-            return true;
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    false
+    let ran = child::run(Command::new(program).arg("--version"), Vec::new(), PATIENCE).ok()?;
+    ran.status?;
+    installer.version(&String::from_utf8_lossy(&ran.stdout))
 }

@@ -148,6 +148,16 @@ pub fn inspect(
     inspection.map(Some).map_err(|unfit| Failed::to("understand", &path, unfit))
 }
 
+/// The text in which the client keeps whom the user trusts; nothing where it cannot be read.
+pub fn trust(world: &World, adapter: &dyn Adapter) -> Option<String> {
+    let path = world.with_home(adapter, |home| adapter.installer().trust_file(home));
+    match file::read(&path) {
+        // Without a file nobody is trusted yet.
+        Ok(found) => Some(found.text.unwrap_or_default()),
+        Err(_) => None,
+    }
+}
+
 /// The files of a scope.
 pub fn files(world: &World, adapter: &dyn Adapter, scope: Scope, project: &Path) -> Files {
     world.with_home(adapter, |home| adapter.installer().files(scope, home, project))

@@ -132,6 +132,7 @@ fn happened(moment: &Moment) -> String {
         EventKind::ToolFinished => "a tool has run".to_owned(),
         EventKind::Loading(Load::Agent(name)) => format!("agent {name}"),
         EventKind::Loading(Load::Skill(name)) => format!("skill {name}"),
+        EventKind::Started => "a session".to_owned(),
         EventKind::Compacting => "compaction".to_owned(),
         EventKind::WindowReplaced => "a fresh window".to_owned(),
         EventKind::Ended => "the end".to_owned(),

@@ -26,9 +26,10 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let project = std::env::current_dir().context("could not find the current folder")?;
     let adapter = plimsoll_agents::ALL[0];
-    // A store that cannot be opened is among the findings.
-    let store = ingest::everything(world, ui, adapter).ok();
-    let store = store.as_ref().map(|ingester| &ingester.store);
+    let ingester = ingest::everything(world, ui, adapter);
+    // A store that cannot be filled is among the findings.
+    let store = ingester.as_ref().map(|ingester| &ingester.store);
+    let store = store.map_err(|error| anyhow::anyhow!("{:#}", error.root_cause()));
     let findings = doctor::examine(world, adapter, &canonical(project), store);
     let mut out = ui.out();
     match args.json {

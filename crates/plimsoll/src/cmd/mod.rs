@@ -100,7 +100,9 @@ fn command() -> clap::Command {
 
 fn world() -> anyhow::Result<World> {
     World::of_process()
-        .ok_or_else(|| anyhow::anyhow!("could not find your home folder: `HOME` is not set"))
+        .ok_or_else(|| {
+            anyhow::anyhow!("could not find your home folder: `HOME` names no absolute path")
+        })
         .hint("set HOME, for example `HOME=/home/me plimsoll status`")
 }
 

@@ -5,7 +5,6 @@
 
 use std::io::{Read, Write};
 
-use anyhow::Context;
 use plimsoll_core::Tokens;
 use plimsoll_core::trigger::Trigger;
 use plimsoll_engine::hook::LARGEST_PAYLOAD;
@@ -38,14 +37,18 @@ pub(crate) fn run(world: &World, args: &Args) -> anyhow::Result<()> {
     }
     let mut payload = Vec::new();
     std::io::stdin().lock().take(LARGEST_PAYLOAD).read_to_end(&mut payload)?;
-    let wrapped = wrapped(world, args, &payload);
+    let wrapped =
+        args.wrap.as_ref().map(|command| Wrapped::start(command.clone(), payload.clone()));
     let ours = match world.is_off() {
         true => None,
         false => logged(world, ours(world, &payload)),
     };
     let ui = Ui::of_status_line(!args.no_color);
     let mut out = ui.out();
-    let theirs = wrapped.map(Wrapped::output).unwrap_or_default();
+    let (theirs, trouble) = wrapped.map(Wrapped::output).unwrap_or_default();
+    if let Some(trouble) = trouble {
+        log::write(&world.paths.log(), &format!("statusline: the wrapped command: {trouble}"));
+    }
     out.write_all(&theirs)?;
     if let Some(standing) = ours {
         let gap = if theirs.last().is_some_and(|byte| *byte != b'\n') { "\n" } else { "" };
@@ -53,11 +56,6 @@ pub(crate) fn run(world: &World, args: &Args) -> anyhow::Result<()> {
     }
     out.flush()?;
     Ok(())
-}
-
-fn wrapped(world: &World, args: &Args, payload: &[u8]) -> Option<Wrapped> {
-    let started = Wrapped::start(args.wrap.as_ref()?, payload.to_owned());
-    logged(world, started.context("could not start the wrapped status line"))
 }
 
 fn ours(world: &World, payload: &[u8]) -> anyhow::Result<Standing> {

@@ -82,10 +82,15 @@ impl Bed {
         self.sandbox.home().join(".local/share/plimsoll")
     }
 
-    /// The names of the spools: the windows about which anything was decided.
+    /// The names of the spools in which there is more than that a session has begun: the windows
+    /// about which anything was decided.
     pub(crate) fn spools(&self) -> Vec<String> {
         let spools = fs::read_dir(self.data().join("spool")).into_iter().flatten().flatten();
-        spools.map(|spool| spool.file_name().into_string().unwrap()).collect()
+        let decided = |text: String| text.lines().any(|line| !line.contains(r#""what":"started""#));
+        spools
+            .filter(|spool| decided(fs::read_to_string(spool.path()).unwrap()))
+            .map(|spool| spool.file_name().into_string().unwrap())
+            .collect()
     }
 
     /// Puts a skill called `name`, with `body` as its instructions, below `folder`.

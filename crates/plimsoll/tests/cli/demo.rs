@@ -53,7 +53,7 @@ fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() 
     compaction        █████████████████████░░░  84.3 %  168,600 of 200,000 tokens
     a tool has run    ████░░░░░░░░░░░░░░░░│░░░  13.5 %  27,023 of 200,000 tokens
 
-    Asked 26 times, plimsoll spoke 3 times.
+    Asked 27 times, plimsoll spoke 3 times.
     To have this in your own sessions, run `plimsoll init`.
     [exit 0]
     ");

@@ -7,8 +7,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use plimsoll_core::time::utc;
 use serde_json::{Value, json};
 
 use crate::transcript;
@@ -314,6 +315,14 @@ impl<'e> Session<'e> {
     /// Fills the window so that the reading is exactly `used`.
     pub(crate) fn fill(&self, used: u64) -> &Self {
         self.fill_with(transcript::MODEL, used)
+    }
+
+    /// The same, said a minute from now: after whatever has happened so far.
+    pub(crate) fn fill_now(&self, used: u64) -> &Self {
+        let soon = SystemTime::now() + Duration::from_secs(60);
+        let time = utc(soon.duration_since(UNIX_EPOCH).unwrap().as_millis() as i64);
+        let text = transcript::reading(transcript::MODEL, used, &self.env.project(), false);
+        self.write(text.replace(&transcript::time(1), &time).replace(&transcript::time(2), &time))
     }
 
     pub(crate) fn fill_with(&self, model: &str, used: u64) -> &Self {

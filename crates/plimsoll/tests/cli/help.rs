@@ -62,7 +62,7 @@ fn without_a_home_people_are_told_what_to_do() {
     let env = TestEnv::new().without("HOME");
     insta::assert_snapshot!(env.plimsoll("measure --transcript x"), @"
     --- stderr
-    error: could not find your home folder: `HOME` is not set
+    error: could not find your home folder: `HOME` names no absolute path
     hint: set HOME, for example `HOME=/home/me plimsoll status`
     [exit 1]
     ");

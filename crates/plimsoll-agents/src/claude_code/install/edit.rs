@@ -6,7 +6,7 @@ use crate::install::{HookEntry, Installed, Timeout, Unfit, Wish};
 use crate::jsonc::{
     self, Level, List, Node, Object, Style, Value, index_of, member, quoted, replaced, take_out,
 };
-use crate::shell;
+use plimsoll_core::shell;
 
 pub(super) fn install(text: &str, wish: &Wish<'_>) -> Result<String, Unfit> {
     if let Some(found) = wish.client.filter(|client| *client < OLDEST) {

@@ -7,7 +7,7 @@ use plimsoll_core::policy::brief;
 use super::events;
 use crate::install::{HookEntry, Inspection, StatusLine, Timeout, Unfit};
 use crate::jsonc::{self, Array, Object, ParseError, member};
-use crate::shell;
+use plimsoll_core::shell;
 
 /// The variable by which the client compacts earlier.
 pub(super) const OVERRIDE: &str = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE";

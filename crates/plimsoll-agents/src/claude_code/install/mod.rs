@@ -56,6 +56,10 @@ impl Installer for ClaudeCode {
         events::UPDATE
     }
 
+    fn hooks_command(&self) -> &'static str {
+        "/hooks"
+    }
+
     fn events(&self, client: Option<Version>) -> Vec<&'static str> {
         let listened = events::LISTENED.iter().map(|listened| listened.event);
         listened.filter(|event| events::knows(client, event)).collect()

@@ -1,7 +1,7 @@
 //! Command lines as a shell reads them.
 
 /// The text as one word.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
     match !text.is_empty() && text.bytes().all(plain) {
         true => text.to_owned(),
@@ -11,15 +11,15 @@ pub(crate) fn quote(text: &str) -> String {
 
 /// One word of a command line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Word {
+pub struct Word {
     /// The word without its quotes.
-    pub(crate) text: String,
+    pub text: String,
     /// Where it ends in the line.
-    pub(crate) end: usize,
+    pub end: usize,
 }
 
 /// The words of a command line, quotes undone and nothing expanded.
-pub(crate) fn words(line: &str) -> Vec<Word> {
+pub fn words(line: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

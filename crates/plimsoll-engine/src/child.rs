@@ -1,0 +1,116 @@
+//! Running other programs without ever waiting for them too long.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// What a program came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// What it printed, as far as it came.
+    pub(crate) stdout: Vec<u8>,
+    /// How it ended; nothing if it was ended for taking too long.
+    pub(crate) status: Option<ExitStatus>,
+}
+
+/// How often a program that has closed its output is asked whether it has ended.
+const STEP: Duration = Duration::from_millis(2);
+
+/// Runs `command` with `input` on its stdin, and ends it, with all it has started, after `patience`.
+///
+/// Once it has ended by itself, what it left running does not concern us.
+pub(crate) fn run(command: &mut Command, input: Vec<u8>, patience: Duration) -> io::Result<Ran> {
+    let deadline = Instant::now() + patience;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.process_group(0).spawn()?;
+    let stdin = child.stdin.take();
+    // One that stops listening has heard enough.
+    thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
+    let pieces = pieces(&mut child);
+    let mut stdout = Vec::new();
+    loop {
+        collect(&pieces, &mut stdout, deadline);
+        if let Some(status) = child.try_wait()? {
+            collect(&pieces, &mut stdout, Instant::now() + STEP);
+            return Ok(Ran { stdout, status: Some(status) });
+        }
+        if Instant::now() >= deadline {
+            // It may have ended in this very moment; either way it is gone after the wait.
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            child.wait()?;
+            return Ok(Ran { stdout, status: None });
+        }
+    }
+}
+
+/// More than this no program that we run has to say.
+const LONGEST_OUTPUT: u64 = 64 << 10;
+
+/// What the child prints, piece by piece.
+fn pieces(child: &mut Child) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    let stdout = child.stdout.take();
+    thread::spawn(move || {
+        let mut stdout = stdout?.take(LONGEST_OUTPUT);
+        let mut piece = [0; 4096];
+        loop {
+            match stdout.read(&mut piece) {
+                Ok(0) | Err(_) => return Some(()),
+                Ok(read) => sender.send(piece[..read].to_owned()).ok()?,
+            }
+        }
+    });
+    receiver
+}
+
+/// Takes pieces for as long as a step goes without one, and not past the deadline.
+fn collect(pieces: &Receiver<Vec<u8>>, stdout: &mut Vec<u8>, deadline: Instant) {
+    loop {
+        match pieces.recv_timeout(STEP) {
+            Ok(piece) => stdout.extend(piece),
+            Err(RecvTimeoutError::Timeout) => return,
+            Err(RecvTimeoutError::Disconnected) => return thread::sleep(STEP),
+        }
+        if Instant::now() >= deadline {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(line: &str, patience: Duration) -> Ran {
+        run(Command::new("/bin/sh").args(["-c", line]), b"in\n".to_vec(), patience).unwrap()
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+    const SHORT: Duration = Duration::from_millis(200);
+
+    #[test]
+    fn a_program_that_ends_is_heard_out() {
+        let ran = shell("cat; echo out; exit 3", LONG);
+        assert_eq!((ran.stdout, ran.status.unwrap().code()), (b"in\nout\n".to_vec(), Some(3)));
+    }
+
+    #[test]
+    fn what_a_program_leaves_running_is_not_waited_for() {
+        let ran = shell("echo out; sleep 600 & exit 0", LONG);
+        assert_eq!(ran.stdout, b"out\n");
+        assert!(ran.status.unwrap().success());
+    }
+
+    #[test]
+    fn one_that_takes_too_long_is_ended_and_what_it_said_is_kept() {
+        for line in ["echo out; sleep 600", "echo out; exec >/dev/null; sleep 600"] {
+            let ran = shell(line, SHORT);
+            assert_eq!((ran.stdout, ran.status), (b"out\n".to_vec(), None), "{line}");
+        }
+    }
+}
