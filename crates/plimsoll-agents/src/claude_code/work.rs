@@ -55,6 +55,10 @@ fn call(block: Json<'_>) -> Option<Act<'_>> {
         "Write" => Tool::Write { path: path()?, text: field("content").unwrap_or_default() },
         "Read" => Tool::Read { path: path()?, from: number("offset"), lines: number("limit") },
         "Bash" | "PowerShell" => Tool::Shell { command: field("command")? },
+        "Agent" | "Task" => Tool::Delegate {
+            task: field("description").unwrap_or_default(),
+            text: field("prompt").unwrap_or_default(),
+        },
         "TodoWrite" => Tool::Plan(input.get("todos")?.elements().filter_map(step).collect()),
         _ => Tool::Other { name, path: path(), texts: strings(input, &[]) },
     };
@@ -151,6 +155,14 @@ fn own_words(text: Cow<'_, str>, meta: bool) -> Option<Cow<'_, str>> {
         let words = rest[from..to].trim();
         return (!words.is_empty()).then(|| Cow::Owned(words.to_owned()));
     }
-    const MACHINES: [&str; 6] = ["<", "Caveat: ", "[Request interrupted", "Base directory for this skill", "This session is being continued", "## Resuming from Checkpoint"];
-    (!trimmed.is_empty() && !MACHINES.iter().any(|start| trimmed.starts_with(start))).then_some(text)
+    const MACHINES: [&str; 6] = [
+        "<",
+        "Caveat: ",
+        "[Request interrupted",
+        "Base directory for this skill",
+        "This session is being continued",
+        "## Resuming from Checkpoint",
+    ];
+    (!trimmed.is_empty() && !MACHINES.iter().any(|start| trimmed.starts_with(start)))
+        .then_some(text)
 }

@@ -82,6 +82,13 @@ pub enum Tool<'a> {
         /// As it was typed.
         command: Cow<'a, str>,
     },
+    /// Gives a task to a subagent.
+    Delegate {
+        /// What it is about, in a line.
+        task: Cow<'a, str>,
+        /// The whole of it.
+        text: Cow<'a, str>,
+    },
     /// Keeps a list of steps.
     Plan(Vec<Step<'a>>),
     /// Anything else, with the texts it was given.

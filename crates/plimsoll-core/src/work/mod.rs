@@ -1,70 +1,106 @@
 //! The work of a session: what it is about, folded from its transcript record by record.
 //!
-//! The fold can stop anywhere and go on later; any split gives the same result as one pass. What is
-//! kept is bounded: names by their score, texts by their number and length.
+//! The fold can stop anywhere, be saved, and go on later; any split gives the same result as one
+//! pass. What is kept is bounded: names by their score, texts by their number and length.
 
 mod act;
+mod body;
 mod names;
-mod ranked;
 mod restore;
+mod score;
 mod shell;
+mod table;
 mod words;
 
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
 pub use act::{Act, Record, Step, Tool};
+pub use body::body;
 pub use restore::restore;
 
-use std::collections::{HashMap, VecDeque};
-
 use names::NameKind;
-use ranked::{FileId, Ranked};
+use score::Clock;
+use shell::Commands;
+use table::{FileId, Table};
+use words::cut;
 
-/// How much a name counts, by who brought it up.
+/// How much a name counts, by who brought it up. The agent's own tool inputs and the user's words
+/// stand far above what a tool gave back: the figures are in docs/restore.md.
 mod weight {
-    pub(super) const ASKED: f32 = 3.0;
-    pub(super) const SAID: f32 = 2.0;
-    pub(super) const GIVEN: f32 = 2.0;
-    pub(super) const BODY: f32 = 0.5;
-    pub(super) const RETURNED: f32 = 0.15;
-}
-
-/// All that is kept.
-#[derive(Clone, Debug, Default)]
-pub struct Work {
-    /// How many texts were taken: the clock by which names age.
-    clock: u32,
-    pub(crate) ranked: Ranked,
-    pub(crate) commands: shell::Commands,
-    pub(crate) asked: VecDeque<Asked>,
-    pub(crate) directives: Vec<Directive>,
-    pub(crate) said: VecDeque<String>,
-    pub(crate) plan: Vec<(String, bool)>,
-    pub(crate) branch: Option<String>,
-    folder: Option<String>,
-    calls: HashMap<String, Pending>,
-}
-
-/// What the user asked for.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) text: String,
-}
-
-/// A sentence in which the user said how to work.
-#[derive(Clone, Debug)]
-pub(crate) struct Directive {
-    pub(crate) text: String,
-}
-
-/// A call whose result is still to come.
-#[derive(Clone, Debug)]
-enum Pending {
-    File(FileId),
-    Shell(Vec<shell::CommandId>),
+    pub(super) const ASKED: f32 = 4.2;
+    pub(super) const SAID: f32 = 1.4;
+    pub(super) const GIVEN: f32 = 5.5;
+    pub(super) const BODY: f32 = 0.1;
+    pub(super) const RETURNED: f32 = 0.07;
+    /// A file counts more than a name in it.
+    pub(super) const FILE: f32 = 5.9;
+    /// How firmly a text ties symbols to a file, whoever's it is.
+    pub(super) const LEAST_TIE: f32 = 0.1;
 }
 
 const MOST_ASKED: usize = 24;
 const LONGEST_ASKED: usize = 2_000;
+const MOST_DIRECTIVES: usize = 60;
+const LONGEST_SENTENCE: usize = 400;
+const MOST_DECISIONS: usize = 24;
 const MOST_SAID: usize = 4;
+const MOST_CALLS: usize = 256;
+const MOST_RANGES: usize = 4;
+const MOST_MARKERS: usize = 20;
+const MOST_DELEGATED: usize = 8;
+
+/// All that is kept of the work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    clock: Clock,
+    table: Table,
+    commands: Commands,
+    /// What the user asked for: the first request, and the last ones.
+    asked: VecDeque<String>,
+    /// How the user wants to have it, the newest last.
+    directives: VecDeque<String>,
+    /// What the model decided, the newest last.
+    decisions: VecDeque<String>,
+    /// The model's last messages.
+    said: VecDeque<String>,
+    plan: Vec<(String, bool)>,
+    /// What happened to files, by their place in the table.
+    touched: BTreeMap<FileId, Touched>,
+    /// TODO and FIXME marks in what was written, with the file.
+    markers: VecDeque<(FileId, String)>,
+    /// What was given to subagents, and what they gave back.
+    delegated: VecDeque<(String, String)>,
+    branch: Option<String>,
+    folder: Option<String>,
+    /// Calls whose results are still to come.
+    calls: VecDeque<(String, Pending)>,
+}
+
+/// What happened to a file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Touched {
+    change: Option<Change>,
+    /// The lines that were changed last, or read last where none was.
+    lines: Vec<(u32, u32)>,
+    at: Clock,
+}
+
+/// How a file was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Change {
+    Edited,
+    Written,
+}
+
+/// A call whose result is still to come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Pending {
+    File(FileId),
+    Shell(Vec<String>),
+    Delegated(String),
+}
 
 impl Work {
     /// Takes the next record.
@@ -78,6 +114,12 @@ impl Work {
         for act in &record.acts {
             self.act(act);
         }
+        self.shrink();
+    }
+
+    /// Whether nothing has happened yet.
+    pub fn is_empty(&self) -> bool {
+        self.clock == 0
     }
 
     fn act(&mut self, act: &Act<'_>) {
@@ -95,75 +137,98 @@ impl Work {
     fn asked(&mut self, text: &str) {
         self.mention(text, weight::ASKED, None);
         for sentence in words::directives(text) {
-            let known = self.directives.iter().position(|known| known.text == sentence);
-            if let Some(at) = known {
-                self.directives.remove(at);
-            }
-            self.directives.push(Directive { text: sentence.to_owned() });
-        }
-        if self.directives.len() > 60 {
-            self.directives.remove(0);
+            let sentence = cut(sentence, LONGEST_SENTENCE);
+            self.directives.retain(|known| known != sentence);
+            push(&mut self.directives, sentence.to_owned(), MOST_DIRECTIVES);
         }
         if self.asked.len() == MOST_ASKED {
             // The first one tells what it is all about.
             self.asked.remove(1);
         }
-        self.asked.push_back(Asked { text: words::cut(text, LONGEST_ASKED).to_owned() });
+        self.asked.push_back(cut(text, LONGEST_ASKED).to_owned());
     }
 
     fn said(&mut self, text: &str) {
         self.mention(text, weight::SAID, None);
-        if self.said.len() == MOST_SAID {
-            self.said.pop_front();
+        for sentence in words::decisions(text) {
+            let sentence = cut(sentence, LONGEST_SENTENCE).to_owned();
+            push(&mut self.decisions, sentence, MOST_DECISIONS);
         }
-        self.said.push_back(words::cut(text, LONGEST_ASKED).to_owned());
+        push(&mut self.said, cut(text, LONGEST_ASKED).to_owned(), MOST_SAID);
     }
 
     fn called(&mut self, call: &str, tool: &Tool<'_>) {
         let pending = match tool {
             Tool::Edit { path, texts } => {
-                let file = self.file(path, weight::GIVEN);
-                let body = texts.iter().map(|text| text.as_ref()).collect::<Vec<_>>().join("\n");
-                self.mention(&body, weight::BODY, Some(file));
-                Some(Pending::File(file))
+                Some(self.changed(path, Change::Edited, &texts.join("\n")))
             }
-            Tool::Write { path, text } => {
-                let file = self.file(path, weight::GIVEN);
-                self.mention(text, weight::BODY, Some(file));
-                Some(Pending::File(file))
-            }
-            Tool::Read { path, .. } => Some(Pending::File(self.file(path, weight::GIVEN))),
+            Tool::Write { path, text } => Some(self.changed(path, Change::Written, text)),
+            Tool::Read { path, from, lines } => Some(self.read(path, *from, *lines)),
             Tool::Shell { command } => Some(Pending::Shell(self.shell(command))),
+            Tool::Delegate { task, text } => {
+                self.mention(text, weight::GIVEN, None);
+                Some(Pending::Delegated(words::one_line(task, 120)))
+            }
             Tool::Plan(steps) => {
-                self.plan =
-                    steps.iter().map(|step| (step.text.clone().into_owned(), step.done)).collect();
+                self.plan = steps.iter().map(|step| (step.text.to_string(), step.done)).collect();
                 None
             }
             Tool::Other { path, texts, .. } => {
-                let text = texts.iter().map(|text| text.as_ref()).collect::<Vec<_>>().join("\n");
-                self.mention(&text, weight::GIVEN, None);
+                self.mention(&texts.join("\n"), weight::GIVEN, None);
                 let path = path.as_ref().filter(|path| names::is_file(path));
                 path.map(|path| Pending::File(self.file(path, 0.0)))
             }
         };
         if let Some(pending) = pending {
-            self.calls.insert(call.to_owned(), pending);
+            push(&mut self.calls, (call.to_owned(), pending), MOST_CALLS);
         }
     }
 
-    fn shell(&mut self, command: &str) -> Vec<shell::CommandId> {
+    fn changed(&mut self, path: &str, change: Change, text: &str) -> Pending {
+        let file = self.file(path, weight::GIVEN);
+        self.mention(text, weight::BODY, Some(file));
+        for line in text.lines().filter(|line| line.contains("TODO") || line.contains("FIXME")) {
+            push(&mut self.markers, (file, words::one_line(line, 160)), MOST_MARKERS);
+        }
+        let touched = self.touched.entry(file).or_default();
+        touched.change = touched.change.max(Some(change));
+        touched.at = self.clock;
+        Pending::File(file)
+    }
+
+    fn read(&mut self, path: &str, from: Option<u32>, lines: Option<u32>) -> Pending {
+        let file = self.file(path, weight::GIVEN);
+        let touched = self.touched.entry(file).or_default();
+        if let (None, Some(from)) = (touched.change, from) {
+            note_lines(&mut touched.lines, (from, lines.unwrap_or(1)));
+        }
+        touched.at = self.clock;
+        Pending::File(file)
+    }
+
+    fn shell(&mut self, command: &str) -> Vec<String> {
         self.mention(command, weight::GIVEN, None);
         for branch in shell::branches(command) {
-            self.ranked.add(NameKind::Reference, branch, weight::GIVEN, self.clock);
+            self.table.name(NameKind::Reference, branch, weight::GIVEN, self.clock);
         }
         self.commands.typed(command, self.clock)
     }
 
-    fn returned(&mut self, call: &str, failed: bool, text: &str, _changed: &[(u32, u32)]) {
-        let file = match self.calls.remove(call) {
-            Some(Pending::File(file)) => Some(file),
-            Some(Pending::Shell(ids)) => {
-                self.commands.ended(&ids, failed);
+    fn returned(&mut self, call: &str, failed: bool, text: &str, changed: &[(u32, u32)]) {
+        let at = self.calls.iter().position(|(name, _)| name == call);
+        let file = match at.and_then(|at| self.calls.remove(at)).map(|(_, pending)| pending) {
+            Some(Pending::File(file)) => {
+                if let Some(touched) = self.touched.get_mut(&file).filter(|_| !changed.is_empty()) {
+                    changed.iter().for_each(|lines| note_lines(&mut touched.lines, *lines));
+                }
+                Some(file)
+            }
+            Some(Pending::Shell(keys)) => {
+                self.commands.ended(&keys, failed, text);
+                None
+            }
+            Some(Pending::Delegated(task)) => {
+                push(&mut self.delegated, (task, words::one_line(text, 300)), MOST_DELEGATED);
                 None
             }
             None => None,
@@ -173,49 +238,86 @@ impl Work {
 
     fn file(&mut self, path: &str, weight: f32) -> FileId {
         self.clock += 1;
-        let path = self.relative(path).to_owned();
-        self.ranked.add_file(&path, weight * 1.5, self.clock)
+        let path = relative(self.folder.as_deref(), path).to_owned();
+        self.table.file(&path, weight * weight::FILE, self.clock)
     }
 
-    /// A path inside the project, as seen from there.
-    fn relative<'p>(&self, path: &'p str) -> &'p str {
-        let folder = self.folder.as_deref().unwrap_or_default();
-        let inside = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
-        inside.filter(|_| !folder.is_empty()).unwrap_or(path).trim_start_matches("./")
-    }
-
-    /// Notes every name in a text, once each.
+    /// Notes every name in a text, once each; symbols belong to the file that the text is `of`, and
+    /// to those named beside them.
     fn mention(&mut self, text: &str, weight: f32, of: Option<FileId>) {
+        /// A line longer than this is no sentence about a file.
+        const LONG_LINE: usize = 600;
         self.clock += 1;
-        let clock = self.clock;
-        let folder = self.folder.clone().unwrap_or_default();
-        let ranked = &mut self.ranked;
+        let (now, folder, table) = (self.clock, self.folder.as_deref(), &mut self.table);
+        let (mut files, mut symbols) = (Vec::new(), Vec::new());
         for line in text.lines() {
-            let mut files = Vec::new();
-            let mut symbols = Vec::new();
+            files.clear();
+            symbols.clear();
             names::scan(line, |kind, name| match kind {
                 NameKind::File => {
-                    let inside = name.strip_prefix(folder.as_str()).filter(|_| !folder.is_empty());
-                    let path = inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
-                    let path = path.trim_start_matches("./");
-                    let path = path.strip_prefix("a/").or(path.strip_prefix("b/")).unwrap_or(path);
-                    files.push(ranked.add_file(path, weight * 1.5, clock));
+                    files.push(table.file(relative(folder, name), weight * weight::FILE, now));
                 }
-                NameKind::Symbol => symbols.push(ranked.add(kind, name, weight, clock)),
+                NameKind::Symbol => symbols.push(table.name(kind, name, weight, now)),
                 NameKind::Reference => {
-                    ranked.add(kind, name, weight, clock);
+                    table.name(kind, name, weight, now);
                 }
             });
-            let near = of.into_iter().chain(files.iter().copied().filter(|_| files.len() <= 3 && line.len() < 600));
-            for file in near {
-                for symbol in &symbols {
-                    ranked.tie(*symbol, file, weight.max(0.1), clock);
-                }
+            if files.len() > 3 || line.len() > LONG_LINE {
+                files.clear();
+            }
+            files.extend(of);
+            for (file, symbol) in
+                files.iter().flat_map(|file| symbols.iter().map(move |symbol| (file, symbol)))
+            {
+                table.tie(*symbol, *file, weight.max(weight::LEAST_TIE), now);
             }
         }
     }
 
-    pub(crate) fn clock(&self) -> u32 {
-        self.clock
+    fn shrink(&mut self) {
+        self.commands.shrink(self.clock);
+        let needed: Vec<FileId> = self
+            .touched
+            .iter()
+            .filter(|(_, touched)| touched.change.is_some())
+            .map(|(file, _)| *file)
+            .collect();
+        let Some(moved) = self.table.shrink(self.clock, |file| needed.binary_search(&file).is_ok())
+        else {
+            return;
+        };
+        let place = |file: FileId| moved.get(file as usize).copied().flatten();
+        self.touched = std::mem::take(&mut self.touched)
+            .into_iter()
+            .filter_map(|(file, touched)| Some((place(file)?, touched)))
+            .collect();
+        self.markers.retain_mut(|(file, _)| place(*file).map(|place| *file = place).is_some());
+        self.calls.retain_mut(|(_, pending)| match pending {
+            Pending::File(file) => place(*file).map(|place| *file = place).is_some(),
+            Pending::Shell(_) | Pending::Delegated(_) => true,
+        });
     }
+}
+
+/// Adds to the end, and forgets the oldest if there are too many.
+fn push<T>(list: &mut VecDeque<T>, item: T, most: usize) {
+    if list.len() == most {
+        list.pop_front();
+    }
+    list.push_back(item);
+}
+
+fn note_lines(lines: &mut Vec<(u32, u32)>, new: (u32, u32)) {
+    lines.retain(|known| *known != new);
+    if lines.len() == MOST_RANGES {
+        lines.remove(0);
+    }
+    lines.push(new);
+}
+
+/// A path inside the project, as seen from there; of a diff without its side.
+fn relative<'p>(folder: Option<&str>, path: &'p str) -> &'p str {
+    let inside = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
+    let path = inside.unwrap_or(path).trim_start_matches("./");
+    path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path)
 }

@@ -1,9 +1,11 @@
 //! Names in a text: files, symbols, references. One pass, by hand: a regex would cost more than all
 //! the rest.
 
+use serde::{Deserialize, Serialize};
+
 /// What a name is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum NameKind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum NameKind {
     /// A file, by a path or its mere name.
     File,
     /// A name in code.
@@ -13,7 +15,7 @@ pub enum NameKind {
 }
 
 /// Gives `take` every name in `text`.
-pub fn scan<'a>(text: &'a str, mut take: impl FnMut(NameKind, &'a str)) {
+pub(super) fn scan<'a>(text: &'a str, mut take: impl FnMut(NameKind, &'a str)) {
     let mut rest = text;
     while let Some(from) = rest.find(|character: char| !is_gap(character)) {
         rest = &rest[from..];
@@ -28,7 +30,20 @@ fn is_gap(character: char) -> bool {
     character.is_whitespace()
         || matches!(
             character,
-            '"' | '\'' | '`' | '(' | ')' | '<' | '>' | '{' | '}' | ',' | ';' | '|' | '=' | '*' | '!'
+            '"' | '\''
+                | '`'
+                | '('
+                | ')'
+                | '<'
+                | '>'
+                | '{'
+                | '}'
+                | ','
+                | ';'
+                | '|'
+                | '='
+                | '*'
+                | '!'
         )
 }
 
@@ -69,7 +84,9 @@ fn address<'a>(word: &'a str, at: usize, take: &mut impl FnMut(NameKind, &'a str
 /// A path without the line and column behind it, as compilers write them.
 fn without_place(word: &str) -> &str {
     match word.split_once(':') {
-        Some((path, rest)) if path.len() > 1 && rest.starts_with(|c: char| c.is_ascii_digit()) => path,
+        Some((path, rest)) if path.len() > 1 && rest.starts_with(|c: char| c.is_ascii_digit()) => {
+            path
+        }
         _ => word,
     }
 }
@@ -97,7 +114,7 @@ const SHORTEST_SYMBOL: usize = 5;
 const LONGEST_SYMBOL: usize = 80;
 
 /// Whether a word is a name that somebody made up: of several words, joined by case or underscore.
-pub fn is_symbol(word: &str) -> bool {
+pub(super) fn is_symbol(word: &str) -> bool {
     let core = word.trim_matches(['_', '$']);
     let bytes = core.as_bytes();
     if !(SHORTEST_SYMBOL..=LONGEST_SYMBOL).contains(&bytes.len())
@@ -106,30 +123,157 @@ pub fn is_symbol(word: &str) -> bool {
     {
         return false;
     }
-    let humps = bytes.windows(2).any(|pair| !pair[0].is_ascii_uppercase() && pair[1].is_ascii_uppercase());
+    let humps =
+        bytes.windows(2).any(|pair| !pair[0].is_ascii_uppercase() && pair[1].is_ascii_uppercase());
     let acronym = bytes.windows(3).any(|three| {
-        three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase() && three[2].is_ascii_lowercase()
+        three[0].is_ascii_uppercase()
+            && three[1].is_ascii_uppercase()
+            && three[2].is_ascii_lowercase()
     });
     (bytes.contains(&b'_') || humps || acronym) && bytes.iter().any(u8::is_ascii_alphabetic)
 }
 
 /// Endings of files that people work on.
 const ENDINGS: &[&str] = &[
-    "adoc", "astro", "bash", "bat", "bazel", "bzl", "c", "cc", "cfg", "cjs", "clj", "cmake", "conf",
-    "cpp", "cs", "csproj", "css", "csv", "cts", "cxx", "dart", "diff", "dockerfile", "edn", "eex",
-    "ejs", "elm", "env", "erb", "erl", "ex", "exs", "fish", "fs", "gd", "gleam", "go", "gql",
-    "gradle", "graphql", "groovy", "h", "haml", "hbs", "hcl", "heex", "hpp", "hrl", "hs", "html",
-    "ini", "ipynb", "java", "jl", "js", "json", "json5", "jsonc", "jsonl", "jsx", "kt", "kts",
-    "less", "lock", "log", "lua", "m", "md", "mdx", "mjs", "mk", "ml", "mm", "mod", "mts", "nim",
-    "nix", "patch", "php", "pl", "plist", "pm", "png", "prisma", "properties", "proto", "ps1",
-    "pug", "py", "pyi", "pyx", "r", "rake", "rb", "rs", "rst", "sass", "sbt", "scala", "scss",
-    "service", "sh", "sln", "slim", "snap", "sol", "sql", "styl", "sum", "svelte", "svg", "swift",
-    "tera", "tex", "tf", "tfvars", "tmpl", "toml", "tpl", "ts", "tsx", "twig", "txt", "vb", "vim",
-    "vue", "wat", "wgsl", "xaml", "xib", "xml", "yaml", "yml", "zig", "zsh",
+    "adoc",
+    "astro",
+    "bash",
+    "bat",
+    "bazel",
+    "bzl",
+    "c",
+    "cc",
+    "cfg",
+    "cjs",
+    "clj",
+    "cmake",
+    "conf",
+    "cpp",
+    "cs",
+    "csproj",
+    "css",
+    "csv",
+    "cts",
+    "cxx",
+    "dart",
+    "diff",
+    "dockerfile",
+    "edn",
+    "eex",
+    "ejs",
+    "elm",
+    "env",
+    "erb",
+    "erl",
+    "ex",
+    "exs",
+    "fish",
+    "fs",
+    "gd",
+    "gleam",
+    "go",
+    "gql",
+    "gradle",
+    "graphql",
+    "groovy",
+    "h",
+    "haml",
+    "hbs",
+    "hcl",
+    "heex",
+    "hpp",
+    "hrl",
+    "hs",
+    "html",
+    "ini",
+    "ipynb",
+    "java",
+    "jl",
+    "js",
+    "json",
+    "json5",
+    "jsonc",
+    "jsonl",
+    "jsx",
+    "kt",
+    "kts",
+    "less",
+    "lock",
+    "log",
+    "lua",
+    "m",
+    "md",
+    "mdx",
+    "mjs",
+    "mk",
+    "ml",
+    "mm",
+    "mod",
+    "mts",
+    "nim",
+    "nix",
+    "patch",
+    "php",
+    "pl",
+    "plist",
+    "pm",
+    "png",
+    "prisma",
+    "properties",
+    "proto",
+    "ps1",
+    "pug",
+    "py",
+    "pyi",
+    "pyx",
+    "r",
+    "rake",
+    "rb",
+    "rs",
+    "rst",
+    "sass",
+    "sbt",
+    "scala",
+    "scss",
+    "service",
+    "sh",
+    "sln",
+    "slim",
+    "snap",
+    "sol",
+    "sql",
+    "styl",
+    "sum",
+    "svelte",
+    "svg",
+    "swift",
+    "tera",
+    "tex",
+    "tf",
+    "tfvars",
+    "tmpl",
+    "toml",
+    "tpl",
+    "ts",
+    "tsx",
+    "twig",
+    "txt",
+    "vb",
+    "vim",
+    "vue",
+    "wat",
+    "wgsl",
+    "xaml",
+    "xib",
+    "xml",
+    "yaml",
+    "yml",
+    "zig",
+    "zsh",
 ];
 
 /// Whether a word names a file: it ends like one.
-pub fn is_file(word: &str) -> bool {
+pub(super) fn is_file(word: &str) -> bool {
     const LONGEST: usize = 200;
     let Some((stem, ending)) = word.rsplit_once('.') else { return false };
     let name = stem.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -137,15 +281,24 @@ pub fn is_file(word: &str) -> bool {
         return false;
     }
     let known = ENDINGS.binary_search(&ending).is_ok();
-    known && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '@' | '~' | '$' | ']' | '['))
+    known
+        && name.chars().all(|c| {
+            c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '@' | '~' | '$' | ']' | '[')
+        })
 }
 
 /// Whether a word is something to look up elsewhere.
-pub fn is_reference(word: &str) -> bool {
+pub(super) fn is_reference(word: &str) -> bool {
     let bytes = word.as_bytes();
     match bytes.first() {
         Some(b'#') => (2..=7).contains(&bytes.len()) && bytes[1..].iter().all(u8::is_ascii_digit),
-        Some(_) => is_hash(bytes) || is_uuid(bytes) || is_version(word) || is_ticket(word) || is_code(bytes),
+        Some(_) => {
+            is_hash(bytes)
+                || is_uuid(bytes)
+                || is_version(word)
+                || is_ticket(word)
+                || is_code(bytes)
+        }
         None => false,
     }
 }

@@ -1,197 +1,279 @@
-//! What a session is given back.
+//! What a session is given back after a compaction.
+//!
+//! Filled by value within a budget. What client summaries are known to lose comes first in its
+//! share: the user's own sentences, commands, references, and files with the symbols in play.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::names::NameKind;
-use super::ranked::FileId;
-use super::{Work, words};
+use super::score::{Clock, Score};
+use super::table::{FileId, Name};
+use super::words::one_line;
+use super::{Touched, Work};
 
-/// The text that a session is given after a compaction, of at most `budget` tokens.
+/// How many characters a token of the budget stands for.
+const CHARACTERS: usize = 4;
+
+/// What parts of the budget go to which section, in percent; the working set has the rest.
+mod share {
+    pub(super) const TASK: usize = 4;
+    pub(super) const DIRECTIVES: usize = 16;
+    pub(super) const PLAN: usize = 4;
+    pub(super) const ISSUES: usize = 4;
+    pub(super) const COMMANDS: usize = 15;
+    pub(super) const REFERENCES: usize = 17;
+    /// Of what is then left, names that belong to no file.
+    pub(super) const LOOSE: usize = 10;
+}
+
+/// The text that a session is given, of at most `budget` tokens.
 pub fn restore(work: &Work, budget: usize) -> String {
-    let mut text = Text { room: budget * 4, out: String::new() };
-    let total = budget * 4;
-    text.line("## Resuming from Checkpoint");
-    task(work, &mut text, total * 8 / 100);
-    directives(work, &mut text, total * 14 / 100);
-    plan(work, &mut text, total * 5 / 100);
-    commands(work, &mut text, total * 18 / 100);
-    references(work, &mut text, total * 10 / 100);
-    map(work, &mut text);
+    let total = budget * CHARACTERS;
+    let part = |percent: usize| total * percent / 100;
+    let mut text = Text { room: total, out: String::new() };
+    text.section("## Task", asked(work), part(share::TASK));
+    text.section("## Directives", directives(work), part(share::DIRECTIVES));
+    text.section("## Next Steps", steps(work), part(share::PLAN));
+    text.section("## Active Issues", issues(work), part(share::ISSUES));
+    text.section("## Commands", commands(work).into_iter(), part(share::COMMANDS));
+    text.section(
+        "## References",
+        references(work, part(share::REFERENCES)),
+        part(share::REFERENCES) + 20,
+    );
+    let title = "## Working Set";
+    let room = text.room.saturating_sub(title.len() + 1);
+    text.section(title, map(work, room).into_iter(), room + title.len() + 1);
     text.out
 }
 
+/// A text that grows up to a size.
 struct Text {
     room: usize,
     out: String,
 }
 
 impl Text {
-    fn line(&mut self, line: &str) -> bool {
-        if line.len() + 1 > self.room {
-            return false;
+    fn line(&mut self, line: &str) {
+        if line.len() < self.room {
+            self.room -= line.len() + 1;
+            self.out += line;
+            self.out.push('\n');
         }
-        self.room -= line.len() + 1;
-        self.out += line;
-        self.out.push('\n');
-        true
     }
 
+    /// Adds a section with as many of `lines` as fit into its share.
     fn section(&mut self, title: &str, lines: impl Iterator<Item = String>, share: usize) {
-        let mut left = share.min(self.room);
+        let mut left = share.min(self.room).saturating_sub(title.len() + 1);
         let mut begun = false;
         for line in lines {
-            let cost = line.len() + 1 + if begun { 0 } else { title.len() + 1 };
-            if cost > left {
+            if line.len() + 1 > left {
                 continue;
             }
-            if !begun {
+            if !std::mem::replace(&mut begun, true) {
                 self.line(title);
-                begun = true;
             }
+            left -= line.len() + 1;
             self.line(&line);
-            left -= cost;
         }
     }
 }
 
-fn task(work: &Work, text: &mut Text, share: usize) {
-    let newest = work.asked.iter().rev().take(2);
-    let lines = newest.map(|asked| format!("> {}", one_line(&asked.text, 300)));
-    text.section("## Task", lines, share);
+fn asked(work: &Work) -> impl Iterator<Item = String> {
+    work.asked.iter().rev().take(2).map(|text| format!("> {}", one_line(text, 240)))
 }
 
-fn directives(work: &Work, text: &mut Text, share: usize) {
-    let lines = work.directives.iter().rev().map(|directive| format!("- {}", one_line(&directive.text, 320)));
-    text.section("## Directives", lines, share);
+fn directives(work: &Work) -> impl Iterator<Item = String> {
+    work.directives.iter().rev().map(|sentence| format!("- {}", one_line(sentence, 320)))
 }
 
-fn plan(work: &Work, text: &mut Text, share: usize) {
+fn steps(work: &Work) -> impl Iterator<Item = String> {
     let open = work.plan.iter().filter(|(_, done)| !done);
-    text.section("## Next Steps", open.map(|(step, _)| format!("- [ ] {}", one_line(step, 160))), share);
+    open.map(|(step, _)| format!("- [ ] {}", one_line(step, 160)))
 }
 
-fn commands(work: &Work, text: &mut Text, share: usize) {
-    let now = work.clock();
-    let mut all: Vec<_> = work.commands.all.iter().collect();
-    let score = |command: &super::shell::Command| {
-        command.hot * (-((now - command.at) as f32) / 120.0).exp2() + 0.05 * command.uses as f32
-    };
-    all.sort_by(|a, b| score(b).total_cmp(&score(a)));
-    let lines = all.into_iter().map(|command| {
-        let typed = one_line(&command.typed, 70);
-        let typed = if typed.contains(&command.key) { typed } else { command.key.clone() };
-        match command.worked {
-            Some(false) => format!("{typed}   # failed"),
-            _ => typed,
-        }
+/// Commands that failed and have not worked since.
+pub(super) fn issues(work: &Work) -> impl Iterator<Item = String> {
+    let open = work.commands.all.iter().rev().filter_map(|command| {
+        Some(format!(
+            "- `{}`: {}",
+            one_line(&command.typed, 60),
+            one_line(command.complaint.as_ref()?, 120)
+        ))
     });
-    text.section("## Commands", lines, share);
+    open.take(6)
 }
 
-fn references(work: &Work, text: &mut Text, share: usize) {
-    let now = work.clock();
-    let mut all: Vec<_> =
-        work.ranked.names.iter().filter(|name| name.kind == NameKind::Reference).collect();
-    all.sort_by(|a, b| b.score.now(now).total_cmp(&a.score.now(now)));
-    let mut line = work.branch.as_ref().map_or_else(String::new, |branch| format!("branch {branch}"));
-    for name in all {
-        if line.len() + name.text.len() + 2 + 16 > share.min(text.room) {
-            continue;
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += &name.text;
-    }
-    if !line.is_empty() {
-        text.section("## References", std::iter::once(line), share);
-    }
+/// Commands as they were typed, the most useful first.
+pub(super) fn commands(work: &Work) -> Vec<String> {
+    let mut all: Vec<_> = work.commands.all.iter().collect();
+    all.sort_by(|one, other| {
+        by_score(&one.score, &other.score, work.clock).then_with(|| one.key.cmp(&other.key))
+    });
+    all.into_iter()
+        .map(|command| {
+            let typed = one_line(&command.typed, 44);
+            let shown = if typed.starts_with(&command.key) { typed } else { command.key.clone() };
+            if command.worked == Some(false) { format!("{shown}  # failed") } else { shown }
+        })
+        .collect()
 }
 
-/// Files with the symbols in play, the most useful first.
-fn map(work: &Work, text: &mut Text) {
-    let now = work.clock();
-    let ranked = &work.ranked;
-    let file_score: Vec<f32> = ranked.files.iter().map(|file| file.score.now(now)).collect();
-    let mut items: Vec<(f32, FileId, Option<&str>)> = file_score
-        .iter()
-        .enumerate()
-        .map(|(id, score)| (*score * 1.5, id as FileId, None))
+/// References in one line, the most useful first.
+pub(super) fn references(work: &Work, share: usize) -> impl Iterator<Item = String> {
+    let mut line =
+        work.branch.as_ref().map_or_else(String::new, |branch| format!("branch {branch}"));
+    for name in sorted(work, NameKind::Reference) {
+        if line.len() + name.text.len() + 1 <= share {
+            let gap = if line.is_empty() { "" } else { " " };
+            line = line + gap + &name.text;
+        }
+    }
+    Some(line).filter(|line| !line.is_empty()).into_iter()
+}
+
+fn sorted(work: &Work, kind: NameKind) -> Vec<&Name> {
+    let mut names: Vec<&Name> = work.table.names.iter().filter(|name| name.kind == kind).collect();
+    names.sort_by(|one, other| {
+        by_score(&one.score, &other.score, work.clock).then_with(|| one.text.cmp(&other.text))
+    });
+    names
+}
+
+fn by_score(one: &Score, other: &Score, now: Clock) -> std::cmp::Ordering {
+    other.at(now).total_cmp(&one.at(now))
+}
+
+/// How much more a file's path is worth than one of its symbols.
+const PATH: f32 = 1.8;
+
+/// Something to be put into the map: a file, or a symbol of it.
+struct Item<'w> {
+    value: f32,
+    file: FileId,
+    symbol: Option<&'w str>,
+}
+
+/// Files with the symbols in play: a map, not lists apart. At most so many characters.
+pub(super) fn map(work: &Work, room: usize) -> Vec<String> {
+    let (items, loose) = items(work);
+    let names = loose_names(&loose, room * share::LOOSE / 100);
+    let (order, chosen) = choose(work, &items, room.saturating_sub(names.len() + 1));
+    let files = order.into_iter().flat_map(|file| lines(work, file, &chosen[&file]));
+    files.chain(Some(names).filter(|names| !names.is_empty())).collect()
+}
+
+/// Everything that could stand in the map, the most valuable first, and what belongs to no file.
+fn items(work: &Work) -> (Vec<Item<'_>>, Vec<&str>) {
+    let now = work.clock;
+    let files: Vec<f32> = work.table.files.iter().map(|file| file.score.at(now)).collect();
+    let paths = files.iter().enumerate();
+    let mut items: Vec<Item<'_>> = paths
+        .map(|(file, score)| Item { value: score * PATH, file: file as FileId, symbol: None })
         .collect();
     let mut loose = Vec::new();
-    for name in ranked.names.iter().filter(|name| name.kind == NameKind::Symbol) {
-        let score = name.score.now(now);
-        let home = name.files.iter().max_by(|a, b| {
-            let value = |(file, tie): &(FileId, super::ranked::Score)| {
-                file_score[*file as usize] * (0.2 + tie.now(now))
-            };
-            value(a).total_cmp(&value(b))
-        });
+    for name in sorted(work, NameKind::Symbol) {
+        let worth = |(file, tie): &&(FileId, Score)| files[*file as usize] * (0.2 + tie.at(now));
+        let home = name.files.iter().max_by(|one, other| worth(one).total_cmp(&worth(other)));
         match home {
-            Some((file, _)) => items.push((score, *file, Some(name.text.as_str()))),
-            None => loose.push((score, name.text.as_str())),
+            Some((file, _)) => {
+                let (value, symbol) = (name.score.at(now), Some(name.text.as_str()));
+                items.push(Item { value, file: *file, symbol });
+            }
+            None => loose.push(name.text.as_str()),
         }
     }
-    items.sort_by(|a, b| b.0.total_cmp(&a.0));
-    loose.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut names = String::new();
-    let loose_share = text.room / 12;
-    for (_, name) in loose {
-        if names.len() + name.len() + 1 > loose_share {
+    items.sort_by(|one, other| other.value.total_cmp(&one.value));
+    (items, loose)
+}
+
+fn loose_names(names: &[&str], share: usize) -> String {
+    let mut line = String::new();
+    for name in names {
+        if line.len() + name.len() + 8 > share {
             break;
         }
-        names = names + name + " ";
+        line += if line.is_empty() { "also: " } else { " " };
+        line += name;
     }
-    let title = "## Working Set";
-    let mut room = text.room.saturating_sub(title.len() + 2 + names.len() + 20);
-    let mut order: Vec<FileId> = Vec::new();
-    let mut chosen: HashMap<FileId, Vec<&str>> = HashMap::new();
-    for (_, file, symbol) in items {
-        let path = &ranked.files[file as usize].path;
-        let new = !chosen.contains_key(&file);
-        let long = chosen.get(&file).is_some_and(|symbols| symbols.len() % 14 == 13);
-        let again = if long { last_two(path).len() + 2 } else { 0 };
-        let cost = if new { path.len() + 3 } else { again } + symbol.map_or(0, |symbol| symbol.len() + 2);
+    line
+}
+
+/// A line of a map is not longer than this, so that a symbol stands near its file.
+const LONG_LINE: usize = 330;
+
+/// Which files and symbols fit, the files in order of their value.
+fn choose<'w>(
+    work: &Work,
+    items: &[Item<'w>],
+    mut room: usize,
+) -> (Vec<FileId>, BTreeMap<FileId, Vec<&'w str>>) {
+    let (mut order, mut chosen) = (Vec::new(), BTreeMap::<FileId, Vec<&str>>::new());
+    let mut lengths = BTreeMap::<FileId, usize>::new();
+    for item in items {
+        let path = &work.table.files[item.file as usize].path;
+        let first = head(work, item.file).len() + 1;
+        let symbol = item.symbol.map_or(0, |symbol| symbol.len() + 2);
+        let length = lengths.get(&item.file).copied();
+        let wraps = length.is_some_and(|length| length + symbol > LONG_LINE);
+        let cost = match length {
+            None => first + symbol,
+            Some(_) if wraps => last_two(path).len() + 1 + symbol,
+            Some(_) => symbol,
+        };
         if cost > room {
-            if room < 12 {
-                break;
-            }
             continue;
         }
         room -= cost;
-        if new {
-            order.push(file);
+        if length.is_none() {
+            order.push(item.file);
         }
-        chosen.entry(file).or_default().extend(symbol);
+        let length = if length.is_none() || wraps { cost } else { length.unwrap_or(0) + cost };
+        lengths.insert(item.file, length);
+        chosen.entry(item.file).or_default().extend(item.symbol);
     }
-    text.line(title);
-    for file in order {
-        let path = &ranked.files[file as usize].path;
-        let mut line = path.clone();
-        let mut gap = ": ";
-        for symbol in &chosen[&file] {
-            if line.len() > 330 {
-                text.line(&line);
-                line = last_two(path).to_owned();
-                gap = ": ";
-            }
-            line = line + gap + symbol;
-            gap = ", ";
-        }
-        text.line(&line);
-    }
-    if !names.is_empty() {
-        text.line(&format!("also: {}", names.trim_end()));
+    (order, chosen)
+}
+
+/// A file with the lines in play.
+fn head(work: &Work, file: FileId) -> String {
+    let path = &work.table.files[file as usize].path;
+    match work.touched.get(&file).and_then(Touched::newest_lines) {
+        Some(lines) => format!("{path} ({lines})"),
+        None => path.clone(),
     }
 }
 
-fn one_line(text: &str, longest: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words::cut(&line, longest).to_owned()
+impl Touched {
+    /// The lines that were in play last.
+    pub(super) fn newest_lines(&self) -> Option<String> {
+        let (from, count) = self.lines.last()?;
+        Some(match count {
+            0 | 1 => format!("{from}"),
+            _ => format!("{from}-{}", from + count - 1),
+        })
+    }
+}
+
+fn lines(work: &Work, file: FileId, symbols: &[&str]) -> Vec<String> {
+    let mut lines = vec![head(work, file)];
+    let mut gap = ": ";
+    for symbol in symbols {
+        if lines.last().is_some_and(|line| line.len() + symbol.len() + 2 > LONG_LINE) {
+            lines.push(last_two(&work.table.files[file as usize].path).to_owned());
+            gap = ": ";
+        }
+        if let Some(line) = lines.last_mut() {
+            *line += gap;
+            *line += symbol;
+        }
+        gap = ", ";
+    }
+    lines
 }
 
 /// A path's last two parts.
 fn last_two(path: &str) -> &str {
-    let mut slashes = path.rmatch_indices('/').skip(1);
-    slashes.next().map_or(path, |(at, _)| &path[at + 1..])
+    let second = path.rmatch_indices('/').nth(1);
+    second.map_or(path, |(at, _)| &path[at + 1..])
 }

@@ -1,28 +1,72 @@
-//! Sentences.
+//! Sentences: how the user wants to have it, and what was decided.
 
 /// Words by which a person says how to work.
 const TELLING: &[&str] = &[
-    "always", "avoid", "don't", "dont", "do not", "ensure", "instead", "keep", "make sure", "must",
-    "never", "no need", "not", "only", "please", "prefer", "remember", "should", "shouldn't", "stop",
-    "use", "without",
+    "always",
+    "avoid",
+    "do not",
+    "don't",
+    "dont",
+    "ensure",
+    "instead",
+    "keep",
+    "make sure",
+    "must",
+    "never",
+    "no need",
+    "not",
+    "only",
+    "please",
+    "prefer",
+    "remember",
+    "should",
+    "shouldn't",
+    "stop",
+    "use",
+    "without",
 ];
 
+/// Words by which the model says that it chose, and why.
+const DECIDING: &[&str] = &[
+    "because",
+    "chose",
+    "decided",
+    "decision",
+    "going with",
+    "i'll use",
+    "instead of",
+    "let's use",
+    "opted",
+    "rather than",
+    "root cause",
+    "so that",
+    "the fix",
+    "trade-off",
+    "we'll use",
+];
+
+/// A prompt longer than this is a document, not an instruction.
+const LONGEST_PROMPT: usize = 6_000;
+
 /// The sentences of a prompt that say how to work.
-pub(super) fn directives(text: &str) -> Vec<&str> {
-    const LONGEST_PROMPT: usize = 6_000;
-    if text.len() > LONGEST_PROMPT {
-        return Vec::new();
-    }
-    sentences(text).filter(|sentence| is_directive(sentence)).collect()
+pub(super) fn directives(prompt: &str) -> impl Iterator<Item = &str> {
+    let prompt = if prompt.len() > LONGEST_PROMPT { "" } else { prompt };
+    sentences(prompt).filter(|sentence| tells(sentence, TELLING, 3))
 }
 
-fn is_directive(sentence: &str) -> bool {
-    let words = sentence.split_whitespace().count();
-    if !(3..=60).contains(&words) {
+/// The sentences of the model's that tell a decision.
+pub(super) fn decisions(text: &str) -> impl Iterator<Item = &str> {
+    sentences(text).filter(|sentence| tells(sentence, DECIDING, 5))
+}
+
+fn tells(sentence: &str, words: &[&str], shortest: usize) -> bool {
+    const LONGEST: usize = 60;
+    let count = sentence.split_whitespace().count();
+    if !(shortest..=LONGEST).contains(&count) {
         return false;
     }
-    let lower = sentence.to_lowercase();
-    TELLING.iter().any(|telling| holds_word(&lower, telling))
+    let lower = sentence.to_lowercase().replace('’', "'");
+    words.iter().any(|word| holds_word(&lower, word))
 }
 
 fn holds_word(text: &str, word: &str) -> bool {
@@ -33,32 +77,69 @@ fn holds_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The sentences of a text.
+/// The sentences of a text, line by line.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().flat_map(|line| {
-        let mut rest = line.trim();
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let end = rest
-                .char_indices()
-                .zip(rest.chars().skip(1))
-                .find(|((_, c), next)| matches!(c, '.' | '!' | '?') && next.is_whitespace())
-                .map_or(rest.len(), |((at, c), _)| at + c.len_utf8());
-            let sentence = &rest[..end];
-            rest = rest[end..].trim_start();
-            Some(sentence)
-        })
-    })
+    text.lines().flat_map(|line| Sentences(line.trim()))
+}
+
+struct Sentences<'a>(&'a str);
+
+impl<'a> Iterator for Sentences<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let ends = |(at, c): (usize, char)| {
+            let next = self.0[at + c.len_utf8()..].chars().next();
+            (matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace))
+                .then_some(at + 1)
+        };
+        let end = self.0.char_indices().find_map(ends).unwrap_or(self.0.len());
+        let (sentence, rest) = self.0.split_at(end);
+        self.0 = rest.trim_start();
+        Some(sentence)
+    }
 }
 
 /// The beginning of a text, at most so many bytes of it.
 pub(super) fn cut(text: &str, longest: usize) -> &str {
     let text = text.trim();
-    let mut end = longest.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
+    let end = (0..=longest.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
+}
+
+/// A text in one line, at most so long.
+pub(super) fn one_line(text: &str, longest: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.len() <= longest {
+        true => line,
+        false => format!("{}…", cut(&line, longest.saturating_sub(3))),
     }
-    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_end_at_a_stop_before_a_blank() {
+        let found: Vec<&str> = sentences("Use v1.2 of it. Never x!\n\n- why? y").collect();
+        assert_eq!(found, ["Use v1.2 of it.", "Never x!", "- why?", "y"]);
+    }
+
+    #[test]
+    fn instructions_are_told_from_the_rest() {
+        let found: Vec<&str> =
+            directives("Fix the login. Don’t touch the schema. It is a nice day today.").collect();
+        assert_eq!(found, ["Don’t touch the schema."]);
+    }
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        assert_eq!(cut(" äöü ", 3), "ä");
+        assert_eq!(one_line("a\n b  c", 10), "a b c");
+        assert_eq!(one_line("abcdefghijkl", 8), "abcde…");
+    }
 }

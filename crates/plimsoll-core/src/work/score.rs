@@ -1,0 +1,64 @@
+//! How much a name counts: recency × use.
+
+use serde::{Deserialize, Serialize};
+
+/// A count of texts: the clock by which names age.
+pub(super) type Clock = u32;
+
+/// A score that fades. What was used lately counts most, and nothing is ever worth nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Score {
+    hot: f32,
+    all: f32,
+    at: Clock,
+}
+
+/// After so many texts a use counts half.
+const HALF_LIFE: f32 = 400.0;
+/// What a use counts at least, however long ago.
+const FLOOR: f32 = 0.09;
+
+impl Score {
+    /// Adds a use of some weight; several at the same moment count once.
+    pub(super) fn add(&mut self, weight: f32, now: Clock) {
+        if self.all > 0.0 && self.at == now {
+            return;
+        }
+        self.hot = self.hot * fade(now - self.at) + weight;
+        self.all += weight;
+        self.at = now;
+    }
+
+    /// What it comes to at `now`.
+    pub(super) fn at(&self, now: Clock) -> f32 {
+        self.hot * fade(now.saturating_sub(self.at)) + FLOOR * self.all
+    }
+}
+
+fn fade(age: Clock) -> f32 {
+    (-(age as f32) / HALF_LIFE).exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_lately_counts_most() {
+        let (mut old, mut new) = (Score::default(), Score::default());
+        old.add(1.0, 1);
+        new.add(1.0, 800);
+        assert!(new.at(900) > 2.0 * old.at(900));
+        assert!(old.at(100_000) > 0.0);
+        old.add(1.0, 900);
+        assert!(old.at(900) > new.at(900), "and what was used often, more");
+    }
+
+    #[test]
+    fn one_text_counts_once() {
+        let mut score = Score::default();
+        score.add(1.0, 5);
+        score.add(1.0, 5);
+        assert_eq!(score.at(5), 1.0 + FLOOR);
+    }
+}

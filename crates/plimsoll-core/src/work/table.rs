@@ -1,0 +1,231 @@
+//! The names of a session's work, each with its score: files, symbols and where they belong, and
+//! references.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::names::NameKind;
+use super::score::{Clock, Score};
+
+/// A file's place in the table.
+pub(super) type FileId = u32;
+type NameId = u32;
+
+/// A symbol or a reference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Name {
+    pub(super) kind: NameKind,
+    pub(super) text: String,
+    pub(super) score: Score,
+    /// Files that a symbol belongs to.
+    pub(super) files: Vec<(FileId, Score)>,
+}
+
+/// A file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct File {
+    /// As much of its path as was ever named.
+    pub(super) path: String,
+    pub(super) score: Score,
+}
+
+/// All names, the most useful of them at least.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Kept", into = "Kept")]
+pub(super) struct Table {
+    pub(super) names: Vec<Name>,
+    pub(super) files: Vec<File>,
+    by_text: HashMap<String, NameId>,
+    by_base: HashMap<String, Vec<FileId>>,
+}
+
+/// What is saved of a table; the rest follows from it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    names: Vec<Name>,
+    files: Vec<File>,
+}
+
+impl From<Kept> for Table {
+    fn from(Kept { names, files }: Kept) -> Self {
+        let mut table = Self { names, files, ..Self::default() };
+        table.index();
+        table
+    }
+}
+
+impl From<Table> for Kept {
+    fn from(Table { names, files, .. }: Table) -> Self {
+        Self { names, files }
+    }
+}
+
+/// How many are kept when there are twice as many.
+const MOST_NAMES: usize = 3_000;
+const MOST_FILES: usize = 800;
+/// To how many files a symbol is tied at most.
+const MOST_TIES: usize = 8;
+
+impl Table {
+    /// Notes a symbol or a reference.
+    pub(super) fn name(&mut self, kind: NameKind, text: &str, weight: f32, now: Clock) -> NameId {
+        let id = match self.by_text.get(text) {
+            Some(id) => *id,
+            None => {
+                let id = self.names.len() as NameId;
+                let (text, score) = (text.to_owned(), Score::default());
+                self.by_text.insert(text.clone(), id);
+                self.names.push(Name { kind, text, score, files: Vec::new() });
+                id
+            }
+        };
+        self.names[id as usize].score.add(weight, now);
+        id
+    }
+
+    /// Notes a file, by a path or the end of one.
+    pub(super) fn file(&mut self, path: &str, weight: f32, now: Clock) -> FileId {
+        let id = self.find_file(path);
+        self.files[id as usize].score.add(weight, now);
+        id
+    }
+
+    fn find_file(&mut self, path: &str) -> FileId {
+        let base = base(path);
+        let known = self.by_base.get(base).into_iter().flatten().copied();
+        let same = |id: &FileId| {
+            let known = self.files[*id as usize].path.as_str();
+            is_end_of(path, known) || is_end_of(known, path)
+        };
+        if let Some(id) = { known }.find(same) {
+            let file = &mut self.files[id as usize];
+            if path.len() > file.path.len() {
+                file.path = path.to_owned();
+            }
+            return id;
+        }
+        let id = self.files.len() as FileId;
+        self.by_base.entry(base.to_owned()).or_default().push(id);
+        self.files.push(File { path: path.to_owned(), score: Score::default() });
+        id
+    }
+
+    /// Notes that a symbol belongs to a file.
+    pub(super) fn tie(&mut self, symbol: NameId, file: FileId, weight: f32, now: Clock) {
+        let files = &mut self.names[symbol as usize].files;
+        let at = files.iter().position(|(known, _)| *known == file).or_else(|| {
+            (files.len() < MOST_TIES).then(|| {
+                files.push((file, Score::default()));
+                files.len() - 1
+            })
+        });
+        if let Some(at) = at {
+            files[at].1.add(weight, now);
+        }
+    }
+
+    /// Forgets the least useful names if there are too many.
+    ///
+    /// `keep` says which files are needed elsewhere. The new place of each file is given back, if
+    /// any has moved.
+    pub(super) fn shrink(&mut self, now: Clock, keep: impl Fn(FileId) -> bool) -> Option<Moved> {
+        if self.names.len() > 2 * MOST_NAMES {
+            let scores: Vec<f32> = self.names.iter().map(|name| name.score.at(now)).collect();
+            let least = nth_largest(&scores, MOST_NAMES);
+            let mut scores = scores.into_iter();
+            self.names.retain(|_| scores.next().is_some_and(|score| score > least));
+            self.index();
+        }
+        (self.files.len() > 2 * MOST_FILES).then(|| self.shrink_files(now, keep))
+    }
+
+    fn shrink_files(&mut self, now: Clock, keep: impl Fn(FileId) -> bool) -> Moved {
+        let scores: Vec<f32> = self.files.iter().map(|file| file.score.at(now)).collect();
+        let least = nth_largest(&scores, MOST_FILES);
+        let mut next = 0;
+        let moved: Moved = (0..self.files.len())
+            .map(|id| {
+                (scores[id] > least || keep(id as FileId)).then(|| {
+                    next += 1;
+                    next - 1
+                })
+            })
+            .collect();
+        let mut places = moved.iter();
+        self.files.retain(|_| places.next().is_some_and(Option::is_some));
+        for name in &mut self.names {
+            name.files.retain_mut(|(file, _)| match moved[*file as usize] {
+                Some(place) => {
+                    *file = place;
+                    true
+                }
+                None => false,
+            });
+        }
+        self.index();
+        moved
+    }
+
+    fn index(&mut self) {
+        let names = self.names.iter().enumerate();
+        self.by_text = names.map(|(id, name)| (name.text.clone(), id as NameId)).collect();
+        self.by_base = HashMap::new();
+        for (id, file) in self.files.iter().enumerate() {
+            let base = base(&file.path).to_owned();
+            self.by_base.entry(base).or_default().push(id as FileId);
+        }
+    }
+}
+
+/// Where each file is after some were forgotten.
+pub(super) type Moved = Vec<Option<FileId>>;
+
+fn nth_largest(scores: &[f32], n: usize) -> f32 {
+    let mut sorted = scores.to_vec();
+    sorted.sort_unstable_by(|one, other| other.total_cmp(one));
+    sorted.get(n).copied().unwrap_or(0.0)
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Whether `short` is `long` or its last parts.
+fn is_end_of(short: &str, long: &str) -> bool {
+    long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_the_end_of_its_path() {
+        let mut table = Table::default();
+        let id = table.file("main.rs", 1.0, 1);
+        assert_eq!(table.file("src/main.rs", 1.0, 2), id);
+        assert_eq!(table.file("main.rs", 1.0, 3), id);
+        assert_eq!(table.files[id as usize].path, "src/main.rs");
+        assert_ne!(table.file("other/main.rs", 1.0, 4), id);
+    }
+
+    #[test]
+    fn the_most_useful_are_kept() {
+        let mut table = Table::default();
+        for number in 0..2 * MOST_FILES as Clock + 1 {
+            let file = table.file(&format!("src/f{number}.rs"), 1.0, number);
+            let symbol = table.name(NameKind::Symbol, &format!("symbol_{number}"), 1.0, number);
+            table.tie(symbol, file, 1.0, number);
+        }
+        let now = 2 * MOST_FILES as Clock + 1;
+        let moved = table.shrink(now, |file| file == 0).unwrap();
+        assert_eq!(table.files.len(), MOST_FILES + 1);
+        assert_eq!((moved[0], table.files[0].path.as_str()), (Some(0), "src/f0.rs"));
+        assert_eq!(moved[1], None);
+        let last = table.names.last().unwrap();
+        let home = &table.files[last.files[0].0 as usize];
+        assert_eq!((last.text.as_str(), home.path.as_str()), ("symbol_1600", "src/f1600.rs"));
+        assert_eq!(table.file("f1600.rs", 1.0, now), last.files[0].0);
+    }
+}
