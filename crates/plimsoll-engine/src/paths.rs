@@ -120,19 +120,18 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             windows.split('.').count() <= 2
                 && windows.split('.').all(|window| SessionId::new(window).is_some())
         }),
-        Some("settings") => after("", ".json").is_some_and(|key| {
-            key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())
-        }),
+        Some("settings") => after("", ".json")
+            .is_some_and(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())),
         // Milliseconds since the epoch have had 13 digits for a while.
-        Some("backups") => name
-            .rsplit_once('.')
-            .is_some_and(|(_, time)| time.len() >= 13 && is_number(time)),
+        Some("backups") => {
+            name.rsplit_once('.').is_some_and(|(_, time)| time.len() >= 13 && is_number(time))
+        }
         Some("scratch") => return is_number(name),
         Some(_) => false,
     };
-    ours || name.rsplit_once(TEMPORARY).is_some_and(|(_, rest)| {
-        rest.strip_suffix(".tmp").is_some_and(is_number)
-    })
+    ours || name
+        .rsplit_once(TEMPORARY)
+        .is_some_and(|(_, rest)| rest.strip_suffix(".tmp").is_some_and(is_number))
 }
 
 /// How a record begins that was put aside because nobody could read it.

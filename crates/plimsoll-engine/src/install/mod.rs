@@ -131,12 +131,7 @@ pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<P
 }
 
 /// The command that takes us out of a scope again, from any folder.
-fn removal_command(
-    world: &World,
-    adapter: &dyn Adapter,
-    scope: Scope,
-    project: &Path,
-) -> String {
+fn removal_command(world: &World, adapter: &dyn Adapter, scope: Scope, project: &Path) -> String {
     let quoted = |path: &Path| shell::quote(&path.to_string_lossy());
     match (scope, world.agent_folder(adapter)) {
         (Scope::User, None) => "plimsoll uninstall".to_owned(),
@@ -317,6 +312,9 @@ fn forget(
 /// this is cut off, the record knows of every file that was changed. Of several at once each waits
 /// for the one before, so that the record knows of all of them.
 pub fn carry_out(world: &World, plan: &Plan) -> Result<Done, Failed> {
+    if plan.changes.is_empty() && plan.damaged.is_none() {
+        return Ok(Done::default());
+    }
     let path = world.paths.installed();
     let unwritten = |error| Failed::to("write", &path, error);
     let missing = file::missing_folders(&path);
@@ -342,8 +340,11 @@ pub fn carry_out(world: &World, plan: &Plan) -> Result<Done, Failed> {
     }
     leave(&mut record, plan);
     record.write(&path).map_err(unwritten)?;
-    // It goes if it is empty.
+    // Folders of our own go if they are empty.
     let _ = fs::remove_dir(world.paths.backups());
+    if record.files.is_empty() {
+        record.data_folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
     Ok(Done { backups, set_aside })
 }
 

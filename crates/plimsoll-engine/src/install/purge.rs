@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::Plan;
 use super::file::{self, Failed};
 use super::record::Record;
-use super::Plan;
 use crate::paths::{OWN_FOLDERS, Paths, holds, is_own_name};
 
 /// Why the data folder stays.
@@ -156,7 +156,13 @@ impl Found {
 
     /// Removes all of it. What somebody put there since it was listed stays, and its folder with it.
     fn remove(&self) -> io::Result<()> {
-        self.files.iter().try_for_each(fs::remove_file)?;
+        for path in &self.files {
+            match fs::remove_file(path) {
+                // The store's own files come and go.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
+        }
         self.trees.iter().try_for_each(fs::remove_dir_all)?;
         self.folders.iter().rev().try_for_each(fs::remove_dir)
     }

@@ -1,9 +1,7 @@
 //! `plimsoll doctor`
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use anyhow::Context;
 use plimsoll_engine::doctor::{self, Finding, State};
 use plimsoll_engine::world::World;
 use serde::Serialize;
@@ -24,12 +22,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let project = std::env::current_dir().context("could not find the current folder")?;
     let adapter = plimsoll_agents::ALL[0];
+    let project = super::project(world, adapter)?;
     // A store that cannot be opened is among the findings.
     let store = ingest::everything(world, ui, adapter).ok();
     let store = store.as_ref().map(|ingester| &ingester.store);
-    let findings = doctor::examine(world, adapter, &canonical(project), store);
+    let findings = doctor::examine(world, adapter, &project, store);
     let mut out = ui.out();
     match args.json {
         true => {
@@ -41,10 +39,6 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
     out.flush()?;
     verdict(&findings)
-}
-
-fn canonical(folder: PathBuf) -> PathBuf {
-    folder.canonicalize().unwrap_or(folder)
 }
 
 fn verdict(findings: &[Finding]) -> anyhow::Result<()> {
