@@ -95,7 +95,6 @@ fn check_uninstalled(record: &Record, removal: &Plan) -> Result<(), NotPurged> {
         left.map(|(path, entry)| (path.clone(), entry.undo.clone())).unzip();
     undo.sort();
     undo.dedup();
-    undo.retain(|command| !command.is_empty());
     if files.is_empty() { Ok(()) } else { Err(NotPurged::StillInstalled { files, undo }) }
 }
 
@@ -144,10 +143,11 @@ impl Found {
                 None if kind.is_dir() && OWN_FOLDERS.contains(&&*name) => {
                     self.add(data, &path, Some(&name))?;
                 }
-                Some("scratch") if kind.is_dir() && is_own_name(own, &name) => {
-                    self.trees.push(path);
+                _ if !is_own_name(own, &name) => return Err(foreign(data, &path)),
+                Some("scratch") if kind.is_dir() => self.trees.push(path),
+                None | Some("spool" | "settings" | "backups") if kind.is_file() => {
+                    self.files.push(path);
                 }
-                _ if kind.is_file() && is_own_name(own, &name) => self.files.push(path),
                 _ => return Err(foreign(data, &path)),
             }
         }

@@ -36,7 +36,6 @@ pub(super) struct Entry {
     /// Copies of what was there.
     pub(super) backups: Vec<PathBuf>,
     /// The command that takes us out of it again, from any folder.
-    #[serde(default)]
     pub(super) undo: String,
 }
 
