@@ -33,7 +33,9 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let files = match &args.file {
         Some(path) => vec![named(path)?],
-        None => settings::config_files(world, &super::project(world, plimsoll_agents::ALL[0])?),
+        None => {
+            settings::config_files(world, &crate::cmd::project(world, plimsoll_agents::ALL[0])?)
+        }
     };
     let complaints: Vec<&Complaint> = files.iter().flat_map(|file| &file.complaints).collect();
     match args.json {

@@ -47,3 +47,14 @@ fn nothing_happens_without_a_yes() {
     typed(&env, "uninstall --yes", "");
     assert_eq!(fs::read_to_string(env.path(SETTINGS)).unwrap(), THEIRS);
 }
+
+#[test]
+fn the_user_is_asked_although_a_pager_shows_the_change() {
+    let env = TestEnv::new().with("PATH", "/usr/bin:/bin");
+    env.write(SETTINGS, THEIRS);
+    let before = home(&env);
+    let ran = typed(&env, "init | cat", "\n\n\nn\n");
+    assert!(ran.stdout.contains("Write this? [Y/n]"), "{ran}");
+    assert!(ran.stdout.contains("Nothing was written."), "{ran}");
+    assert!(home(&env) == before);
+}
