@@ -73,8 +73,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let plan = hinted(install::plan(world, adapter, &order))?;
     let commands = adapter.installer().commands();
     notes(commands, order.commands).for_each(|note| ui.warn(note));
-    let outcome = write(world, ui, args, &plan, &settings(world, adapter, &order))?;
     tell(world, ui, adapter, &order, &plan);
+    let outcome = write(world, ui, args, &plan, &settings(world, adapter, &order))?;
     match &outcome {
         Outcome::Written(backups) => closing(ui, scope, &plan, backups)?,
         Outcome::Unneeded => {}
@@ -129,7 +129,8 @@ fn write(
         writeln!(out, "Nothing to change: plimsoll is installed in {}", shown(settings))?;
         return Ok(if args.dry_run { Outcome::Unwanted } else { Outcome::Unneeded });
     }
-    if args.dry_run || !planned::is_agreed(ui, args.yes, "Write this?")? {
+    let question = format!("Write this to {}?", shown(settings));
+    if args.dry_run || !planned::is_agreed(ui, args.yes, &question, true)? {
         writeln!(out, "Nothing was written.")?;
         return Ok(Outcome::Unwanted);
     }
@@ -248,10 +249,10 @@ fn tell(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>, plan: 
         ));
     }
     if found.is_some_and(|found| found.hooks_disabled) {
-        ui.warn(&format!("all hooks are switched off in `{path}`"));
+        ui.warn(&format!("all hooks are switched off in `{path}`: `plimsoll doctor` tells more"));
     }
     if order.wish.compact_at.is_some() {
-        ui.warn("the client compacts earlier by this, never later than by itself");
+        ui.warn("this can only make the client compact earlier, never later");
     }
     tell_elsewhere(world, ui, adapter, order);
 }

@@ -102,8 +102,8 @@ pub(super) fn carry_out(world: &World, ui: &Ui, plan: &Plan) -> anyhow::Result<V
 }
 
 /// Whether the user wants it; one who cannot be asked has said so by calling us.
-pub(super) fn is_agreed(ui: &Ui, yes: bool, question: &str) -> anyhow::Result<bool> {
-    Ok(yes || !ui.is_interactive() || ui.ask(question, true)?)
+pub(super) fn is_agreed(ui: &Ui, yes: bool, question: &str, usual: bool) -> anyhow::Result<bool> {
+    Ok(yes || !ui.is_interactive() || ui.ask(question, usual)?)
 }
 
 /// A path as it may be shown.

@@ -35,7 +35,6 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let (scope, project) = (Scope::from(args.scope), super::project(world, adapter)?);
-    check_certain(ui, args)?;
     planned::check_scope(world, adapter, scope, &project)?;
     planned::tell_root(ui, scope, &project);
     let plan = hinted(install::plan_removal(world, adapter, scope, &project))?;
@@ -49,20 +48,16 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     carry_out(world, ui, &plan)?;
-    if let Some(purge) = purge {
-        carry_out_purge(world, ui, purge)?;
+    match purge {
+        Some(purge) => carry_out_purge(world, ui, purge)?,
+        None if world.paths.data.exists() => {
+            let data = shown(&world.paths.data);
+            writeln!(ui.out(), "Kept    {data} (what plimsoll remembers; `--purge` removes it)")?;
+        }
+        None => {}
     }
     tell_leftovers(world, ui, adapter, scope, &project);
     Ok(())
-}
-
-/// What cannot be brought back is not removed for someone who was never asked.
-fn check_certain(ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    if !args.purge || args.yes || args.dry_run || ui.is_interactive() {
-        return Ok(());
-    }
-    Err(anyhow::anyhow!("could not ask whether to remove all that plimsoll remembers"))
-        .hint("run `plimsoll uninstall --purge --yes` if it shall go")
 }
 
 /// Shows what will go, and finds out whether it shall.
@@ -83,7 +78,9 @@ fn is_wanted(
     }
     out.flush()?;
     let nothing = !any && !args.purge;
-    let wanted = !args.dry_run && (nothing || planned::is_agreed(ui, args.yes, "Remove this?")?);
+    // What cannot be brought back is not the usual answer.
+    let agreed = || planned::is_agreed(ui, args.yes, "Remove this?", !args.purge);
+    let wanted = !args.dry_run && (nothing || agreed()?);
     if !wanted && !nothing {
         writeln!(out, "Nothing was removed.")?;
     }

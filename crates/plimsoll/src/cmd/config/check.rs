@@ -42,10 +42,13 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         true => ui.print_json(&complaints.iter().map(|it| view(it)).collect::<Vec<_>>())?,
         false => ui.print(&text(ui, &files))?,
     }
+    for sentence in settings::useless_variables(world) {
+        ui.warn(&sentence);
+    }
     match complaints.len() {
         0 => Ok(()),
-        1 => Err(anyhow::anyhow!("1 thing in the config does not count")),
-        many => Err(anyhow::anyhow!("{many} things in the config do not count")),
+        1 => Err(anyhow::anyhow!("1 mistake in the config")),
+        many => Err(anyhow::anyhow!("{many} mistakes in the config")),
     }
     .hint("`plimsoll config default` explains every key")
 }

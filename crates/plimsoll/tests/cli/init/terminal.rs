@@ -20,7 +20,7 @@ fn the_user_is_asked_what_to_install_and_whether_to_write_it() {
         "Show the load in the status line? [Y/n]",
         "Add commands? /plimsoll shows how full this session is [y/N]",
         "Explain plimsoll's words to the model, in its file of instructions? [y/N]",
-        "Write this? [Y/n]",
+        "settings.json? [Y/n]",
     ] {
         assert!(ran.stdout.contains(question), "{question}: {ran}");
     }
@@ -54,7 +54,7 @@ fn the_user_is_asked_although_a_pager_shows_the_change() {
     env.write(SETTINGS, THEIRS);
     let before = home(&env);
     let ran = typed(&env, "init | cat", "\n\n\nn\n");
-    assert!(ran.stdout.contains("Write this? [Y/n]"), "{ran}");
+    assert!(ran.stdout.contains("settings.json? [Y/n]"), "{ran}");
     assert!(ran.stdout.contains("Nothing was written."), "{ran}");
     assert!(home(&env) == before);
 }
