@@ -43,8 +43,9 @@ pub trait Installer: Sync {
     fn install(&self, text: &str, wish: &Wish<'_>) -> Result<String, Unfit>;
 
     /// A settings text without plimsoll. What is known of the installation tells which empty lists
-    /// and which values were the user's own; without it lists that become empty go, and the point of
-    /// compaction stays.
+    /// and which values were the user's own. Without it lists that become empty go: most users had
+    /// none, an empty one means the same to the client, and the caller keeps a copy. The point of
+    /// compaction stays, for it means something.
     fn uninstall(&self, text: &str, installed: Option<&Installed<'_>>) -> Result<String, Unfit>;
 
     /// What a settings text says that concerns us.

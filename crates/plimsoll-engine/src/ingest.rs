@@ -23,6 +23,7 @@ use plimsoll_store::{
 
 use crate::jsonl::JsonLines;
 use crate::load;
+use crate::paths;
 use crate::sessions::{self, Found};
 use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
@@ -285,7 +286,7 @@ impl<'a> Reader<'a> {
         let session = SessionRow {
             id: owner.session.clone(),
             agent: adapter.name().to_owned(),
-            project: load::first_folder(adapter, file).map(load::canonical),
+            project: load::first_folder(adapter, file).map(|folder| paths::canonical(&folder)),
             transcript: owner.subagent.is_none().then(|| path.to_owned()),
             version: None,
             model: (!model.is_empty()).then(|| model.to_owned()),

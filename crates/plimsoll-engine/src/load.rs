@@ -13,6 +13,7 @@ use plimsoll_core::trigger::{self, Trigger};
 use plimsoll_core::window::{self, Window, WindowFacts};
 
 use crate::jsonl::JsonLines;
+use crate::paths;
 use crate::settings::{self, InForce};
 use crate::tail::{self, Start, Tail};
 use crate::world::World;
@@ -129,7 +130,7 @@ pub fn measure(
     state: &SessionState,
 ) -> io::Result<Option<Measured>> {
     let Some(file) = JsonLines::open(transcript)? else { return Ok(None) };
-    let project = canonical(first_folder(adapter, &file).unwrap_or_default());
+    let project = paths::canonical(&first_folder(adapter, &file).unwrap_or_default());
     let mut in_force = settings::load(world, adapter, &project);
     in_force.settings.window = window.or(in_force.settings.window);
     let load = Load::look(adapter, &file, scope(adapter, &file)?, &in_force, state)?;
@@ -180,9 +181,18 @@ pub fn project(
     told.or_else(first).unwrap_or_else(|| cwd.to_owned())
 }
 
-/// A folder by its true name, as long as it is there.
-pub(crate) fn canonical(folder: PathBuf) -> PathBuf {
-    folder.canonicalize().unwrap_or(folder)
+/// The project of the folder that the user stands in.
+pub fn project_here(world: &World, adapter: &dyn Adapter) -> io::Result<PathBuf> {
+    let here = std::env::current_dir()?;
+    Ok(paths::canonical(&project(world, adapter, None, &here)))
+}
+
+/// The root of the repository that `folder` lies in; nothing if there is none, or it is the root.
+///
+/// A client reads the settings of the folder it is started in, which mostly is the root.
+pub fn repository_above(folder: &Path) -> Option<&Path> {
+    let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
+    (root != folder).then_some(root)
 }
 
 /// The first folder named in a transcript, among its first lines.

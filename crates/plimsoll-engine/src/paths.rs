@@ -101,13 +101,58 @@ impl Paths {
     }
 }
 
-/// Whether something in the data folder has a name that we give there.
-pub(crate) fn is_own_name(name: &OsStr) -> bool {
-    const OWN: [&str; 6] =
-        ["spool", "settings", "backups", "scratch", "learned.json", "installed.json"];
-    let name = name.to_string_lossy();
-    let begins = |begin| name.starts_with(begin);
-    OWN.contains(&&*name) || begins("store.sqlite") || begins("hook.log") || name.ends_with(".tmp")
+/// The folders in the data folder that are ours.
+pub(crate) const OWN_FOLDERS: [&str; 4] = ["spool", "settings", "backups", "scratch"];
+
+/// Whether `name` is one that we give: to a file in the data folder if `folder` is nothing, else to
+/// what lies in that folder of ours.
+pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let after = |begin: &str, end: &str| name.strip_prefix(begin)?.strip_suffix(end);
+    let ours = match folder {
+        None => {
+            matches!(name, "learned.json" | "installed.json" | "hook.log" | "hook.log.1")
+                || name.starts_with("store.sqlite")
+                || after(SET_ASIDE, "").is_some_and(is_number)
+                || after("probe.", ".tmp").is_some_and(is_number)
+        }
+        Some("spool") => after("", ".jsonl").is_some_and(|windows| {
+            windows.split('.').count() <= 2
+                && windows.split('.').all(|window| SessionId::new(window).is_some())
+        }),
+        Some("settings") => after("", ".json")
+            .is_some_and(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())),
+        // Milliseconds since the epoch have had 13 digits for a while.
+        Some("backups") => {
+            name.rsplit_once('.').is_some_and(|(_, time)| time.len() >= 13 && is_number(time))
+        }
+        Some("scratch") => return is_number(name),
+        Some(_) => false,
+    };
+    ours || name
+        .rsplit_once(TEMPORARY)
+        .is_some_and(|(_, rest)| rest.strip_suffix(".tmp").is_some_and(is_number))
+}
+
+/// How a record begins that was put aside because nobody could read it.
+pub(crate) const SET_ASIDE: &str = "installed.json.bad-";
+
+/// What tells a temporary file of ours from everybody else's.
+const TEMPORARY: &str = ".plimsoll-";
+
+/// A path by its true name, as long as it is there.
+pub fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Whether two paths lead to the same place.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    canonical(one) == canonical(other)
+}
+
+/// Whether `path` lies in `folder`, or is it.
+pub fn holds(folder: &Path, path: &Path) -> bool {
+    canonical(path).starts_with(canonical(folder))
 }
 
 /// The path `parts` below `folder`. [`Path::join`] looks closely at what it joins, which a hook call
@@ -207,16 +252,17 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Where a file is written that is to take the place of `path`.
+/// Where a file is written that is to take the place of `path`. Its name says whose it is, for it may
+/// lie in a folder of others.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
-    path.with_extension(format!("{}.tmp", std::process::id()))
+    path.with_extension(format!("{}{}.tmp", &TEMPORARY[1..], std::process::id()))
 }
 
 /// Removes what processes that were killed meanwhile have left beside `path`.
 pub(crate) fn sweep(path: &Path) {
     let owner = |name: &OsStr| {
         let stem = name.to_str()?.strip_prefix(path.file_stem()?.to_str()?)?;
-        Pid::from_raw(stem.strip_prefix('.')?.strip_suffix(".tmp")?.parse().ok()?)
+        Pid::from_raw(stem.strip_prefix(TEMPORARY)?.strip_suffix(".tmp")?.parse().ok()?)
     };
     let entries = path.parent().and_then(|folder| folder.read_dir().ok());
     for entry in entries.into_iter().flatten().flatten() {

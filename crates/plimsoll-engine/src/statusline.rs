@@ -17,6 +17,7 @@ use plimsoll_core::window::WindowSource;
 
 use crate::child::{self, Ran};
 use crate::load;
+use crate::paths;
 use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::{World, now};
@@ -34,7 +35,7 @@ pub struct Standing {
 
 /// How the session stands of which the client tells its status line.
 pub fn standing(world: &World, adapter: &dyn Adapter, status: &Status) -> Standing {
-    let project = load::canonical(load::project(world, adapter, None, &status.project));
+    let project = paths::canonical(&load::project(world, adapter, None, &status.project));
     let in_force = settings::load(world, adapter, &project);
     let window = in_force.settings.window.unwrap_or(status.window);
     let variant = models::variant(&status.model, status.long_context);

@@ -59,7 +59,7 @@ impl Home {
             .into_iter()
             .map(|row| (row.message, row.prompt_tokens, row.output_tokens, row.turn))
             .collect();
-        let compactions = store.compactions_of(&session).unwrap();
+        let compactions = store.compactions().unwrap();
         (readings, compactions.into_iter().map(|row| row.tokens_before).collect())
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use plimsoll_agents::ALL;
 use plimsoll_agents::install::{Scope, Wish};
-use plimsoll_engine::install::{self, Order, Plan, Why};
+use plimsoll_engine::install::{self, NotPurged, Order, Plan, Purge, Why};
 use plimsoll_engine::world::World;
 
 const WISH: Wish<'static> =
@@ -82,4 +82,28 @@ fn what_was_cut_off_after_the_record_was_written_is_done_by_the_next_call() {
     assert!(settings.exists());
     install::carry_out(&world, &removal(&world)).unwrap();
     assert!(!settings.parent().unwrap().exists());
+}
+
+#[test]
+fn of_several_installations_at_once_all_are_remembered() {
+    const PROJECTS: usize = 8;
+    let home = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..PROJECTS {
+            let project = home.path().join(format!("project-{number}"));
+            let home = home.path();
+            scope.spawn(move || {
+                let (scope, world) = (Scope::Local, world(home));
+                let wish = WISH;
+                let order =
+                    Order { scope, project: &project, wish, commands: false, paragraph: false };
+                let plan = install::plan(&world, ALL[0], &order).unwrap();
+                install::carry_out(&world, &plan).unwrap();
+            });
+        }
+    });
+    let world = world(home.path());
+    let refused = Purge::check(&world.paths, &removal(&world)).unwrap_err();
+    let NotPurged::StillInstalled { files, undo } = refused else { panic!("{refused:?}") };
+    assert_eq!((files.len(), undo.len()), (PROJECTS, PROJECTS));
 }

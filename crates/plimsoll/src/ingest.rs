@@ -9,7 +9,7 @@ use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::world::World;
 
 use crate::report::HintExt;
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 
 const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -32,7 +32,8 @@ pub(crate) fn everything<'a>(
     adapter: &'a dyn Adapter,
 ) -> anyhow::Result<Ingester<'a>> {
     let found = sessions::find(world, adapter)?;
-    sessions(world, ui, adapter, &found).context("could not take in your transcripts").hint(
-        format!("run `ls -l {}` to see whether it can be written", world.paths.data.display()),
-    )
+    let data = ui::pasted(&world.paths.data);
+    sessions(world, ui, adapter, &found)
+        .context("could not take in your transcripts")
+        .hint(format!("run `ls -l {data}` to see whether it can be written"))
 }

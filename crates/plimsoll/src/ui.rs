@@ -8,6 +8,7 @@ use std::path::Path;
 use plimsoll_core::Tokens;
 use plimsoll_core::policy;
 use plimsoll_core::reading::Band;
+use plimsoll_core::shell;
 pub(crate) use plimsoll_core::text::thousands;
 use serde::Serialize;
 
@@ -81,9 +82,9 @@ impl Ui {
         }
     }
 
-    /// Whether there is somebody to ask.
+    /// Whether there is somebody to ask: stdout may lead to a pager.
     pub(crate) fn is_interactive(&self) -> bool {
-        io::stdin().is_terminal() && io::stdout().is_terminal()
+        io::stdin().is_terminal()
     }
 
     /// Asks a question that can be answered with yes or no; the default is what Enter means.
@@ -176,6 +177,11 @@ fn band_colour(band: Band) -> &'static str {
 /// A text from outside, without what moves the cursor or turns the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
+}
+
+/// A path as a word of a command that can be pasted.
+pub(crate) fn pasted(path: &Path) -> String {
+    shell::quote(&path.to_string_lossy())
 }
 
 /// A path as people write it, and without what moves the cursor.

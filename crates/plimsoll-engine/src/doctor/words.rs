@@ -25,6 +25,11 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> V
         let text = "`quiet: true` keeps every word away";
         findings.push(Finding::note("switch", text, "plimsoll config show"));
     }
+    findings.extend(
+        settings::useless_variables(world)
+            .into_iter()
+            .map(|sentence| Finding::note("variable", sentence, "plimsoll config show")),
+    );
     findings.extend(errors(world));
     if findings.is_empty() {
         findings.push(Finding::fine("config", "every value is understood, nothing is silenced"));

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use plimsoll_agents::install::Unfit;
+use plimsoll_core::shell;
 use rustix::fs::Access;
 
 use crate::paths::{self, Links};
@@ -64,7 +65,7 @@ impl Failed {
 
     /// What to do about it.
     pub fn hint(&self) -> String {
-        let path = self.path.display();
+        let path = shell::quote(&self.path.to_string_lossy());
         match &self.why {
             Why::WriteProtected => format!("run `chmod u+w {path}`, then the same again"),
             Why::Changed => "run the same again".to_owned(),

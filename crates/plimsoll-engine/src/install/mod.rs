@@ -8,7 +8,7 @@ mod file;
 mod purge;
 mod record;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,11 @@ use plimsoll_agents::install::{
     Files, Inspection, Installed, Scope, Unfit, UserCommand, Wish, with_paragraph,
     without_paragraph,
 };
+use plimsoll_core::shell;
 
 pub use client::{is_executable, on_path, own_program, version};
 pub use file::{Failed, Why};
-pub use purge::{NotPurged, purge};
+pub use purge::{NotPurged, Purge};
 use record::{Entry, Record};
 
 use crate::paths;
@@ -48,8 +49,17 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// Files that have our names and hold something else. They stay.
     pub foreign: Vec<PathBuf>,
-    /// The folders that were made for our own data, outermost first.
-    pub data_folders: Vec<PathBuf>,
+    /// Our own record of what was installed, if it cannot be understood.
+    pub damaged: Option<PathBuf>,
+}
+
+/// What carrying a plan out has left.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// Copies of the files that were changed.
+    pub backups: Vec<PathBuf>,
+    /// Where the record is now that could not be understood.
+    pub set_aside: Option<PathBuf>,
 }
 
 /// One file that is to change.
@@ -78,12 +88,19 @@ impl Change {
     }
 }
 
+impl Plan {
+    fn of(world: &World, record: &Record) -> Self {
+        let damaged = record.is_damaged.then(|| world.paths.installed());
+        Self { damaged, ..Self::default() }
+    }
+}
+
 /// Plans an installation.
 pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<Plan, Failed> {
     let installer = adapter.installer();
     let files = files(world, adapter, order.scope, order.project);
-    let record = Record::read(&world.paths.installed());
-    let mut plan = Plan::default();
+    let record = Record::read(&world.paths.installed())?;
+    let mut plan = Plan::of(world, &record);
     let settings = Edit {
         put: &|text| installer.install(text, &order.wish),
         take: &|text, installed| installer.uninstall(text, installed),
@@ -106,7 +123,23 @@ pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<P
         let edit = Edit { put: &|_| Ok(text.clone()), take: &|_, _| Ok(String::new()) };
         plan.changes.extend(edit.plan(&record, &path)?);
     }
+    let undo = removal_command(world, adapter, order.scope, order.project);
+    for entry in plan.changes.iter_mut().filter_map(|change| change.entry.as_mut()) {
+        entry.undo.clone_from(&undo);
+    }
     Ok(plan)
+}
+
+/// The command that takes us out of a scope again, from any folder.
+fn removal_command(world: &World, adapter: &dyn Adapter, scope: Scope, project: &Path) -> String {
+    let quoted = |path: &Path| shell::quote(&path.to_string_lossy());
+    match (scope, world.agent_folder(adapter)) {
+        (Scope::User, None) => "plimsoll uninstall".to_owned(),
+        (Scope::User, Some(folder)) => {
+            format!("{}={} plimsoll uninstall", adapter.folder_variable(), quoted(&folder))
+        }
+        _ => format!("cd {} && plimsoll uninstall --scope {}", quoted(project), scope.name()),
+    }
 }
 
 /// Plans a removal.
@@ -118,8 +151,8 @@ pub fn plan_removal(
 ) -> Result<Plan, Failed> {
     let installer = adapter.installer();
     let files = files(world, adapter, scope, project);
-    let record = Record::read(&world.paths.installed());
-    let mut plan = Plan { data_folders: record.data_folders.clone(), ..Plan::default() };
+    let record = Record::read(&world.paths.installed())?;
+    let mut plan = Plan::of(world, &record);
     let take =
         &|text: &str, installed: Option<&Installed<'_>>| installer.uninstall(text, installed);
     plan.changes.extend(removal(&record, &files.settings, take)?);
@@ -283,15 +316,23 @@ fn forget(
     }))
 }
 
-/// Carries a plan out, and tells where the copies of the changed files are.
+/// Carries a plan out.
 ///
 /// What is to be done is remembered before it is done, and forgotten after it is undone: whenever
-/// this is cut off, the record knows of every file that was changed.
-pub fn carry_out(world: &World, plan: &Plan) -> Result<Vec<PathBuf>, Failed> {
+/// this is cut off, the record knows of every file that was changed. Of several at once each waits
+/// for the one before, so that the record knows of all of them.
+pub fn carry_out(world: &World, plan: &Plan) -> Result<Done, Failed> {
+    if plan.changes.is_empty() && plan.damaged.is_none() {
+        return Ok(Done::default());
+    }
     let path = world.paths.installed();
-    let mut record = Record::read(&path);
+    let unwritten = |error| Failed::to("write", &path, error);
+    let missing = file::missing_folders(&path);
+    let _lock = lock(&path).map_err(unwritten)?;
+    let mut record = Record::read(&path)?;
+    let set_aside = record.set_aside(&path).map_err(unwritten)?;
     if record.files.is_empty() {
-        record.data_folders = file::missing_folders(&path);
+        record.data_folders = missing;
     }
     let mut backups = Vec::new();
     for change in &plan.changes {
@@ -303,15 +344,27 @@ pub fn carry_out(world: &World, plan: &Plan) -> Result<Vec<PathBuf>, Failed> {
         }
         backups.extend(copy);
     }
-    record.write(&path).map_err(|error| Failed::to("write", &path, error))?;
+    record.write(&path).map_err(unwritten)?;
     for change in plan.changes.iter().filter(|change| change.is_visible()) {
         file::change(&change.target, change.before.as_deref(), change.after.as_deref())?;
     }
     leave(&mut record, plan);
-    record.write(&path).map_err(|error| Failed::to("write", &path, error))?;
-    // It goes if it is empty.
+    record.write(&path).map_err(unwritten)?;
+    // Folders of our own go if they are empty.
     let _ = fs::remove_dir(world.paths.backups());
-    Ok(backups)
+    if record.files.is_empty() {
+        record.data_folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+    Ok(Done { backups, set_aside })
+}
+
+/// Waits until nobody else installs, and keeps others waiting until the file is closed.
+fn lock(record: &Path) -> io::Result<File> {
+    paths::make_folder(record)?;
+    let folder = File::open(record.parent().unwrap_or(Path::new("/")))?;
+    // Where the file system knows no locks, there is none.
+    let _ = folder.lock();
+    Ok(folder)
 }
 
 fn copy_failed(world: &World, error: io::Error) -> Failed {
@@ -322,7 +375,12 @@ fn copy_failed(world: &World, error: io::Error) -> Failed {
 fn back_up(world: &World, change: &Change) -> io::Result<Option<PathBuf>> {
     let Some(text) = change.before.as_ref().filter(|_| change.backup) else { return Ok(None) };
     let name = change.path.file_name().unwrap_or_default().to_string_lossy();
-    let copy = world.paths.backups().join(format!("{name}.{}", now()));
+    let at = |time: u64| world.paths.backups().join(format!("{name}.{time}"));
+    let mut time = now();
+    while at(time).exists() {
+        time += 1;
+    }
+    let copy = at(time);
     paths::replace(&copy, text.as_bytes())?;
     Ok(Some(copy))
 }

@@ -4,7 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::paths::{Paths, is_own_name};
+use super::Plan;
+use super::file::{self, Failed};
+use super::record::Record;
+use crate::paths::{OWN_FOLDERS, Paths, holds, is_own_name};
 
 /// Why the data folder stays.
 #[derive(Debug, thiserror::Error)]
@@ -17,44 +20,207 @@ pub enum NotPurged {
     Foreign {
         /// The data folder.
         folder: PathBuf,
-        /// The name of a file in it.
+        /// A file in it.
         name: String,
     },
+    /// Files would be left that nobody knows how to undo any more.
+    #[error("plimsoll is installed elsewhere too: {}", listed(files))]
+    StillInstalled {
+        /// The files that plimsoll is in.
+        files: Vec<PathBuf>,
+        /// The commands that take it out of them.
+        undo: Vec<String>,
+    },
+    /// The record of what was installed cannot be read.
+    #[error(transparent)]
+    Record(#[from] Failed),
     /// The system refuses.
     #[error("could not remove `{}`", .0.display())]
     Io(PathBuf, #[source] io::Error),
 }
 
-/// Removes the data folder with all that is in it, and the folders that were `made` for it. Tells
-/// whether there was one.
-pub fn purge(paths: &Paths, made: &[PathBuf]) -> Result<bool, NotPurged> {
-    let folder = &paths.data;
-    let failed = |error| NotPurged::Io(folder.clone(), error);
-    let entries = match folder.read_dir() {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(failed(error)),
-    };
-    if folder.is_symlink() || holds(folder, &paths.home) || holds(folder, &paths.config) {
-        return Err(NotPurged::NotOurs(folder.clone()));
-    }
-    for entry in entries {
-        let name = entry.map_err(failed)?.file_name();
-        if !is_own_name(&name) {
-            let name = name.to_string_lossy().into_owned();
-            return Err(NotPurged::Foreign { folder: folder.clone(), name });
-        }
-    }
-    fs::remove_dir_all(folder).map_err(failed)?;
-    for folder in made.iter().rev() {
-        // One that others use by now is not empty, and stays.
-        let _ = fs::remove_dir(folder);
-    }
-    Ok(true)
+fn listed(files: &[PathBuf]) -> String {
+    files.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether `path` lies in `folder`, or is it.
-fn holds(folder: &Path, path: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    real(path).starts_with(real(folder))
+/// The removal of all that we remember, found to harm nobody.
+#[derive(Debug)]
+pub struct Purge<'a> {
+    paths: &'a Paths,
+    /// The folders that were made for the data folder, outermost first.
+    made: Vec<PathBuf>,
+}
+
+impl<'a> Purge<'a> {
+    /// Looks whether everything may go once `removal` is carried out.
+    pub fn check(paths: &'a Paths, removal: &Plan) -> Result<Self, NotPurged> {
+        let folder = &paths.data;
+        if folder.is_symlink() || holds(folder, &paths.home) || holds(folder, &paths.config) {
+            return Err(NotPurged::NotOurs(folder.clone()));
+        }
+        let found = Found::list(folder)?;
+        if !found.is_empty() && !is_marked(folder) {
+            return Err(NotPurged::NotOurs(folder.clone()));
+        }
+        let record = Record::read(&paths.installed())?;
+        check_uninstalled(&record, removal)?;
+        Ok(Self { paths, made: record.data_folders })
+    }
+
+    /// Removes the data folder, and the folders that were made for it. Tells whether there was one.
+    pub fn carry_out(self) -> Result<bool, NotPurged> {
+        let folder = &self.paths.data;
+        let is_there = folder.exists();
+        Found::list(folder)?.remove().map_err(|error| NotPurged::Io(folder.clone(), error))?;
+        for folder in self.made.iter().rev() {
+            // One that others use by now is not empty, and stays.
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(is_there)
+    }
+}
+
+/// Whether a folder is known to be ours by its name, or by something in it.
+fn is_marked(folder: &Path) -> bool {
+    let marks = ["store.sqlite", "installed.json", "spool"];
+    folder.ends_with("plimsoll") || marks.iter().any(|mark| folder.join(mark).exists())
+}
+
+/// Refuses while we are in files that `removal` does not concern: with the record gone, nobody could
+/// give them back to the byte, or even find them.
+fn check_uninstalled(record: &Record, removal: &Plan) -> Result<(), NotPurged> {
+    let goes = |path: &Path| removal.changes.iter().any(|change| change.path == path);
+    let left = record.files.iter().filter(|(path, _)| !goes(path) && is_in(path));
+    let (files, mut undo): (Vec<PathBuf>, Vec<String>) =
+        left.map(|(path, entry)| (path.clone(), entry.undo.clone())).unzip();
+    undo.sort();
+    undo.dedup();
+    if files.is_empty() { Ok(()) } else { Err(NotPurged::StillInstalled { files, undo }) }
+}
+
+/// Whether something of ours may be in a file: all that we write names us.
+fn is_in(path: &Path) -> bool {
+    match file::read(path) {
+        Ok(found) => found.text.is_some_and(|text| text.contains("plimsoll")),
+        Err(_) => true,
+    }
+}
+
+/// What is in the data folder, all of it ours.
+#[derive(Default)]
+struct Found {
+    files: Vec<PathBuf>,
+    /// Folders, outermost first, which hold nothing but the files.
+    folders: Vec<PathBuf>,
+    /// Folders that go with whatever is in them.
+    trees: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Lists a data folder; whatever has no name that we give makes it somebody else's too.
+    fn list(data: &Path) -> Result<Self, NotPurged> {
+        let mut found = Self::default();
+        found.add(data, data, None)?;
+        Ok(found)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.trees.is_empty() && self.folders.len() <= 1
+    }
+
+    fn add(&mut self, data: &Path, folder: &Path, own: Option<&str>) -> Result<(), NotPurged> {
+        let failed = |error| NotPurged::Io(folder.to_owned(), error);
+        let entries = match folder.read_dir() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(failed)?,
+        };
+        self.folders.push(folder.to_owned());
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+            let name = entry.file_name().to_string_lossy().into_owned();
+            match own {
+                None if kind.is_dir() && OWN_FOLDERS.contains(&&*name) => {
+                    self.add(data, &path, Some(&name))?;
+                }
+                _ if !is_own_name(own, &name) => return Err(foreign(data, &path)),
+                Some("scratch") if kind.is_dir() => self.trees.push(path),
+                None | Some("spool" | "settings" | "backups") if kind.is_file() => {
+                    self.files.push(path);
+                }
+                _ => return Err(foreign(data, &path)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes all of it. What somebody put there since it was listed stays, and its folder with it.
+    fn remove(&self) -> io::Result<()> {
+        for path in &self.files {
+            match fs::remove_file(path) {
+                // The store's own files come and go.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
+        }
+        self.trees.iter().try_for_each(fs::remove_dir_all)?;
+        self.folders.iter().rev().try_for_each(fs::remove_dir)
+    }
+}
+
+fn foreign(data: &Path, path: &Path) -> NotPurged {
+    let name = path.strip_prefix(data).unwrap_or(path).to_string_lossy().into_owned();
+    NotPurged::Foreign { folder: data.to_owned(), name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(files: &[&str]) -> Result<Found, NotPurged> {
+        let data = tempfile::tempdir().unwrap();
+        for name in files {
+            let path = data.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        Found::list(data.path())
+    }
+
+    #[test]
+    fn all_that_we_name_is_ours() {
+        let ours = [
+            "store.sqlite-wal",
+            "hook.log.1",
+            "installed.json.bad-1763200000000",
+            "installed.plimsoll-17.tmp",
+            "spool/5f2c.jsonl",
+            "spool/5f2c.a1.jsonl",
+            "settings/0123456789abcdef.json",
+            "settings/0123456789abcdef.plimsoll-17.tmp",
+            "backups/settings.json.1763200000000",
+            "scratch/17/whatever",
+        ];
+        assert_eq!(list(&ours).unwrap().files.len(), ours.len() - 1);
+    }
+
+    #[test]
+    fn everything_else_is_somebody_elses() {
+        for name in [
+            "mine.tmp",
+            "hook.logs",
+            "backups/db.dump",
+            "backups/2024/db.dump",
+            "settings/app.json",
+            "spool/mail.txt",
+            "spool/a.b.c.jsonl",
+            "scratch/notes.txt",
+            "scratch/1",
+        ] {
+            let found = list(&["store.sqlite", name]);
+            let is_foreign = matches!(&found, Err(NotPurged::Foreign { name: told, .. })
+                if name.starts_with(told.as_str()));
+            assert!(is_foreign, "{name}");
+        }
+    }
 }

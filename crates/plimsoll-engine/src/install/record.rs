@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use plimsoll_agents::install::Installed;
 use serde::{Deserialize, Serialize};
 
-use crate::paths;
+use super::file::Failed;
+use crate::paths::{self, SET_ASIDE};
+use crate::world::now;
 
 /// All that was installed, by file.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -17,6 +19,9 @@ pub(super) struct Record {
     /// The folders that were made for our own data, outermost first.
     #[serde(default)]
     pub(super) data_folders: Vec<PathBuf>,
+    /// There is a record that cannot be understood.
+    #[serde(skip)]
+    pub(super) is_damaged: bool,
 }
 
 /// What was done to one file.
@@ -30,6 +35,8 @@ pub(super) struct Entry {
     pub(super) made: Vec<PathBuf>,
     /// Copies of what was there.
     pub(super) backups: Vec<PathBuf>,
+    /// The command that takes us out of it again, from any folder.
+    pub(super) undo: String,
 }
 
 impl Entry {
@@ -46,10 +53,24 @@ impl Entry {
 }
 
 impl Record {
-    /// The record at `path`. One that cannot be read is none: files are then undone by what they say.
-    pub(super) fn read(path: &Path) -> Self {
-        let bytes = fs::read(path).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+    /// The record at `path`. One that cannot be understood tells nothing: files are then undone by
+    /// what they say.
+    pub(super) fn read(path: &Path) -> Result<Self, Failed> {
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            read => read.map_err(|error| Failed::to("read", path, error))?,
+        };
+        let damaged = |_| Self { is_damaged: true, ..Self::default() };
+        Ok(serde_json::from_slice(&bytes).unwrap_or_else(damaged))
+    }
+
+    /// Puts a record that cannot be understood where no other is written over it, and tells where.
+    pub(super) fn set_aside(&mut self, path: &Path) -> io::Result<Option<PathBuf>> {
+        if !std::mem::take(&mut self.is_damaged) {
+            return Ok(None);
+        }
+        let aside = path.with_file_name(format!("{SET_ASIDE}{}", now()));
+        fs::rename(path, &aside).map(|()| Some(aside))
     }
 
     /// Writes the record, or removes it if nothing is left in it.

@@ -100,7 +100,8 @@ fn says_something(env: Env<'_>) -> bool {
     overrides(env) != Overrides::default() || is_off(env)
 }
 
-fn useless_variables(world: &World) -> Vec<String> {
+/// Variables that are set and change nothing, each with what it takes.
+pub fn useless_variables(world: &World) -> Vec<String> {
     let useless = |name: &str| world.env(name).is_some() && !says_something(&only(world, name));
     let mut sentences = Vec::new();
     for variable in KEYS.iter().flat_map(|key| key.variables) {

@@ -21,7 +21,7 @@ use plimsoll_core::trigger::Learned;
 use serde::{Deserialize, Serialize};
 
 pub use self::config_file::{Complaint, ConfigFile, Layer};
-pub use self::explain::{ClientFact, Explanation, Origin, explain};
+pub use self::explain::{ClientFact, Explanation, Origin, explain, useless_variables};
 pub use self::yaml::Place;
 use crate::log;
 pub use crate::paths::project_config;

@@ -32,13 +32,6 @@ impl Store {
         self.all(sql, [], compaction).map_err(self.failed("list the compactions of"))
     }
 
-    /// The compactions of a session and its subagents, oldest first.
-    pub fn compactions_of(&self, session: &SessionId) -> Result<Vec<CompactionRow>, StoreError> {
-        let sql = "SELECT * FROM compactions WHERE session = ?1 ORDER BY time, entry";
-        self.all(sql, params![Kept(session)], compaction)
-            .map_err(self.failed("list the compactions of"))
-    }
-
     /// What was decided for a session and its subagents, oldest first.
     pub fn decisions(&self, session: &SessionId) -> Result<Vec<DecisionRow>, StoreError> {
         let sql = "SELECT * FROM decisions WHERE session = ?1 ORDER BY time, line, id";

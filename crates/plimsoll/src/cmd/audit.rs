@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::io::Write;
 
-use anyhow::Context;
 use plimsoll_core::audit::Verdict;
 use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_core::{Millis, Tokens};
@@ -30,8 +29,8 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let ingester = ingest::everything(world, ui, adapter)?;
-    let here = std::env::current_dir().context("could not find the current folder")?;
-    let findings = audit::audit(world, adapter, &ingester.store, &here)?;
+    let project = super::project(world, adapter)?;
+    let findings = audit::audit(world, adapter, &ingester.store, &project)?;
     let mut out = ui.out();
     match args.json {
         true => {

@@ -1,9 +1,7 @@
 //! `plimsoll doctor`
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use anyhow::Context;
 use plimsoll_engine::doctor::{self, Finding, State};
 use plimsoll_engine::world::World;
 use serde::Serialize;
@@ -24,13 +22,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let project = std::env::current_dir().context("could not find the current folder")?;
     let adapter = plimsoll_agents::ALL[0];
+    let project = super::project(world, adapter)?;
     let ingester = ingest::everything(world, ui, adapter);
     // A store that cannot be filled is among the findings.
     let store = ingester.as_ref().map(|ingester| &ingester.store);
     let store = store.map_err(|error| anyhow::anyhow!("{:#}", error.root_cause()));
-    let findings = doctor::examine(world, adapter, &canonical(project), store);
+    let findings = doctor::examine(world, adapter, &project, store);
     let mut out = ui.out();
     match args.json {
         true => {
@@ -42,10 +40,6 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
     out.flush()?;
     verdict(&findings)
-}
-
-fn canonical(folder: PathBuf) -> PathBuf {
-    folder.canonicalize().unwrap_or(folder)
 }
 
 fn verdict(findings: &[Finding]) -> anyhow::Result<()> {

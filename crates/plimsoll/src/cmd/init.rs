@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
-use plimsoll_agents::install::{Scope, Version, Wish};
+use plimsoll_agents::install::{Scope, UserCommand, Version, Wish};
 use plimsoll_engine::install::{self, Order, Plan};
 use plimsoll_engine::world::World;
 
 use super::planned::{self, ScopeArg, hinted, shown};
 use crate::past;
 use crate::report::HintExt;
-use crate::ui::Ui;
+use crate::ui::{Ui, pasted};
 
 /// Let plimsoll watch: put its hooks into the agent's settings
 ///
@@ -51,8 +51,9 @@ const NAME: &str = "plimsoll";
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
-    let (scope, project) = (Scope::from(args.scope), planned::project()?);
+    let (scope, project) = (Scope::from(args.scope), super::project(world, adapter)?);
     planned::check_scope(world, adapter, scope, &project)?;
+    planned::tell_root(ui, scope, &project);
     let program = program(world, ui, scope)?;
     let client = client(world, ui, adapter, args)?;
     let choice = Choice::of(ui, adapter, args, scope)?;
@@ -70,13 +71,32 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         paragraph: choice.instructions,
     };
     let plan = hinted(install::plan(world, adapter, &order))?;
-    let written = write(world, ui, args, &plan, &settings(world, adapter, &order))?;
+    let commands = adapter.installer().commands();
+    notes(commands, order.commands).for_each(|note| ui.warn(note));
     tell(world, ui, adapter, &order, &plan);
-    if let Some(backups) = written {
-        closing(ui, scope, &plan, &backups)?;
-        look_back(world, ui, adapter);
+    let outcome = write(world, ui, args, &plan, &settings(world, adapter, &order))?;
+    match &outcome {
+        Outcome::Written(backups) => closing(ui, scope, &plan, backups)?,
+        Outcome::Unneeded => {}
+        Outcome::Unwanted => return Ok(()),
     }
+    look_back(world, ui, adapter);
     Ok(())
+}
+
+/// What users should know of commands before they get them.
+fn notes(commands: &[UserCommand], wished: bool) -> impl Iterator<Item = &'static str> {
+    commands.iter().filter(move |_| wished).filter_map(|command| command.note)
+}
+
+/// What became of a plan.
+enum Outcome {
+    /// It was carried out, and these copies were made.
+    Written(Vec<PathBuf>),
+    /// All was as it should be.
+    Unneeded,
+    /// Nothing was to be written.
+    Unwanted,
 }
 
 /// Shows what plimsoll knows of the user's sessions already. That this fails is no reason to call the
@@ -96,24 +116,25 @@ fn settings(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> PathBuf 
     install::files(world, adapter, order.scope, order.project).settings
 }
 
-/// Carries the plan out if the user wants it, and gives the copies that were made.
+/// Carries the plan out if the user wants it.
 fn write(
     world: &World,
     ui: &Ui,
     args: &Args,
     plan: &Plan,
     settings: &Path,
-) -> anyhow::Result<Option<Vec<PathBuf>>> {
+) -> anyhow::Result<Outcome> {
     let mut out = ui.out();
     if !planned::show(ui, plan)? {
         writeln!(out, "Nothing to change: plimsoll is installed in {}", shown(settings))?;
-        return Ok(None);
+        return Ok(if args.dry_run { Outcome::Unwanted } else { Outcome::Unneeded });
     }
-    if args.dry_run || !planned::is_agreed(ui, args.yes, "Write this?")? {
+    let question = format!("Write this to {}?", shown(settings));
+    if args.dry_run || !planned::is_agreed(ui, args.yes, &question, true)? {
         writeln!(out, "Nothing was written.")?;
-        return Ok(None);
+        return Ok(Outcome::Unwanted);
     }
-    Ok(Some(hinted(install::carry_out(world, plan))?))
+    planned::carry_out(world, ui, plan).map(Outcome::Written)
 }
 
 /// What is installed beside the hooks.
@@ -172,7 +193,7 @@ fn program(world: &World, ui: &Ui, scope: Scope) -> anyhow::Result<String> {
             "this program is not called `plimsoll`: `{}`",
             shown(&program)
         ))
-        .hint(format!("run `mv {} {}` first", program.display(), name.display()));
+        .hint(format!("run `mv {} {}` first", pasted(&program), pasted(&name)));
     }
     program.into_os_string().into_string().ok().context("the path of plimsoll is not UTF-8")
 }
@@ -197,7 +218,7 @@ fn client(
     match version {
         None if args.client.is_some() => {
             Err(anyhow::anyhow!("`{}` does not tell its version", shown(&program)))
-                .hint(format!("look what `{} --version` says", shown(&program)))
+                .hint(format!("look what `{} --version` says", pasted(&program)))
         }
         None => {
             ui.warn(&format!(
@@ -215,10 +236,6 @@ fn tell(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>, plan: 
     for path in &plan.foreign {
         ui.warn(&format!("`{}` is there already and stays as it is", shown(path)));
     }
-    let commands = adapter.installer().commands().iter().filter(|_| order.commands);
-    for note in commands.filter_map(|command| command.note) {
-        ui.warn(note);
-    }
     let path = settings(world, adapter, order);
     let planned = plan.changes.iter().find(|change| change.path == path);
     let found = match planned.and_then(|change| change.after.as_deref()) {
@@ -232,10 +249,10 @@ fn tell(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>, plan: 
         ));
     }
     if found.is_some_and(|found| found.hooks_disabled) {
-        ui.warn(&format!("all hooks are switched off in `{path}`"));
+        ui.warn(&format!("all hooks are switched off in `{path}`: `plimsoll doctor` tells more"));
     }
     if order.wish.compact_at.is_some() {
-        ui.warn("the client compacts earlier by this, never later than by itself");
+        ui.warn("this can only make the client compact earlier, never later");
     }
     tell_elsewhere(world, ui, adapter, order);
 }
@@ -273,4 +290,18 @@ fn closing(ui: &Ui, scope: Scope, plan: &Plan, backups: &[PathBuf]) -> anyhow::R
     writeln!(out, "Next    start the client; plimsoll status; plimsoll doctor")?;
     out.flush()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_told_what_a_command_stands_before() {
+        let plain = UserCommand { name: "a", about: "shows a", note: None, text: "" };
+        let noted = UserCommand { name: "b", note: Some("`/b` was the client's own"), ..plain };
+        let told: Vec<_> = notes(&[plain, noted], true).collect();
+        assert_eq!(told, ["`/b` was the client's own"]);
+        assert_eq!(notes(&[plain, noted], false).count(), 0);
+    }
 }

@@ -17,9 +17,13 @@ mod statusline;
 mod tax;
 mod uninstall;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
+use plimsoll_agents::Adapter;
+use plimsoll_engine::load;
 use plimsoll_engine::world::World;
 
 use crate::report::{HintExt, report};
@@ -104,6 +108,13 @@ fn world() -> anyhow::Result<World> {
             anyhow::anyhow!("could not find your home folder: `HOME` names no absolute path")
         })
         .hint("set HOME, for example `HOME=/home/me plimsoll status`")
+}
+
+/// The project of the folder that the user stands in.
+fn project(world: &World, adapter: &dyn Adapter) -> anyhow::Result<PathBuf> {
+    load::project_here(world, adapter)
+        .context("could not find the current folder")
+        .hint("go to a folder that exists, for example `cd`")
 }
 
 #[cfg(test)]

@@ -3,16 +3,17 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::ValueEnum;
 use plimsoll_agents::Adapter;
 use plimsoll_agents::install::{Inspection, Scope};
-use plimsoll_engine::install::{self, Failed, Plan};
+use plimsoll_engine::install::{self, Done, Failed, Plan};
+use plimsoll_engine::load;
+use plimsoll_engine::paths::is_same;
 use plimsoll_engine::world::World;
 
 use crate::diff;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, pasted, plain};
 
 /// For whom, on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -35,11 +36,17 @@ impl From<ScopeArg> for Scope {
     }
 }
 
-/// The project of this folder.
-pub(super) fn project() -> anyhow::Result<PathBuf> {
-    std::env::current_dir()
-        .context("could not find out which folder this is")
-        .hint("go to a folder that exists, for example `cd`")
+/// Says so if this folder is not the one that clients are started in.
+pub(super) fn tell_root(ui: &Ui, scope: Scope, project: &Path) {
+    let root = load::repository_above(project).filter(|_| scope != Scope::User);
+    if let Some(root) = root {
+        ui.warn(&format!(
+            "this is a folder of the repository `{}`: a client that is started there does not read \
+             the settings of this one; `cd {}` leads there",
+            root.display(),
+            pasted(root)
+        ));
+    }
 }
 
 /// Refuses a project that is no other place than the user's own.
@@ -58,11 +65,6 @@ pub(super) fn check_scope(
     }
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    real(one) == real(other)
-}
-
 /// A file that could not be changed, with what to do about it.
 pub(super) fn hinted<T>(result: Result<T, Failed>) -> anyhow::Result<T> {
     result.or_else(|failed| {
@@ -74,6 +76,12 @@ pub(super) fn hinted<T>(result: Result<T, Failed>) -> anyhow::Result<T> {
 /// Shows what is to change. Tells whether anything is.
 pub(super) fn show(ui: &Ui, plan: &Plan) -> anyhow::Result<bool> {
     let mut out = ui.out();
+    if let Some(record) = &plan.damaged {
+        ui.warn(&format!(
+            "`{}` cannot be understood: files are undone by what they say, not to the byte",
+            record.display()
+        ));
+    }
     let mut any = false;
     for change in plan.changes.iter().filter(|change| change.is_visible()) {
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
@@ -84,9 +92,18 @@ pub(super) fn show(ui: &Ui, plan: &Plan) -> anyhow::Result<bool> {
     Ok(any)
 }
 
+/// Carries a plan out. A record that was in the way is named.
+pub(super) fn carry_out(world: &World, ui: &Ui, plan: &Plan) -> anyhow::Result<Vec<PathBuf>> {
+    let Done { backups, set_aside } = hinted(install::carry_out(world, plan))?;
+    if let Some(path) = set_aside {
+        ui.warn(&format!("what cannot be understood is `{}` now", path.display()));
+    }
+    Ok(backups)
+}
+
 /// Whether the user wants it; one who cannot be asked has said so by calling us.
-pub(super) fn is_agreed(ui: &Ui, yes: bool, question: &str) -> anyhow::Result<bool> {
-    Ok(yes || !ui.is_interactive() || ui.ask(question, true)?)
+pub(super) fn is_agreed(ui: &Ui, yes: bool, question: &str, usual: bool) -> anyhow::Result<bool> {
+    Ok(yes || !ui.is_interactive() || ui.ask(question, usual)?)
 }
 
 /// A path as it may be shown.

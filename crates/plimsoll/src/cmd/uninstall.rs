@@ -1,15 +1,16 @@
 //! `plimsoll uninstall`
 
 use std::io::Write;
+use std::path::Path;
 
 use plimsoll_agents::Adapter;
 use plimsoll_agents::install::Scope;
-use plimsoll_engine::install::{self, NotPurged, Plan};
+use plimsoll_engine::install::{self, NotPurged, Plan, Purge};
 use plimsoll_engine::world::World;
 
 use super::planned::{self, ScopeArg, hinted, shown};
 use crate::report::HintExt;
-use crate::ui::Ui;
+use crate::ui::{Ui, pasted};
 
 /// Take plimsoll out of the agent's settings again
 ///
@@ -33,43 +34,53 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
-    let (scope, project) = (Scope::from(args.scope), planned::project()?);
+    let (scope, project) = (Scope::from(args.scope), super::project(world, adapter)?);
     planned::check_scope(world, adapter, scope, &project)?;
+    planned::tell_root(ui, scope, &project);
     let plan = hinted(install::plan_removal(world, adapter, scope, &project))?;
     for path in &plan.foreign {
         ui.warn(&format!("`{}` is not as plimsoll wrote it, and stays", shown(path)));
     }
-    if !is_wanted(world, ui, adapter, args, &plan)? {
+    let purge = args.purge.then(|| explained(world, Purge::check(&world.paths, &plan)));
+    let purge = purge.transpose()?;
+    let settings = install::files(world, adapter, scope, &project).settings;
+    if !is_wanted(world, ui, args, &plan, &settings)? {
         return Ok(());
     }
     carry_out(world, ui, &plan)?;
-    if args.purge {
-        purge(world, ui, &plan)?;
+    match purge {
+        Some(purge) => carry_out_purge(world, ui, purge)?,
+        None if world.paths.data.exists() => {
+            let data = shown(&world.paths.data);
+            writeln!(ui.out(), "Kept    {data} (what plimsoll remembers; `--purge` removes it)")?;
+        }
+        None => {}
     }
-    tell_leftovers(world, ui, adapter, scope)
+    tell_leftovers(world, ui, adapter, scope, &project);
+    Ok(())
 }
 
 /// Shows what will go, and finds out whether it shall.
 fn is_wanted(
     world: &World,
     ui: &Ui,
-    adapter: &dyn Adapter,
     args: &Args,
     plan: &Plan,
+    settings: &Path,
 ) -> anyhow::Result<bool> {
     let any = planned::show(ui, plan)?;
     let mut out = ui.out();
     if !any {
-        let settings =
-            install::files(world, adapter, args.scope.into(), &planned::project()?).settings;
-        writeln!(out, "Nothing to remove: plimsoll is not in {}", shown(&settings))?;
+        writeln!(out, "Nothing to remove: plimsoll is not in {}", shown(settings))?;
     }
     if args.purge {
         writeln!(out, "All that plimsoll remembers: {}", shown(&world.paths.data))?;
     }
     out.flush()?;
     let nothing = !any && !args.purge;
-    let wanted = !args.dry_run && (nothing || planned::is_agreed(ui, args.yes, "Remove this?")?);
+    // What cannot be brought back is not the usual answer.
+    let agreed = || planned::is_agreed(ui, args.yes, "Remove this?", !args.purge);
+    let wanted = !args.dry_run && (nothing || agreed()?);
     if !wanted && !nothing {
         writeln!(out, "Nothing was removed.")?;
     }
@@ -77,7 +88,7 @@ fn is_wanted(
 }
 
 fn carry_out(world: &World, ui: &Ui, plan: &Plan) -> anyhow::Result<()> {
-    let backups = hinted(install::carry_out(world, plan))?;
+    let backups = planned::carry_out(world, ui, plan)?;
     let mut out = ui.out();
     for change in plan.changes.iter().filter(|change| change.is_visible()) {
         let done = if change.after.is_some() { "Wrote  " } else { "Removed" };
@@ -90,18 +101,24 @@ fn carry_out(world: &World, ui: &Ui, plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn purge(world: &World, ui: &Ui, plan: &Plan) -> anyhow::Result<()> {
-    let data = shown(&world.paths.data);
-    let purged = install::purge(&world.paths, &plan.data_folders);
+/// A purge that is refused, with what to do about it.
+fn explained<T>(world: &World, result: Result<T, NotPurged>) -> anyhow::Result<T> {
+    result.or_else(|refused| {
+        let hint = match &refused {
+            NotPurged::StillInstalled { undo, .. } => {
+                let commands: Vec<_> = undo.iter().map(|command| format!("`{command}`")).collect();
+                format!("run {}, then the same again", commands.join(", "))
+            }
+            _ => format!("look at it with `ls -la {}`", pasted(&world.paths.data)),
+        };
+        Err(refused.into()).hint(hint)
+    })
+}
+
+fn carry_out_purge(world: &World, ui: &Ui, purge: Purge<'_>) -> anyhow::Result<()> {
     let mut out = ui.out();
-    match purged {
-        Ok(true) => writeln!(out, "Removed {data}")?,
-        Ok(false) => {}
-        Err(NotPurged::Io(..)) => purged.map(|_| ())?,
-        Err(error) => {
-            return Err(anyhow::Error::new(error))
-                .hint(format!("look at it with `ls -la {data}`; it was left as it is"));
-        }
+    if explained(world, purge.carry_out())? {
+        writeln!(out, "Removed {}", shown(&world.paths.data))?;
     }
     if world.paths.config.exists() {
         writeln!(out, "Your own config stays: {}", shown(&world.paths.config))?;
@@ -111,26 +128,19 @@ fn purge(world: &World, ui: &Ui, plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// Names what is left of us in reach of this folder.
-fn tell_leftovers(
-    world: &World,
-    ui: &Ui,
-    adapter: &dyn Adapter,
-    scope: Scope,
-) -> anyhow::Result<()> {
-    let project = planned::project()?;
-    for (other, path, _) in planned::elsewhere(world, adapter, scope, &project) {
+fn tell_leftovers(world: &World, ui: &Ui, adapter: &dyn Adapter, scope: Scope, project: &Path) {
+    for (other, path, _) in planned::elsewhere(world, adapter, scope, project) {
         ui.warn(&format!(
             "plimsoll is in `{}` still; `plimsoll uninstall --scope {}` removes it there",
             shown(&path),
             other.name()
         ));
     }
-    let found = install::inspect(world, adapter, scope, &project).ok().flatten();
+    let found = install::inspect(world, adapter, scope, project).ok().flatten();
     if let Some(percent) = found.and_then(|found| found.compact_at) {
         ui.warn(&format!(
             "the client is set to compact at {} %, not known to be by plimsoll; that stays",
             crate::ui::plain(&percent)
         ));
     }
-    Ok(())
 }

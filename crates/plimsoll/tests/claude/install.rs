@@ -53,7 +53,7 @@ fn asking_the_client_for_its_version_leaves_no_trace() {
         let bed = Bed::bare(&client, Script::new());
         let program = client.program().to_str().unwrap();
         bed.plimsoll(&["init", "--client", program]);
-        bed.plimsoll(&["uninstall", "--purge"]);
+        bed.plimsoll(&["uninstall", "--yes", "--purge"]);
         assert!(is_empty(&bed.sandbox.home()), "{}", client.version());
     }
 }

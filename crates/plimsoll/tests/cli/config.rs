@@ -134,7 +134,7 @@ fn every_mistake_is_named_with_its_place_and_what_would_be_right() {
     $TEST/home/.config/plimsoll/config.yaml:4:9: `guard.mode` is ignored: it takes `warn`, `strict` or `off`
     $TEST/project/.plimsoll.yaml:1:1: `window` in a project's config is ignored: set it in your own
     --- stderr
-    error: 4 things in the config do not count
+    error: 4 mistakes in the config
     hint: `plimsoll config default` explains every key
     [exit 1]
     ");

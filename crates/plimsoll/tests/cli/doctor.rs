@@ -190,6 +190,15 @@ fn a_session_without_a_transcript_is_named() {
 }
 
 #[test]
+fn a_variable_that_makes_no_sense_is_named() {
+    let env = TestEnv::new().with("PLIMSOLL_CONTEXT_WINDOW", "abc");
+    let [state, text, _] = about(&env, "variable").remove(0);
+    assert_eq!(state, "note");
+    assert!(text.starts_with("`PLIMSOLL_CONTEXT_WINDOW` changes nothing"), "{text}");
+    assert!(env.plimsoll("config check").stderr.contains(&text));
+}
+
+#[test]
 fn what_silences_us_is_named() {
     let env = TestEnv::new().with("PLIMSOLL", "off");
     env.user_config("quiet: true\nauto_context: {enabled: false}\nlines: {wran: 70}\n");

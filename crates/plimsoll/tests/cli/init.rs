@@ -91,14 +91,14 @@ fn a_home_is_the_same_to_the_byte_after_init_and_uninstall() {
                 assert!(!env.data().join(ours).exists(), "{ours} is left");
             }
             succeeds(&env, &format!("init{all}"));
-            succeeds(&env, "uninstall --purge");
+            succeeds(&env, "uninstall --purge --yes");
             assert!(home(&env) == before, "{text:?}{all}");
             assert!(!env.data().exists());
             let again = TestEnv::new();
             again.write("home/.profile", "umask 022\n");
             text.map(|text| again.write(SETTINGS, text));
             succeeds(&again, &format!("init{all}"));
-            succeeds(&again, "uninstall --purge");
+            succeeds(&again, "uninstall --purge --yes");
             assert_eq!(picture(&again.home()).len(), whole.len(), "no folder is left either");
         }
     }
@@ -144,13 +144,16 @@ fn a_second_init_has_nothing_to_change() {
     succeeds(&env, "init --commands --instructions --compact-at 55");
     let before = picture(&env.home());
     let ran = succeeds(&env, "init --commands --instructions --compact-at 55");
-    let expected = "Nothing to change: plimsoll is installed in $TEST/home/.claude/settings.json\n";
+    let expected = "Nothing to change: plimsoll is installed in $TEST/home/.claude/settings.json\n\n\
+                    There is no session to look back on yet.\n";
     assert_eq!(ran.stdout, expected);
+    let ran = succeeds(&env, "init --commands --instructions --compact-at 55 --dry-run");
+    assert!(!ran.stdout.contains("look back"), "{ran}");
     assert!(picture(&env.home()) == before);
     succeeds(&env, "uninstall");
     let ran = succeeds(&env, "uninstall");
     let expected = "Nothing to remove: plimsoll is not in $TEST/home/.claude/settings.json\n";
-    assert_eq!(ran.stdout, expected);
+    assert!(ran.stdout.starts_with(expected), "{ran}");
 }
 
 #[test]
@@ -270,23 +273,124 @@ fn a_hook_calls_the_program_by_the_path_that_the_user_has() {
 }
 
 #[test]
+fn a_record_that_cannot_be_understood_is_put_aside() {
+    let env = TestEnv::new();
+    env.write(SETTINGS, THEIRS);
+    succeeds(&env, "init");
+    fs::write(env.data().join("installed.json"), "{\"files\": {\"/ho").unwrap();
+    let before = picture(&env.home());
+    let ran = succeeds(&env, "uninstall --dry-run");
+    assert!(ran.stderr.contains("installed.json` cannot be understood"), "{ran}");
+    assert!(picture(&env.home()) == before);
+    let ran = succeeds(&env, "uninstall");
+    assert!(ran.stderr.contains("installed.json.bad-"), "{ran}");
+    assert_eq!(fs::read_to_string(env.path(SETTINGS)).unwrap(), THEIRS);
+    let names = env.all_under(&env.data());
+    let name = |path: &PathBuf| path.to_string_lossy().contains("installed.json.bad-");
+    let aside = names.iter().find(|path| name(path)).unwrap();
+    assert_eq!(fs::read_to_string(aside).unwrap(), "{\"files\": {\"/ho");
+}
+
+#[test]
+fn a_record_that_cannot_be_read_stops_everything() {
+    let env = TestEnv::new();
+    fs::create_dir_all(env.data().join("installed.json")).unwrap();
+    refuses(&env, "init", "could not read `$TEST/home/.local/share/plimsoll/installed.json`");
+    refuses(&env, "uninstall", "could not read `$TEST/home/.local/share/plimsoll/installed.json`");
+}
+
+#[test]
+fn a_status_line_that_cannot_be_unwrapped_is_not_lost() {
+    let env = TestEnv::new();
+    let line = json!({"type": "command", "command": "plimsoll statusline --wrap=date"});
+    env.client_settings(&json!({"statusLine": line}));
+    succeeds(&env, "uninstall");
+    assert_eq!(settings(&env)["statusLine"]["command"], "date");
+    let line = json!({"type": "command", "command": "plimsoll statusline && my-line"});
+    env.client_settings(&json!({"statusLine": line}));
+    refuses(&env, "uninstall", "is not one that plimsoll can be taken out of");
+}
+
+#[test]
+fn a_purge_of_what_is_installed_elsewhere_is_refused_with_the_commands() {
+    let env = TestEnv::with_project("my project");
+    succeeds(&env, "init --scope local --instructions");
+    succeeds(&env, "init");
+    refuses(&env, "uninstall --purge --yes", "plimsoll is installed elsewhere too: `$TEST/my");
+    let ran = env.plimsoll("uninstall --purge --yes");
+    let hint = "run `cd '$TEST/my project' && plimsoll uninstall --scope local`, then the same";
+    assert!(ran.stderr.contains(hint), "{ran}");
+    // Where somebody else has taken us out, nothing is left to undo.
+    fs::remove_dir_all(env.project()).unwrap();
+    fs::create_dir(env.project()).unwrap();
+    succeeds(&env, "uninstall --purge --yes");
+    assert!(!env.data().exists());
+}
+
+#[test]
+fn a_purge_can_be_looked_at_first() {
+    let env = TestEnv::new();
+    succeeds(&env, "init");
+    succeeds(&env, "uninstall --purge --dry-run");
+    assert!(env.data().exists());
+    succeeds(&env, "uninstall --purge");
+    assert!(!env.data().exists());
+}
+
+#[test]
+fn purging_leaves_a_folder_with_our_names_and_others_files_alone() {
+    let env = TestEnv::new();
+    env.write("home/other/backups/db.dump", "x");
+    fs::create_dir(env.path("home/other/settings")).unwrap();
+    let other = env.home().join("other");
+    let env = env.with("PLIMSOLL_DATA_DIR", other.to_str().unwrap());
+    let foreign = "holds what is not plimsoll's: `backups/db.dump`";
+    refuses(&env, "uninstall --purge --yes", foreign);
+    env.write("home/other/store.sqlite", "");
+    refuses(&env, "uninstall --purge --yes", foreign);
+    fs::remove_file(other.join("backups/db.dump")).unwrap();
+    fs::remove_file(other.join("store.sqlite")).unwrap();
+    refuses(&env, "uninstall --purge --yes", "is not a folder of plimsoll's own");
+}
+
+#[test]
+fn what_others_left_beside_the_settings_is_not_swept_away() {
+    let env = TestEnv::new();
+    // As another program may name it; no process has that number.
+    let theirs = env.write("home/.claude/settings.4194305.tmp", "theirs");
+    succeeds(&env, "init");
+    assert!(theirs.exists());
+}
+
+#[test]
+fn commands_in_hints_can_be_pasted() {
+    let env = TestEnv::new();
+    let folder = env.home().join("my agent");
+    let env = env.with("CLAUDE_CONFIG_DIR", folder.to_str().unwrap());
+    let settings = env.write("home/my agent/settings.json", "{}");
+    fs::set_permissions(settings, fs::Permissions::from_mode(0o444)).unwrap();
+    let hint = "run `chmod u+w '$TEST/home/my agent/settings.json'`, then the same again";
+    refuses(&env, "init", hint);
+}
+
+#[test]
 fn purging_removes_nothing_that_may_be_others() {
     let env = TestEnv::new();
     env.write("home/data/mine.txt", "x");
     let data = env.home().join("data");
     let env = env.with("PLIMSOLL_DATA_DIR", data.to_str().unwrap());
-    refuses(&env, "uninstall --purge", "holds what is not plimsoll's: `mine.txt`");
+    refuses(&env, "uninstall --purge --yes", "holds what is not plimsoll's: `mine.txt`");
     let home = env.home();
     let env = env.with("PLIMSOLL_DATA_DIR", home.to_str().unwrap());
-    refuses(&env, "uninstall --purge", "is not a folder of plimsoll's own");
+    refuses(&env, "uninstall --purge --yes", "is not a folder of plimsoll's own");
     let env = env.with("PLIMSOLL_DATA_DIR", "/");
-    refuses(&env, "uninstall --purge", "`/` is not a folder of plimsoll's own");
+    refuses(&env, "uninstall --purge --yes", "`/` is not a folder of plimsoll's own");
     let env = TestEnv::new();
     let config = env.user_config("quiet: true\n");
     env.session("s").fill(170_000);
     env.session("s").prompted();
     succeeds(&env, "status --all");
-    let ran = succeeds(&env, "uninstall --purge");
+    let ran = succeeds(&env, "uninstall --purge --yes");
     assert!(ran.stdout.contains("Your own config stays: $TEST/home/.config/plimsoll"), "{ran}");
     assert!(config.exists() && !env.data().exists());
 }

@@ -269,7 +269,7 @@ fn without_status_line(text: String, before: Option<&Before<'_>>) -> Result<Stri
     };
     let line = object(&root, "statusLine")?.and_then(|line| member(line, "command"));
     let (Some(value), Some(index)) = (line, index_of(&root, "statusLine")) else { return Ok(text) };
-    let Some(wrapped) = found.wraps else {
+    let Some(wrapped) = inspect::wrapped(&found.command)? else {
         let empty = before.and_then(|before| before.empty_list(&[]));
         let level = Level { list: List::from(&root), index, before: empty };
         return Ok(take_out(&text, &[level]));

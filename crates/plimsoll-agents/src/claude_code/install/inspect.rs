@@ -108,14 +108,29 @@ fn entry(event: &str, matcher: &Option<String>, hook: &Object<'_>) -> HookEntry 
 pub(super) fn status_line(root: &Object<'_>) -> Option<StatusLine> {
     let command = member(member(root, "statusLine")?.as_object()?, "command").and_then(string)?;
     let is_ours = calls(&command, "statusline");
-    let wraps = is_ours.then(|| wrapped(&command)).flatten();
+    let wraps = is_ours.then(|| wrapped(&command).ok().flatten()).flatten();
     Some(StatusLine { command, is_ours, wraps })
 }
 
-/// The command that our status line is wrapped around.
-fn wrapped(command: &str) -> Option<String> {
-    let mut words = shell::words(command).into_iter().skip_while(|word| word.text != "--wrap");
-    words.nth(1).map(|word| word.text)
+/// The command that our status line is wrapped around. One with anything else in it is refused:
+/// taking ours out of it could take the user's too.
+pub(super) fn wrapped(command: &str) -> Result<Option<String>, Unfit> {
+    let mut words = shell::words(command).into_iter().skip(2).map(|word| word.text);
+    let mut wrapped = None;
+    while let Some(word) = words.next() {
+        let value = match word.split_once('=') {
+            Some(("--wrap", value)) => Some(value.to_owned()),
+            _ if word == "--wrap" => words.next(),
+            _ if word == "--no-color" => continue,
+            _ => None,
+        };
+        if value.is_none() || wrapped.is_some() {
+            let what = "`statusLine.command`".to_owned();
+            return Err(Unfit::Form { what, expected: "one that plimsoll can be taken out of" });
+        }
+        wrapped = value;
+    }
+    Ok(wrapped)
 }
 
 /// Whether a line for the shell calls us with `subcommand`.

@@ -133,6 +133,29 @@ fn a_status_line_of_the_user_is_wrapped_and_given_back() {
 }
 
 #[test]
+fn a_status_line_is_unwrapped_however_it_is_written_or_not_at_all() {
+    let text = |command: &str| json!({"statusLine": {"command": command}}).to_string();
+    for command in [
+        "plimsoll statusline --wrap=date",
+        "plimsoll statusline --no-color --wrap date",
+        "'/my tools/plimsoll' statusline '--wrap=date' --no-color",
+    ] {
+        assert_eq!(uninstall(&text(command)), text("date"), "{command}");
+    }
+    for command in [
+        "plimsoll statusline && date",
+        "plimsoll statusline --wrap date | cut -c-20",
+        "plimsoll statusline --wrap a --wrap b",
+        "plimsoll statusline --wrap",
+        "plimsoll statusline --wrapper=date",
+    ] {
+        let refused = ClaudeCode.uninstall(&text(command), None).unwrap_err().to_string();
+        let why = "`statusLine.command` is not one that plimsoll can be taken out of";
+        assert_eq!(refused, why, "{command}");
+    }
+}
+
+#[test]
 fn the_point_of_compaction_is_taken_back_only_where_it_is_ours() {
     let wish = Wish { compact_at: Some(40), ..WISH };
     let theirs = r#"{"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": 70}}"#;

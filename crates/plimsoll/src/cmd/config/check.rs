@@ -33,17 +33,22 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let files = match &args.file {
         Some(path) => vec![named(path)?],
-        None => settings::config_files(world, &super::project(world, plimsoll_agents::ALL[0])?),
+        None => {
+            settings::config_files(world, &crate::cmd::project(world, plimsoll_agents::ALL[0])?)
+        }
     };
     let complaints: Vec<&Complaint> = files.iter().flat_map(|file| &file.complaints).collect();
     match args.json {
         true => ui.print_json(&complaints.iter().map(|it| view(it)).collect::<Vec<_>>())?,
         false => ui.print(&text(ui, &files))?,
     }
+    for sentence in settings::useless_variables(world) {
+        ui.warn(&sentence);
+    }
     match complaints.len() {
         0 => Ok(()),
-        1 => Err(anyhow::anyhow!("1 thing in the config does not count")),
-        many => Err(anyhow::anyhow!("{many} things in the config do not count")),
+        1 => Err(anyhow::anyhow!("1 mistake in the config")),
+        many => Err(anyhow::anyhow!("{many} mistakes in the config")),
     }
     .hint("`plimsoll config default` explains every key")
 }

@@ -5,16 +5,10 @@ mod path;
 mod schema;
 mod show;
 
-use std::path::PathBuf;
-
-use anyhow::Context;
 use clap::Subcommand;
-use plimsoll_agents::Adapter;
 use plimsoll_core::settings::keys;
-use plimsoll_engine::load;
 use plimsoll_engine::world::World;
 
-use crate::report::HintExt;
 use crate::ui::Ui;
 
 /// Show, check and explain the settings
@@ -59,12 +53,4 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         Command::Schema(_) => schema::run(ui),
         Command::Default(_) => ui.print(&keys::default_file()),
     }
-}
-
-/// The project that the user stands in.
-fn project(world: &World, adapter: &dyn Adapter) -> anyhow::Result<PathBuf> {
-    let here = std::env::current_dir()
-        .context("could not find the current folder")
-        .hint("change to a folder that exists, for example `cd`")?;
-    Ok(load::project(world, adapter, None, &here))
 }

@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
-    let project = super::project(world, adapter)?;
+    let project = crate::cmd::project(world, adapter)?;
     let explanation = settings::explain(world, adapter, &project);
     match args.json {
         true => ui.print_json(&view(&explanation, adapter, &project)),

@@ -82,7 +82,7 @@ fn killed_calls_leave_no_litter_once_a_call_has_succeeded() {
         let cache = settings.read_dir().unwrap().next().unwrap().unwrap().path();
         let dead = "4194305";
         let stem = cache.file_stem().unwrap().to_str().unwrap().split('.').next().unwrap();
-        fs::write(settings.join(format!("{stem}.{dead}.tmp")), "{\"rel").unwrap();
+        fs::write(settings.join(format!("{stem}.plimsoll-{dead}.tmp")), "{\"rel").unwrap();
         env.old_user_config("lines: {warn: 70}\n");
         session.tool_finished();
         let mut litter = env.all_under(&env.data());

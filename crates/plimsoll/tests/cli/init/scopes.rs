@@ -74,8 +74,44 @@ fn the_agents_folder_may_be_elsewhere() {
     succeeds(&env, "init --commands");
     assert!(folder.join("settings.json").exists() && folder.join("commands/plimsoll.md").exists());
     assert!(!env.path("home/.claude").exists());
-    succeeds(&env, "uninstall --purge");
+    succeeds(&env, "uninstall --purge --yes");
     assert!(picture(&env.home()).is_empty());
     env.write("home/moved/settings.json", "nonsense");
     refuses(&env, "uninstall", "it is not JSON");
+}
+
+#[test]
+fn in_a_folder_of_a_repository_its_root_is_named() {
+    let env = TestEnv::with_project("my project");
+    fs::create_dir_all(env.project().join(".git")).unwrap();
+    let source = env.project().join("src");
+    fs::create_dir(&source).unwrap();
+    let init = |folder: &std::path::Path, scope| {
+        let mut command = env.command(&["init", "--dry-run", "--scope", scope]);
+        command.current_dir(folder);
+        env.run(command, b"")
+    };
+    let told = "this is a folder of the repository `$TEST/my project`";
+    let ran = init(&source, "local");
+    assert!(ran.stderr.contains(told), "{ran}");
+    assert!(ran.stderr.contains("`cd '$TEST/my project'` leads there"), "{ran}");
+    assert!(!init(&source, "user").stderr.contains(told));
+    assert!(!init(&env.project(), "local").stderr.contains(told));
+}
+
+#[test]
+fn the_project_is_the_one_that_the_client_names() {
+    let env = TestEnv::new();
+    let source = env.project().join("src");
+    fs::create_dir(&source).unwrap();
+    let project = env.project();
+    let env = env.with("CLAUDE_PROJECT_DIR", project.to_str().unwrap());
+    for arguments in [["init", "--scope", "local"], ["uninstall", "--scope", "local"]] {
+        let mut command = env.command(&arguments);
+        command.current_dir(&source);
+        let ran = env.run(command, b"");
+        assert!(ran.status.success(), "{ran}");
+        assert_eq!(arguments[0] == "init", project.join(".claude/settings.local.json").exists());
+        assert!(!source.join(".claude").exists());
+    }
 }

@@ -20,7 +20,7 @@ fn the_user_is_asked_what_to_install_and_whether_to_write_it() {
         "Show the load in the status line? [Y/n]",
         "Add commands? /plimsoll shows how full this session is [y/N]",
         "Explain plimsoll's words to the model, in its file of instructions? [y/N]",
-        "Write this? [Y/n]",
+        "settings.json? [Y/n]",
     ] {
         assert!(ran.stdout.contains(question), "{question}: {ran}");
     }
@@ -46,4 +46,15 @@ fn nothing_happens_without_a_yes() {
     assert!(home(&env) == before);
     typed(&env, "uninstall --yes", "");
     assert_eq!(fs::read_to_string(env.path(SETTINGS)).unwrap(), THEIRS);
+}
+
+#[test]
+fn the_user_is_asked_although_a_pager_shows_the_change() {
+    let env = TestEnv::new().with("PATH", "/usr/bin:/bin");
+    env.write(SETTINGS, THEIRS);
+    let before = home(&env);
+    let ran = typed(&env, "init | cat", "\n\n\nn\n");
+    assert!(ran.stdout.contains("settings.json? [Y/n]"), "{ran}");
+    assert!(ran.stdout.contains("Nothing was written."), "{ran}");
+    assert!(home(&env) == before);
 }
