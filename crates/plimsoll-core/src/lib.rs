@@ -11,6 +11,7 @@ pub mod forecast;
 pub mod models;
 pub mod policy;
 pub mod reading;
+pub mod redact;
 pub mod session;
 pub mod settings;
 pub mod text;
