@@ -13,6 +13,7 @@ pub mod hook_run;
 pub mod models;
 pub mod policy;
 pub mod reading;
+pub mod redact;
 pub mod session;
 pub mod settings;
 pub mod shell;

@@ -1,0 +1,278 @@
+//! Values behind names that announce a secret: in environment files, JSON, YAML, TOML, INI, code,
+//! headers, addresses, command lines and sentences.
+
+use std::ops::Range;
+
+use super::Secret;
+use super::names::{self, Class};
+use super::scan::{self, at, end_while, skip_blanks};
+use super::value;
+
+/// How a value is given, from what says most to what says least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// `NAME=value`, as in an environment file: whatever stands there is meant.
+    Variable,
+    /// `name = "value"`, `"name": "value"`.
+    Literal,
+    /// `<name>value</name>`.
+    Tagged,
+    /// `name: value`, `--name value`: may be code, or a sentence.
+    Bare,
+    /// `name("value")`, `name is value`: may be anything.
+    Loose,
+}
+
+/// The value of the name around a keyword, if it is a secret.
+pub(super) fn find(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let is_done = found.last().is_some_and(|last| hit.start < last.range.end);
+    found.extend(if is_done { None } else { assigned(text, hit) });
+}
+
+fn assigned(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+    let place = names::around(text, hit)?;
+    let link = link(text, &place)
+        .filter(|link| link.kind == LinkKind::Equals || !is_path(text, &place))?;
+    let name = str::from_utf8(&text[place]).ok()?;
+    let class = names::class(name)?;
+    let (range, style) = given(text, name, &link)?;
+    let judged = &text[range.start..range.end.min(range.start + LONGEST)];
+    let is_label = judged.eq_ignore_ascii_case(name.as_bytes());
+    if is_label || means_another(name, style, link.kind, judged) || !is_secret(class, style, judged)
+    {
+        return None;
+    }
+    let range = if is_cut(&range, style) { whole(text, range, style) } else { range };
+    Some(Secret { range, kind: names::kind(name, class) })
+}
+
+/// Short names that are seldom a password's: `pass` is also a test's result, `pwd` a folder.
+fn means_another(name: &str, style: Style, link: LinkKind, given: &[u8]) -> bool {
+    let is_set = link == LinkKind::Equals;
+    match name.trim_start_matches('-').to_ascii_lowercase().as_str() {
+        "pass" => !is_set && style != Style::Literal || !value::is_mixed(given),
+        "pwd" => !is_set || given.iter().any(|byte| matches!(byte, b'/' | b'\\')),
+        _ => false,
+    }
+}
+
+/// How much of a value is looked at before it is known for a secret.
+const LONGEST: usize = 256;
+
+/// Whether a name is the last part of a path: `/etc/passwd`.
+fn is_path(text: &[u8], name: &Range<usize>) -> bool {
+    text[..name.start].ends_with(b"/")
+}
+
+/// What links a name to its value.
+struct Link {
+    kind: LinkKind,
+    /// Where the value begins, or the quote before it.
+    value: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LinkKind {
+    /// `=` with nothing around it.
+    Equals,
+    /// `:`, `=>`, ` = ` and the like.
+    Sign,
+    /// A blank, after an option or in a `.netrc`.
+    Blank,
+    /// `<name>`.
+    Tag,
+    /// `name is`, or a blank in a sentence.
+    Word,
+    /// `name(`, `"name",`: only a value in quotes is one.
+    Call,
+}
+
+/// What may stand between a name and its value; the longer before what they begin with.
+const SIGNS: &[&str] =
+    &["===", "!==", "||=", "??=", "==", "!=", ":=", "=>", "+=", "?=", "?:", "=", ":"];
+
+fn link(text: &[u8], name: &Range<usize>) -> Option<Link> {
+    let named = end_of_name(text, name.end);
+    let from = skip_blanks(text, named);
+    let is_tag = at(text, from) == b'>' && text[..name.start].ends_with(b"<");
+    if is_tag {
+        return Some(Link { kind: LinkKind::Tag, value: from + 1 });
+    }
+    let Some(sign) = SIGNS.iter().find(|sign| text[from..].starts_with(sign.as_bytes())) else {
+        return loose_link(text, name, from);
+    };
+    let end = from + sign.len();
+    let value = skip_blanks(text, end);
+    let is_tight = from == named && value == end;
+    match *sign {
+        ":" if at(text, end) == b':' => None,
+        "=" if is_tight => Some(Link { kind: LinkKind::Equals, value }),
+        _ => Some(Link { kind: LinkKind::Sign, value: skip_type(text, value) }),
+    }
+}
+
+/// Steps over what closes a name: `"name"`, `["name"]`.
+fn end_of_name(text: &[u8], name: usize) -> usize {
+    let quoted = scan::skip_quote(text, name);
+    if at(text, quoted) == b']' { quoted + 1 } else { quoted }
+}
+
+/// Links without a sign.
+fn loose_link(text: &[u8], name: &Range<usize>, from: usize) -> Option<Link> {
+    let link = |kind, value| Some(Link { kind, value: skip_blanks(text, value) });
+    let is_quoted = scan::quote(text, name.end).is_some();
+    match at(text, from) {
+        b'(' => link(LinkKind::Call, from + 1),
+        b',' if is_quoted => link(LinkKind::Call, from + 1),
+        _ if scan::stands(text, from, "is ") => link(LinkKind::Word, from + 3),
+        _ if from == name.end => None,
+        _ if text[name.clone()].starts_with(b"-") || is_netrc(text, name.start) => {
+            link(LinkKind::Blank, from)
+        }
+        _ => link(LinkKind::Word, from),
+    }
+}
+
+/// Whether `login name` stands shortly before, as in a `.netrc`.
+fn is_netrc(text: &[u8], name: usize) -> bool {
+    scan::position(&text[name.saturating_sub(100)..name], "login ").is_some()
+}
+
+/// Steps over a type: `name: &str = "value"`.
+fn skip_type(text: &[u8], from: usize) -> usize {
+    let most = text.len().min(from + 40);
+    let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b"&'<>[]_:| ".contains(&byte);
+    let end = end_while(&text[..most], from, is_type);
+    let value = skip_blanks(text, end + 1);
+    let is_typed = at(text, end) == b'=' && scan::quote(text, value).is_some();
+    if is_typed { value } else { from }
+}
+
+/// Where the value stands, and how it is given.
+fn given(text: &[u8], name: &str, link: &Link) -> Option<(Range<usize>, Style)> {
+    quoted(text, link).or_else(|| bare(text, name, link))
+}
+
+/// A value in quotes: at its place, behind a prefix (`b"…"`), or in a call (`Some("…")`).
+fn quoted(text: &[u8], link: &Link) -> Option<(Range<usize>, Style)> {
+    let prefix = end_while(text, link.value, |byte| b"bfruL@".contains(&byte));
+    let opened = scan::quote(text, link.value).or_else(|| scan::quote(text, prefix));
+    let called = || scan::quote(text, end_of_call(text, link.value)?);
+    let is_literal = opened.is_some() && !matches!(link.kind, LinkKind::Word | LinkKind::Call);
+    let style = if is_literal { Style::Literal } else { Style::Loose };
+    let (quote, from) = opened.or_else(called)?;
+    Some((from..quote.closes(text, from), style))
+}
+
+fn bare(text: &[u8], name: &str, link: &Link) -> Option<(Range<usize>, Style)> {
+    let is_variable =
+        link.kind == LinkKind::Equals && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let style = match link.kind {
+        LinkKind::Call => return None,
+        LinkKind::Word => Style::Loose,
+        LinkKind::Tag => Style::Tagged,
+        _ if is_variable => Style::Variable,
+        _ => Style::Bare,
+    };
+    let most = text.len().min(link.value + LONGEST);
+    let run = link.value..end_of_bare(&text[..most], link.value, style);
+    let end = if is_cut(&run, style) { run.end } else { trimmed(text, run).end };
+    let is_shortened = text[end..].starts_with(b"...");
+    let is_given = match style {
+        Style::Tagged => end - link.value == LONGEST || text[end..].starts_with(b"</"),
+        Style::Variable => !is_call(text, link.value),
+        _ => !matches!(at(text, end), b'(' | b'['),
+    };
+    (is_given && !is_shortened).then_some((link.value..end, style))
+}
+
+/// Where the first argument of a call begins, if one stands here.
+fn end_of_call(text: &[u8], from: usize) -> Option<usize> {
+    let most = text.len().min(from + 40);
+    let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:&! ".contains(&byte);
+    let end = end_while(&text[..most], from, is_path);
+    (end > from && at(text, end) == b'(').then_some(end + 1)
+}
+
+/// `name()`; with an argument in quotes it would be an opened value.
+fn is_call(text: &[u8], from: usize) -> bool {
+    end_of_call(text, from).is_some_and(|argument| at(text, argument) == b')')
+}
+
+/// Where a value without quotes ends. A variable's goes on to the next blank.
+fn end_of_bare(text: &[u8], from: usize, style: Style) -> usize {
+    let others: &[u8] = if style == Style::Variable { b"" } else { b",&(){}[]<>|" };
+    let is_inside = |byte: u8| {
+        byte > b' ' && byte != 0x7f && !b"\"'`;\\".contains(&byte) && !others.contains(&byte)
+    };
+    end_while(text, from, is_inside)
+}
+
+/// A value without what ends a sentence or an item of a list.
+fn trimmed(text: &[u8], run: Range<usize>) -> Range<usize> {
+    let stops = text[run.clone()].iter().rev().take_while(|byte| b".,:".contains(byte));
+    run.start..run.end - stops.count()
+}
+
+/// Whether a value without quotes was looked at only in part.
+fn is_cut(run: &Range<usize>, style: Style) -> bool {
+    style != Style::Literal && run.len() == LONGEST
+}
+
+/// All of a value that was looked at in part.
+fn whole(text: &[u8], part: Range<usize>, style: Style) -> Range<usize> {
+    trimmed(text, part.start..end_of_bare(text, part.end, style))
+}
+
+fn is_secret(class: Class, style: Style, given: &[u8]) -> bool {
+    let looks_so = match (class, style) {
+        (_, Style::Loose) => value::is_random(given, 12),
+        (Class::Password, _) => is_password(style, given),
+        (_, Style::Variable) => is_variable_secret(given),
+        _ => value::is_random(given, 8),
+    };
+    looks_so && !value::stands_for_another(given)
+}
+
+fn is_password(style: Style, given: &[u8]) -> bool {
+    let is_label = given.iter().any(u8::is_ascii_whitespace) || is_title(given);
+    match style {
+        Style::Variable => given.len() >= 4 && !is_constant(given),
+        Style::Literal | Style::Tagged => {
+            given.len() >= 4 && !is_label && (value::is_mixed(given) || is_plain_word(given))
+        }
+        _ => {
+            given.len() >= 6
+                && (value::is_mixed(given) || value::is_random(given, 8))
+                && !is_code(given)
+        }
+    }
+}
+
+/// `Password`: what a form calls its field.
+fn is_title(given: &[u8]) -> bool {
+    given.first().is_some_and(u8::is_ascii_uppercase)
+        && given.iter().skip(1).all(u8::is_ascii_lowercase)
+}
+
+/// One word of letters alone; with a `-` or `_` it names something.
+fn is_plain_word(given: &[u8]) -> bool {
+    given.len() >= 6 && given.iter().all(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+}
+
+/// `PASSWORD_FIELD`.
+fn is_constant(given: &[u8]) -> bool {
+    given.contains(&b'_') && given.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
+}
+
+/// `user.password2`, `base64_value`: names with a figure in them. `hunter2` is one word.
+fn is_code(given: &[u8]) -> bool {
+    value::is_name(given) && given.iter().any(|byte| b"_.:".contains(byte))
+}
+
+fn is_variable_secret(given: &[u8]) -> bool {
+    let is_path = given.iter().any(|byte| b"/.:".contains(byte));
+    let is_number = given.iter().all(u8::is_ascii_digit);
+    let is_phrase = given.len() >= 8 && !is_path && !is_number && !is_constant(given);
+    is_phrase || value::is_random(given, 8)
+}

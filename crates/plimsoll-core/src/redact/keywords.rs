@@ -1,0 +1,89 @@
+//! All keywords of the rules in one pass over a text.
+//!
+//! Three bytes, their case folded, choose a slot; a slot chains the rules whose keywords begin so.
+//! Nearly all slots are empty, so most bytes cost one look. The table is made by the compiler: a
+//! general automaton for so many keywords takes longer to build than a checkpoint may, and is
+//! slower afterwards.
+
+use std::ops::Range;
+
+use super::rules::{RULES, Rule};
+use super::scan;
+
+const SLOT_BITS: u32 = 13;
+
+/// For each slot the first rule, for each rule the next one; numbered from 1, and 0 ends a chain.
+struct Index {
+    first: [u8; 1 << SLOT_BITS],
+    next: [u8; RULES.len() + 1],
+}
+
+static INDEX: Index = index();
+
+const fn index() -> Index {
+    let mut index = Index { first: [0; 1 << SLOT_BITS], next: [0; RULES.len() + 1] };
+    let mut number = RULES.len();
+    assert!(number < u8::MAX as usize);
+    while number > 0 {
+        let keyword = RULES[number - 1].keyword.as_bytes();
+        let slot = slot([keyword[0], keyword[1], keyword[2]]);
+        index.next[number] = index.first[slot];
+        index.first[slot] = number as u8;
+        number -= 1;
+    }
+    index
+}
+
+const fn slot([first, second, third]: [u8; 3]) -> usize {
+    const FOLD: u32 = 0x20_20_20;
+    let three = u32::from_le_bytes([first, second, third, 0]) | FOLD;
+    (three.wrapping_mul(0x9E37_79B1) >> (u32::BITS - SLOT_BITS)) as usize
+}
+
+/// Calls `found` with every rule and every place where its keyword stands, in whatever case.
+pub(super) fn each(text: &[u8], mut found: impl FnMut(&'static Rule, Range<usize>)) {
+    for (start, three) in text.array_windows().enumerate() {
+        let number = INDEX.first[slot(*three)];
+        if number != 0 {
+            chain(text, start, number, &mut found);
+        }
+    }
+}
+
+/// The rules of a slot whose keyword stands here.
+#[inline(never)]
+fn chain(
+    text: &[u8],
+    start: usize,
+    mut number: u8,
+    found: &mut impl FnMut(&'static Rule, Range<usize>),
+) {
+    while number != 0 {
+        let rule = &RULES[usize::from(number) - 1];
+        if scan::stands(text, start, rule.keyword) {
+            found(rule, start..start + rule.keyword.len());
+        }
+        number = INDEX.next[usize::from(number)];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keyword_is_found_wherever_it_stands_and_in_whatever_case() {
+        for rule in RULES {
+            let text = format!("é{}{}é", rule.keyword.to_uppercase(), rule.keyword);
+            let length = rule.keyword.len();
+            let mut places = Vec::new();
+            each(text.as_bytes(), |hit, place| {
+                if hit.keyword == rule.keyword {
+                    places.push(place.start);
+                }
+            });
+            places.dedup();
+            assert!(places.contains(&2) && places.contains(&(2 + length)), "{}", rule.keyword);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The values of a Kubernetes `Secret`, whatever their names.
+
+use std::ops::Range;
+
+use super::scan::{self, ALNUM, DOTTED, skip_blanks};
+use super::{Secret, value, web};
+
+/// How far from its kind a document's data may stand.
+const NEAR: usize = 2048;
+
+/// The values under `data` and `stringData` of the document whose kind stands here.
+pub(super) fn yaml(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let document = document(text, &hit);
+    for data in data(text, &document) {
+        lines(&text[..document.end], data, found);
+    }
+}
+
+/// The same in JSON; the keyword ends in the closing quote of `"kind"`.
+pub(super) fn json(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let kind = web::header_value(text, hit.end);
+    if !kind.is_some_and(|kind| scan::stands(text, kind, "secret")) {
+        return;
+    }
+    let near = hit.start.saturating_sub(NEAR)..text.len().min(hit.end + NEAR);
+    for data in data(text, &near) {
+        members(&text[..near.end], data, found);
+    }
+}
+
+/// The document around a place: between two lines of `---`.
+fn document(text: &[u8], hit: &Range<usize>) -> Range<usize> {
+    const BETWEEN: &[u8] = b"\n---";
+    let least = hit.start.saturating_sub(NEAR);
+    let most = text.len().min(hit.end + NEAR);
+    let before = text[least..hit.start].windows(4).rposition(|four| four == BETWEEN);
+    let after = text[hit.end..most].windows(4).position(|four| four == BETWEEN);
+    before.map_or(least, |at| least + at)..after.map_or(most, |at| hit.end + at)
+}
+
+/// Where the names `data` and `stringData` end; `metadata` is another.
+fn data(text: &[u8], near: &Range<usize>) -> Vec<usize> {
+    let is_end = |end: &usize| {
+        let start = ALNUM.run_before(text, *end, "stringData".len() + 1);
+        matches!(&text[scan::unescaped(text, start).min(*end)..*end], b"data" | b"stringData")
+    };
+    near.clone().filter(|end| text[..*end].ends_with(b"ata")).filter(is_end).collect()
+}
+
+/// Takes the indented `name: value` lines behind a name.
+fn lines(text: &[u8], name: usize, found: &mut Vec<Secret>) {
+    let mut place = name + 1;
+    while let Some(line) = next_line(text, place) {
+        let name = skip_blanks(text, line);
+        let sign = DOTTED.run(text, name);
+        if name == line || !scan::stands(text, sign, ": ") {
+            return;
+        }
+        place = push(text, scan::skip_quote(text, skip_blanks(text, sign + 1)), found);
+        place = scan::skip_quote(text, place);
+    }
+}
+
+/// Takes the `"name": "value"` members of the object behind a name.
+fn members(text: &[u8], name: usize, found: &mut Vec<Secret>) {
+    let Some(mut place) = web::header_value(text, name) else { return };
+    while matches!(scan::at(text, place), b'{' | b',') {
+        let name = scan::end_while(text, place + 1, |byte| byte.is_ascii_whitespace());
+        let sign = DOTTED.run(text, scan::skip_quote(text, name));
+        let Some(value) = web::header_value(text, sign) else { return };
+        place = scan::skip_quote(text, push(text, value, found));
+    }
+}
+
+/// Takes the value that begins here; where it ends.
+fn push(text: &[u8], from: usize, found: &mut Vec<Secret>) -> usize {
+    let end = scan::end_while(text, from, |byte| byte > b' ' && !b"\"'\\".contains(&byte));
+    let range = from..end;
+    let is_secret = range.len() >= 4 && !value::stands_for_another(&text[range.clone()]);
+    found.extend(is_secret.then_some(Secret { range, kind: "kubernetes-secret" }));
+    end
+}
+
+/// Where the line begins whose predecessor ends here, be it with a written `\n`.
+fn next_line(text: &[u8], end: usize) -> Option<usize> {
+    let rest = text.get(end..)?;
+    let ends = ["\n", "\\n"].into_iter().find(|newline| rest.starts_with(newline.as_bytes()))?;
+    Some(end + ends.len())
+}

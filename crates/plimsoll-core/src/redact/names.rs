@@ -1,0 +1,280 @@
+//! Which names announce a secret, and what kind it is.
+//!
+//! A name's last word says what it names: `api_token` is a token, `token_file` a file,
+//! `max_tokens` a number of them.
+
+use std::ops::Range;
+
+use super::scan::{self, URL64};
+
+/// What a name announces. Passwords may be anything; the others are random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Password,
+    Secret,
+    Token,
+    Key,
+}
+
+impl Class {
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Class::Password => "password",
+            Class::Secret => "secret",
+            Class::Token => "token",
+            Class::Key => "key",
+        }
+    }
+}
+
+/// Whether a kind says no more than a name's class does.
+pub(super) fn is_general(kind: &str) -> bool {
+    [Class::Password, Class::Secret, Class::Token, Class::Key]
+        .iter()
+        .any(|class| class.kind() == kind)
+}
+
+/// Words behind the one that counts: `PASSWORD_PROD`, `secret_key_base`.
+const QUALIFIERS: &[&str] = &[
+    "1",
+    "2",
+    "3",
+    "b64",
+    "base",
+    "base64",
+    "dev",
+    "development",
+    "hex",
+    "live",
+    "new",
+    "old",
+    "plain",
+    "prod",
+    "production",
+    "raw",
+    "sandbox",
+    "staging",
+    "test",
+    "value",
+];
+
+/// Keys that open something; other keys name a row, a cache entry or a button.
+const KEYS: &[&str] = &[
+    "access",
+    "account",
+    "admin",
+    "api",
+    "app",
+    "application",
+    "auth",
+    "azure",
+    "client",
+    "cloudflare",
+    "cookie",
+    "datadog",
+    "deploy",
+    "encryption",
+    "heroku",
+    "hmac",
+    "jwt",
+    "license",
+    "mailgun",
+    "master",
+    "openai",
+    "pagerduty",
+    "private",
+    "role",
+    "secret",
+    "sendgrid",
+    "service",
+    "session",
+    "shared",
+    "signing",
+    "stripe",
+    "subscription",
+    "twilio",
+    "vercel",
+    "webhook",
+];
+
+/// What stands before `token` where it is a piece of text, a place in a list or a signal.
+const TOKENS: &[&str] = &[
+    "a",
+    "any",
+    "bos",
+    "cancel",
+    "cancellation",
+    "cls",
+    "continuation",
+    "current",
+    "delta",
+    "each",
+    "end",
+    "eos",
+    "eof",
+    "every",
+    "expected",
+    "first",
+    "image",
+    "input",
+    "last",
+    "mask",
+    "max",
+    "next",
+    "one",
+    "output",
+    "pad",
+    "page",
+    "parse",
+    "per",
+    "peek",
+    "prev",
+    "previous",
+    "progress",
+    "sep",
+    "special",
+    "start",
+    "stop",
+    "sync",
+    "text",
+    "the",
+    "this",
+    "unexpected",
+    "unk",
+    "word",
+    "css",
+    "design",
+    "color",
+];
+
+/// Whose secret a name announces, where the name says it.
+const OWNERS: &[(&str, &str)] = &[
+    ("aws", "aws-secret-key"),
+    ("azure", "azure-key"),
+    ("bitbucket", "bitbucket-secret"),
+    ("cloudflare", "cloudflare-token"),
+    ("datadog", "datadog-key"),
+    ("dd_api", "datadog-key"),
+    ("dd_app", "datadog-key"),
+    ("discord", "discord-token"),
+    ("heroku", "heroku-key"),
+    ("netlify", "netlify-token"),
+    ("pagerduty", "pagerduty-key"),
+    ("paypal", "paypal-secret"),
+    ("snowflake", "snowflake-secret"),
+    ("twilio", "twilio-secret"),
+    ("vault", "vault-token"),
+    ("vercel", "vercel-token"),
+    ("accountkey", "azure-key"),
+    ("sharedaccesskey", "azure-key"),
+];
+
+/// What a name announces, if it is a secret.
+pub(super) fn class(name: &str) -> Option<Class> {
+    if matches!(name, "PWD" | "OLDPWD") {
+        return None;
+    }
+    let words = words(name);
+    let counted = words.iter().rposition(|word| !QUALIFIERS.contains(&word.as_str()))?;
+    let before = counted.checked_sub(1).map_or("", |before| words[before].as_str());
+    let word = words[counted].as_str();
+    match word {
+        "pwd" | "pass" | "passwd" | "passcode" | "passphrase" => Some(Class::Password),
+        "key" => KEYS.contains(&before).then_some(Class::Key),
+        "token" => (!TOKENS.contains(&before)).then_some(Class::Token),
+        "pat" => matches!(before, "github" | "gh" | "gitlab" | "devops" | "azure")
+            .then_some(Class::Token),
+        "secret" | "secrets" | "credential" | "credentials" => Some(Class::Secret),
+        "auth" => name.starts_with('_').then_some(Class::Token),
+        joined => joined_class(joined),
+    }
+}
+
+/// Names that are written as one word: `PGPASSWORD`, `apikey`, `authtoken`.
+fn joined_class(word: &str) -> Option<Class> {
+    let is_key = |word: &str| KEYS.iter().any(|key| word.ends_with(key));
+    let ends = [
+        ("password", Class::Password),
+        ("passwd", Class::Password),
+        ("pwd", Class::Password),
+        ("secret", Class::Secret),
+        ("token", Class::Token),
+    ];
+    let class = ends.iter().find(|(end, _)| word.ends_with(end)).map(|(_, class)| *class);
+    class.or_else(|| word.strip_suffix("key").filter(|start| is_key(start)).map(|_| Class::Key))
+}
+
+/// The kind of a name's secret: whose it is where the name says so, otherwise its class.
+pub(super) fn kind(name: &str, class: Class) -> &'static str {
+    let owner = OWNERS.iter().find(|(owner, _)| scan::position(name.as_bytes(), owner).is_some());
+    owner.map_or(class.kind(), |(_, kind)| kind)
+}
+
+/// A name's words in lower case: `apiKey`, `API_KEY`, `api-key` and `api key` have the same two.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for letter in name.chars() {
+        if !letter.is_ascii_alphanumeric()
+            || before.is_ascii_lowercase() && letter.is_ascii_uppercase()
+        {
+            words.push(String::new());
+        }
+        if letter.is_ascii_alphanumeric() {
+            words.last_mut().expect("there is always one").push(letter.to_ascii_lowercase());
+        }
+        before = letter;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// No name is longer; what is, is data.
+const LONGEST: usize = 64;
+
+/// The name that a keyword is a part of, as its place in the text.
+pub(super) fn around(text: &[u8], hit: Range<usize>) -> Option<Range<usize>> {
+    let run = URL64.run_before(text, hit.start, LONGEST + 1);
+    let start = scan::unescaped(text, run).min(hit.start);
+    let most = text.len().min(hit.end + LONGEST + 1);
+    let end = URL64.run(&text[..most], hit.end);
+    let is_mark = text[..start].ends_with(super::MARK.as_bytes());
+    (end - start <= LONGEST && !is_mark).then_some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_names_last_word_says_what_it_names() {
+        let secret = [
+            "API_TOKEN",
+            "apiKey",
+            "x-api-key",
+            "PGPASSWORD",
+            "secret_key_base",
+            "DB_PASS",
+            "client_secret",
+            "_authToken",
+        ];
+        for name in secret {
+            assert!(class(name).is_some(), "{name}");
+        }
+        let plain = [
+            "token_file",
+            "max_tokens",
+            "secretName",
+            "primary_key",
+            "tokenizer",
+            "PWD",
+            "next_token",
+            "bypass",
+            "input_tokens",
+            "key",
+        ];
+        for name in plain {
+            assert_eq!(class(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Reading bytes around a place: alphabets, runs, edges, quotes.
+
+use std::ops::Range;
+
+/// A set of ASCII characters.
+#[derive(Clone, Copy)]
+pub(super) struct Alphabet(u128);
+
+pub(super) const DIGIT: Alphabet = Alphabet(0).range(b'0', b'9');
+pub(super) const HEX: Alphabet = DIGIT.range(b'a', b'f');
+pub(super) const LOWER: Alphabet = DIGIT.range(b'a', b'z');
+pub(super) const UPPER: Alphabet = DIGIT.range(b'A', b'Z');
+pub(super) const ALNUM: Alphabet = LOWER.range(b'A', b'Z');
+/// Letters, digits, `_` and `-`: base64 for addresses, and most names.
+pub(super) const URL64: Alphabet = ALNUM.with(b"_-");
+pub(super) const BASE64: Alphabet = ALNUM.with(b"+/=");
+/// What tokens of several parts consist of.
+pub(super) const DOTTED: Alphabet = URL64.with(b".");
+/// What a token may consist of in an HTTP header.
+pub(super) const TOKEN68: Alphabet = DOTTED.with(b"~+/=");
+/// base64 as it stands in an address.
+pub(super) const PERCENT: Alphabet = BASE64.with(b"%_-");
+
+impl Alphabet {
+    const fn range(self, first: u8, last: u8) -> Self {
+        let mut bits = self.0;
+        let mut byte = first;
+        while byte <= last {
+            bits |= 1 << byte;
+            byte += 1;
+        }
+        Alphabet(bits)
+    }
+
+    pub(super) const fn of(bytes: &[u8]) -> Self {
+        Alphabet(0).with(bytes)
+    }
+
+    pub(super) const fn with(self, others: &[u8]) -> Self {
+        let mut bits = self.0;
+        let mut at = 0;
+        while at < others.len() {
+            bits |= 1 << others[at];
+            at += 1;
+        }
+        Alphabet(bits)
+    }
+
+    pub(super) const fn has(self, byte: u8) -> bool {
+        byte.is_ascii() && self.0 >> byte & 1 == 1
+    }
+
+    /// Where the run of these characters that begins at `from` ends.
+    pub(super) fn run(self, text: &[u8], from: usize) -> usize {
+        end_while(text, from, |byte| self.has(byte))
+    }
+
+    /// As `run`, but at most `limit` bytes of it.
+    pub(super) fn run_within(self, text: &[u8], from: usize, limit: usize) -> usize {
+        self.run(&text[..text.len().min(from + limit)], from)
+    }
+
+    /// Where the run of these characters that ends at `to` begins, at most `limit` before it.
+    pub(super) fn run_before(self, text: &[u8], to: usize, limit: usize) -> usize {
+        let run = text[..to].iter().rev().take(limit).take_while(|byte| self.has(**byte));
+        to - run.count()
+    }
+}
+
+/// Where the bytes from `from` on cease to be `wanted`.
+pub(super) fn end_while(text: &[u8], from: usize, wanted: impl Fn(u8) -> bool) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| wanted(**byte)).count()
+}
+
+/// The byte at a place; NUL outside of the text.
+pub(super) fn at(text: &[u8], place: usize) -> u8 {
+    text.get(place).copied().unwrap_or(0)
+}
+
+/// Whether `wanted` stands at a place, in whatever case.
+pub(super) fn stands(text: &[u8], place: usize, wanted: &str) -> bool {
+    text.get(place..place + wanted.len())
+        .is_some_and(|part| part.eq_ignore_ascii_case(wanted.as_bytes()))
+}
+
+/// The place of `wanted` in a text, in whatever case.
+pub(super) fn position(text: &[u8], wanted: &str) -> Option<usize> {
+    let first = wanted.as_bytes().first()?.to_ascii_lowercase();
+    let begins = |place: &usize| text[*place].to_ascii_lowercase() == first;
+    (0..text.len()).filter(begins).find(|place| stands(text, *place, wanted))
+}
+
+/// Whether a word may begin here: not within another, but behind the mark of a changed line.
+pub(super) fn at_edge(text: &[u8], start: usize) -> bool {
+    let Some(before) = start.checked_sub(1) else { return true };
+    match text[before] {
+        b'_' | b'-' => !ALNUM.has(at(text, before.wrapping_sub(1))),
+        byte => !ALNUM.has(byte) || is_escape(text, before),
+    }
+}
+
+/// The start of a run without the `n` of a written `\n` before it.
+pub(super) fn unescaped(text: &[u8], start: usize) -> usize {
+    if is_escape(text, start) { start + 1 } else { start }
+}
+
+/// Whether this is the letter of a written `\n`, `\r` or `\t`.
+fn is_escape(text: &[u8], place: usize) -> bool {
+    place > 0 && text[place - 1] == b'\\' && matches!(at(text, place), b'n' | b'r' | b't')
+}
+
+pub(super) fn skip_blanks(text: &[u8], from: usize) -> usize {
+    end_while(text, from, |byte| matches!(byte, b' ' | b'\t'))
+}
+
+/// At most `limit` bytes of the line that a place is in, from there on. A line ends at a written
+/// `\n` too, but goes on after a backslash at its end.
+pub(super) fn line_from(text: &[u8], from: usize, limit: usize) -> Range<usize> {
+    let most = text.len().min(from + limit);
+    let ends = |place: &usize| match text[*place] {
+        b'\n' => text[*place - 1] != b'\\',
+        b'n' => is_escape(text, *place),
+        _ => false,
+    };
+    from..(from + 1..most).find(ends).unwrap_or(most.max(from))
+}
+
+/// A quote as it stands in a text: within a JSON string it has backslashes before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quote {
+    byte: u8,
+    backslashes: usize,
+}
+
+/// The quote that stands at a place, and where it ends.
+pub(super) fn quote(text: &[u8], from: usize) -> Option<(Quote, usize)> {
+    let mark = end_while(text, from, |byte| byte == b'\\');
+    let byte = at(text, mark);
+    let quote = Quote { byte, backslashes: mark - from };
+    matches!(byte, b'"' | b'\'' | b'`').then_some((quote, mark + 1))
+}
+
+/// Steps over a quote, if one stands here.
+pub(super) fn skip_quote(text: &[u8], from: usize) -> usize {
+    quote(text, from).map_or(from, |(_, end)| end)
+}
+
+impl Quote {
+    /// Where what was opened at `from` is closed: before the closing quote, or at the line's end.
+    pub(super) fn closes(self, text: &[u8], from: usize) -> usize {
+        let mut place = from;
+        while place < text.len() && text[place] != b'\n' {
+            let mark = end_while(text, place, |byte| byte == b'\\');
+            if at(text, mark) == self.byte && self.is_closed_by(mark - place) {
+                return place;
+            }
+            place = mark + 1;
+        }
+        place.min(text.len())
+    }
+
+    /// Whether a quote with so many backslashes closes this one or one around it. A quote that is
+    /// escaped within this one has more.
+    fn is_closed_by(self, backslashes: usize) -> bool {
+        match self.backslashes {
+            0 => backslashes.is_multiple_of(2),
+            own => backslashes <= 2 * own,
+        }
+    }
+}

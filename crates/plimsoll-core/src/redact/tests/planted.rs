@@ -1,0 +1,438 @@
+//! Secrets of every kind, planted in what transcripts are made of.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+const HEX: &str = "0123456789abcdef";
+const LOWER: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
+const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const URL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const DIGITS: &str = "0123456789";
+
+/// A kind, its prefix and the runs that follow: in pieces, so that no file of ours holds a token.
+type Planted = (&'static str, &'static [&'static str], &'static [(&'static str, usize)]);
+
+const TOKENS: &[Planted] = &[
+    ("aws-access-key", &["AK", "IA"], &[(UPPER, 16)]),
+    ("aws-access-key", &["AS", "IA"], &[(UPPER, 16)]),
+    ("gcp-api-key", &["AI", "za"], &[(URL, 35)]),
+    ("google-oauth-secret", &["GOC", "SPX-"], &[(URL, 28)]),
+    ("google-access-token", &["ya", "29."], &[(URL, 60)]),
+    ("google-refresh-token", &["1/", "/0"], &[(URL, 40)]),
+    ("digitalocean-token", &["dop", "_v1_"], &[(HEX, 64)]),
+    ("digitalocean-token", &["doo", "_v1_"], &[(HEX, 64)]),
+    ("netlify-token", &["nf", "p_"], &[(ALNUM, 36)]),
+    ("tailscale-key", &["tsk", "ey-auth-"], &[(ALNUM, 30)]),
+    ("databricks-token", &["da", "pi"], &[(HEX, 32)]),
+    ("github-token", &["gh", "p_"], &[(ALNUM, 36)]),
+    ("github-token", &["gh", "o_"], &[(ALNUM, 36)]),
+    ("github-token", &["gh", "u_"], &[(ALNUM, 36)]),
+    ("github-token", &["gh", "s_"], &[(ALNUM, 36)]),
+    ("github-token", &["gh", "r_"], &[(ALNUM, 36)]),
+    ("github-token", &["github", "_pat_"], &[(ALNUM, 22), ("_", 1), (ALNUM, 59)]),
+    ("gitlab-token", &["gl", "pat-"], &[(URL, 20)]),
+    ("gitlab-token", &["gl", "dt-"], &[(URL, 20)]),
+    ("gitlab-token", &["gl", "rt-"], &[(URL, 20)]),
+    ("bitbucket-secret", &["AT", "BB"], &[(ALNUM, 32)]),
+    ("atlassian-token", &["ATA", "TT3x"], &[(URL, 180)]),
+    ("npm-token", &["np", "m_"], &[(ALNUM, 36)]),
+    ("pypi-token", &["py", "pi-AgE"], &[(URL, 160)]),
+    ("crates-token", &["ci", "o"], &[(ALNUM, 32)]),
+    ("rubygems-key", &["ruby", "gems_"], &[(HEX, 48)]),
+    ("docker-token", &["dckr", "_pat_"], &[(URL, 27)]),
+    ("vault-token", &["hv", "s."], &[(URL, 90)]),
+    (
+        "terraform-token",
+        &[],
+        &[
+            (ALNUM, 14),
+            (".", 1),
+            ("a", 1),
+            ("t", 1),
+            ("l", 1),
+            ("a", 1),
+            ("s", 1),
+            ("v", 1),
+            ("1", 1),
+            (".", 1),
+            (URL, 64),
+        ],
+    ),
+    ("age-key", &["AGE-SECRET", "-KEY-1"], &[(UPPER, 58)]),
+    ("newrelic-key", &["NR", "AK-"], &[(UPPER, 27)]),
+    ("sentry-token", &["snt", "rys_"], &[(BASE64, 80)]),
+    ("grafana-token", &["gl", "sa_"], &[(ALNUM, 32), ("_", 1), (HEX, 8)]),
+    ("slack-token", &["xo", "xb-"], &[(DIGITS, 12), ("-", 1), (DIGITS, 12), ("-", 1), (ALNUM, 24)]),
+    ("slack-token", &["xo", "xp-"], &[(DIGITS, 12), ("-", 1), (HEX, 32)]),
+    ("slack-token", &["xa", "pp-1-"], &[(UPPER, 11), ("-", 1), (HEX, 64)]),
+    ("slack-token", &["xo", "xe-1-"], &[(ALNUM, 140)]),
+    ("telegram-token", &[], &[(DIGITS, 10), (":", 1), ("A", 2), (URL, 33)]),
+    ("facebook-token", &["EA", "A"], &[(ALNUM, 160)]),
+    (
+        "twitter-token",
+        &["AAAAAAAAAAAA", "AAAAAAAAAA"],
+        &[(ALNUM, 80), ("%", 1), ("3", 1), ("D", 1)],
+    ),
+    ("linear-key", &["lin", "_api_"], &[(ALNUM, 40)]),
+    ("notion-token", &["sec", "ret_"], &[(ALNUM, 43)]),
+    ("notion-token", &["nt", "n_"], &[(ALNUM, 46)]),
+    ("airtable-token", &["pa", "t"], &[(ALNUM, 14), (".", 1), (HEX, 64)]),
+    ("figma-token", &["fig", "d_"], &[(URL, 40)]),
+    ("stripe-key", &["sk_", "live_"], &[(ALNUM, 24)]),
+    ("stripe-key", &["rk_", "live_"], &[(ALNUM, 24)]),
+    ("stripe-key", &["sk_", "test_"], &[(ALNUM, 24)]),
+    ("stripe-secret", &["wh", "sec_"], &[(ALNUM, 32)]),
+    ("square-token", &["sq0", "atp-"], &[(URL, 22)]),
+    ("braintree-token", &["access_token", "$production$"], &[(LOWER, 16), ("$", 1), (HEX, 32)]),
+    ("shopify-token", &["shp", "at_"], &[(HEX, 32)]),
+    ("shopify-token", &["shp", "ss_"], &[(HEX, 32)]),
+    ("shopify-token", &["shp", "ca_"], &[(HEX, 32)]),
+    ("sendgrid-key", &["S", "G."], &[(URL, 22), (".", 1), (URL, 43)]),
+    ("mailgun-key", &["ke", "y-"], &[(HEX, 32)]),
+    ("mailchimp-key", &[], &[(HEX, 32), ("-", 1), ("u", 1), ("s", 1), ("7", 1)]),
+    ("anthropic-key", &["sk-", "ant-api03-"], &[(URL, 95)]),
+    ("openai-key", &["sk-", "proj-"], &[(URL, 120)]),
+    ("openai-key", &["sk", "-"], &[(ALNUM, 48)]),
+    ("huggingface-token", &["h", "f_"], &[(ALNUM, 34)]),
+    ("replicate-token", &["r", "8_"], &[(ALNUM, 37)]),
+    ("groq-key", &["gs", "k_"], &[(ALNUM, 52)]),
+    (
+        "jwt",
+        &["ey", "J"],
+        &[(URL, 33), (".", 1), ("e", 1), ("y", 1), ("J", 1), (URL, 70), (".", 1), (URL, 43)],
+    ),
+];
+
+/// Names in front of values that have no shape of their own.
+const NAMED: &[(&str, &str, &str, usize)] = &[
+    ("aws-secret-key", "AWS_SECRET_ACCESS_KEY", BASE64, 40),
+    ("azure-key", "AZURE_CLIENT_SECRET", URL, 40),
+    ("bitbucket-secret", "BITBUCKET_CLIENT_SECRET", ALNUM, 32),
+    ("cloudflare-token", "CLOUDFLARE_API_TOKEN", URL, 40),
+    ("datadog-key", "DATADOG_API_KEY", HEX, 32),
+    ("datadog-key", "DD_APP_KEY", HEX, 40),
+    ("discord-token", "DISCORD_CLIENT_SECRET", URL, 32),
+    ("heroku-key", "HEROKU_API_KEY", HEX, 36),
+    ("pagerduty-key", "PAGERDUTY_API_KEY", URL, 20),
+    ("paypal-secret", "PAYPAL_CLIENT_SECRET", URL, 80),
+    ("snowflake-secret", "SNOWFLAKE_PASSWORD", ALNUM, 16),
+    ("twilio-secret", "TWILIO_AUTH_TOKEN", HEX, 32),
+    ("vault-token", "VAULT_TOKEN", ALNUM, 26),
+    ("vercel-token", "VERCEL_TOKEN", ALNUM, 24),
+    ("password", "DB_PASSWORD", ALNUM, 14),
+    ("password", "SMTP_PASSWD", ALNUM, 12),
+    ("secret", "JWT_SECRET", ALNUM, 32),
+    ("key", "SECRET_KEY_BASE", HEX, 128),
+    ("token", "ACCESS_TOKEN", ALNUM, 30),
+    ("key", "OPENWEATHER_API_KEY", HEX, 32),
+    ("key", "ENCRYPTION_KEY", BASE64, 44),
+    ("secret", "GOOGLE_CREDENTIALS", BASE64, 5000),
+];
+
+fn planted((kind, prefix, parts): &Planted) -> (&'static str, String) {
+    let seed = kind.len() + 31 * parts.len();
+    let runs = parts.iter().zip(seed as u64..);
+    let body = runs.map(|((alphabet, length), seed)| random(alphabet, *length, seed));
+    (kind, prefix.iter().map(ToString::to_string).chain(body).collect())
+}
+
+/// What holds a token, without a name that would give it away.
+fn settings(secret: &str) -> Vec<String> {
+    let filler = "lorem ipsum dolor ".repeat(300);
+    [
+        "§",
+        "{\"note\":\"§\"}",
+        "{\\\"content\\\":\\\"see \\\\\\\"§\\\\\\\" there\\\"}",
+        "deploy run § --fast | tee log",
+        "deploy --with='§'",
+        "setting: §\nother: 1",
+        "let x = \"§\";",
+        "x = call('§', 3)",
+        "FOO=§\nBAR=1",
+        "FOO=\"§\"",
+        "I used §, and it worked.",
+        "It is §.",
+        "(§)",
+        "first line\\n§\\nlast line",
+        "   12→§",
+        "+§",
+        "é § é",
+        "| § | 3 |",
+        "`§`",
+        "https://host/path?x=§&y=2",
+    ]
+    .iter()
+    .map(|setting| setting.replace("§", secret))
+    .chain([format!("{filler}{secret} {filler}")])
+    .collect()
+}
+
+/// Ways to give a value its name.
+fn assignments(name: &str, secret: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    [
+        "NAME=§",
+        "export NAME=§",
+        "NAME=\"§\" ./run",
+        "NAME='§'",
+        "docker run -e NAME=§ image",
+        "x\\nNAME=§\\ny",
+        "{\"name\": \"§\"}",
+        "{\\\"name\\\": \\\"§\\\"}",
+        "{\\\\\\\"NAME\\\\\\\":\\\\\\\"§\\\\\\\"}",
+        "name: §",
+        "  name: \"§\"",
+        "name = \"§\"",
+        "name = '§'",
+        "name = §",
+        "const name = `§`;",
+        "let name: &str = \"§\";",
+        "name: string = '§'",
+        "config[\"name\"] = \"§\"",
+        "os.environ['NAME'] = '§'",
+        "process.env.NAME = \"§\"",
+        "name => '§'",
+        "if name == \"§\" {",
+        "--name=§",
+        "--name § run",
+        "--name \"§\"",
+        "<name>§</name>",
+        "?a=1&name=§&b=2",
+        "my name is §",
+        "name: Some(\"§\".into())",
+        "define('NAME', '§');",
+        "   12→NAME=§",
+        "+NAME=§",
+        "# NAME=§",
+        "the NAME: §, as agreed",
+    ]
+    .iter()
+    .map(|setting| setting.replace("NAME", name).replace("name", &lower).replace("§", secret))
+    .collect()
+}
+
+/// Secrets that are known by where they stand: kind, text before, secret, text after.
+fn places() -> Vec<(&'static str, &'static str, String, &'static str)> {
+    let word = || random(ALNUM, 14, 77);
+    let body = || random(BASE64, 64, 5);
+    let key = |heading: &str| {
+        let lines: String = (0..12).map(|seed| random(BASE64, 64, seed) + "\n").collect();
+        format!("-----BEGIN {heading}-----\n{lines}-----END {heading}-----")
+    };
+    let escaped = |heading: &str| key(heading).replace('\n', "\\n");
+    let numbered = |heading: &str| key(heading).replace('\n', "\n    17→");
+    vec![
+        ("private-key", "key:\n", key("RSA PRIVATE KEY"), "\ndone"),
+        ("private-key", "", key("EC PRIVATE KEY"), ""),
+        ("private-key", "", key("OPENSSH PRIVATE KEY"), ""),
+        ("private-key", "", key("ENCRYPTED PRIVATE KEY"), ""),
+        ("private-key", "", key("PGP PRIVATE KEY BLOCK"), ""),
+        (
+            "private-key",
+            "{\"type\": \"service_account\", \"private_key\": \"",
+            escaped("PRIVATE KEY") + "\\n",
+            "\"}",
+        ),
+        ("private-key", "     1→", numbered("PRIVATE KEY"), ""),
+        (
+            "private-key",
+            "cut: ",
+            key("RSA PRIVATE KEY").split("-----END").next().unwrap_or("").trim_end().to_owned(),
+            "\n",
+        ),
+        (
+            "private-key",
+            "",
+            format!("{}{}", "b3BlbnNza", "C1rZXktdjE") + &body() + "\n" + &body(),
+            "\n",
+        ),
+        ("private-key", "", "MIIEpA".to_owned() + "IBAAKCAQEA" + &body() + "\n" + &body(), "\n"),
+        (
+            "putty-key",
+            "PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 2",
+            format!("\n{}\n{}", body(), body()),
+            "\nPrivate-MAC: 12",
+        ),
+        ("password", "postgres://app:", word(), "@db.internal:5432/app"),
+        ("password", "DATABASE_URL=mysql://root:", word(), "@127.0.0.1/app"),
+        ("password", "mongodb+srv://me:", word(), "@cluster0.mongodb.net/?retryWrites=true"),
+        ("password", "\"redis://:", word(), "@cache:6379/0\""),
+        ("password", "amqp://guest:", word(), "@rabbit:5672/%2f"),
+        ("password", "git clone https://me:", word(), "@host.org/me/repo.git"),
+        ("password", "git remote add o https://", random(HEX, 40, 3), "@host.org/me/repo.git"),
+        ("password", "Server=db;Database=app;User Id=sa;Password=", word(), ";Encrypt=true"),
+        ("password", "Server=db;Uid=sa;Pwd=", word(), ";"),
+        ("password", "jdbc:sqlserver://db:1433;user=sa;password=", word(), ";encrypt=true"),
+        ("password", "jdbc:postgresql://db/app?user=me&password=", word(), "&ssl=true"),
+        (
+            "azure-key",
+            "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=",
+            random(BASE64, 86, 2) + "==",
+            ";EndpointSuffix=core.windows.net",
+        ),
+        (
+            "azure-key",
+            "Endpoint=sb://x.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=",
+            random(BASE64, 43, 2) + "=",
+            "",
+        ),
+        (
+            "azure-sas-signature",
+            "https://a.blob.core.windows.net/c?sv=2024-01-01&se=2026&",
+            format!("{}{}%3D", "sig=", random(BASE64, 43, 8)),
+            "&sp=r",
+        ),
+        ("sentry-dsn", "https://", random(HEX, 32, 4), "@o12345.ingest.sentry.io/67890"),
+        ("bearer-token", "curl -H 'Authorization: Bearer ", word(), "' https://api"),
+        ("bearer-token", "{\\\"Authorization\\\": \\\"Bearer ", random(URL, 40, 6), "\\\"}"),
+        ("bearer-token", "headers[\"authorization\"] = \"token ", random(HEX, 40, 6), "\""),
+        ("bearer-token", "it sends Bearer ", random(URL, 40, 6), " each time"),
+        ("basic-auth", "Authorization: Basic ", "YWRtaW46c2Vzc".to_owned() + "W9uYmVhcg==", "\n"),
+        (
+            "basic-auth",
+            "Proxy-Authorization: Basic ",
+            "dXNlcjpjb3Jy".to_owned() + "ZWN0aG9yc2U=",
+            "",
+        ),
+        (
+            "basic-auth",
+            "{\"auths\": {\"ghcr.io\": {\"auth\": \"",
+            "dXNlcjpjb3Jy".to_owned() + "ZWN0aG9yc2U=",
+            "\"}}}",
+        ),
+        ("cookie", "Cookie: theme=dark; session_id=", random(HEX, 32, 9), "; lang=en"),
+        ("cookie", "Set-Cookie: sid=", random(URL, 32, 9), "; Path=/; HttpOnly"),
+        ("cookie", "-H \"cookie: _app=", random(URL, 44, 9), "\""),
+        (
+            "webhook",
+            "https://hooks.slack.com/services/",
+            format!("T{}/B{}/{}", random(UPPER, 9, 1), random(UPPER, 9, 2), random(ALNUM, 24, 3)),
+            " posted",
+        ),
+        (
+            "webhook",
+            "https://discord.com/api/webhooks/",
+            format!("{}/{}", random(DIGITS, 18, 1), random(URL, 68, 3)),
+            "\"",
+        ),
+        (
+            "discord-token",
+            "the discord bot uses ",
+            format!("M{}.G{}.{}", random(ALNUM, 25, 1), random(URL, 5, 2), random(URL, 38, 3)),
+            " today",
+        ),
+        ("twilio-secret", "our twilio key ", format!("S{}{}", "K", random(HEX, 32, 4)), " is new"),
+        ("vault-token", "X-Vault-Token: ", format!("s.{}", random(ALNUM, 24, 5)), "\n"),
+        ("token", "//registry.npmjs.org/:_authToken=", random(HEX, 36, 3), "\n"),
+        ("token", "//registry.npmjs.org/:_auth=", random(ALNUM, 32, 3), "\n"),
+        ("password", "[pypi]\nusername = me\npassword = ", word(), "\n"),
+        ("password", "machine api.host.org login me password ", word(), "\n"),
+        ("password", "curl -u admin:", word(), " https://host/x"),
+        ("password", "curl -s --user 'admin:", word(), "' https://host/x"),
+        ("password", "mysql -u root -p", word(), " app < dump.sql"),
+        ("password", "mysqldump --host db -p'", word(), "' app"),
+        ("password", "sshpass -p ", word(), " ssh me@host"),
+        ("password", "redis-cli -h cache -a ", word(), " ping"),
+        ("password", "docker login -u me -p ", word(), " ghcr.io"),
+        ("password", "openssl rsa -passin pass:", word(), " -in key"),
+        (
+            "kubernetes-secret",
+            "apiVersion: v1\nkind: Secret\ndata:\n  note: ",
+            random(BASE64, 24, 4),
+            "\ntype: Opaque\n",
+        ),
+        (
+            "kubernetes-secret",
+            "apiVersion: v1\ndata:\n  ca.crt: ",
+            random(BASE64, 24, 4),
+            "\nkind: Secret\n",
+        ),
+        (
+            "kubernetes-secret",
+            "kind: Secret\nstringData:\n  first: ab\n  note: \"",
+            "blue!horse".to_owned(),
+            "\"\n",
+        ),
+        (
+            "kubernetes-secret",
+            "{\"data\": {\"a\": \"\", \"ca.crt\": \"",
+            random(BASE64, 24, 4),
+            "\"}, \"kind\": \"Secret\"}",
+        ),
+        ("password", "auth: { user: 'me', pass: '", "k7mongoose".to_owned(), "' }"),
+        ("password", "the password is ", random(ALNUM, 16, 4), ", keep it"),
+        ("password", "{\"password\": \"", "correcthorse".to_owned(), "\"}"),
+        ("password", "password: ", "hunter22".to_owned(), "\n"),
+        ("password", "ADMIN_PASSWORD=", "correct(horse)&battery".to_owned(), "\n"),
+        ("secret", "SESSION_SECRET=", "keyboard-cat-and-more".to_owned(), "\n"),
+    ]
+}
+
+/// What is wrong with a text's redaction: a piece of the secret is left, its kind is not said, or
+/// redacting again changes it.
+fn fault(text: &str, secret: &str, kind: &str) -> Option<String> {
+    let redacted = redact(text);
+    let is_left = |piece: &[u8]| redacted.as_bytes().windows(piece.len()).any(|part| part == piece);
+    let mut pieces = secret.as_bytes().windows(secret.len().min(10));
+    let is_leaking = pieces.any(|piece| !piece.contains(&b'-') && is_left(piece));
+    let is_named = redacted.contains(&format!("[redacted:{kind}]"));
+    let is_stable = redact(&redacted) == redacted;
+    let is_right = !is_leaking && is_named && is_stable;
+    (!is_right).then(|| format!("{kind}: `{text}` became `{redacted}`"))
+}
+
+#[test]
+fn tokens_go_wherever_they_stand() {
+    let tokens = TOKENS.iter().map(planted);
+    let faults = tokens.flat_map(|(kind, secret)| {
+        settings(&secret).into_iter().filter_map(move |text| fault(&text, &secret, kind))
+    });
+    assert_eq!(faults.collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
+fn values_go_with_every_way_to_name_them() {
+    let mut faults = Vec::new();
+    for (seed, (kind, name, alphabet, length)) in NAMED.iter().enumerate() {
+        let secret = random(alphabet, *length, seed as u64);
+        let texts = assignments(name, &secret).into_iter();
+        faults.extend(texts.filter_map(|text| fault(&text, &secret, kind)));
+    }
+    assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn secrets_go_from_the_places_made_for_them() {
+    let mut faults = Vec::new();
+    for (kind, before, secret, after) in places() {
+        let text = format!("{before}{secret}{after}");
+        let redacted = redact(&text);
+        let is_kept = redacted.starts_with(before) && redacted.ends_with(after);
+        faults.extend(fault(&text, &secret, kind));
+        faults.extend((!is_kept).then(|| format!("`{text}` became `{redacted}`")));
+    }
+    assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn a_transcripts_line_keeps_no_secret_either() {
+    let mut faults = Vec::new();
+    for (kind, before, secret, after) in places() {
+        let line = in_json(&format!("{before}{secret}{after}"));
+        faults.extend(fault(&line, &in_json(&secret), kind));
+    }
+    assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn the_corpus_is_wide_enough() {
+    let tokens = TOKENS.iter().map(|row| row.0);
+    let named = NAMED.iter().map(|row| row.0);
+    let places = places();
+    let kinds: BTreeSet<_> = tokens.chain(named).chain(places.iter().map(|row| row.0)).collect();
+    assert!(kinds.len() >= 45, "{} kinds", kinds.len());
+    assert!(TOKENS.len() + NAMED.len() + places.len() >= 60);
+}

@@ -1,0 +1,275 @@
+//! Is this value a secret, or does it merely stand where one would?
+//!
+//! Three things stay: references (`$TOKEN`, `{{ secret }}`, `process.env.API_KEY`), placeholders
+//! (`<your-token>`, `xxxx`, `changeme`) and words. The defaults that everybody knows (`admin`,
+//! `postgres`, `changeme`) are words: nobody gains anything from them, and a reader does.
+
+use super::scan::{self, ALNUM};
+
+/// Words that stand for a value, or are one that everybody knows.
+const WORDS: &[&str] = &[
+    "admin",
+    "any",
+    "apikey",
+    "arg",
+    "bearer",
+    "bool",
+    "boolean",
+    "buffer",
+    "bytes",
+    "changeme",
+    "changeit",
+    "char",
+    "confirmed",
+    "const",
+    "default",
+    "demo",
+    "disabled",
+    "dummy",
+    "empty",
+    "enabled",
+    "encrypted",
+    "error",
+    "fake",
+    "false",
+    "field",
+    "guest",
+    "hashed",
+    "hidden",
+    "inherit",
+    "input",
+    "invalid",
+    "issuer",
+    "letmein",
+    "minioadmin",
+    "missing",
+    "mock",
+    "mysql",
+    "none",
+    "null",
+    "number",
+    "object",
+    "optional",
+    "option",
+    "param",
+    "pass",
+    "passphrase",
+    "passwd",
+    "password",
+    "passwort",
+    "placeholder",
+    "plain",
+    "plaintext",
+    "postgres",
+    "prompt",
+    "public",
+    "pwd",
+    "random",
+    "read",
+    "redis",
+    "required",
+    "root",
+    "sample",
+    "secret",
+    "secrets",
+    "self",
+    "status",
+    "stdin",
+    "string",
+    "test",
+    "testing",
+    "text",
+    "token",
+    "true",
+    "undefined",
+    "unknown",
+    "unset",
+    "user",
+    "username",
+    "valid",
+    "value",
+    "varchar",
+    "void",
+    "with",
+    "write",
+];
+
+/// What only a placeholder contains, and no random token by chance.
+const PLACEHOLDERS: &[&str] = &[
+    "your-",
+    "your_",
+    "<your",
+    "yourpassword",
+    "yoursecret",
+    "yourtoken",
+    "yourapikey",
+    "example",
+    "placeholder",
+    "changeme",
+    "change-me",
+    "change_me",
+    "redacted",
+    "replace_",
+    "replace-",
+    "xxxxxx",
+    "******",
+    "......",
+    "\u{2026}",
+    "dummy-",
+    "dummy_",
+    "insert-",
+    "insert_",
+    "-here",
+    "_here",
+];
+
+/// What only code that fetches a secret contains.
+const LOOKUPS: &[&str] = &[
+    "process.env",
+    "os.environ",
+    "getenv",
+    "import.meta",
+    "env.",
+    "env(",
+    "env[",
+    "env:",
+    "secrets.",
+    "config.",
+    "settings.",
+    "self.",
+    "this.",
+    "args.",
+    "vault:",
+    "op://",
+    "arn:",
+    "sops:",
+];
+
+/// Whether a value is a reference, a placeholder or a word that everybody knows.
+pub(super) fn stands_for_another(value: &[u8]) -> bool {
+    is_reference(value) || is_known_word(value) || is_placeholder(value)
+}
+
+/// Whether a value points to a secret instead of being one.
+pub(super) fn is_reference(value: &[u8]) -> bool {
+    let is_variable = |byte| matches!(byte, b'$' | b'{' | b'<' | b'[' | b'(' | b'%' | b'*');
+    let interpolates = |mark: &str| scan::position(value, mark).is_some();
+    value.first().is_none_or(|first| is_variable(*first))
+        || value[0] == b'!' && value[1..].iter().all(u8::is_ascii_alphabetic)
+        || ["${", "{{", "$(", "#{", "}}", "%("].into_iter().any(interpolates)
+        || LOOKUPS.iter().any(|lookup| scan::stands(value, 0, lookup))
+}
+
+/// Whether a value shows where a secret would stand.
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    let mut letters = value.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    let first = letters.next();
+    let is_one_letter = letters.all(|byte| Some(byte) == first);
+    is_one_letter || PLACEHOLDERS.iter().any(|part| scan::position(value, part).is_some())
+}
+
+/// Whether a value is a well-known word, or one with a figure behind it: `password`, `token2`.
+fn is_known_word(value: &[u8]) -> bool {
+    let letters = value.trim_ascii_end();
+    let end = letters.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
+    let word = if letters.len() - end < 2 { &letters[..end] } else { letters };
+    WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())) || names_one(word)
+}
+
+/// `myPassword`, `test-token`: what people call one.
+fn names_one(word: &[u8]) -> bool {
+    let names = |end: &&str| {
+        word.len().checked_sub(end.len()).is_some_and(|from| scan::stands(word, from, end))
+    };
+    ["password", "secret", "token", "key"].iter().any(names) && is_name(word)
+}
+
+/// Whether a value has at least so many characters, and they are no words, numbers, names or paths.
+pub(super) fn is_random(value: &[u8], least: usize) -> bool {
+    value.len() >= least
+        && !value.iter().any(u8::is_ascii_whitespace)
+        && !is_address(value)
+        && value.split(|byte| !ALNUM.has(*byte)).any(|piece| !is_wordy(piece))
+}
+
+/// `https://…`, a number that begins with `0x`, and the forty digits of a contract's address.
+fn is_address(value: &[u8]) -> bool {
+    let is_number = value.starts_with(b"0x") && (value.len() <= 20 || value.len() == 42);
+    is_number || scan::position(value, "://").is_some()
+}
+
+/// Whether letters and digits are put together as people do: `sha256`, `userPassword`, `v2`,
+/// `2024`, `JSONValue`. That is in parts of some length: changes of case are rare in names, digits
+/// between letters rarer, and in a random text they are everywhere.
+fn is_wordy(piece: &[u8]) -> bool {
+    const LONGEST: usize = 28;
+    let least = if piece.iter().any(u8::is_ascii_digit) { 6 } else { 4 };
+    let parts = 1 + (1..piece.len()).filter(|place| begins_part(piece, *place)).count();
+    let is_short = piece.len() <= LONGEST * parts;
+    piece.len() <= 4 || is_short && (parts <= 2 || piece.len() >= least * parts)
+}
+
+/// Whether a word or a number begins at a place: at `V` in `myValue` and in `JSONValue`.
+fn begins_part(piece: &[u8], place: usize) -> bool {
+    let (before, here) = (piece[place - 1], piece[place]);
+    let ends_acronym =
+        before.is_ascii_uppercase() && scan::at(piece, place + 1).is_ascii_lowercase();
+    let begins_word = here.is_ascii_uppercase() && (before.is_ascii_lowercase() || ends_acronym);
+    begins_word || before.is_ascii_digit() != here.is_ascii_digit()
+}
+
+/// Whether a value is a name of something in code: `user.password`, `PASSWORD_FIELD`, `tokens`.
+pub(super) fn is_name(value: &[u8]) -> bool {
+    let is_part =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'-');
+    value.iter().all(is_part) && value.split(|byte| !ALNUM.has(*byte)).all(is_wordy)
+}
+
+/// Whether a value has both letters and something else that people put into passwords.
+pub(super) fn is_mixed(value: &[u8]) -> bool {
+    let is_mark = |byte: &u8| byte.is_ascii_digit() || b"!@#$%^&*+?~".contains(byte);
+    value.iter().any(u8::is_ascii_alphabetic) && value.iter().any(is_mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_names_numbers_and_paths_are_not_random() {
+        let values = [
+            "authorization",
+            "my-k8s-secret-1",
+            "sha256",
+            "userPassword",
+            "2024-01-31",
+            "v1.12.3",
+            "src/auth/token.rs",
+            "JSONValue",
+            "INPUT_TOKENS",
+            "https://example.org/a1b2c3d4e5f6",
+        ];
+        for value in values {
+            assert!(!is_random(value.as_bytes(), 4), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_would_write_is_random() {
+        for value in
+            ["s3cr3t", "a1b2c3d4", "kJ8xQ2mP", "qwertzuiopasdfghjklyxcvbnmqwert", "x/Y9z8w7v6u5"]
+        {
+            assert!(is_random(value.as_bytes(), 6), "{value}");
+        }
+    }
+
+    #[test]
+    fn references_and_placeholders_are_seen() {
+        for value in ["$TOKEN", "${{ secrets.X }}", "pre-${TOKEN}", "process.env.X", "%s", "<x>"] {
+            assert!(is_reference(value.as_bytes()), "{value}");
+        }
+        for value in ["xxxx", "****", "your-api-key", "AKIAIOSFODNN7EXAMPLE", "...", "XXXX-XXXX"] {
+            assert!(is_placeholder(value.as_bytes()), "{value}");
+        }
+    }
+}
