@@ -217,6 +217,13 @@ pub(crate) fn temporary(path: &Path) -> PathBuf {
     path.with_extension(format!("{}.tmp", std::process::id()))
 }
 
+/// A file beside `path`, called like it with an ending more.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(ending);
+    beside.into()
+}
+
 /// Removes what processes that were killed meanwhile have left beside `path`.
 pub(crate) fn sweep(path: &Path) {
     let owner = |name: &OsStr| {

@@ -1,7 +1,7 @@
-//! A file that anybody may have put there.
+//! Single files: those that anybody may have put there, and those of our own.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use plimsoll_core::checkpoint::{LARGEST_READ, Problem};
@@ -36,4 +36,26 @@ fn problem(error: &io::Error) -> Problem {
         Some(Errno::LOOP | Errno::NXIO) => Problem::NotRegular,
         _ => Problem::Unreadable(error.to_string()),
     }
+}
+
+/// Puts `bytes` in the place of one of our own files, for good, whole or not at all. The caller keeps
+/// everybody else out.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = paths::beside(path, ".tmp");
+    // What a killed process left is written anew.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let write = |mut file: File| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    let written = paths::append(&temporary).and_then(write);
+    let replaced = written.and_then(|()| fs::rename(&temporary, path));
+    if replaced.is_err() {
+        // Nothing is left behind; that the write failed is what is told.
+        let _ = fs::remove_file(&temporary);
+    }
+    replaced
 }

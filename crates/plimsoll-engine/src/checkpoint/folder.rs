@@ -181,13 +181,6 @@ impl Folder {
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(fsync(&self.own)?)
     }
-
-    fn remove_if_there(folder: &OwnedFd, name: &str) -> io::Result<()> {
-        match unlinkat(folder, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
 }
 
 /// A folder that nobody else changes right now.
@@ -221,16 +214,11 @@ impl<'f> Locked<'f> {
     /// Tells everybody else's tools how many there were.
     pub(super) fn mirror_count(&self, count: u64) -> io::Result<()> {
         let outer = &self.folder.outer;
-        Folder::remove_if_there(outer, COUNT_TEMPORARY)?;
         let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let mut file = File::from(openat(outer, COUNT_TEMPORARY, flags, PRIVATE)?);
-        file.write_all(format!("{count}\n").as_bytes())?;
-        let renamed = renameat(outer, COUNT_TEMPORARY, outer, COUNT);
-        if renamed.is_err() {
-            // That it could not be told is what is told.
-            let _ = Folder::remove_if_there(outer, COUNT_TEMPORARY);
-        }
-        Ok(renamed?)
+        replace(outer, COUNT_TEMPORARY, COUNT, || {
+            let mut file = File::from(openat(outer, COUNT_TEMPORARY, flags, PRIVATE)?);
+            file.write_all(format!("{count}\n").as_bytes())
+        })
     }
 
     /// Begins a file under an id that nobody else has; nothing if the id is taken.
@@ -258,14 +246,9 @@ impl<'f> Locked<'f> {
     /// opened like the file itself, and so that there is no second copy to go stale.
     pub(super) fn point_latest_to(&self, id: &str) -> io::Result<()> {
         let own = &self.folder.own;
-        Folder::remove_if_there(own, LATEST_TEMPORARY)?;
-        symlinkat(format!("{id}{ENDING}"), own, LATEST_TEMPORARY)?;
-        let renamed = renameat(own, LATEST_TEMPORARY, own, LATEST);
-        if renamed.is_err() {
-            // That it could not be pointed there is what is told.
-            let _ = Folder::remove_if_there(own, LATEST_TEMPORARY);
-        }
-        Ok(renamed?)
+        replace(own, LATEST_TEMPORARY, LATEST, || {
+            Ok(symlinkat(format!("{id}{ENDING}"), own, LATEST_TEMPORARY)?)
+        })
     }
 
     /// Removes what killed processes left.
@@ -289,6 +272,28 @@ impl<'f> Locked<'f> {
             Err(error) => error != Errno::NOENT,
         }
     }
+}
+
+/// Puts what `make` makes under the name `temporary` in the place of `target`, whole or not at all.
+fn replace(
+    folder: &OwnedFd,
+    temporary: &str,
+    target: &str,
+    make: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
+    let remove = || unlinkat(folder, temporary, AtFlags::empty());
+    // Nobody else is here: it is of a killed process, or was put there to lead us astray.
+    if let Err(error) = remove()
+        && error != Errno::NOENT
+    {
+        return Err(error.into());
+    }
+    let made = make().and_then(|()| Ok(renameat(folder, temporary, folder, target)?));
+    if made.is_err() {
+        // Nothing is left behind; that it failed is what is told.
+        let _ = remove();
+    }
+    made
 }
 
 /// A count in a file that anybody may have written: what makes no sense counts as none.

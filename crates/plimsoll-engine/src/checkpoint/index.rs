@@ -4,8 +4,8 @@
 //! still names.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::Millis;
@@ -14,6 +14,7 @@ use plimsoll_core::time::utc_second;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::file::replace;
 use super::folder::Folder;
 use super::lock::lock;
 use super::{Place, key, list};
@@ -105,7 +106,7 @@ pub(super) fn update(
     // The user may have put a link in its place.
     let path = place.index.canonicalize().unwrap_or_else(|_| place.index.clone());
     paths::make_folder(&path).map_err(|why| failed("make the folder of", why))?;
-    let open = || paths::append(&path.with_extension("json.lock"));
+    let open = || paths::append(&paths::beside(&path, ".lock"));
     let _locked = lock(open, place.patience).map_err(|why| failed("lock", why))?;
     let (mut entries, mended) = match read(&path).map_err(|why| failed("read", why))? {
         Found::Whole(entries) => (entries, None),
@@ -204,26 +205,9 @@ fn write(path: &Path, mut entries: Vec<Entry>) -> io::Result<()> {
     let index = Index { version: "1.0".to_owned(), checkpoints: entries, last_updated };
     let mut bytes = serde_json::to_vec_pretty(&index)?;
     bytes.push(b'\n');
-    let temporary = path.with_extension("json.tmp");
-    let written = write_new(&temporary, &bytes).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // Nothing is left behind; that the write failed is what is told.
-        let _ = fs::remove_file(&temporary);
-    }
-    written?;
+    replace(path, &bytes)?;
     match fs::read(path)? == bytes {
         true => Ok(()),
         false => Err(io::Error::other("it does not hold what was written")),
     }
-}
-
-fn write_new(temporary: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Nobody else is here; what a killed process left is written anew.
-    match fs::remove_file(temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file: File = paths::append(temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }

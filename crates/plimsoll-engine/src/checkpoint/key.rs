@@ -1,13 +1,14 @@
 //! The user's key on disk: made once, and for nobody else to read.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_core::checkpoint::Key;
 
+use super::file::replace;
 use super::lock::lock;
 use crate::paths::{self, Links};
 
@@ -84,20 +85,14 @@ fn load(path: &Path) -> Result<Key, Why> {
 }
 
 fn make(path: &Path, patience: Duration) -> Result<Key, Why> {
-    let _locked = lock(|| paths::append(&path.with_extension("key.lock")), patience)?;
+    let _locked = lock(|| paths::append(&paths::beside(path, ".lock")), patience)?;
     match load(path) {
         Err(Why::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
         loaded => return loaded,
     }
     let mut bytes = [0; Key::LEN];
     getrandom::fill(&mut bytes).map_err(Why::NoRandomness)?;
-    // Nobody else is here; what a killed process left is written anew.
-    let temporary = path.with_extension("key.tmp");
-    let _ = fs::remove_file(&temporary);
-    let mut file = paths::append(&temporary)?;
-    file.write_all(&bytes)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
+    replace(path, &bytes)?;
     // A key that is lost with a crash would make strangers of the checkpoints sealed with it.
     File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()?;
     load(path)
@@ -105,6 +100,7 @@ fn make(path: &Path, patience: Duration) -> Result<Key, Why> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
