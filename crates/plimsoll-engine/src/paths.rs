@@ -112,7 +112,11 @@ pub(crate) fn is_own_name(name: &OsStr) -> bool {
         ["spool", "settings", "backups", "scratch", "learned.json", "installed.json"];
     let name = name.to_string_lossy();
     let begins = |begin| name.starts_with(begin);
-    OWN.contains(&&*name) || begins("store.sqlite") || begins("hook.log") || begins("checkpoint.key") || name.ends_with(".tmp")
+    OWN.contains(&&*name)
+        || begins("store.sqlite")
+        || begins("hook.log")
+        || begins("checkpoint.key")
+        || name.ends_with(".tmp")
 }
 
 /// The path `parts` below `folder`. [`Path::join`] looks closely at what it joins, which a hook call

@@ -1,8 +1,8 @@
 //! Claude Code's transcript lines, in our words.
 
+use plimsoll_core::Tokens;
 use plimsoll_core::entry::{Boundary, Entry, EntryId, Kind, Response};
 use plimsoll_core::reading::Scope;
-use plimsoll_core::Tokens;
 use plimsoll_core::time::moment;
 
 use crate::Request;

@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn a_summary_says_task_and_size() {
         let changed = "## What Changed\n- [a.rs:1] - x\n- [a.rs:9] - y\n- [b.rs:1-3] - z\n";
-        let body = format!("{changed}## Next Steps\n## Task\n\n> Implementing auth\u{1b} feature\n");
+        let body =
+            format!("{changed}## Next Steps\n## Task\n\n> Implementing auth\u{1b} feature\n");
         assert_eq!(summary(&body), "Implementing auth feature - 2 files modified");
         assert_eq!(summary("## What Changed\n- [a:b.rs] - x\n"), "[a:b.rs] - x - 1 file modified");
         assert_eq!(summary("## What Changed\nNothing.\n"), "Nothing.");

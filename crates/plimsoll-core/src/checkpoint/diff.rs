@@ -58,7 +58,8 @@ mod tests {
             added: added.iter().map(|line| (*line).to_owned()).collect(),
             removed: removed.iter().map(|line| (*line).to_owned()).collect(),
         };
-        let expected = [section("What Changed", &["- d"], &["- b"]), section("Task", &["- c"], &[])];
+        let expected =
+            [section("What Changed", &["- d"], &["- b"]), section("Task", &["- c"], &[])];
         assert_eq!(diff(before, after), expected);
         assert_eq!(diff(before, before), []);
     }

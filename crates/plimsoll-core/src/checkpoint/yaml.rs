@@ -40,7 +40,8 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// What YAML lets stand for itself, less what breaks lines.
 fn is_printable(character: char) -> bool {
-    let breaks = matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    let breaks =
+        matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
     !character.is_control() && !breaks
 }
 
@@ -53,7 +54,8 @@ mod tests {
         for bare in ["main", "/path/to/my-project", "a1", "feature/x_y.z"] {
             assert_eq!(scalar(bare), bare);
         }
-        for text in ["", "1", "1e3", "-", "~", "Null", "yes", ".inf", "a b", "a:", "#x", "é", "*a"] {
+        for text in ["", "1", "1e3", "-", "~", "Null", "yes", ".inf", "a b", "a:", "#x", "é", "*a"]
+        {
             assert_eq!(scalar(text), format!("\"{text}\""));
         }
         assert_eq!(scalar("a\"\\\n\u{1b}"), "\"a\\\"\\\\\\n\\U0000001b\"");

@@ -9,13 +9,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{Meta, Parts, split, summary};
+use plimsoll_core::checkpoint::Meta;
 use plimsoll_core::time::utc_second;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::file::replace;
 use super::folder::Folder;
+use super::list::Listed;
 use super::lock::lock;
 use super::{Place, key, list};
 use crate::paths::{self, Links};
@@ -45,7 +46,7 @@ pub struct Entry {
 
 impl Entry {
     /// The entry of a checkpoint that is there and whole.
-    pub(super) fn new(place: &Place, meta: &Meta, body: &str) -> Self {
+    pub(super) fn new(place: &Place, meta: &Meta, summary: String) -> Self {
         Self {
             id: meta.id.clone(),
             path: place.file(&meta.id),
@@ -54,8 +55,15 @@ impl Entry {
             trigger: meta.occasion.label().to_owned(),
             verified: true,
             iteration: meta.iteration,
-            summary: summary(body),
+            summary,
         }
+    }
+
+    /// The entry of what a look found to be ours; nothing for what is not.
+    pub(super) fn of(place: &Place, listed: &Listed) -> Option<Self> {
+        let meta = listed.verdict.meta.as_ref().filter(|_| listed.is_own())?;
+        let place = place.in_project((&meta.project).into());
+        Some(Self::new(&place, meta, listed.summary.clone()))
     }
 }
 
@@ -101,8 +109,7 @@ pub(super) fn update(
     place: &Place,
     change: impl FnOnce(&mut Vec<Entry>),
 ) -> Result<Option<String>, Unindexed> {
-    let failed =
-        |task, why| Unindexed { task, path: place.index.clone(), why };
+    let failed = |task, why| Unindexed { task, path: place.index.clone(), why };
     // The user may have put a link in its place.
     let path = place.index.canonicalize().unwrap_or_else(|_| place.index.clone());
     paths::make_folder(&path).map_err(|why| failed("make the folder of", why))?;
@@ -147,15 +154,9 @@ fn sealed(place: &Place, projects: impl IntoIterator<Item = PathBuf>) -> Vec<Ent
     for project in projects {
         let place = place.in_project(project);
         let Ok(Some(folder)) = Folder::open(&place) else { continue };
-        for id in folder.ids().unwrap_or_default() {
-            let verdict = list::look(&place, &folder, key.as_ref(), &id);
-            let text = folder.read(&id).unwrap_or_default();
-            if let (true, Some(meta), Ok(Parts { body, .. })) =
-                (verdict.is_sealed(), &verdict.meta, split(&text))
-            {
-                entries.push(Entry::new(&place, meta, body));
-            }
-        }
+        let ids = folder.ids().unwrap_or_default().into_iter();
+        let listed = ids.map(|id| list::look(&place, &folder, key.as_ref(), id));
+        entries.extend(listed.filter_map(|listed| Entry::of(&place, &listed)));
     }
     entries
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{Key, Meta, Origin, Problem, Verdict, check};
+use plimsoll_core::checkpoint::{Key, Meta, Origin, Problem, Verdict, check, split, summary};
 
 use super::Place;
 use super::folder::{Closed, Folder};
@@ -20,9 +20,27 @@ pub struct Listed {
     pub path: PathBuf,
     /// What a look at it came to.
     pub verdict: Verdict,
+    /// What it is about, in a line.
+    pub summary: String,
 }
 
 impl Listed {
+    /// What a look at a file came to, by its text.
+    pub(super) fn new(
+        id: String,
+        path: PathBuf,
+        text: Result<String, Problem>,
+        key: Option<&Key>,
+    ) -> Self {
+        let verdict = match &text {
+            Ok(text) => check(text, key),
+            Err(problem) => Verdict::unreadable(problem.clone()),
+        };
+        let parts = text.as_ref().ok().and_then(|text| split(text).ok());
+        let summary = parts.map_or_else(String::new, |parts| summary(parts.body));
+        Self { id, path, verdict, summary }
+    }
+
     /// We made it here, and not a byte has changed since.
     pub fn is_own(&self) -> bool {
         self.verdict.is_sealed()
@@ -69,14 +87,10 @@ pub fn list(place: &Place) -> Result<Vec<Listed>, NotFound> {
     let Some(folder) = Folder::open(place)? else { return Ok(Vec::new()) };
     let key = key::read(&place.key)?;
     let ids = folder.ids().map_err(|error| NotFound::Io(place.path(), error))?;
-    let listed = |id: String| {
-        let verdict = look(place, &folder, key.as_ref(), &id);
-        Listed { path: place.file(&id), id, verdict }
-    };
-    let mut listed: Vec<Listed> = ids.into_iter().map(listed).collect();
-    let moment = |listed: &Listed| {
-        listed.verdict.meta.as_ref().map(|meta| (meta.created, meta.iteration))
-    };
+    let look = |id: String| look(place, &folder, key.as_ref(), id);
+    let mut listed: Vec<Listed> = ids.into_iter().map(look).collect();
+    let moment =
+        |listed: &Listed| listed.verdict.meta.as_ref().map(|meta| (meta.created, meta.iteration));
     listed.sort_by_key(|listed| std::cmp::Reverse(moment(listed)));
     Ok(listed)
 }
@@ -86,13 +100,7 @@ pub fn list(place: &Place) -> Result<Vec<Listed>, NotFound> {
 pub fn newest_own(place: &Place) -> Result<Option<Listed>, NotFound> {
     let Some(folder) = Folder::open(place)? else { return Ok(None) };
     let key = key::read(&place.key)?;
-    let newest = newest_of(place, &folder, key.as_ref(), None)
-        .map_err(|error| NotFound::Io(place.path(), error))?;
-    Ok(newest.map(|meta| {
-        let (id, path) = (meta.id.clone(), place.file(&meta.id));
-        let verdict = Verdict { meta: Some(meta), origin: Origin::Own, problems: Vec::new() };
-        Listed { id, path, verdict }
-    }))
+    newest_of(place, &folder, key.as_ref(), None).map_err(|error| NotFound::Io(place.path(), error))
 }
 
 /// The checkpoint that is meant by `name`: `latest` is the newest of ours; the beginning of an id is
@@ -128,32 +136,28 @@ pub(super) fn newest_of(
     folder: &Folder,
     key: Option<&Key>,
     session: Option<&str>,
-) -> io::Result<Option<Meta>> {
+) -> io::Result<Option<Listed>> {
     // However many files somebody puts there, a look must come to an end.
     const MOST: usize = 500;
     let begin = session.map_or("", |session| &session[..session.len().min(8)]);
     let mut ids = folder.ids()?;
     ids.retain(|id| id.contains(begin));
-    let own = |id: String| {
-        let verdict = look(place, folder, key, &id);
-        verdict.meta.clone().filter(|_| verdict.is_sealed())
-    };
+    let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id));
     let is_meant = |meta: &Meta| session.is_none_or(|session| meta.session_id == session);
-    Ok(ids.into_iter().take(MOST).filter_map(own).find(is_meant))
+    Ok(newest.find(|listed| listed.is_own() && listed.verdict.meta.as_ref().is_some_and(is_meant)))
 }
 
 /// Looks at a file in a place: a copy of ours under another name or in another project is not what
 /// we sealed.
-pub(super) fn look(place: &Place, folder: &Folder, key: Option<&Key>, id: &str) -> Verdict {
-    let mut verdict = match folder.read(id) {
-        Ok(text) => check(&text, key),
-        Err(problem) => Verdict::unreadable(problem),
-    };
-    if let Some(meta) = verdict.meta.as_ref().filter(|_| verdict.origin == Origin::Own) {
+pub(super) fn look(place: &Place, folder: &Folder, key: Option<&Key>, id: String) -> Listed {
+    let (path, text) = (place.file(&id), folder.read(&id));
+    let mut listed = Listed::new(id, path, text, key);
+    let own = listed.verdict.meta.as_ref().filter(|_| listed.verdict.origin == Origin::Own);
+    if let Some(meta) = own {
+        let is_renamed = meta.id != listed.id;
         let is_elsewhere = *meta.project != *place.project.to_string_lossy();
-        let is_renamed = meta.id != id;
-        verdict.problems.extend(is_renamed.then_some(Problem::Renamed));
-        verdict.problems.extend(is_elsewhere.then_some(Problem::Elsewhere));
+        listed.verdict.problems.extend(is_renamed.then_some(Problem::Renamed));
+        listed.verdict.problems.extend(is_elsewhere.then_some(Problem::Elsewhere));
     }
-    verdict
+    listed
 }

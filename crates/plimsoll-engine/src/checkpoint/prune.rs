@@ -66,7 +66,9 @@ pub fn prune(
         match folder.remove(&listed.id) {
             Ok(()) => pruned.removed.push(listed),
             Err(error) => {
-                pruned.warnings.push(format!("could not remove `{}`: {error}", listed.path.display()));
+                pruned
+                    .warnings
+                    .push(format!("could not remove `{}`: {error}", listed.path.display()));
             }
         }
     }

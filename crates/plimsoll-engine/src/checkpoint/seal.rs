@@ -125,7 +125,7 @@ fn reserve<'f>(
     let failed = |error| Unsealed::Io(place.path(), error);
     let mut locked = folder.lock(place.patience).map_err(failed)?;
     let newest = list::newest_of(place, folder, Some(key), None).map_err(failed)?;
-    let last = newest.map_or(0, |newest| newest.iteration);
+    let last = newest.and_then(|newest| newest.verdict.meta).map_or(0, |meta| meta.iteration);
     let iteration = locked.count().map_err(failed)?.max(last) + 1;
     locked.set_count(iteration).map_err(failed)?;
     let session = draft.session.as_str();
@@ -146,13 +146,7 @@ fn free_id<'f>(locked: &Locked<'f>, draft: &Draft) -> io::Result<(String, Reserv
     Err(io::Error::other("too many checkpoints in one second"))
 }
 
-fn meta(
-    place: &Place,
-    draft: &Draft,
-    id: String,
-    iteration: u64,
-    parent: Option<String>,
-) -> Meta {
+fn meta(place: &Place, draft: &Draft, id: String, iteration: u64, parent: Option<String>) -> Meta {
     Meta {
         id,
         created: draft.created.div_euclid(1000) * 1000,
@@ -216,7 +210,7 @@ fn derive(place: &Place, folder: &Folder, key: &Key, meta: &Meta, body: &str) ->
     if let Err(error) = point(place, folder, key, meta) {
         warnings.push(format!("could not bring `latest.md` and the count up to date: {error}"));
     }
-    let entry = index::Entry::new(place, meta, body);
+    let entry = index::Entry::new(place, meta, checkpoint::summary(body));
     match index::update(place, |entries| index::put(entries, entry)) {
         Err(error) => warnings.push(format!("the checkpoint is not in the index yet: {error}")),
         Ok(repaired) => warnings.extend(repaired),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_core::checkpoint::{Key, Origin, Parts, Problem, Verdict, check, split};
+use plimsoll_core::checkpoint::{Key, Origin, Problem};
 
 use super::folder::Folder;
 use super::index::{self, Entry};
@@ -40,34 +40,29 @@ pub fn verify_file(place: &Place, path: &Path) -> Result<Checked, NotFound> {
     let key = key::read(&place.key)?;
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut verdict = match file::read(&path) {
-        Ok(text) => check(&text, key.as_ref()),
-        Err(problem) => Verdict::unreadable(problem),
-    };
-    let meta = verdict.meta.as_ref().filter(|_| verdict.origin == Origin::Own);
-    let place = place.in_project(meta.map_or_else(PathBuf::new, |meta| (&meta.project).into()));
-    if let Some(meta) = meta {
-        let problem = match meta.id == id {
+    let mut listed = Listed::new(id, path.clone(), file::read(&path), key.as_ref());
+    let own = listed.verdict.meta.as_ref().filter(|_| listed.verdict.origin == Origin::Own);
+    if let Some(meta) = own {
+        let is_there = place.in_project((&meta.project).into()).file(&meta.id) == listed.path;
+        let problem = match meta.id == listed.id {
             false => Some(Problem::Renamed),
-            true => (place.file(&id) != path).then_some(Problem::Elsewhere),
+            true => (!is_there).then_some(Problem::Elsewhere),
         };
-        verdict.problems.extend(problem);
+        listed.verdict.problems.extend(problem);
     }
-    Ok(told(&place, vec![Listed { id, path, verdict }]))
+    Ok(told(place, vec![listed]))
 }
 
 fn look_at_entry(place: &Place, key: Option<&Key>, entry: &Entry) -> Listed {
     let place = place.in_project(entry.project.clone());
-    let verdict = match Folder::open(&place) {
-        _ if place.file(&entry.id) != entry.path => match file::read(&entry.path) {
-            Ok(text) => check(&text, key),
-            Err(problem) => Verdict::unreadable(problem),
-        },
-        Ok(Some(folder)) => list::look(&place, &folder, key, &entry.id),
-        Ok(None) => Verdict::unreadable(Problem::Missing),
-        Err(closed) => Verdict::unreadable(Problem::Unreadable(closed.to_string())),
-    };
-    Listed { id: entry.id.clone(), path: entry.path.clone(), verdict }
+    let unread = |text| Listed::new(entry.id.clone(), entry.path.clone(), text, key);
+    match Folder::open(&place) {
+        // Other tools keep theirs where they like.
+        _ if place.file(&entry.id) != entry.path => unread(file::read(&entry.path)),
+        Ok(Some(folder)) => list::look(&place, &folder, key, entry.id.clone()),
+        Ok(None) => unread(Err(Problem::Missing)),
+        Err(closed) => unread(Err(Problem::Unreadable(closed.to_string()))),
+    }
 }
 
 /// Tells the index what was found: what it names is marked, what is ours and missing is put in.
@@ -78,7 +73,7 @@ fn told(place: &Place, checkpoints: Vec<Listed>) -> Checked {
         return Checked { checkpoints, warnings: Vec::new() };
     }
     let updated = index::update(place, |entries| {
-        ours.iter().filter_map(|listed| entry(place, listed)).for_each(|entry| {
+        ours.iter().filter_map(|listed| Entry::of(place, listed)).for_each(|entry| {
             index::put(entries, entry);
         });
         for listed in others {
@@ -91,12 +86,4 @@ fn told(place: &Place, checkpoints: Vec<Listed>) -> Checked {
         Err(error) => vec![error.to_string()],
     };
     Checked { checkpoints, warnings }
-}
-
-fn entry(place: &Place, listed: &Listed) -> Option<Entry> {
-    let meta = listed.verdict.meta.as_ref()?;
-    let place = place.in_project((&meta.project).into());
-    let text = list::text(&place, &meta.id).ok()?;
-    let Parts { body, .. } = split(&text).ok()?;
-    Some(Entry::new(&place, meta, body))
 }

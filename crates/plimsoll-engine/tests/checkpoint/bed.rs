@@ -75,7 +75,8 @@ impl Bed {
             let stem = target.file_stem().unwrap().to_str().unwrap().to_owned();
             assert!(ids.contains(&*stem), "{target:?}");
         }
-        let iterations = listed.iter().map(|listed| listed.verdict.meta.as_ref().unwrap().iteration);
+        let iterations =
+            listed.iter().map(|listed| listed.verdict.meta.as_ref().unwrap().iteration);
         assert_eq!(iterations.collect::<BTreeSet<_>>().len(), listed.len(), "given away twice");
     }
 

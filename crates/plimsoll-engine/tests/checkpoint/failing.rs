@@ -124,7 +124,11 @@ fn a_read_only_folder_is_named() {
     let mut child = reachable(&bed, &sealing(bed.root(), "s", 1));
     as_plain_user(&bed, &mut child);
     set_mode(&folder, 0o500);
-    check_unsealed(&bed, &mut child, &format!("could not write a checkpoint in `{}`", folder.display()));
+    check_unsealed(
+        &bed,
+        &mut child,
+        &format!("could not write a checkpoint in `{}`", folder.display()),
+    );
     set_mode(&folder, 0o700);
 }
 

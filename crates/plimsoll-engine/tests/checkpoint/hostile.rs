@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use plimsoll_core::checkpoint::{Key, Origin, Problem};
-use plimsoll_engine::checkpoint::{Closed, Unsealed, list, newest_own, seal, verify_all, verify_file};
+use plimsoll_engine::checkpoint::{
+    Closed, Unsealed, list, newest_own, seal, verify_all, verify_file,
+};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
 use crate::bed::{Bed, NOW, all_under, body, draft, place};
@@ -119,13 +121,19 @@ fn linked_folders_are_refused() {
     let (folder, outer) = (bed.folder(), bed.folder().parent().unwrap().to_owned());
     symlink(&outside, &outer).unwrap();
     let refused = seal(&bed.place, &draft("s", NOW)).unwrap_err();
-    assert!(matches!(&refused, Unsealed::Closed(Closed::Link(path)) if *path == outer), "{refused}");
+    assert!(
+        matches!(&refused, Unsealed::Closed(Closed::Link(path)) if *path == outer),
+        "{refused}"
+    );
     assert!(list(&bed.place).is_err(), "what lies behind a link is not listed either");
     fs::remove_file(&outer).unwrap();
     fs::create_dir(&outer).unwrap();
     symlink(outside.join("checkpoints"), &folder).unwrap();
     let refused = seal(&bed.place, &draft("s", NOW)).unwrap_err();
-    assert!(matches!(&refused, Unsealed::Closed(Closed::Link(path)) if *path == folder), "{refused}");
+    assert!(
+        matches!(&refused, Unsealed::Closed(Closed::Link(path)) if *path == folder),
+        "{refused}"
+    );
     assert_eq!(contents(&outside), before);
 }
 
@@ -198,7 +206,10 @@ fn planted_links_are_replaced_and_never_followed() {
     assert_eq!(sealed.meta.id, "2026-11-15-055814-s-2", "a taken name is left alone");
     assert_eq!(sealed.warnings, Vec::<String>::new());
     assert_eq!(fs::read(&precious).unwrap(), b"precious");
-    assert_eq!(fs::read_link(folder.join("latest.md")).unwrap(), Path::new("2026-11-15-055814-s-2.md"));
+    assert_eq!(
+        fs::read_link(folder.join("latest.md")).unwrap(),
+        Path::new("2026-11-15-055814-s-2.md")
+    );
     assert_eq!(fs::read_to_string(outer.join(".checkpoint_iteration")).unwrap(), "1\n");
     for listed in bed.list().iter().filter(|listed| listed.id != sealed.meta.id) {
         assert_eq!(listed.verdict.problems, [Problem::NotRegular], "{}", listed.id);
@@ -228,9 +239,10 @@ fn pipes_and_folders_with_the_name_of_a_checkpoint_keep_nobody_waiting() {
     for listed in bed.list().iter().filter(|listed| listed.id != "2026-11-15-055814-s") {
         assert_eq!(listed.verdict.problems, [Problem::NotRegular], "{}", listed.id);
     }
-    assert_eq!(verify_file(&bed.place, &fifo).unwrap().checkpoints[0].verdict.problems, [
-        Problem::NotRegular
-    ]);
+    assert_eq!(
+        verify_file(&bed.place, &fifo).unwrap().checkpoints[0].verdict.problems,
+        [Problem::NotRegular]
+    );
     assert_eq!(bed.litter(), Vec::<PathBuf>::new());
 }
 

@@ -15,7 +15,9 @@ fn a_broken_index_is_made_anew_from_the_projects_it_still_names() {
     let there = plimsoll_engine::checkpoint::seal(&other, &draft("there", 0)).unwrap();
     let here = bed.seal("here");
     let whole = fs::read(&bed.place.index).unwrap();
-    for broken in [&whole[..whole.len() / 2 + 200], &whole[..whole.len() - 3], b"", b"\0\0\0", b"[]"] {
+    for broken in
+        [&whole[..whole.len() / 2 + 200], &whole[..whole.len() - 3], b"", b"\0\0\0", b"[]"]
+    {
         fs::write(&bed.place.index, broken).unwrap();
         let sealed = bed.seal("next");
         assert!(sealed.warnings[0].contains("was broken"), "{:?}", sealed.warnings);

@@ -90,10 +90,7 @@ fn what_is_no_checkpoint_is_refused_before_anything_is_touched() {
     let mut bare = draft("s", NOW);
     bare.body = bare.body.replace("## Next Steps", "## Later");
     let refused = seal(&bed.place, &bare);
-    assert!(matches!(
-        refused,
-        Err(Unsealed::Unfit(Problem::MissingSection("Next Steps")))
-    ));
+    assert!(matches!(refused, Err(Unsealed::Unfit(Problem::MissingSection("Next Steps")))));
     assert!(all_under(&bed.place.project).is_empty());
 }
 

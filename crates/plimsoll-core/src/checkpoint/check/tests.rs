@@ -27,7 +27,11 @@ fn meta() -> Meta {
         used: Some(120_000),
         window: Some(200_000),
         git: Some(Git { branch: Some("main".to_owned()), head: None, dirty: true }),
-        transcript: Some(Source { path: "/t.jsonl".to_owned(), offset: 9, tail_sha256: "0".into() }),
+        transcript: Some(Source {
+            path: "/t.jsonl".to_owned(),
+            offset: 9,
+            tail_sha256: "0".into(),
+        }),
         sha256: None,
         mac: None,
     }
@@ -196,12 +200,30 @@ fn any_meta() -> impl Strategy<Value = Meta> {
     let git = (proptest::option::of(text()), proptest::option::of(text()), any::<bool>());
     let git = git.prop_map(|(branch, head, dirty)| Git { branch, head, dirty });
     let source = (text(), any::<u64>(), text());
-    let source = source.prop_map(|(path, offset, tail_sha256)| Source { path, offset, tail_sha256 });
-    let texts = (text(), text(), text(), proptest::option::of(text()), proptest::option::of(text()));
-    let rest = (proptest::option::of(git), proptest::option::of(source), any::<(u64, bool, bool)>());
+    let source =
+        source.prop_map(|(path, offset, tail_sha256)| Source { path, offset, tail_sha256 });
+    let texts =
+        (text(), text(), text(), proptest::option::of(text()), proptest::option::of(text()));
+    let rest =
+        (proptest::option::of(git), proptest::option::of(source), any::<(u64, bool, bool)>());
     (texts, rest, 0..4_000_000_000_i64, any::<Option<u64>>()).prop_map(
-        |((id, project, session_id, parent, model), (git, transcript, (iteration, verified, partial)), created, used)| Meta {
-            id, project, session_id, parent, model, git, transcript, iteration, verified, partial, used,
+        |(
+            (id, project, session_id, parent, model),
+            (git, transcript, (iteration, verified, partial)),
+            created,
+            used,
+        )| Meta {
+            id,
+            project,
+            session_id,
+            parent,
+            model,
+            git,
+            transcript,
+            iteration,
+            verified,
+            partial,
+            used,
             created: created * 1000,
             ..meta()
         },
