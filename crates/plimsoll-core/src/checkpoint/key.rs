@@ -51,8 +51,8 @@ impl Key {
     }
 
     fn hmac(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
-        #[expect(clippy::expect_used, reason = "a key of any length will do")]
-        let mut hmac = Hmac::<Sha256>::new_from_slice(&self.0).expect("keys of any length");
+        let mut hmac =
+            Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length will do");
         hmac.update(purpose.as_bytes());
         hmac.update(text.as_bytes());
         hmac

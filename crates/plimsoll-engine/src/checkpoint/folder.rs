@@ -326,13 +326,9 @@ impl Reserved<'_> {
 
     /// Gives the file its name; false if somebody has taken that name meanwhile.
     pub(super) fn publish(self) -> io::Result<bool> {
-        let own = &self.folder.own;
-        let (name, target) = (self.name.as_str(), self.target.as_str());
-        let renamed = match renameat_with(own, name, own, target, RenameFlags::NOREPLACE) {
+        let renamed = match self.rename() {
             // Not every file system can.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                linkat(own, name, own, target, AtFlags::empty())
-            }
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => self.link(),
             renamed => renamed,
         };
         match renamed {
@@ -340,6 +336,17 @@ impl Reserved<'_> {
             Err(Errno::EXIST) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn rename(&self) -> rustix::io::Result<()> {
+        let own = &self.folder.own;
+        renameat_with(own, &self.name, own, &self.target, RenameFlags::NOREPLACE)
+    }
+
+    /// Gives the file its name as a second one; the first goes when this is dropped.
+    fn link(&self) -> rustix::io::Result<()> {
+        let own = &self.folder.own;
+        linkat(own, &self.name, own, &self.target, AtFlags::empty())
     }
 }
 
@@ -349,3 +356,6 @@ impl Drop for Reserved<'_> {
         let _ = unlinkat(&self.folder.own, &self.name, AtFlags::empty());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,7 +37,7 @@ fn a_rebuild_takes_in_what_we_sealed_and_nothing_else() {
     fs::write(bed.folder().join("2026-11-16-000000-two.md"), foreign.join("\n")).unwrap();
     let before = bed.indexed();
     fs::remove_file(&bed.place.index).unwrap();
-    assert_eq!(index::rebuild(&bed.place, &[bed.place.project.clone()]).unwrap(), 2);
+    assert_eq!(index::rebuild(&bed.place, std::slice::from_ref(&bed.place.project)).unwrap(), 2);
     assert_eq!(bed.indexed().len(), 2);
     assert!(bed.indexed().iter().all(|entry| before.contains(entry)), "the same as before");
 }
