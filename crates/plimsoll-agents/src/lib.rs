@@ -107,6 +107,12 @@ pub trait Adapter: Sync {
     /// A command of the client's own that makes room in the window.
     fn room_command(&self) -> &'static str;
 
+    /// The folder in a project that checkpoints are kept in.
+    fn checkpoint_folder(&self) -> &'static str;
+
+    /// The file that lists the checkpoints of all projects.
+    fn checkpoint_index(&self, home: &Home<'_>) -> PathBuf;
+
     /// A session that was recorded from the agent.
     fn sample(&self) -> Sample;
 

@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod bytes;
+pub mod checkpoint;
 pub mod entry;
 pub mod event;
 pub mod forecast;

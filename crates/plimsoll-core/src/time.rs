@@ -12,6 +12,34 @@ pub fn utc(moment: Millis) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
+/// A moment in UTC, to the second: `2026-11-15T05:58:14Z`.
+pub fn utc_second(moment: Millis) -> String {
+    let mut text = utc(moment);
+    text.truncate(text.len() - ".946Z".len());
+    text + "Z"
+}
+
+/// Milliseconds since the epoch of a moment in UTC, such as `2026-11-15T05:58:14.946Z`.
+pub fn moment(time: &str) -> Option<Millis> {
+    let bytes = time.as_bytes();
+    if bytes.len() < 20 || bytes.last() != Some(&b'Z') {
+        return None;
+    }
+    let number = |from: usize, to: usize| time.get(from..to)?.parse::<Millis>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let fraction = if bytes.len() >= 24 { number(20, 23)? } else { 0 };
+    let days = days_since_epoch(year, month, day);
+    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction)
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar, the year taken to begin in March.
+fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
+}
+
 /// Year, month and day of the Gregorian calendar, by days since 1970-01-01. Reckoned in years that
 /// begin in March: the leap day is the last of its year then.
 fn date(days: i64) -> (i64, i64, i64) {
@@ -42,6 +70,16 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(utc(moment), written);
+            assert_eq!(utc_second(moment), format!("{}Z", &written[..19]));
+        }
+    }
+    #[test]
+    fn times_are_milliseconds_since_the_epoch() {
+        assert_eq!(moment("1970-01-01T00:00:00.000Z"), Some(0));
+        assert_eq!(moment("2026-11-15T05:58:14.946Z"), Some(1_794_722_294_946));
+        assert_eq!(moment("2024-02-29T12:00:00Z"), Some(1_709_208_000_000));
+        for bad in ["", "2026-11-15", "2026-11-15T05:58:14.946+01:00", "20é6-11-15T05:58:14.94Z"] {
+            assert_eq!(moment(bad), None, "{bad}");
         }
     }
 }

@@ -57,6 +57,11 @@ impl Paths {
         }
     }
 
+    /// What is kept of a session's work.
+    pub fn work(&self, session: &SessionId) -> PathBuf {
+        below(&self.data, &["work/", session.as_str(), ".bin"])
+    }
+
     /// The folder of all spools.
     pub fn spools(&self) -> PathBuf {
         self.data.join("spool")
@@ -95,6 +100,11 @@ impl Paths {
         self.data.join("backups")
     }
 
+    /// What checkpoints are sealed with.
+    pub fn checkpoint_key(&self) -> PathBuf {
+        self.data.join("checkpoint.key")
+    }
+
     /// The log of what went wrong.
     pub fn log(&self) -> PathBuf {
         below(&self.data, &["hook.log"])
@@ -102,7 +112,7 @@ impl Paths {
 }
 
 /// The folders in the data folder that are ours.
-pub(crate) const OWN_FOLDERS: [&str; 4] = ["spool", "settings", "backups", "scratch"];
+pub(crate) const OWN_FOLDERS: [&str; 5] = ["spool", "settings", "work", "backups", "scratch"];
 
 /// Whether `name` is one that we give: to a file in the data folder if `folder` is nothing, else to
 /// what lies in that folder of ours.
@@ -113,6 +123,7 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
         None => {
             matches!(name, "learned.json" | "installed.json" | "hook.log" | "hook.log.1")
                 || name.starts_with("store.sqlite")
+                || name.starts_with("checkpoint.key")
                 || after(SET_ASIDE, "").is_some_and(is_number)
                 || after("probe.", ".tmp").is_some_and(is_number)
         }
@@ -120,6 +131,7 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             windows.split('.').count() <= 2
                 && windows.split('.').all(|window| SessionId::new(window).is_some())
         }),
+        Some("work") => after("", ".bin").is_some_and(|window| SessionId::new(window).is_some()),
         Some("settings") => after("", ".json")
             .is_some_and(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())),
         // Milliseconds since the epoch have had 13 digits for a while.
@@ -256,6 +268,13 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// lie in a folder of others.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
     path.with_extension(format!("{}{}.tmp", &TEMPORARY[1..], std::process::id()))
+}
+
+/// A file beside `path`, called like it with an ending more.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(ending);
+    beside.into()
 }
 
 /// Removes what processes that were killed meanwhile have left beside `path`.

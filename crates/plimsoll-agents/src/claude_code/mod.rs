@@ -168,6 +168,14 @@ impl Adapter for ClaudeCode {
         "/compact"
     }
 
+    fn checkpoint_folder(&self) -> &'static str {
+        ".claude/checkpoints"
+    }
+
+    fn checkpoint_index(&self, home: &Home<'_>) -> PathBuf {
+        folder(home).join("clc/checkpoints/index.json")
+    }
+
     fn sample(&self) -> Sample {
         // The testbed's example `capture_demo` records it anew.
         Sample { tape: include_str!("../../assets/claude-code/sample.jsonl"), home: "/home/dev" }

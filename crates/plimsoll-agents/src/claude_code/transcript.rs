@@ -1,8 +1,9 @@
 //! Claude Code's transcript lines, in our words.
 
+use plimsoll_core::Tokens;
 use plimsoll_core::entry::{Boundary, Entry, EntryId, Kind, Response};
 use plimsoll_core::reading::Scope;
-use plimsoll_core::{Millis, Tokens};
+use plimsoll_core::time::moment;
 
 use crate::Request;
 use crate::json::{Json, Members};
@@ -81,8 +82,8 @@ impl Line<'_> {
         self.subtype == "compact_boundary"
     }
 
-    pub(super) fn time(&self) -> Option<Millis> {
-        self.time.and_then(millis)
+    pub(super) fn time(&self) -> Option<plimsoll_core::Millis> {
+        self.time.and_then(plimsoll_core::time::millis)
     }
 }
 
@@ -96,7 +97,7 @@ pub(super) fn entry(bytes: &[u8], scope: Scope) -> Option<Entry<'_>> {
     Some(Entry {
         id: line.id,
         parent: line.parent,
-        time: line.time.and_then(millis),
+        time: line.time.and_then(moment),
         version: line.version,
         kind: kind(&line),
     })
@@ -225,40 +226,9 @@ pub(super) fn folder(line: &[u8]) -> Option<String> {
     Some(folder.text()?.into_owned())
 }
 
-/// Milliseconds since the epoch of a time such as `2026-11-15T05:58:14.946Z`.
-fn millis(time: &str) -> Option<Millis> {
-    let bytes = time.as_bytes();
-    if bytes.len() < 20 || bytes.last() != Some(&b'Z') {
-        return None;
-    }
-    let number = |from: usize, to: usize| time.get(from..to)?.parse::<Millis>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let fraction = if bytes.len() >= 24 { number(20, 23)? } else { 0 };
-    let days = days_since_epoch(year, month, day);
-    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction)
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar, the year taken to begin in March.
-fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_milliseconds_since_the_epoch() {
-        assert_eq!(millis("1970-01-01T00:00:00.000Z"), Some(0));
-        assert_eq!(millis("2026-11-15T05:58:14.946Z"), Some(1_794_722_294_946));
-        assert_eq!(millis("2024-02-29T12:00:00Z"), Some(1_709_208_000_000));
-        for bad in ["", "2026-11-15", "2026-11-15T05:58:14.946+01:00", "20é6-11-15T05:58:14.94Z"] {
-            assert_eq!(millis(bad), None, "{bad}");
-        }
-    }
 
     #[test]
     fn the_last_of_several_iterations_is_the_window() {

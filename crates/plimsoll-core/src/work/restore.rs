@@ -124,7 +124,7 @@ pub(super) fn references(work: &Work, share: usize) -> impl Iterator<Item = Stri
     let mut line =
         work.branch.as_ref().map_or_else(String::new, |branch| format!("branch {branch}"));
     for name in sorted(work, NameKind::Reference) {
-        if line.len() + name.text.len() + 1 <= share {
+        if line.len() + name.text.len() < share {
             let gap = if line.is_empty() { "" } else { " " };
             line = line + gap + &name.text;
         }

@@ -1,6 +1,7 @@
 //! The list of subcommands.
 
 mod audit;
+mod checkpoint;
 mod completions;
 mod config;
 mod demo;
@@ -44,6 +45,7 @@ Examples:
   plimsoll status                 how full is every session of today?
   plimsoll audit                  does the client compact where it is told to?
   plimsoll tax                    what do all those hooks cost?
+  plimsoll checkpoint list        which states of the work are sealed?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -61,6 +63,7 @@ enum Command {
     Tax(tax::Args),
     Measure(measure::Args),
     Restore(restore::Args),
+    Checkpoint(checkpoint::Args),
     Config(config::Args),
     Log(log::Args),
     Completions(completions::Args),
@@ -87,6 +90,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Tax(args) => tax::run(&world()?, ui, &args),
         Command::Measure(args) => measure::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(&world()?, ui, &args),
+        Command::Checkpoint(args) => checkpoint::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
         Command::Completions(args) => completions::run(ui, &args),

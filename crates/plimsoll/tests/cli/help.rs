@@ -18,6 +18,12 @@ fn help_is_given() {
     let commands = [
         "",
         "audit",
+        "checkpoint",
+        "checkpoint diff",
+        "checkpoint list",
+        "checkpoint prune",
+        "checkpoint show",
+        "checkpoint verify",
         "completions",
         "config",
         "config show",

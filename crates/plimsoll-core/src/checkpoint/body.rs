@@ -1,0 +1,105 @@
+//! What a body says, as far as its form tells.
+
+use std::collections::BTreeSet;
+
+use super::SECTIONS;
+
+/// The sections of a body with their texts, in the order they stand in. What stands before the first
+/// has no name, and is there only if it says anything.
+pub fn sections(body: &str) -> Vec<(&str, &str)> {
+    let mut found = vec![("", 0, 0)];
+    let mut at = 0;
+    for line in body.split_inclusive('\n') {
+        let name = heading(line);
+        if let (Some(name), Some((_, _, end))) = (name, found.last_mut()) {
+            *end = at;
+            found.push((name, at + line.len(), body.len()));
+        }
+        at += line.len();
+    }
+    if let [(_, _, end)] = found.as_mut_slice() {
+        *end = body.len();
+    }
+    let text = |(name, start, end): (&'static str, usize, usize)| (name, &body[start..end]);
+    let said = |(name, text): &(&str, &str)| !name.is_empty() || !text.trim().is_empty();
+    found.into_iter().map(text).filter(said).collect()
+}
+
+/// The section that a line begins.
+fn heading(line: &str) -> Option<&'static str> {
+    let name = line.strip_prefix("## ")?.trim_end();
+    SECTIONS.into_iter().find(|section| *section == name)
+}
+
+/// What a checkpoint is about, in a line: `Implementing auth feature - 3 files modified`.
+pub fn summary(body: &str) -> String {
+    const LONGEST: usize = 80;
+    let sections = sections(body);
+    let section = |name: &str| {
+        let found = sections.iter().find(|(known, _)| *known == name);
+        found.map_or("", |(_, text)| *text)
+    };
+    let changes = section("What Changed");
+    let said = |text: &str| text.lines().map(bare).find(|line| !line.is_empty());
+    let task = said(section("Task")).or_else(|| said(changes)).unwrap_or_default();
+    let task: String = match task.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", task[..end].trim_end()),
+        None => task,
+    };
+    match files(changes) {
+        0 => task,
+        1 => format!("{task} - 1 file modified"),
+        files => format!("{task} - {files} files modified"),
+    }
+}
+
+/// How many files the items `- [file:line] - …` name.
+fn files(changes: &str) -> usize {
+    let file = |line: &str| {
+        let place = line.trim_start().strip_prefix("- [")?.split_once(']')?.0;
+        // A file may be named without a line, and its name may hold a colon.
+        let file = match place.rsplit_once(':') {
+            Some((file, lines)) if lines.starts_with(|first: char| first.is_ascii_digit()) => file,
+            _ => place,
+        };
+        (!file.trim().is_empty()).then(|| file.to_owned())
+    };
+    changes.lines().filter_map(file).collect::<BTreeSet<_>>().len()
+}
+
+/// A line without the marks of lists and quotes, and without what moves a cursor.
+fn bare(line: &str) -> String {
+    let line = line.trim_start_matches(['-', '*', '>', '#', ' ', '\t']);
+    let line: String = line.chars().filter(|c| crate::policy::is_plain(*c)).collect();
+    line.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_read_section_by_section() {
+        let body = "said\n## What Changed\n- a\n## Other\n- b\n## Next Steps\n";
+        let read = sections(body);
+        assert_eq!(
+            read,
+            [("", "said\n"), ("What Changed", "- a\n## Other\n- b\n"), ("Next Steps", "")]
+        );
+        assert_eq!(sections("only words"), [("", "only words")]);
+        assert_eq!(sections(""), []);
+        assert_eq!(sections("## Task"), [("Task", "")]);
+    }
+
+    #[test]
+    fn a_summary_says_task_and_size() {
+        let changed = "## What Changed\n- [a.rs:1] - x\n- [a.rs:9] - y\n- [b.rs:1-3] - z\n";
+        let body =
+            format!("{changed}## Next Steps\n## Task\n\n> Implementing auth\u{1b} feature\n");
+        assert_eq!(summary(&body), "Implementing auth feature - 2 files modified");
+        assert_eq!(summary("## What Changed\n- [a:b.rs] - x\n"), "[a:b.rs] - x - 1 file modified");
+        assert_eq!(summary("## What Changed\nNothing.\n"), "Nothing.");
+        assert_eq!(summary(""), "");
+        assert_eq!(summary(&format!("## Task\n{}\n", "ä".repeat(90))), "ä".repeat(80) + "…");
+    }
+}

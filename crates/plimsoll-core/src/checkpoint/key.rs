@@ -1,0 +1,111 @@
+//! The user's key: what tells our files from everybody else's.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+use super::meta::{self, Meta};
+
+/// A key to seal with.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key([u8; Key::LEN]);
+
+impl Key {
+    /// How long a key is, in bytes.
+    pub const LEN: usize = 32;
+
+    /// The key made of these bytes, which should be random.
+    pub fn new(bytes: [u8; Self::LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// Seals a body: the whole file, and its front matter with hash and mac.
+    pub fn seal(&self, mut meta: Meta, body: &str) -> (Meta, String) {
+        meta.sha256 = Some(sha256(body.as_bytes()));
+        meta.mac = None;
+        meta.mac = Some(self.mac(&meta::vouched(&meta)));
+        let text = meta::render(&meta, body);
+        (meta, text)
+    }
+
+    /// What vouches for a front matter; names the key it was made with.
+    fn mac(&self, vouched: &str) -> String {
+        let tag = self.hmac(SEAL, vouched).finalize().into_bytes();
+        format!("{}:{}", self.name(), hex(&tag))
+    }
+
+    /// Whether `mac` vouches for a front matter. The comparison takes the same time wherever the
+    /// two differ.
+    pub(super) fn vouches(&self, mac: &str, vouched: &str) -> bool {
+        let tag = mac.split_once(':').and_then(|(_, tag)| bytes(tag));
+        tag.is_some_and(|tag| self.hmac(SEAL, vouched).verify_slice(&tag).is_ok())
+    }
+
+    /// Whether `mac` says that it was made with this key.
+    pub(super) fn is_named_in(&self, mac: &str) -> bool {
+        mac.split_once(':').is_some_and(|(name, _)| name == self.name())
+    }
+
+    /// A name that tells keys apart and nothing of the key.
+    fn name(&self) -> String {
+        hex(&self.hmac(NAME, "").finalize().into_bytes()[..4])
+    }
+
+    fn hmac(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
+        let mut hmac =
+            Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length will do");
+        hmac.update(purpose.as_bytes());
+        hmac.update(text.as_bytes());
+        hmac
+    }
+}
+
+/// What a mac is for comes first in what it is made of.
+const SEAL: &str = "plimsoll checkpoint seal 1\n";
+const NAME: &str = "plimsoll checkpoint key name 1\n";
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+/// The SHA-256 of some bytes, in hexadecimal.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u32>> = hex.chars().map(|digit| digit.to_digit(16)).collect();
+    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
+    Some(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_of_everybody_else() {
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(sha256(b""), empty);
+        assert_eq!(bytes("00ff1a"), Some(vec![0, 255, 26]));
+        assert_eq!((bytes("0"), bytes("0g"), bytes("+1")), (None, None, None));
+    }
+
+    #[test]
+    fn a_mac_is_good_for_its_text_and_its_key_alone() {
+        let (key, other) = (Key::new([7; 32]), Key::new([8; 32]));
+        let mac = key.mac("text");
+        assert!(key.vouches(&mac, "text") && key.is_named_in(&mac));
+        assert!(!key.vouches(&mac, "texT"));
+        assert!(!other.vouches(&mac, "text") && !other.is_named_in(&mac));
+        for bad in ["", ":", "x", &mac[..mac.len() - 2], &format!("{mac}00")] {
+            assert!(!key.vouches(bad, "text"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Single files: those that anybody may have put there, and those of our own.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use plimsoll_core::checkpoint::{LARGEST_READ, Problem};
+use rustix::io::Errno;
+
+use crate::paths::{self, Links};
+
+/// The text of a checkpoint, as the file at `path` has it.
+pub(super) fn read(path: &Path) -> Result<String, Problem> {
+    text(paths::open(path, Links::Refused))
+}
+
+/// The text of an opened file, which must be a regular one of a size that a checkpoint may have.
+pub(super) fn text(opened: io::Result<File>) -> Result<String, Problem> {
+    let file = opened.map_err(|error| problem(&error))?;
+    let unreadable = |error: io::Error| Problem::Unreadable(error.to_string());
+    if !file.metadata().map_err(unreadable)?.is_file() {
+        return Err(Problem::NotRegular);
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST_READ as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > LARGEST_READ {
+        return Err(Problem::TooLarge);
+    }
+    String::from_utf8(bytes).map_err(|_| Problem::NotText)
+}
+
+fn problem(error: &io::Error) -> Problem {
+    match Errno::from_io_error(error) {
+        Some(Errno::NOENT | Errno::NOTDIR) => Problem::Missing,
+        // A link, or a socket.
+        Some(Errno::LOOP | Errno::NXIO) => Problem::NotRegular,
+        _ => Problem::Unreadable(error.to_string()),
+    }
+}
+
+/// Puts `bytes` in the place of one of our own files, for good, whole or not at all. The caller keeps
+/// everybody else out.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = paths::beside(path, ".tmp");
+    // What a killed process left is written anew.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let write = |mut file: File| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    let written = paths::append(&temporary).and_then(write);
+    let replaced = written.and_then(|()| fs::rename(&temporary, path));
+    if replaced.is_err() {
+        // Nothing is left behind; that the write failed is what is told.
+        let _ = fs::remove_file(&temporary);
+    }
+    replaced
+}

@@ -1,0 +1,361 @@
+//! The folder of a project's checkpoints, held open.
+//!
+//! It is opened component by component without following links, and everything after that is done
+//! relative to what was opened: a link that somebody puts in its place, at whatever moment, leads
+//! nobody outside.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use plimsoll_core::checkpoint::{ENDING, Problem};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, fstat, fsync, linkat, mkdirat, open, openat,
+    renameat, renameat_with, statat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::Place;
+use super::file;
+use super::lock::lock;
+
+/// A folder, held open.
+#[derive(Debug)]
+pub(super) struct Folder {
+    /// The folder itself.
+    own: OwnedFd,
+    /// The folder that it lies in.
+    outer: OwnedFd,
+}
+
+/// Why a folder stays closed to us.
+#[derive(Debug, thiserror::Error)]
+pub enum Closed {
+    /// A link could lead anywhere.
+    #[error("`{}` is a link; checkpoints are kept in real folders only", .0.display())]
+    Link(PathBuf),
+    /// Something else is in its place.
+    #[error("`{}` is not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// The system refuses.
+    #[error("could not open the folder `{}`", .0.display())]
+    Io(PathBuf, #[source] io::Error),
+}
+
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
+
+/// Never through a link, never waiting.
+const FILE: OFlags =
+    OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+const LOCK: &str = ".lock";
+const LATEST: &str = "latest.md";
+const LATEST_TEMPORARY: &str = ".latest.tmp";
+const COUNT: &str = ".checkpoint_iteration";
+const COUNT_TEMPORARY: &str = ".checkpoint_iteration.tmp";
+/// What a file is called while it is written: its name between these two.
+const TEMPORARY: (&str, &str) = (".", ".md.tmp");
+
+impl Folder {
+    /// Opens the folder of a place; nothing if it is not there.
+    pub(super) fn open(place: &Place) -> Result<Option<Self>, Closed> {
+        match Self::walk(place, |_, _| Ok(())) {
+            Err(Closed::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    /// Opens the folder of a place. What is missing of it is made, for the user alone.
+    pub(super) fn make(place: &Place) -> Result<Self, Closed> {
+        let folder = Self::walk(place, |outer, name| match mkdirat(outer, name, Mode::RWXU) {
+            Err(Errno::EXIST) | Ok(()) => Ok(()),
+            Err(error) => Err(error),
+        })?;
+        folder.ignore_itself().map_err(|error| Closed::Io(place.path(), error))?;
+        Ok(folder)
+    }
+
+    fn walk(
+        place: &Place,
+        prepare: impl Fn(&OwnedFd, &Path) -> rustix::io::Result<()>,
+    ) -> Result<Self, Closed> {
+        let mut path = place.project.clone();
+        let failed = |path: &Path, error: Errno| Closed::Io(path.to_owned(), error.into());
+        // The project itself is where the user is.
+        let project = open(&path, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty());
+        let mut own = project.map_err(|error| failed(&path, error))?;
+        let mut outer = own.try_clone().map_err(|error| Closed::Io(path.clone(), error))?;
+        let parts = Path::new(place.folder).components();
+        for part in parts.filter(|part| matches!(part, Component::Normal(_))) {
+            let name = Path::new(part.as_os_str());
+            path.push(name);
+            prepare(&own, name).map_err(|error| failed(&path, error))?;
+            let inner = openat(&own, name, FOLDER, Mode::empty()).map_err(|error| {
+                let kind = statat(&own, name, AtFlags::SYMLINK_NOFOLLOW);
+                match kind.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+                    Ok(FileType::Symlink) => Closed::Link(path.clone()),
+                    Ok(FileType::Directory) | Err(_) => failed(&path, error),
+                    Ok(_) => Closed::NotAFolder(path.clone()),
+                }
+            })?;
+            outer = std::mem::replace(&mut own, inner);
+        }
+        Ok(Self { own, outer })
+    }
+
+    /// Whether this is the folder that the place leads to now.
+    pub(super) fn is_at(&self, place: &Place) -> bool {
+        let identity = |folder: &Self| fstat(&folder.own).map(|stat| (stat.st_dev, stat.st_ino));
+        let there = Self::open(place).ok().flatten();
+        there.is_some_and(|there| {
+            matches!((identity(self), identity(&there)), (Ok(own), Ok(there)) if own == there)
+        })
+    }
+
+    /// Checkpoints are nobody's business but the user's: the folder keeps itself out of git. A file
+    /// that is there already has its reasons.
+    fn ignore_itself(&self) -> io::Result<()> {
+        let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        match openat(&self.own, ".gitignore", flags, PRIVATE) {
+            Ok(file) => File::from(file).write_all(b"*\n"),
+            Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps everybody else out until the lock is dropped. Whatever killed processes left behind is
+    /// gone then.
+    pub(super) fn lock(&self, patience: Duration) -> io::Result<Locked<'_>> {
+        let flags = FILE | OFlags::RDWR | OFlags::CREATE;
+        let open = || -> io::Result<File> {
+            let file = File::from(openat(&self.own, LOCK, flags, PRIVATE)?);
+            match file.metadata()?.is_file() {
+                true => Ok(file),
+                false => Err(io::Error::other("it is not a regular file")),
+            }
+        };
+        let locked = Locked { folder: self, file: lock(open, patience)? };
+        locked.sweep()?;
+        Ok(locked)
+    }
+
+    /// The ids of the files that have a checkpoint's name, newest first by that name.
+    pub(super) fn ids(&self) -> io::Result<Vec<String>> {
+        let is_id = |id: &&str| !id.starts_with('.') && *id != LATEST.trim_end_matches(ENDING);
+        let id = |name: String| name.strip_suffix(ENDING).filter(is_id).map(str::to_owned);
+        let mut ids: Vec<String> = self.names()?.into_iter().filter_map(id).collect();
+        // Within a second the tenth comes after the ninth.
+        let second = |id: &str| id.get(.."2026-11-15-055814".len()).unwrap_or(id).to_owned();
+        ids.sort_by_cached_key(|id| std::cmp::Reverse((second(id), id.len(), id.clone())));
+        Ok(ids)
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let name = |entry: rustix::io::Result<rustix::fs::DirEntry>| match entry {
+            Ok(entry) => entry.file_name().to_str().ok().map(|name| Ok(name.to_owned())),
+            Err(error) => Some(Err(error.into())),
+        };
+        Dir::read_from(&self.own)?.filter_map(name).collect()
+    }
+
+    /// The text of a checkpoint's file.
+    pub(super) fn read(&self, id: &str) -> Result<String, Problem> {
+        let name = format!("{id}{ENDING}");
+        let opened = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty());
+        file::text(opened.map(File::from).map_err(io::Error::from))
+    }
+
+    /// Removes a checkpoint's file.
+    pub(super) fn remove(&self, id: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.own, format!("{id}{ENDING}"), AtFlags::empty())?)
+    }
+
+    /// Makes what was done in the folder last.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        Ok(fsync(&self.own)?)
+    }
+}
+
+/// A folder that nobody else changes right now.
+#[derive(Debug)]
+pub(super) struct Locked<'f> {
+    folder: &'f Folder,
+    file: File,
+}
+
+/// No project has more checkpoints than this; whoever says so has made it up.
+const MOST: u64 = 1 << 40;
+
+impl<'f> Locked<'f> {
+    /// The highest iteration that was given away, as far as it was noted down.
+    pub(super) fn count(&mut self) -> io::Result<u64> {
+        let noted = read_count(&mut self.file)?;
+        let flags = FILE | OFlags::RDONLY;
+        let mirror = openat(&self.folder.outer, COUNT, flags, Mode::empty()).map(File::from);
+        // Whatever is in the mirror's place must not keep us: the note is what counts.
+        let mirrored = mirror.ok().and_then(|mut file| read_count(&mut file).ok());
+        Ok(noted.max(mirrored.unwrap_or(0)))
+    }
+
+    /// Notes an iteration down as given away.
+    pub(super) fn set_count(&mut self, count: u64) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(0))?;
+        // Always of one length: a shorter number leaves nothing of a longer one.
+        self.file.write_all(format!("{count:020}\n").as_bytes())
+    }
+
+    /// Tells everybody else's tools how many there were.
+    pub(super) fn mirror_count(&self, count: u64) -> io::Result<()> {
+        let outer = &self.folder.outer;
+        let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        replace(outer, COUNT_TEMPORARY, COUNT, || {
+            let mut file = File::from(openat(outer, COUNT_TEMPORARY, flags, PRIVATE)?);
+            file.write_all(format!("{count}\n").as_bytes())
+        })
+    }
+
+    /// Begins a file under an id that nobody else has; nothing if the id is taken.
+    pub(super) fn reserve(&self, id: &str) -> io::Result<Option<Reserved<'f>>> {
+        let folder = self.folder;
+        let target = format!("{id}{ENDING}");
+        match statat(&folder.own, &target, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            Ok(_) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        let name = format!("{}{id}{}", TEMPORARY.0, TEMPORARY.1);
+        let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = match openat(&folder.own, &name, flags, PRIVATE) {
+            Ok(file) => File::from(file),
+            Err(Errno::EXIST) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        // As long as it is locked, whoever writes it is alive.
+        file.lock()?;
+        Ok(Some(Reserved { folder, file, name, target }))
+    }
+
+    /// Lets `latest.md` lead to the newest of our checkpoints: a relative link, so that it can be
+    /// opened like the file itself, and so that there is no second copy to go stale.
+    pub(super) fn point_latest_to(&self, id: &str) -> io::Result<()> {
+        let own = &self.folder.own;
+        replace(own, LATEST_TEMPORARY, LATEST, || {
+            Ok(symlinkat(format!("{id}{ENDING}"), own, LATEST_TEMPORARY)?)
+        })
+    }
+
+    /// Removes what killed processes left.
+    fn sweep(&self) -> io::Result<()> {
+        let own = &self.folder.own;
+        for name in self.folder.names()? {
+            let is_file = name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1);
+            if name == LATEST_TEMPORARY || (is_file && self.is_abandoned(&name)) {
+                // Whoever comes next tries again.
+                let _ = unlinkat(own, &name, AtFlags::empty());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nobody writes a temporary file any more. All are begun under our lock, so one that is
+    /// locked by nobody has been given up.
+    fn is_abandoned(&self, name: &str) -> bool {
+        match openat(&self.folder.own, name, FILE | OFlags::RDONLY, Mode::empty()) {
+            Ok(file) => File::from(file).try_lock().is_ok(),
+            Err(error) => error != Errno::NOENT,
+        }
+    }
+}
+
+/// Puts what `make` makes under the name `temporary` in the place of `target`, whole or not at all.
+fn replace(
+    folder: &OwnedFd,
+    temporary: &str,
+    target: &str,
+    make: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
+    let remove = || unlinkat(folder, temporary, AtFlags::empty());
+    // Nobody else is here: it is of a killed process, or was put there to lead us astray.
+    if let Err(error) = remove()
+        && error != Errno::NOENT
+    {
+        return Err(error.into());
+    }
+    let made = make().and_then(|()| Ok(renameat(folder, temporary, folder, target)?));
+    if made.is_err() {
+        // Nothing is left behind; that it failed is what is told.
+        let _ = remove();
+    }
+    made
+}
+
+/// A count in a file that anybody may have written: what makes no sense counts as none.
+fn read_count(file: &mut File) -> io::Result<u64> {
+    if !file.metadata()?.is_file() {
+        return Ok(0);
+    }
+    let mut text = String::new();
+    // What is no text makes no sense either.
+    let _ = file.take(32).read_to_string(&mut text);
+    Ok(text.trim().parse().ok().filter(|count| *count <= MOST).unwrap_or(0))
+}
+
+/// A file that is being written, for a name that was free. It is removed when dropped, unless it
+/// was published.
+#[derive(Debug)]
+pub(super) struct Reserved<'f> {
+    folder: &'f Folder,
+    file: File,
+    name: String,
+    target: String,
+}
+
+impl Reserved<'_> {
+    /// Writes the whole text, for good.
+    pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(text.as_bytes())?;
+        self.file.sync_all()
+    }
+
+    /// Gives the file its name; false if somebody has taken that name meanwhile.
+    pub(super) fn publish(self) -> io::Result<bool> {
+        let renamed = match self.rename() {
+            // Not every file system can.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => self.link(),
+            renamed => renamed,
+        };
+        match renamed {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn rename(&self) -> rustix::io::Result<()> {
+        let own = &self.folder.own;
+        renameat_with(own, &self.name, own, &self.target, RenameFlags::NOREPLACE)
+    }
+
+    /// Gives the file its name as a second one; the first goes when this is dropped.
+    fn link(&self) -> rustix::io::Result<()> {
+        let own = &self.folder.own;
+        linkat(own, &self.name, own, &self.target, AtFlags::empty())
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        // Once published it is gone, or it is a second name.
+        let _ = unlinkat(&self.folder.own, &self.name, AtFlags::empty());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! `index.json`: the checkpoints of all projects, for people and other tools.
+//!
+//! It is derived from the files. One that is broken is made anew from those of the projects that it
+//! still names.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use plimsoll_core::Millis;
+use plimsoll_core::checkpoint::Meta;
+use plimsoll_core::time::utc_second;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::file::replace;
+use super::folder::Folder;
+use super::list::Listed;
+use super::lock::lock;
+use super::{Place, key, list};
+use crate::paths::{self, Links};
+use crate::world;
+
+/// A checkpoint, as the index tells of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its id.
+    pub id: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// The project it is of.
+    pub project: PathBuf,
+    /// When it was made, in UTC.
+    pub created: String,
+    /// What it was made for.
+    pub trigger: String,
+    /// Whether it was there and whole when somebody last looked.
+    pub verified: bool,
+    /// Which checkpoint of the project it is.
+    pub iteration: u64,
+    /// What it is about.
+    #[serde(default)]
+    pub summary: String,
+}
+
+impl Entry {
+    /// The entry of a checkpoint that is there and whole.
+    pub(super) fn new(place: &Place, meta: &Meta, summary: String) -> Self {
+        Self {
+            id: meta.id.clone(),
+            path: place.file(&meta.id),
+            project: place.project.clone(),
+            created: utc_second(meta.created),
+            trigger: meta.occasion.label().to_owned(),
+            verified: true,
+            iteration: meta.iteration,
+            summary,
+        }
+    }
+
+    /// The entry of what a look found to be ours; nothing for what is not.
+    pub(super) fn of(place: &Place, listed: &Listed) -> Option<Self> {
+        let meta = listed.verdict.meta.as_ref().filter(|_| listed.is_own())?;
+        let place = place.in_project((&meta.project).into());
+        Some(Self::new(&place, meta, listed.summary.clone()))
+    }
+}
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Index {
+    /// The version of its format.
+    pub version: String,
+    /// The checkpoints, newest last.
+    pub checkpoints: Vec<Entry>,
+    /// When it was last written, in UTC.
+    pub last_updated: String,
+}
+
+/// Why the index was not brought up to date.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {task} the index `{}`: {why}", path.display())]
+pub struct Unindexed {
+    task: &'static str,
+    path: PathBuf,
+    why: io::Error,
+}
+
+/// Puts an entry in, or in the place of the one for the same file.
+pub(super) fn put(entries: &mut Vec<Entry>, entry: Entry) {
+    match entries.iter_mut().find(|known| known.path == entry.path) {
+        Some(known) => *known = entry,
+        None => entries.push(entry),
+    }
+}
+
+/// The entries of the index; none if there is no index, or a broken one.
+pub fn entries(place: &Place) -> Vec<Entry> {
+    match read(&place.index) {
+        Ok(Found::Whole(entries)) => entries,
+        _ => Vec::new(),
+    }
+}
+
+/// Changes the index: nobody else does meanwhile, and whoever reads it sees it before or after. Says
+/// what had to be mended.
+pub(super) fn update(
+    place: &Place,
+    change: impl FnOnce(&mut Vec<Entry>),
+) -> Result<Option<String>, Unindexed> {
+    let failed = |task, why| Unindexed { task, path: place.index.clone(), why };
+    // The user may have put a link in its place.
+    let path = place.index.canonicalize().unwrap_or_else(|_| place.index.clone());
+    paths::make_folder(&path).map_err(|why| failed("make the folder of", why))?;
+    let open = || paths::append(&paths::beside(&path, ".lock"));
+    let _locked = lock(open, place.patience).map_err(|why| failed("lock", why))?;
+    let (mut entries, mended) = match read(&path).map_err(|why| failed("read", why))? {
+        Found::Whole(entries) => (entries, None),
+        Found::Broken(projects) => mend(place, projects),
+    };
+    let before = entries.clone();
+    change(&mut entries);
+    if entries == before && mended.is_none() {
+        return Ok(None);
+    }
+    write(&path, entries).map_err(|why| failed("write", why))?;
+    Ok(mended)
+}
+
+/// Makes the index anew from the files of `projects`. Only what we sealed is taken in.
+pub fn rebuild(place: &Place, projects: &[PathBuf]) -> Result<usize, Unindexed> {
+    let mut count = 0;
+    update(place, |entries| {
+        *entries = sealed(place, projects.iter().cloned());
+        count = entries.len();
+    })?;
+    Ok(count)
+}
+
+fn mend(place: &Place, projects: BTreeSet<PathBuf>) -> (Vec<Entry>, Option<String>) {
+    let projects = projects.into_iter().chain([place.project.clone()]).collect::<BTreeSet<_>>();
+    let entries = sealed(place, projects);
+    let (path, count) = (place.index.display(), entries.len());
+    let told = format!("the index `{path}` was broken; made anew with {count} checkpoints");
+    (entries, Some(told))
+}
+
+/// The entries of all that we sealed in these projects.
+fn sealed(place: &Place, projects: impl IntoIterator<Item = PathBuf>) -> Vec<Entry> {
+    // Without the key nothing can be told to be ours.
+    let key = key::read(&place.key).ok().flatten();
+    let mut entries = Vec::new();
+    for project in projects {
+        let place = place.in_project(project);
+        let Ok(Some(folder)) = Folder::open(&place) else { continue };
+        let ids = folder.ids().unwrap_or_default().into_iter();
+        let listed = ids.map(|id| list::look(&place, &folder, key.as_ref(), id));
+        entries.extend(listed.filter_map(|listed| Entry::of(&place, &listed)));
+    }
+    entries
+}
+
+enum Found {
+    /// What it says.
+    Whole(Vec<Entry>),
+    /// The projects that what is left of it names.
+    Broken(BTreeSet<PathBuf>),
+}
+
+fn read(path: &Path) -> io::Result<Found> {
+    const LARGEST: u64 = 64 << 20;
+    let file = match paths::open(path, Links::Followed) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Whole(vec![])),
+        opened => opened?,
+    };
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(parse(&bytes).map_or_else(|| Found::Broken(projects(&bytes)), Found::Whole))
+}
+
+/// The entries, if all of them can be understood.
+fn parse(bytes: &[u8]) -> Option<Vec<Entry>> {
+    let mut index: Value = serde_json::from_slice(bytes).ok()?;
+    serde_json::from_value(index.get_mut("checkpoints")?.take()).ok()
+}
+
+/// The projects that a broken index still names.
+fn projects(bytes: &[u8]) -> BTreeSet<PathBuf> {
+    const KEY: &str = "\"project\"";
+    let text = String::from_utf8_lossy(bytes);
+    let project = |(at, _): (usize, &str)| {
+        let rest = text[at + KEY.len()..].trim_start().strip_prefix(':')?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+        values.next()?.ok().map(PathBuf::from).filter(|path| path.is_absolute())
+    };
+    text.match_indices(KEY).filter_map(project).collect()
+}
+
+/// Puts a new index in the place of the old one, and looks whether it is there.
+fn write(path: &Path, mut entries: Vec<Entry>) -> io::Result<()> {
+    entries.sort_by(|one, other| {
+        (&one.created, one.iteration).cmp(&(&other.created, other.iteration))
+    });
+    let last_updated = utc_second(world::now() as Millis);
+    let index = Index { version: "1.0".to_owned(), checkpoints: entries, last_updated };
+    let mut bytes = serde_json::to_vec_pretty(&index)?;
+    bytes.push(b'\n');
+    replace(path, &bytes)?;
+    match fs::read(path)? == bytes {
+        true => Ok(()),
+        false => Err(io::Error::other("it does not hold what was written")),
+    }
+}

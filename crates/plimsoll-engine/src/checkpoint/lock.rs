@@ -1,0 +1,34 @@
+//! One at a time, across processes.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+/// Locks the file that `open` opens until it is dropped. The lock of a killed process is free.
+pub(super) fn lock(open: impl Fn() -> io::Result<File>, patience: Duration) -> io::Result<File> {
+    const STEP: Duration = Duration::from_micros(500);
+    let begun = Instant::now();
+    let mut file = open()?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => match open()? {
+                again if is_same(&file, &again)? => return Ok(file),
+                // Somebody put another file in its place between opening and locking.
+                again => file = again,
+            },
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+                std::thread::sleep(STEP);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "another process keeps it"));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+fn is_same(one: &File, other: &File) -> io::Result<bool> {
+    let (one, other) = (one.metadata()?, other.metadata()?);
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
+}

@@ -1,0 +1,229 @@
+//! Sealing: from a draft to a checkpoint that is known to be there.
+
+use std::io;
+use std::path::PathBuf;
+
+use plimsoll_core::checkpoint::{
+    self, Git, Key, LARGEST, Meta, Occasion, Problem, Source, Verdict, check,
+};
+use plimsoll_core::event::SessionId;
+use plimsoll_core::{Millis, Tokens};
+
+use super::folder::{Closed, Folder, Locked, Reserved};
+use super::key::{self, Unusable};
+use super::{Place, index, list};
+
+/// A checkpoint that is to be.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The session.
+    pub session: SessionId,
+    /// What it is made for.
+    pub occasion: Occasion,
+    /// When.
+    pub created: Millis,
+    /// Whether not everything could be taken in.
+    pub partial: bool,
+    /// The checkpoint that was restored into the session, if one was: the parent of its first.
+    pub restored: Option<String>,
+    /// The agent.
+    pub agent: String,
+    /// The model, if it is known.
+    pub model: Option<String>,
+    /// How full the window was, if that is known.
+    pub used: Option<Tokens>,
+    /// How large it was.
+    pub window: Option<Tokens>,
+    /// How the repository stood, if there is one.
+    pub git: Option<Git>,
+    /// How far the transcript was read, if there is one.
+    pub transcript: Option<Source>,
+    /// The sections.
+    pub body: String,
+}
+
+/// A checkpoint that is there: it was read back, and is whole.
+#[derive(Clone, Debug)]
+pub struct Sealed {
+    /// Its file.
+    pub path: PathBuf,
+    /// What its front matter says.
+    pub meta: Meta,
+    /// What of the rest (index, link, mirror) could not be brought up to date, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// Why there is no checkpoint. Nothing of it is left on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum Unsealed {
+    /// The caller has to shorten it.
+    #[error("the checkpoint would have {0} bytes, and must stay under {LARGEST}")]
+    TooLong(usize),
+    /// The draft does not make a checkpoint.
+    #[error("the draft is no checkpoint: {0}")]
+    Unfit(Problem),
+    /// There is no key to seal with.
+    #[error(transparent)]
+    Key(#[from] Unusable),
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+    /// Writing did not succeed.
+    #[error("could not write a checkpoint in `{}`", .0.display())]
+    Io(PathBuf, #[source] io::Error),
+    /// It was written, and yet it is not there as it was written. It was removed.
+    #[error("the checkpoint `{}` did not read back as it was written: {problem}", path.display())]
+    NotThere {
+        /// Where it should be.
+        path: PathBuf,
+        /// What is wrong.
+        problem: Problem,
+    },
+    /// Somebody takes each name before we do.
+    #[error("every name tried in `{}` was taken by somebody else", .0.display())]
+    Crowded(PathBuf),
+}
+
+/// Makes a checkpoint of a draft. What is returned is on disk, and was verified there.
+pub fn seal(place: &Place, draft: &Draft) -> Result<Sealed, Unsealed> {
+    const ATTEMPTS: usize = 8;
+    check_draft(draft)?;
+    let key = key::read_or_make(&place.key, place.patience)?;
+    let folder = Folder::make(place)?;
+    for _ in 0..ATTEMPTS {
+        let (meta, reserved) = reserve(place, &folder, &key, draft)?;
+        let (meta, text) = key.seal(meta, &draft.body);
+        if publish(place, reserved, &text)? {
+            read_back(place, &folder, &key, &meta, &text)?;
+            let warnings = derive(place, &folder, &key, &meta, &draft.body);
+            return Ok(Sealed { path: place.file(&meta.id), meta, warnings });
+        }
+    }
+    Err(Unsealed::Crowded(place.path()))
+}
+
+/// What can be refused before anything is touched.
+fn check_draft(draft: &Draft) -> Result<(), Unsealed> {
+    let sections = checkpoint::sections(&draft.body);
+    let missing = |name: &&&str| !sections.iter().any(|(known, _)| known == *name);
+    if let Some(name) = checkpoint::REQUIRED.iter().find(missing) {
+        return Err(Unsealed::Unfit(Problem::MissingSection(name)));
+    }
+    match draft.body.len() {
+        len if len >= LARGEST => Err(Unsealed::TooLong(len)),
+        _ => Ok(()),
+    }
+}
+
+/// Takes an iteration and an id that nobody else has, and begins the file.
+fn reserve<'f>(
+    place: &Place,
+    folder: &'f Folder,
+    key: &Key,
+    draft: &Draft,
+) -> Result<(Meta, Reserved<'f>), Unsealed> {
+    let failed = |error| Unsealed::Io(place.path(), error);
+    let mut locked = folder.lock(place.patience).map_err(failed)?;
+    let newest = list::newest_of(place, folder, Some(key), None).map_err(failed)?;
+    let last = newest.and_then(|newest| newest.verdict.meta).map_or(0, |meta| meta.iteration);
+    let iteration = locked.count().map_err(failed)?.max(last) + 1;
+    locked.set_count(iteration).map_err(failed)?;
+    let session = draft.session.as_str();
+    let before = list::newest_of(place, folder, Some(key), Some(session)).map_err(failed)?;
+    let parent = before.map(|before| before.id).or_else(|| draft.restored.clone());
+    let (id, reserved) = free_id(&locked, draft).map_err(failed)?;
+    Ok((meta(place, draft, id, iteration, parent), reserved))
+}
+
+fn free_id<'f>(locked: &Locked<'f>, draft: &Draft) -> io::Result<(String, Reserved<'f>)> {
+    const MOST: u32 = 10_000;
+    for nth in 1..MOST {
+        let id = checkpoint::id(draft.created, &draft.session, nth);
+        if let Some(reserved) = locked.reserve(&id)? {
+            return Ok((id, reserved));
+        }
+    }
+    Err(io::Error::other("too many checkpoints in one second"))
+}
+
+fn meta(place: &Place, draft: &Draft, id: String, iteration: u64, parent: Option<String>) -> Meta {
+    Meta {
+        id,
+        created: draft.created.div_euclid(1000) * 1000,
+        occasion: draft.occasion,
+        project: place.project.to_string_lossy().into_owned(),
+        session_id: draft.session.as_str().to_owned(),
+        iteration,
+        parent,
+        // It is read back before anybody hears of it, and removed if that fails.
+        verified: true,
+        partial: draft.partial,
+        agent: Some(draft.agent.clone()),
+        model: draft.model.clone(),
+        used: draft.used,
+        window: draft.window,
+        git: draft.git.clone(),
+        transcript: draft.transcript.clone(),
+        sha256: None,
+        mac: None,
+    }
+}
+
+/// Writes the file and gives it its name; false if somebody has taken that.
+fn publish(place: &Place, mut reserved: Reserved<'_>, text: &str) -> Result<bool, Unsealed> {
+    if text.len() >= LARGEST {
+        return Err(Unsealed::TooLong(text.len()));
+    }
+    let failed = |error| Unsealed::Io(place.path(), error);
+    reserved.write(text).map_err(failed)?;
+    reserved.publish().map_err(failed)
+}
+
+/// Makes sure that what was written is there, and where everybody will look for it.
+fn read_back(
+    place: &Place,
+    folder: &Folder,
+    key: &Key,
+    meta: &Meta,
+    text: &str,
+) -> Result<(), Unsealed> {
+    let synced = folder.sync().map_err(|error| Problem::Unreadable(error.to_string()));
+    let found = synced.and_then(|()| folder.read(&meta.id)).and_then(|found| {
+        let verdict: Verdict = check(&found, Some(key));
+        match verdict.problems.into_iter().next() {
+            Some(problem) => Err(problem),
+            None if found != text => Err(Problem::Edited),
+            None if !folder.is_at(place) => Err(Problem::Missing),
+            None => Ok(()),
+        }
+    });
+    found.map_err(|problem| {
+        // If it cannot be removed either, nobody hears of it: it is in no index.
+        let _ = folder.remove(&meta.id);
+        Unsealed::NotThere { path: place.file(&meta.id), problem }
+    })
+}
+
+/// Brings up to date what follows from the file. The checkpoint is there whatever comes of it.
+fn derive(place: &Place, folder: &Folder, key: &Key, meta: &Meta, body: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Err(error) = point(place, folder, key, meta) {
+        warnings.push(format!("could not bring `latest.md` and the count up to date: {error}"));
+    }
+    let entry = index::Entry::new(place, meta, checkpoint::summary(body));
+    match index::update(place, |entries| index::put(entries, entry)) {
+        Err(error) => warnings.push(format!("the checkpoint is not in the index yet: {error}")),
+        Ok(repaired) => warnings.extend(repaired),
+    }
+    warnings
+}
+
+/// Points `latest.md` to the newest and mirrors the count: of several sealed at once the newest, and
+/// the highest, whoever comes last.
+fn point(place: &Place, folder: &Folder, key: &Key, meta: &Meta) -> io::Result<()> {
+    let mut locked = folder.lock(place.patience)?;
+    let newest = list::newest_of(place, folder, Some(key), None)?;
+    locked.point_latest_to(newest.as_ref().map_or(&meta.id, |newest| &newest.id))?;
+    let count = locked.count()?.max(meta.iteration);
+    locked.mirror_count(count)
+}

@@ -1,0 +1,67 @@
+//! kill -9 at any moment of a seal.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_testbed::generator::SplitMix64;
+
+use crate::bed::Bed;
+use crate::child::{BEGIN, refused, reported, sealing};
+
+/// How a process that sealed over and over was killed.
+struct Killed {
+    /// It was at it.
+    amidst: bool,
+    /// What it said it has sealed.
+    reported: Vec<String>,
+}
+
+/// Lets a process seal over and over, and kills it so many microseconds after it began.
+fn killed_after(bed: &Bed, session: &str, micros: u64) -> Killed {
+    let mut child = sealing(bed.root(), session, 1_000).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    while !said.ends_with(BEGIN) {
+        assert!(stdout.read_line(&mut said).unwrap() > 0, "it ended by itself: {said}");
+    }
+    std::thread::sleep(Duration::from_micros(micros));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    stdout.read_to_string(&mut said).unwrap();
+    assert_eq!(refused(said.as_bytes()), Vec::<String>::new());
+    Killed { amidst: said.ends_with(BEGIN), reported: reported(said.as_bytes()) }
+}
+
+/// Kills some processes at once, and checks that what they left is in order. Tells how many were at
+/// it.
+fn check(bed: &Bed, random: &mut SplitMix64, kills: usize) -> usize {
+    let delays: Vec<u64> = (0..kills).map(|_| random.below(12_000) as u64).collect();
+    let killed: Vec<Killed> = std::thread::scope(|scope| {
+        let kill = |(at, micros): (usize, &u64)| {
+            let (micros, session) = (*micros, format!("session{at}-killed"));
+            scope.spawn(move || killed_after(bed, &session, micros))
+        };
+        let threads: Vec<_> = delays.iter().enumerate().map(kill).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    bed.check();
+    let listed: Vec<String> = bed.list().into_iter().map(|listed| listed.id).collect();
+    for id in killed.iter().flat_map(|killed| &killed.reported) {
+        assert!(listed.contains(id), "a phantom was reported: {id}");
+    }
+    killed.iter().filter(|killed| killed.amidst).count()
+}
+
+#[test]
+fn a_thousand_kills_leave_no_phantom_no_torn_file_and_no_broken_index() {
+    let mut random = SplitMix64::new(20_261_115);
+    let mut kills = 0;
+    while kills < 1_000 {
+        let bed = Bed::new();
+        kills += (0..8).map(|_| check(&bed, &mut random, 4)).sum::<usize>();
+        bed.seal("the-next");
+        bed.check();
+        assert_eq!(bed.litter(), Vec::<PathBuf>::new(), "the next seal sweeps");
+    }
+}

@@ -1,0 +1,132 @@
+//! `plimsoll checkpoint`
+
+mod diff;
+mod list;
+mod prune;
+mod show;
+mod verify;
+
+use std::borrow::Cow;
+
+use anyhow::Context;
+use clap::Subcommand;
+use plimsoll_core::checkpoint::{Meta, Origin, Problem};
+use plimsoll_engine::checkpoint::{Listed, NotFound, Place};
+use plimsoll_engine::load;
+use plimsoll_engine::world::World;
+
+use crate::report::HintExt;
+use crate::ui::{Ui, plain};
+
+/// List, show, verify, compare and prune checkpoints
+///
+/// A checkpoint is the state of the work at a moment, in a Markdown file of the project. Each is
+/// sealed with a key of yours: what anybody else wrote or changed is told apart, and no agent is ever
+/// given it. Times are in UTC.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  plimsoll checkpoint list             what is there in this project?
+  plimsoll checkpoint show             the newest, to read
+  plimsoll checkpoint verify --all     are they all there, whole and mine?
+  plimsoll checkpoint diff             what happened since the one before?";
+
+#[derive(Subcommand)]
+enum Command {
+    List(list::Args),
+    Show(show::Args),
+    Verify(verify::Args),
+    Diff(diff::Args),
+    Prune(prune::Args),
+}
+
+pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let place = place(world)?;
+    match &args.command {
+        Command::List(args) => list::run(world, &place, ui, args),
+        Command::Show(args) => show::run(&place, ui, args),
+        Command::Verify(args) => verify::run(world, &place, ui, args),
+        Command::Diff(args) => diff::run(&place, ui, args),
+        Command::Prune(args) => prune::run(&place, ui, args),
+    }
+}
+
+/// Where the checkpoints of the project are that the user stands in.
+fn place(world: &World) -> anyhow::Result<Place> {
+    let here = std::env::current_dir()
+        .context("could not find the current folder")
+        .hint("change to a folder that exists, for example `cd`")?;
+    let adapter = plimsoll_agents::ALL[0];
+    let project = load::project(world, adapter, None, &here);
+    let project = project.canonicalize().unwrap_or(project);
+    Ok(Place::of(world, adapter, project))
+}
+
+/// An error with what to do about it. Names of files in a project may be anybody's.
+fn found<T>(result: Result<T, NotFound>) -> anyhow::Result<T> {
+    result.or_else(|error| {
+        let hint = match &error {
+            NotFound::Key(unusable) => unusable.hint(),
+            NotFound::Closed(_) | NotFound::Io(..) => {
+                "look at the folder with `ls -la`; nothing in it was changed".to_owned()
+            }
+            NotFound::NoneOwn(_) | NotFound::Unknown(..) | NotFound::Ambiguous(..) => {
+                "`plimsoll checkpoint list` shows what is there".to_owned()
+            }
+        };
+        let error = anyhow::Error::from(error);
+        let mut causes = error.chain().map(|cause| plain(&cause.to_string())).rev();
+        let innermost = anyhow::Error::msg(causes.next().unwrap_or_default());
+        Err(causes.fold(innermost, anyhow::Error::context)).hint(plain(&hint))
+    })
+}
+
+/// Lines of a file as they may be shown.
+fn shown(line: &str) -> String {
+    plain(&line.replace('\t', "    "))
+}
+
+fn meta(listed: &Listed) -> Option<&Meta> {
+    listed.verdict.meta.as_ref()
+}
+
+/// What is to be said of a checkpoint, in a few words: whose it is, or what is wrong with it.
+fn standing(listed: &Listed) -> String {
+    let problems: Vec<String> = listed.verdict.problems.iter().map(Problem::to_string).collect();
+    match listed.verdict.origin {
+        _ if !problems.is_empty() => plain(&problems.join("; ")),
+        Origin::Own => "whole, and sealed by you".to_owned(),
+        Origin::OtherKey => "foreign: sealed with a key that is not yours".to_owned(),
+        Origin::Foreign | Origin::Forged => "foreign: not sealed".to_owned(),
+    }
+}
+
+/// The parts of a view that are the same everywhere. These names are a promise to scripts.
+#[derive(serde::Serialize)]
+struct View<'a> {
+    id: &'a str,
+    path: Cow<'a, str>,
+    /// `own`, `foreign`, `other_key` or `forged`.
+    origin: &'static str,
+    /// Whether it is ours and nothing is wrong with it.
+    sealed: bool,
+    problems: Vec<String>,
+}
+
+impl<'a> From<&'a Listed> for View<'a> {
+    fn from(listed: &'a Listed) -> Self {
+        Self {
+            id: &listed.id,
+            path: listed.path.to_string_lossy(),
+            origin: listed.verdict.origin.label(),
+            sealed: listed.is_own(),
+            problems: listed.verdict.problems.iter().map(Problem::to_string).collect(),
+        }
+    }
+}
