@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_agents::install::{Scope, Version, Wish};
+use plimsoll_engine::audit;
+use plimsoll_engine::history;
 use plimsoll_engine::install::{self, Order, Plan};
 use plimsoll_engine::world::World;
 
 use super::planned::{self, ScopeArg, hinted, shown};
+use crate::ingest;
 use crate::past;
 use crate::report::HintExt;
 use crate::ui::Ui;
@@ -70,26 +73,38 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         paragraph: choice.instructions,
     };
     let plan = hinted(install::plan(world, adapter, &order))?;
+    let before = audit::Look::take(world, adapter, &project);
     let written = write(world, ui, args, &plan, &settings(world, adapter, &order))?;
     tell(world, ui, adapter, &order, &plan);
     if let Some(backups) = written {
         closing(ui, scope, &plan, &backups)?;
-        look_back(world, ui, adapter);
+        look_back(world, ui, adapter, &before);
     }
     Ok(())
 }
 
 /// Shows what plimsoll knows of the user's sessions already. That this fails is no reason to call the
 /// installation failed.
-fn look_back(world: &World, ui: &Ui, adapter: &dyn Adapter) {
-    let mut out = ui.out();
-    let shown = writeln!(out)
-        .map_err(anyhow::Error::from)
-        .and_then(|()| past::show(world, ui, adapter, &mut out))
-        .and_then(|()| Ok(out.flush()?));
-    if let Err(error) = shown {
+fn look_back(world: &World, ui: &Ui, adapter: &dyn Adapter, before: &audit::Look) {
+    if let Err(error) = show_past(world, ui, adapter, before) {
         ui.warn(&format!("your past sessions cannot be shown: {error:#}"));
     }
+}
+
+/// How the client was set `before` is remembered: it is not we who changed that, though the file is
+/// a new one now.
+fn show_past(
+    world: &World,
+    ui: &Ui,
+    adapter: &dyn Adapter,
+    before: &audit::Look,
+) -> anyhow::Result<()> {
+    let ingester = ingest::everything(world, ui, adapter)?;
+    before.remember(&ingester.store)?;
+    let mut out = ui.out();
+    writeln!(out)?;
+    past::show(ui, &mut out, &history::summary(world, adapter, &ingester.store)?)?;
+    Ok(out.flush()?)
 }
 
 fn settings(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> PathBuf {
