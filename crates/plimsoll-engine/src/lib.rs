@@ -16,6 +16,7 @@ pub mod log;
 pub mod paths;
 pub mod playback;
 pub mod reading;
+mod scratch;
 pub mod sessions;
 pub mod settings;
 pub mod spool;
