@@ -89,6 +89,9 @@ pub trait Adapter: Sync {
     /// What the agent's transcripts do not tell of the hooks that ran.
     fn unrecorded_hook_runs(&self) -> &'static str;
 
+    /// What hooks of plugins are recorded with in place of the plugin's own folder.
+    fn plugin_variable(&self) -> &'static str;
+
     /// The folder that a line of a transcript says the agent works in.
     fn folder_of(&self, line: &[u8]) -> Option<String>;
 

@@ -34,6 +34,14 @@ pub fn contains(needle: &[u8], haystack: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
 }
 
+/// A number for some bytes, the same at every time and place: FNV-1a.
+#[inline]
+pub fn fnv1a<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +51,11 @@ mod tests {
         assert_eq!((find(b'a', b"banana"), rfind(b'a', b"banana")), (Some(1), Some(5)));
         assert_eq!((find(b'x', b"banana"), rfind(b'x', b"")), (None, None));
         assert!(contains(b"nan", b"banana") && !contains(b"nab", b"banana"));
+    }
+
+    #[test]
+    fn a_number_is_the_same_everywhere() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
     }
 }

@@ -9,7 +9,9 @@ use crate::{Millis, Tokens};
 /// The identity of an entry, as its successors name it.
 ///
 /// Agents write UUIDs; those are kept as they are, any other text by its hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct EntryId(u128);
 
 impl EntryId {

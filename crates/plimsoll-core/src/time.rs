@@ -2,14 +2,21 @@
 
 use crate::Millis;
 
+const DAY: Millis = 24 * 3600 * 1000;
+
+/// The day of a moment in UTC: `2026-11-15`.
+pub fn day(moment: Millis) -> String {
+    let (year, month, day) = date(moment.div_euclid(DAY));
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// A moment in UTC: `2026-11-15T05:58:14.946Z`.
 pub fn utc(moment: Millis) -> String {
-    const DAY: Millis = 24 * 3600 * 1000;
-    let (year, month, day) = date(moment.div_euclid(DAY));
     let of_day = moment.rem_euclid(DAY);
     let (seconds, millis) = (of_day / 1000, of_day % 1000);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+    let day = day(moment);
+    format!("{day}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
 /// A moment in UTC, to the second: `2026-11-15T05:58:14Z`.
@@ -70,9 +77,11 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(utc(moment), written);
+            assert_eq!(day(moment), written[..10]);
             assert_eq!(utc_second(moment), format!("{}Z", &written[..19]));
         }
     }
+
     #[test]
     fn times_are_milliseconds_since_the_epoch() {
         assert_eq!(moment("1970-01-01T00:00:00.000Z"), Some(0));

@@ -1,9 +1,9 @@
 //! Does automatic compaction fire where it is configured?
 
+mod since;
+
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::audit::{self, SettingsSince, Verdict};
@@ -14,6 +14,7 @@ use plimsoll_core::window::{self, Window, WindowFacts};
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_store::{ClientRow, CompactionRow, Store};
 
+pub use self::since::Look;
 use crate::settings::{self, InForce};
 use crate::world::World;
 
@@ -58,7 +59,7 @@ pub fn audit(
     project: &Path,
 ) -> anyhow::Result<Vec<Finding>> {
     let in_force = settings::load(world, adapter, project);
-    let changed = settings_changed(world, adapter, project);
+    let changed = Look::take(world, adapter, project).remember(store)?;
     let compactions = store.newest_automatic()?;
     let found = clients(store.clients()?, &compactions);
     let finding = |client: ClientRow| {
@@ -147,12 +148,4 @@ fn written(
             format!("{name}={}", client.compact_window(Some(model)).map_or(0, |(tokens, _)| tokens))
         }
     }
-}
-
-/// When any of the client's settings files was last written.
-fn settings_changed(world: &World, adapter: &dyn Adapter, project: &Path) -> Millis {
-    let files = world.with_home(adapter, |home| adapter.settings_files(home, project));
-    let modified = files.iter().filter_map(|file| fs::metadata(file).ok()?.modified().ok());
-    let newest = modified.filter_map(|time| time.duration_since(UNIX_EPOCH).ok()).max();
-    newest.map_or(Millis::MIN, |since| since.as_millis() as Millis)
 }

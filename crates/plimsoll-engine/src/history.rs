@@ -1,7 +1,8 @@
 //! What the user's own past sessions say, all together.
 
 use plimsoll_agents::Adapter;
-use plimsoll_core::{Millis, Tokens};
+use plimsoll_core::policy::Levels;
+use plimsoll_core::{Millis, Tokens, models, trigger};
 use plimsoll_store::{Extent, PeakRow, Store};
 
 use crate::audit::window_of;
@@ -16,9 +17,10 @@ pub struct Summary {
     pub extent: Extent,
     /// How many sessions peaked in each tenth of their window, the emptiest first.
     pub peaks: [u64; 10],
-    /// Sessions whose window was ever as full as the line at which we warn.
+    /// Sessions whose window was ever so full that we warn, which is earlier where the client would
+    /// compact before the line.
     pub heavy: u64,
-    /// The line at which we warn, in percent.
+    /// The line at which we warn, in percent, where the client leaves room for it.
     pub warn_percent: f64,
     /// Where compactions that the client began by itself fired, in percent of the window.
     pub automatic: Vec<f64>,
@@ -48,7 +50,7 @@ pub fn summary(world: &World, adapter: &dyn Adapter, store: &Store) -> anyhow::R
     Ok(Summary {
         extent: store.extent()?,
         peaks: histogram(&shares),
-        heavy: shares.iter().filter(|share| **share * 100.0 >= f64::from(warn)).count() as u64,
+        heavy: peaks.iter().filter(|peak| was_heavy(&in_force, peak)).count() as u64,
         warn_percent: warn.into(),
         automatic: automatic.filter_map(|row| fired(&row.model, row.tokens_before)).collect(),
         manual: compactions.iter().filter(|row| !row.automatic).count() as u64,
@@ -63,6 +65,17 @@ pub fn summary(world: &World, adapter: &dyn Adapter, store: &Store) -> anyhow::R
 fn share(in_force: &InForce, peak: &PeakRow) -> f64 {
     let model = peak.model.as_deref().unwrap_or_default();
     peak.tokens as f64 / window_of(in_force, model, peak.tokens).tokens.max(1) as f64
+}
+
+/// Whether a session was ever past the level at which we warn, however slowly it grew.
+fn was_heavy(in_force: &InForce, peak: &PeakRow) -> bool {
+    let variant = peak.model.as_deref().unwrap_or_default();
+    let window = window_of(in_force, variant, peak.tokens).tokens;
+    let seen = in_force.seen(peak.model.as_deref(), peak.version.as_deref());
+    let (model, _) = models::of_variant(variant);
+    let trigger = trigger::resolve(window, Some(model), &in_force.client, seen);
+    let levels = Levels::of(&in_force.settings.lines, window).clear_of(trigger.tokens(), 0);
+    peak.tokens >= levels.warn
 }
 
 fn histogram(shares: &[f64]) -> [u64; 10] {

@@ -63,22 +63,25 @@ impl<'a> Ingester<'a> {
     /// Takes in whatever is new of these sessions, and tells the hooks what it teaches.
     ///
     /// `progress` is told how many of the files with news are done, and how many there are. A
-    /// transcript that cannot be read keeps nobody else's from being taken in.
+    /// transcript that cannot be read keeps nobody else's from being taken in; how many there were
+    /// of them is the answer.
     pub fn catch_up(
         &mut self,
         sessions: &[Found],
         progress: impl Fn(usize, usize),
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<usize> {
         let news = self.news(sessions)?;
+        let mut unreadable = 0;
         for (done, window) in news.iter().enumerate() {
             progress(done, news.len());
             match self.window(window) {
                 Err(error) if error.is::<StoreError>() => return Err(error),
-                _ => {}
+                taken => unreadable += usize::from(taken.is_err()),
             }
         }
         progress(news.len(), news.len());
-        self.learn()
+        self.learn()?;
+        Ok(unreadable)
     }
 
     /// The transcripts of these sessions and their subagents that have grown since they were read,

@@ -85,9 +85,9 @@ impl Paths {
         self.data.join("store.sqlite")
     }
 
-    /// A folder of this process, for what nobody is to remember.
+    /// Where folders are made for what nobody is to remember.
     pub fn scratch(&self) -> PathBuf {
-        self.data.join("scratch").join(std::process::id().to_string())
+        self.data.join("scratch")
     }
 
     /// What `init` did to which file.
@@ -281,16 +281,20 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
 pub(crate) fn sweep(path: &Path) {
     let owner = |name: &OsStr| {
         let stem = name.to_str()?.strip_prefix(path.file_stem()?.to_str()?)?;
-        Pid::from_raw(stem.strip_prefix(TEMPORARY)?.strip_suffix(".tmp")?.parse().ok()?)
+        stem.strip_prefix(TEMPORARY)?.strip_suffix(".tmp")?.parse().ok()
     };
     let entries = path.parent().and_then(|folder| folder.read_dir().ok());
     for entry in entries.into_iter().flatten().flatten() {
-        let dead = |pid| test_kill_process(pid) == Err(Errno::SRCH);
-        if owner(&entry.file_name()).is_some_and(dead) {
+        if owner(&entry.file_name()).is_some_and(has_ended) {
             // Whoever writes next tries again.
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether there is no process of that number any more.
+pub(crate) fn has_ended(process: i32) -> bool {
+    Pid::from_raw(process).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
 }
 
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {

@@ -1,8 +1,7 @@
 //! An agent's recorded session, played through the engine in a home that is gone afterwards.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -11,8 +10,9 @@ use plimsoll_core::event::{Event, EventKind, Reply};
 
 use crate::hook;
 use crate::load::{self, Measured};
+use crate::scratch::Scratch;
 use crate::spool;
-use crate::world::{STRICT_VARIABLE, World, now};
+use crate::world::{STRICT_VARIABLE, World};
 
 /// A call of the hook in a session that was played.
 #[derive(Debug)]
@@ -31,9 +31,11 @@ pub struct Moment {
 ///
 /// Nothing of the user's is read or written, be it settings, environment or data.
 pub fn play(adapter: &dyn Adapter) -> anyhow::Result<Vec<Moment>> {
-    let scratch = Scratch::new()?;
-    let home = scratch.0.to_str().context("the path of the scratch folder is not text")?;
-    let mut player = Player::new(adapter, &scratch.0)?;
+    let parent = std::env::temp_dir();
+    let scratch = Scratch::new(&parent)
+        .with_context(|| format!("could not make a folder in `{}`", parent.display()))?;
+    let home = scratch.path().to_str().context("the path of the scratch folder is not text")?;
+    let mut player = Player::new(adapter, scratch.path())?;
     let mut moments = Vec::new();
     for step in adapter.sample().steps(home) {
         match step {
@@ -105,27 +107,4 @@ fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow::Res
     let reply = answer.reply.clone();
     answer.delivered()?;
     Ok(reply)
-}
-
-/// A folder of our own that goes when this does.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> anyhow::Result<Self> {
-        let parent = std::env::temp_dir();
-        let make = || {
-            let name = format!("plimsoll-{}-{}", std::process::id(), now());
-            let folder = parent.canonicalize()?.join(name);
-            DirBuilder::new().mode(0o700).create(&folder).map(|()| folder)
-        };
-        let made = make();
-        made.map(Self).with_context(|| format!("could not make a folder in `{}`", parent.display()))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What cannot be removed is left to whoever empties the folder for temporary files.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

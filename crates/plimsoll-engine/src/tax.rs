@@ -4,8 +4,9 @@
 //! leave no trace there. Ours mostly leave none, so that ours are timed on the spot.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::hook_run::Outcome;
 use plimsoll_store::{HookCount, HookSpan, Store};
 
+use crate::scratch::Scratch;
 use crate::sessions;
 use crate::world::World;
 
@@ -66,12 +68,12 @@ pub struct Times {
 
 /// What every hook command cost since a moment, the dearest first.
 pub fn costs(store: &Store, since: Millis) -> anyhow::Result<Vec<Cost>> {
-    let spans: HashMap<String, HookSpan> =
-        store.hook_spans(since)?.into_iter().map(|span| (span.command.clone(), span)).collect();
+    let spans: HashMap<u64, HookSpan> =
+        store.hook_spans(since)?.into_iter().map(|span| (span.command, span)).collect();
     let counts = store.hook_counts(since)?;
-    let commands = counts.chunk_by(|one, next| one.command == next.command);
+    let commands = counts.chunk_by(|one, next| one.command.id == next.command.id);
     let mut costs: Vec<Cost> =
-        commands.map(|counts| cost(counts, spans.get(&counts[0].command))).collect();
+        commands.map(|counts| cost(counts, spans.get(&counts[0].command.id))).collect();
     costs.sort_by(|one, other| {
         (other.total_millis, other.runs, &one.command).cmp(&(
             one.total_millis,
@@ -93,7 +95,7 @@ fn cost(counts: &[HookCount], span: Option<&HookSpan>) -> Cost {
     events.dedup();
     let timed = || counts.iter().filter_map(|count| Some((count.millis?, count.runs)));
     Cost {
-        command: counts[0].command.clone(),
+        command: counts[0].command.shown.clone(),
         events,
         runs: counts.iter().map(|count| count.runs).sum(),
         stopped: runs(Outcome::Stopped),
@@ -131,18 +133,21 @@ pub fn time_ours(
     adapter: &dyn Adapter,
     program: &Path,
 ) -> anyhow::Result<Option<Times>> {
-    let scratch = world.paths.scratch();
-    let payload = payload(world, adapter, &scratch)?;
+    let folder = world.paths.scratch();
+    let failed = || format!("could not make a folder in `{}`", folder.display());
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    let scratch = made.and_then(|()| Scratch::new(&folder)).with_context(failed)?;
+    let payload = payload(world, adapter, scratch.path())?;
     let mut taken = Vec::with_capacity(TIMED);
     for round in 0..WARM_UP + TIMED {
-        let time = call(program, &scratch, &payload).context("could not run our own hook");
+        let time = call(program, scratch.path(), &payload).context("could not run our own hook")?;
         if round >= WARM_UP {
-            taken.push(time?.as_secs_f64() * 1000.0);
+            taken.push(time.as_secs_f64() * 1000.0);
         }
     }
-    // What stays behind does no harm; the folder around it may be in use by others.
-    let _ = fs::remove_dir_all(&scratch);
-    let _ = scratch.parent().map(fs::remove_dir);
+    drop(scratch);
+    // It stays if others are using it.
+    let _ = fs::remove_dir(&folder);
     taken.sort_by(f64::total_cmp);
     Ok(times(taken.into_iter().map(|millis| (millis, 1))))
 }
@@ -177,6 +182,8 @@ fn give(child: &mut Child, payload: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_core::hook_run::Command;
+
     use super::*;
 
     #[test]
@@ -190,8 +197,9 @@ mod tests {
 
     #[test]
     fn a_command_is_put_together_from_all_its_runs() {
+        let command = Command::new("sh slow.sh");
         let count = |event: &str, millis, outcome, runs| HookCount {
-            command: "sh slow.sh".to_owned(),
+            command: command.clone(),
             event: event.to_owned(),
             millis,
             outcome,
@@ -202,7 +210,7 @@ mod tests {
             count("Stop", Some(10), Outcome::Done, 3),
             count("PreToolUse", Some(300), Outcome::Stopped, 1),
         ];
-        let span = HookSpan { command: "sh slow.sh".to_owned(), sessions: 2, millis: 6_600 };
+        let span = HookSpan { command: command.id, sessions: 2, millis: 6_600 };
         let cost = cost(&counts, Some(&span));
         assert_eq!(cost.events, ["PreToolUse", "Stop"]);
         assert_eq!((cost.runs, cost.stopped, cost.failed, cost.total_millis), (6, 1, 0, 330));

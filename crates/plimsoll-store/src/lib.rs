@@ -2,7 +2,8 @@
 //!
 //! The store is derived from transcripts and spools and can be rebuilt from them. It opens neither:
 //! the engine reads them and hands over rows ([`Batch`]), and the store sees to it that each is kept
-//! once, however many processes read the same file at the same time ([`Store::ingest`]).
+//! once, however many processes read the same file at the same time ([`Store::ingest`]). Only since
+//! when a client has been set as it is stands nowhere else, and is noticed anew.
 
 mod error;
 mod rows;
@@ -10,7 +11,7 @@ mod sqlite;
 
 pub use error::StoreError;
 pub use rows::{
-    Batch, Bookmark, ClientRow, CompactionRow, Counts, DecisionRow, Extent, HookCount, HookRunRow,
-    HookSpan, Ingested, Pace, PeakRow, ReadingRow, SessionRow, SourceFile,
+    Batch, Bookmark, ClientRow, ClientSettingsRow, CompactionRow, Counts, DecisionRow, Extent,
+    HookCount, HookRunRow, HookSpan, Ingested, Pace, PeakRow, ReadingRow, SessionRow, SourceFile,
 };
 pub use sqlite::Store;

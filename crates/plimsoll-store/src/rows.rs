@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
-use plimsoll_core::hook_run::{HookRun, Outcome};
+use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 use plimsoll_core::{Millis, Tokens};
 
 /// A transcript or spool that rows come from.
@@ -138,7 +138,7 @@ pub struct HookRunRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookCount {
     /// The command.
-    pub command: String,
+    pub command: Command,
     /// The event.
     pub event: String,
     /// How long each took, where that is known.
@@ -152,8 +152,8 @@ pub struct HookCount {
 /// How long the sessions lasted, all together, in which a hook command ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookSpan {
-    /// The command.
-    pub command: String,
+    /// The command, by its id.
+    pub command: u64,
     /// How many sessions.
     pub sessions: u64,
     /// From the first to the last word of each.
@@ -173,6 +173,21 @@ pub struct ClientRow {
     pub last_seen: Millis,
 }
 
+/// How the agent's client is set in a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSettingsRow {
+    /// The agent, by the adapter's name for it.
+    pub agent: String,
+    /// The project.
+    pub project: PathBuf,
+    /// The settings, in their reader's words.
+    pub settings: String,
+    /// Since when they are like that, as far as anyone has noticed.
+    pub since: Millis,
+    /// When they were last looked at.
+    pub looked: Millis,
+}
+
 /// The fullest that a session's own window ever was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeakRow {
@@ -180,6 +195,8 @@ pub struct PeakRow {
     pub session: SessionId,
     /// The model, by its variant.
     pub model: Option<String>,
+    /// The client's version.
+    pub version: Option<String>,
     /// The largest prompt.
     pub tokens: Tokens,
     /// How often the client compacted it by itself.

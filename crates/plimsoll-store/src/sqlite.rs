@@ -1,8 +1,9 @@
 //! The store in a SQLite file.
 //!
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
-//! `queries`, all past sessions together in `past`.
+//! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
 
+mod client;
 mod column;
 mod ingest;
 mod past;

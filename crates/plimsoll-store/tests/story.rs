@@ -5,7 +5,7 @@
 
 use plimsoll_core::entry::EntryId;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::hook_run::{HookRun, Outcome};
+use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 use plimsoll_core::trigger::Learned;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_store::{
@@ -182,7 +182,7 @@ fn a_hook_runs_in_both_and_is_counted_once(store: &mut Store) {
         let run = HookRun {
             call: EntryId::new(b"toolu_1"),
             event: "PreToolUse".to_owned(),
-            command: "sh lint.sh".to_owned(),
+            command: Command::new("sh lint.sh"),
             millis: Some(240),
             outcome: Outcome::Done,
         };

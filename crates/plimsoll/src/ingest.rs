@@ -20,12 +20,10 @@ pub(crate) fn sessions<'a>(
     adapter: &'a dyn Adapter,
     found: &[Found],
 ) -> anyhow::Result<Ingester<'a>> {
-    let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
-    ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
-    Ok(ingester)
+    take_in(world, ui, adapter, found).map(|(ingester, _)| ingester)
 }
 
-/// Takes in every session there is.
+/// Takes in every session there is, and says how many could not be.
 pub(crate) fn everything<'a>(
     world: &'a World,
     ui: &Ui,
@@ -33,7 +31,25 @@ pub(crate) fn everything<'a>(
 ) -> anyhow::Result<Ingester<'a>> {
     let found = sessions::find(world, adapter)?;
     let data = ui::pasted(&world.paths.data);
-    sessions(world, ui, adapter, &found)
+    let (ingester, unreadable) = take_in(world, ui, adapter, &found)
         .context("could not take in your transcripts")
-        .hint(format!("run `ls -l {data}` to see whether it can be written"))
+        .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
+    match unreadable {
+        0 => {}
+        1 => ui.warn("one transcript could not be read and is left out"),
+        many => ui.warn(&format!("{many} transcripts could not be read and are left out")),
+    }
+    Ok(ingester)
+}
+
+fn take_in<'a>(
+    world: &'a World,
+    ui: &Ui,
+    adapter: &'a dyn Adapter,
+    found: &[Found],
+) -> anyhow::Result<(Ingester<'a>, usize)> {
+    let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
+    let unreadable =
+        ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
+    Ok((ingester, unreadable))
 }

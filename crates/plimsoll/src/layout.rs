@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use plimsoll_core::Millis;
-
 use crate::ui;
 
 /// What every terminal has.
@@ -31,15 +29,10 @@ fn start(text: &str, columns: usize) -> String {
     }
 }
 
-/// A path for people, in at most so many columns: with `~` for the home, and without its beginning
-/// where it is too long.
+/// A path as people write it, in at most so many columns: without its beginning where it is too
+/// long.
 pub(crate) fn path(path: &Path, home: &Path, columns: usize) -> String {
-    let text = match path.strip_prefix(home) {
-        Ok(below) if below.as_os_str().is_empty() => "~".to_owned(),
-        Ok(below) => format!("~/{}", below.display()),
-        Err(_) => path.display().to_string(),
-    };
-    end(&ui::plain(&text), columns)
+    end(&ui::short_path(path, home), columns)
 }
 
 /// The end of a text, in at most so many columns.
@@ -60,18 +53,6 @@ pub(crate) fn millis(millis: f64) -> String {
         ..60_000.0 => format!("{:.1} s", millis / 1000.0),
         _ => ui::duration((millis / 1000.0) as u64),
     }
-}
-
-/// The day of a moment, as in `2026-11-15`, in universal time.
-pub(crate) fn day(moment: Millis) -> String {
-    // The year is taken to begin in March, and counted in spans of 400 years.
-    let days = moment.div_euclid(86_400_000) + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12 + 1);
-    format!("{}-{month:02}-{day:02}", era * 400 + year + i64::from(month <= 2))
 }
 
 /// A bar as long as `part` of `whole`, of at most so many columns; anything at all is seen.
@@ -114,12 +95,9 @@ mod tests {
     }
 
     #[test]
-    fn times_and_days_are_easy_to_read() {
+    fn times_are_easy_to_read() {
         let read = [0.93, 47.3, 203.0, 1240.0, 192_000.0].map(millis);
         assert_eq!(read, ["0.9 ms", "47 ms", "203 ms", "1.2 s", "3 min"]);
-        assert_eq!(day(0), "1970-01-01");
-        assert_eq!(day(1_794_722_294_946), "2026-11-15");
-        assert_eq!(day(1_709_208_000_000), "2024-02-29");
     }
 
     #[test]

@@ -2,34 +2,21 @@
 
 use std::io::Write;
 
-use plimsoll_agents::Adapter;
-use plimsoll_engine::history::{self, Summary};
-use plimsoll_engine::world::World;
+use plimsoll_core::time;
+use plimsoll_engine::history::Summary;
 
-use crate::ingest;
 use crate::layout::{self, bar, end};
 use crate::ui::{self, Ui};
 
-/// Takes in every transcript, saying how far it is, and prints what they say.
-pub(crate) fn show(
-    world: &World,
-    ui: &Ui,
-    adapter: &dyn Adapter,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
-    let ingester = ingest::everything(world, ui, adapter)?;
-    print(ui, out, &history::summary(world, adapter, &ingester.store)?)
-}
-
 /// Prints the past.
-pub(crate) fn print(ui: &Ui, out: &mut impl Write, past: &Summary) -> anyhow::Result<()> {
+pub(crate) fn show(ui: &Ui, out: &mut impl Write, past: &Summary) -> anyhow::Result<()> {
     let Some(since) = past.extent.since.filter(|_| past.extent.sessions > 0) else {
         writeln!(out, "There is no session to look back on yet.")?;
         return Ok(());
     };
     let sessions = counted(past.extent.sessions, "session", "sessions");
     let projects = counted(past.extent.projects, "project", "projects");
-    let since = layout::day(since);
+    let since = time::day(since);
     writeln!(out, "{} in {projects} since {since}", ui.bold(&sessions))?;
     writeln!(out)?;
     print_peaks(ui, out, past)?;
@@ -60,7 +47,7 @@ fn heavy(past: &Summary) -> Option<String> {
         0 => "No session".to_owned(),
         heavy => counted(heavy, "session", "sessions"),
     };
-    Some(format!("{sessions} went past {} %, where plimsoll warns.", past.warn_percent))
+    Some(format!("{sessions} went past the line where plimsoll warns."))
 }
 
 fn compacted(past: &Summary) -> Option<String> {

@@ -21,7 +21,7 @@
 
 use plimsoll_core::bytes;
 use plimsoll_core::entry::EntryId;
-use plimsoll_core::hook_run::{HookRun, Outcome, without_secrets};
+use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 
 use crate::json::{Json, Members};
 
@@ -65,7 +65,7 @@ fn of(told: Json<'_>, call: Option<EntryId>) -> Option<HookRun> {
     Some(HookRun {
         call: call.or_else(|| told.get("toolUseID")?.escaped().map(EntryId::new))?,
         event: told.get("hookEvent")?.plain()?.to_owned(),
-        command: without_secrets(&told.get("command").or_else(refused)?.text()?),
+        command: Command::new(&told.get("command").or_else(refused)?.text()?),
         millis: told.get("durationMs").and_then(Json::number),
         outcome,
     })
@@ -76,7 +76,7 @@ fn summed_up(infos: Option<Json<'_>>, call: Option<EntryId>) -> Vec<HookRun> {
         Some(HookRun {
             call: call?,
             event: "Stop".to_owned(),
-            command: without_secrets(&info.get("command")?.text()?),
+            command: Command::new(&info.get("command")?.text()?),
             millis: info.get("durationMs").and_then(Json::number),
             outcome: Outcome::Done,
         })
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn run(event: &str, command: &str, millis: Option<u64>, outcome: Outcome) -> HookRun {
-        let (event, command) = (event.to_owned(), command.to_owned());
+        let (event, command) = (event.to_owned(), Command::new(command));
         HookRun { call: EntryId::new(b"call-1"), event, command, millis, outcome }
     }
 

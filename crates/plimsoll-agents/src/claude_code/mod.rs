@@ -144,6 +144,10 @@ impl Adapter for ClaudeCode {
         "Calls that succeed and print nothing leave no record, except at Stop."
     }
 
+    fn plugin_variable(&self) -> &'static str {
+        "${CLAUDE_PLUGIN_ROOT}"
+    }
+
     fn folder_of(&self, line: &[u8]) -> Option<String> {
         transcript::folder(line)
     }

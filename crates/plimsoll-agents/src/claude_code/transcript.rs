@@ -83,7 +83,7 @@ impl Line<'_> {
     }
 
     pub(super) fn time(&self) -> Option<plimsoll_core::Millis> {
-        self.time.and_then(plimsoll_core::time::millis)
+        self.time.and_then(moment)
     }
 }
 

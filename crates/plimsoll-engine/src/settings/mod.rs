@@ -15,9 +15,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use plimsoll_agents::Adapter;
-use plimsoll_core::Tokens;
 use plimsoll_core::settings::{ClientSettings, Settings, is_default};
 use plimsoll_core::trigger::Learned;
+use plimsoll_core::{Tokens, bytes};
 use serde::{Deserialize, Serialize};
 
 pub use self::config_file::{Complaint, ConfigFile, Layer};
@@ -123,16 +123,14 @@ fn read(cache: &Path) -> Option<InForce> {
 
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
-/// Names the cache of a project: FNV-1a over all that decides which files are its sources.
+/// Names the cache of a project by all that decides which files are its sources.
 fn key(world: &World, adapter: &dyn Adapter, project: &Path) -> u64 {
     let folder = world.agent_folder(adapter).unwrap_or_default();
     let Paths { home, config, .. } = &world.paths;
     let parts = [adapter.name().as_ref(), project, &folder, home, config];
-    let bytes =
-        parts.iter().flat_map(|part| part.as_os_str().as_encoded_bytes().iter().chain(&[0]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes::fnv1a(
+        parts.iter().flat_map(|part| part.as_os_str().as_encoded_bytes().iter().chain(&[0])),
+    )
 }
 
 fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> {
@@ -146,17 +144,33 @@ fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> 
     }
     let learned = sources.read(&world.paths.learned(), Links::Refused).ok();
     let learned = learned.and_then(|text| serde_json::from_str(&text).ok());
-    let client = world.with_home(adapter, |home| adapter.settings_files(home, project));
-    let texts: Vec<String> =
-        client.iter().filter_map(|path| sources.read(path, Links::Followed).ok()).collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let in_force = InForce {
         settings,
-        client: adapter.client_settings(&texts),
+        client: client(world, adapter, project, |path, links| sources.read(path, links)),
         learned: learned.unwrap_or_default(),
         complaints,
     };
     Cache { release: RELEASE, sources: sources.0, in_force }
+}
+
+/// What the client is set to do by its files.
+fn client(
+    world: &World,
+    adapter: &dyn Adapter,
+    project: &Path,
+    mut read: impl FnMut(&Path, Links) -> io::Result<String>,
+) -> ClientSettings {
+    let files = world.with_home(adapter, |home| adapter.settings_files(home, project));
+    let texts: Vec<String> =
+        files.iter().filter_map(|path| read(path, Links::Followed).ok()).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    adapter.client_settings(&texts)
+}
+
+/// What the client is set to do in `project`, environment included; nothing is written down of it.
+pub(crate) fn client_now(world: &World, adapter: &dyn Adapter, project: &Path) -> ClientSettings {
+    let client = client(world, adapter, project, paths::read_small);
+    adapter.client_environment(client, world.variables())
 }
 
 /// The user's and the project's config laid over the defaults, and the files themselves.

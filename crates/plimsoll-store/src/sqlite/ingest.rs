@@ -176,10 +176,10 @@ impl Writer<'_> {
 
     /// One record may tell the time and another how it ended.
     fn hook_run(&self, row: &HookRunRow) -> rusqlite::Result<usize> {
-        let sql = "INSERT INTO hook_runs (id, machine, session, subagent, \"call\", event, command,
-                 time, millis, outcome)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-             ON CONFLICT (session, subagent, \"call\", event, command) DO UPDATE
+        let sql = "INSERT INTO hook_runs (id, machine, session, subagent, \"call\", event,
+                 command_id, command, time, millis, outcome)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             ON CONFLICT (session, subagent, \"call\", event, command_id) DO UPDATE
              SET millis = coalesce(millis, excluded.millis),
                  outcome = CASE outcome WHEN 'done' THEN excluded.outcome ELSE outcome END
              WHERE millis IS NULL AND excluded.millis IS NOT NULL
@@ -191,7 +191,8 @@ impl Writer<'_> {
             column::subagent(row.subagent.as_ref()),
             row.run.call.to_string(),
             row.run.event,
-            row.run.command,
+            row.run.command.id.cast_signed(),
+            row.run.command.shown,
             row.time,
             row.run.millis.map(Kept),
             row.run.outcome.label(),

@@ -3,7 +3,7 @@
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
-use plimsoll_core::hook_run::Outcome;
+use plimsoll_core::hook_run::{Command, Outcome};
 use plimsoll_core::trigger::LEARN_FROM;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Row, params};
@@ -52,18 +52,18 @@ impl Store {
     /// The hook runs since a moment, counted by command, event, time taken and outcome; each
     /// command's quickest first.
     pub fn hook_counts(&self, since: Millis) -> Result<Vec<HookCount>, StoreError> {
-        let sql = "SELECT command, event, millis, outcome, count(*) AS runs
+        let sql = "SELECT command_id, command, event, millis, outcome, count(*) AS runs
              FROM distinct_hook_runs WHERE time >= ?1
-             GROUP BY command, event, millis, outcome ORDER BY command, millis";
+             GROUP BY command_id, event, millis, outcome ORDER BY command, command_id, millis";
         self.all(sql, params![since], hook_count).map_err(self.failed("count the hook runs of"))
     }
 
     /// How long the sessions lasted in which each hook command ran since a moment.
     pub fn hook_spans(&self, since: Millis) -> Result<Vec<HookSpan>, StoreError> {
         let sql =
-            "SELECT command, count(*) AS sessions, sum(last_seen - max(started, ?1)) AS millis
-             FROM (SELECT DISTINCT command, session FROM distinct_hook_runs WHERE time >= ?1)
-             JOIN sessions USING (session) GROUP BY command";
+            "SELECT command_id, count(*) AS sessions, sum(last_seen - max(started, ?1)) AS millis
+             FROM (SELECT DISTINCT command_id, session FROM distinct_hook_runs WHERE time >= ?1)
+             JOIN sessions USING (session) GROUP BY command_id";
         self.all(sql, params![since], hook_span).map_err(self.failed("count the hook runs of"))
     }
 
@@ -72,10 +72,12 @@ impl Store {
         self.all(PEAKS, [], peak).map_err(self.failed("list the readings of"))
     }
 
-    /// How many sessions of how many projects are remembered, and since when.
+    /// How many sessions of how many projects are remembered, and since when. One that nobody has
+    /// answered in is none.
     pub fn extent(&self) -> Result<Extent, StoreError> {
         let sql = "SELECT count(*) AS sessions, count(DISTINCT project) AS projects,
-             min(started) AS since FROM sessions";
+             min(started) AS since FROM sessions
+             WHERE EXISTS (SELECT 1 FROM readings AS own WHERE own.session = sessions.session)";
         self.connection.query_row(sql, [], extent).map_err(self.failed("count what is in"))
     }
 }
@@ -94,11 +96,14 @@ const NEWEST_AUTOMATIC: &str = "SELECT * FROM (
              AND tokens_before IS NOT NULL
      ) WHERE age <= ?1 ORDER BY model, version, age DESC";
 
-const PEAKS: &str = "SELECT session, model, tokens,
+/// Most of what we decide is to say nothing, and to remember something; `Speech::label` has the
+/// names of the rest.
+const PEAKS: &str = "SELECT session, model, version, tokens,
          (SELECT count(*) FROM compactions AS own
              WHERE own.session = sessions.session AND own.subagent = '' AND automatic)
              AS automatic_compactions,
-         EXISTS (SELECT 1 FROM decisions AS own WHERE own.session = sessions.session) AS warned
+         EXISTS (SELECT 1 FROM decisions AS own WHERE own.session = sessions.session
+             AND what IN ('warned', 'suggested', 'guarded', 'refused')) AS warned
      FROM (SELECT session, max(prompt_tokens) AS tokens FROM readings
          WHERE subagent = '' GROUP BY session)
      JOIN sessions USING (session)";
@@ -120,8 +125,9 @@ fn client(row: &Row<'_>) -> rusqlite::Result<ClientRow> {
 fn hook_count(row: &Row<'_>) -> rusqlite::Result<HookCount> {
     let label: String = row.get("outcome")?;
     let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.label() == label);
+    let id = row.get::<_, i64>("command_id")?.cast_unsigned();
     Ok(HookCount {
-        command: row.get("command")?,
+        command: Command { id, shown: row.get("command")? },
         event: row.get("event")?,
         millis: get_any(row, "millis")?,
         outcome: outcome.ok_or(FromSqlError::InvalidType)?,
@@ -132,7 +138,7 @@ fn hook_count(row: &Row<'_>) -> rusqlite::Result<HookCount> {
 fn hook_span(row: &Row<'_>) -> rusqlite::Result<HookSpan> {
     let millis: i64 = row.get("millis")?;
     Ok(HookSpan {
-        command: row.get("command")?,
+        command: row.get::<_, i64>("command_id")?.cast_unsigned(),
         sessions: get(row, "sessions")?,
         millis: millis.max(0).cast_unsigned(),
     })
@@ -142,6 +148,7 @@ fn peak(row: &Row<'_>) -> rusqlite::Result<PeakRow> {
     Ok(PeakRow {
         session: get(row, "session")?,
         model: row.get("model")?,
+        version: row.get("version")?,
         tokens: get(row, "tokens")?,
         automatic_compactions: get(row, "automatic_compactions")?,
         warned: row.get("warned")?,

@@ -11,7 +11,7 @@ use plimsoll_engine::world::World;
 use serde::Serialize;
 
 use crate::ingest;
-use crate::layout::{COLUMNS, fit};
+use crate::layout::{self, COLUMNS, fit};
 use crate::ui::{self, Ui};
 use crate::view::{TriggerView, WindowView, percent};
 
@@ -31,15 +31,11 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let ingester = ingest::everything(world, ui, adapter)?;
     let project = super::project(world, adapter)?;
     let findings = audit::audit(world, adapter, &ingester.store, &project)?;
-    let mut out = ui.out();
-    match args.json {
-        true => {
-            let views: Vec<FindingView<'_>> = findings.iter().map(view).collect();
-            serde_json::to_writer_pretty(&mut out, &views)?;
-            writeln!(out)?;
-        }
-        false => print(ui, &mut out, &findings)?,
+    if args.json {
+        return ui.print_json(&findings.iter().map(view).collect::<Vec<_>>());
     }
+    let mut out = ui.out();
+    print(ui, &mut out, &findings)?;
     Ok(out.flush()?)
 }
 
@@ -81,10 +77,12 @@ fn print_finding(ui: &Ui, out: &mut impl Write, finding: &Finding) -> anyhow::Re
         1 => "1 session".to_owned(),
         sessions => format!("{} sessions", ui::thousands(sessions)),
     };
-    let (model, version) = (ui::plain(&finding.model), ui::plain(&finding.version));
+    let (model, version) =
+        (fit(&[ui::plain(&finding.model)], COLUMNS / 2), ui::plain(&finding.version));
     let facts =
         [format!("client {version}"), format!("window {}", ui::thousands(window)), sessions];
-    writeln!(out, "{}  {}", ui.bold(&model), ui.dim(&fit(&facts, COLUMNS)))?;
+    let room = COLUMNS - layout::width(&model) - 2;
+    writeln!(out, "{}  {}", ui.bold(&model), ui.dim(&fit(&facts, room)))?;
     writeln!(out, "  {}", picture(finding))?;
     writeln!(out, "  {}", configured(finding))?;
     if let Trigger::At { tokens, source: TriggerSource::Learned { compactions } } = finding.trigger

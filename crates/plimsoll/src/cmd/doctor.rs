@@ -7,6 +7,7 @@ use plimsoll_engine::world::World;
 use serde::Serialize;
 
 use crate::ingest;
+use crate::layout::COLUMNS;
 use crate::report::HintExt;
 use crate::ui::{self, Ui};
 
@@ -54,7 +55,6 @@ fn verdict(findings: &[Finding]) -> anyhow::Result<()> {
 
 /// Where the text of a finding begins.
 const INDENT: usize = 16;
-const COLUMNS: usize = 80;
 
 fn print(ui: &Ui, out: &mut impl Write, findings: &[Finding]) -> std::io::Result<()> {
     for finding in findings {

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_agents::install::{Scope, UserCommand, Version, Wish};
+use plimsoll_engine::audit;
+use plimsoll_engine::history;
 use plimsoll_engine::install::{self, Order, Plan};
 use plimsoll_engine::world::World;
 
 use super::planned::{self, ScopeArg, hinted, shown};
+use crate::ingest;
 use crate::past;
 use crate::report::HintExt;
 use crate::ui::{Ui, pasted};
@@ -74,13 +77,14 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let commands = adapter.installer().commands();
     notes(commands, order.commands).for_each(|note| ui.warn(note));
     tell(world, ui, adapter, &order, &plan);
+    let before = audit::Look::take(world, adapter, &project);
     let outcome = write(world, ui, args, &plan, &settings(world, adapter, &order))?;
     match &outcome {
         Outcome::Written(backups) => closing(ui, scope, &plan, backups)?,
         Outcome::Unneeded => {}
         Outcome::Unwanted => return Ok(()),
     }
-    look_back(world, ui, adapter);
+    look_back(world, ui, adapter, &before);
     Ok(())
 }
 
@@ -101,15 +105,26 @@ enum Outcome {
 
 /// Shows what plimsoll knows of the user's sessions already. That this fails is no reason to call the
 /// installation failed.
-fn look_back(world: &World, ui: &Ui, adapter: &dyn Adapter) {
-    let mut out = ui.out();
-    let shown = writeln!(out)
-        .map_err(anyhow::Error::from)
-        .and_then(|()| past::show(world, ui, adapter, &mut out))
-        .and_then(|()| Ok(out.flush()?));
-    if let Err(error) = shown {
+fn look_back(world: &World, ui: &Ui, adapter: &dyn Adapter, before: &audit::Look) {
+    if let Err(error) = show_past(world, ui, adapter, before) {
         ui.warn(&format!("your past sessions cannot be shown: {error:#}"));
     }
+}
+
+/// How the client was set `before` is remembered: it is not we who changed that, though the file is
+/// a new one now.
+fn show_past(
+    world: &World,
+    ui: &Ui,
+    adapter: &dyn Adapter,
+    before: &audit::Look,
+) -> anyhow::Result<()> {
+    let ingester = ingest::everything(world, ui, adapter)?;
+    before.remember(&ingester.store)?;
+    let mut out = ui.out();
+    writeln!(out)?;
+    past::show(ui, &mut out, &history::summary(world, adapter, &ingester.store)?)?;
+    Ok(out.flush()?)
 }
 
 fn settings(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> PathBuf {

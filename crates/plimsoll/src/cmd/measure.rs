@@ -51,12 +51,12 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let measured = measure(world, adapter, args)
         .with_context(|| format!("could not measure `{}`", args.transcript.display()))
         .hint("give the path of a transcript; `plimsoll status --all --json` names them")?;
+    if args.json {
+        return ui.print_json(&ReadingView::new(&measured, now()));
+    }
     let mut out = ui.out();
     if args.tokens {
         writeln!(out, "{}", measured.reading.used)?;
-    } else if args.json {
-        serde_json::to_writer_pretty(&mut out, &ReadingView::new(&measured, now()))?;
-        writeln!(out)?;
     } else {
         writeln!(out, "{}", status::gauge(ui, &measured))?;
         writeln!(out, "{}", ui.dim(&status::origin(&measured)))?;

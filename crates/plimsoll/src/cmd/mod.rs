@@ -89,7 +89,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Audit(args) => audit::run(&world()?, ui, &args),
         Command::Tax(args) => tax::run(&world()?, ui, &args),
         Command::Measure(args) => measure::run(&world()?, ui, &args),
-        Command::Restore(args) => restore::run(&world()?, ui, &args),
+        Command::Restore(args) => restore::run(ui, &args),
         Command::Checkpoint(args) => checkpoint::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::time::{Duration, SystemTime};
 
 use plimsoll_agents::Adapter;
+use plimsoll_engine::history;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::world::World;
 
@@ -79,7 +80,8 @@ fn nothing(world: &World, ui: &Ui, adapter: &dyn Adapter, args: &Args) -> anyhow
     writeln!(out, "{}", if args.all { NO_SESSION } else { NO_RECENT_SESSION })?;
     if !args.all && !sessions::find(world, adapter)?.is_empty() {
         writeln!(out)?;
-        past::show(world, ui, adapter, &mut out)?;
+        let ingester = ingest::everything(world, ui, adapter)?;
+        past::show(ui, &mut out, &history::summary(world, adapter, &ingester.store)?)?;
     }
     Ok(out.flush()?)
 }

@@ -34,11 +34,11 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let costs = tax::costs(&ingester.store, since.unwrap_or(Millis::MIN))?;
     let program = std::env::current_exe().context("could not find our own program")?;
     let ours = tax::time_ours(world, adapter, &program)?;
-    let mut out = ui.out();
-    match args.json {
-        true => print_json(&mut out, adapter, since, &costs, ours)?,
-        false => print(ui, &mut out, adapter, args, &costs, ours)?,
+    if args.json {
+        return ui.print_json(&tax_view(adapter, since, &costs, ours));
     }
+    let mut out = ui.out();
+    print(ui, &mut out, adapter, args, &costs, ours)?;
     Ok(out.flush()?)
 }
 
@@ -67,6 +67,14 @@ fn print(
         writeln!(out, "plimsoll's own hook, measured now: p50 {p50}, p95 {p95}, max {max}")?;
     }
     writeln!(out, "{}", ui.dim(adapter.unrecorded_hook_runs()))?;
+    let variable = adapter.plugin_variable();
+    if costs.iter().any(|cost| cost.command.contains(variable)) {
+        let told = format!(
+            "{variable} stands for the folder of any plugin: two that are laid out alike share a \
+             row."
+        );
+        ui::wrapped(&told, COLUMNS).iter().try_for_each(|it| writeln!(out, "{}", ui.dim(it)))?;
+    }
     Ok(())
 }
 
@@ -149,21 +157,18 @@ impl From<Times> for TimesView {
     }
 }
 
-fn print_json(
-    out: &mut impl Write,
+fn tax_view<'a>(
     adapter: &dyn Adapter,
     since: Option<Millis>,
-    costs: &[Cost],
+    costs: &'a [Cost],
     ours: Option<Times>,
-) -> anyhow::Result<()> {
-    let view = TaxView {
+) -> TaxView<'a> {
+    TaxView {
         since,
         hooks: costs.iter().map(hook_view).collect(),
         measured_now: ours.map(TimesView::from),
         not_recorded: adapter.unrecorded_hook_runs(),
-    };
-    serde_json::to_writer_pretty(&mut *out, &view)?;
-    Ok(writeln!(out)?)
+    }
 }
 
 fn hook_view(cost: &Cost) -> HookView<'_> {

@@ -80,6 +80,35 @@ fn settings_newer_than_the_last_compaction_are_not_blamed() {
 }
 
 #[test]
+fn settings_that_are_written_for_another_reason_are_blamed_as_before() {
+    let settings = json!({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "4"}});
+    let verdict = |env: &TestEnv| only_finding(&env.plimsoll("audit --json"))["verdict"].clone();
+    let env = machine(&settings);
+    assert_eq!(verdict(&env), "not_honoured");
+    let mut more = settings.clone();
+    more["permissions"] = json!({"allow": ["Bash(ls:*)"]});
+    env.client_settings(&more);
+    assert_eq!(verdict(&env), "not_honoured");
+    more["env"]["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"] = json!("5");
+    env.client_settings(&more);
+    assert_eq!(verdict(&env), "not_yet_seen");
+    let env = machine(&settings);
+    assert!(env.plimsoll("init --yes").status.success());
+    assert_eq!(verdict(&env), "not_honoured", "after we have written there ourselves");
+}
+
+#[test]
+fn a_long_name_of_a_model_leaves_room_for_the_rest() {
+    let env = TestEnv::new();
+    let model = format!("claude-opus-5-5-{}", "very-".repeat(20));
+    env.session("11111111").write(captured(COMPACTED).replace("claude-opus-5-5", &model));
+    let ran = env.plimsoll("audit");
+    assert!(ran.stdout.starts_with("claude-opus-5-5-very-"), "{ran}");
+    assert!(ran.stdout.contains("…  client 2.1.325 · "), "{ran}");
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{ran}");
+}
+
+#[test]
 fn a_model_that_was_never_compacted_is_listed() {
     let env = TestEnv::new();
     env.session("11111111").fill(100_000);

@@ -161,14 +161,11 @@ fn an_override_that_is_no_percentage_is_named() {
 
 #[test]
 fn an_override_that_the_client_does_not_honour_is_named() {
-    let env = installed();
+    let env = TestEnv::new();
     env.session("11111111").write(captured("compact-auto-headless.jsonl"));
-    change(&env, |settings| settings["env"] = json!({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "4"}));
-    let settings = File::options().append(true).open(env.home().join(".claude/settings.json"));
-    settings
-        .unwrap()
-        .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000))
-        .unwrap();
+    let settings = json!({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "4"}});
+    let settings = File::options().append(true).open(env.client_settings(&settings)).unwrap();
+    settings.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
     let [state, text, mend] = about(&env, "trigger").remove(0);
     assert_eq!((state.as_str(), mend.as_str()), ("broken", "plimsoll audit"));
     assert!(text.starts_with("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=4 is not honoured"), "{text}");

@@ -142,14 +142,14 @@ fn a_second_init_has_nothing_to_change() {
     let env = TestEnv::new();
     env.write(SETTINGS, THEIRS);
     succeeds(&env, "init --commands --instructions --compact-at 55");
-    let before = picture(&env.home());
+    let before = home(&env);
     let ran = succeeds(&env, "init --commands --instructions --compact-at 55");
     let expected = "Nothing to change: plimsoll is installed in $TEST/home/.claude/settings.json\n\n\
                     There is no session to look back on yet.\n";
     assert_eq!(ran.stdout, expected);
     let ran = succeeds(&env, "init --commands --instructions --compact-at 55 --dry-run");
     assert!(!ran.stdout.contains("look back"), "{ran}");
-    assert!(picture(&env.home()) == before);
+    assert!(home(&env) == before);
     succeeds(&env, "uninstall");
     let ran = succeeds(&env, "uninstall");
     let expected = "Nothing to remove: plimsoll is not in $TEST/home/.claude/settings.json\n";

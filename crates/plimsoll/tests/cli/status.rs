@@ -128,8 +128,9 @@ fn without_a_session_of_today_the_past_is_summed_up() {
     assert!(ran.stdout.contains("\n   0– 10 %  ████"), "{ran}");
     assert!(ran.stdout.contains("Compactions: 1 by the client, 0 by hand."), "{ran}");
     assert!(ran.stdout.contains("The client's fired at 9.2 % of the window."), "{ran}");
-    assert!(ran.stdout.contains("hook /home/dev/hooks`."), "{ran}");
+    assert!(ran.stdout.contains("/home/dev/bin/capture-hook …`."), "{ran}");
     assert!(ran.stdout.contains("1 session was compacted without a word of warning."), "{ran}");
+    assert!(ran.stdout.contains("No session went past the line where plimsoll warns."), "{ran}");
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{ran}");
 }
 
@@ -181,4 +182,16 @@ fn terminal() -> (File, File) {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let terminal: OwnedFd = rustix::fs::open(name, flags, Mode::empty()).unwrap();
     (master.into(), terminal.into())
+}
+
+#[test]
+fn the_line_where_we_warn_is_lower_before_a_compaction() {
+    let env = TestEnv::new();
+    // Of 200,000 tokens, and compacted at 167,000: we warn at 152,000, which is less than 80 %.
+    let session = env.session("11111111-one");
+    session.fill_with(COMPACTING, 156_000);
+    let file = File::options().append(true).open(&session.transcript).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    let ran = env.plimsoll("status");
+    assert!(ran.stdout.contains("1 session went past the line where plimsoll warns."), "{ran}");
 }

@@ -1,5 +1,8 @@
 //! `plimsoll tax`
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::Value;
 
 use crate::env::{Ran, TestEnv};
@@ -8,6 +11,8 @@ use crate::transcript::captured;
 /// What every hook of the captured session ran as, and how often: twelve attachments, and four
 /// summaries at Stop, one of which tells of a run that has an attachment too.
 const COMMAND: &str = "/home/dev/bin/capture-hook /home/dev/hooks";
+/// What is kept of it.
+const SHOWN: &str = "/home/dev/bin/capture-hook …";
 const RUNS: u64 = 15;
 
 fn json(ran: &Ran) -> Value {
@@ -21,7 +26,7 @@ fn every_recorded_run_is_counted_once() {
     env.session("11111111").write(captured("hook-context-every-event.jsonl"));
     let tax = json(&env.plimsoll("tax --json"));
     let [hook] = &tax["hooks"].as_array().unwrap()[..] else { panic!("{tax}") };
-    assert_eq!(hook["command"], COMMAND);
+    assert_eq!(hook["command"], SHOWN);
     assert_eq!(hook["calls"], RUNS);
     assert_eq!(hook["times"]["max_ms"], 85.0);
     assert_eq!(hook["times"]["p50_ms"], 32.0);
@@ -47,7 +52,7 @@ fn the_dearest_hook_comes_first_and_lines_fit_the_terminal() {
     let ran = env.plimsoll("tax");
     assert!(ran.status.success() && ran.stderr.is_empty(), "{ran}");
     let at = |what: &str| ran.stdout.find(what).unwrap_or_else(|| panic!("{what} in {ran}"));
-    assert!(at("dear.sh") < at(COMMAND), "{ran}");
+    assert!(at("dear.sh") < at(SHOWN), "{ran}");
     assert!(at("measured now") < at("leave no record"), "{ran}");
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{ran}");
 }
@@ -86,6 +91,60 @@ fn timing_our_own_hook_leaves_no_traces() {
         .collect();
     assert!(!env.session("11111111").spool().exists(), "{left:?}");
     assert!(!left.iter().any(|name| name == "hook.log" || name == "settings"), "{left:?}");
+}
+
+#[test]
+fn a_scratch_folder_of_a_run_that_was_killed_is_taken_away() {
+    let env = TestEnv::new();
+    let left = env.data().join(format!("scratch/plimsoll-{}-1/spool", i32::MAX));
+    fs::create_dir_all(&left).unwrap();
+    assert!(env.plimsoll("tax").status.success());
+    assert!(!env.data().join("scratch").exists());
+}
+
+#[test]
+fn hooks_that_only_a_secret_tells_apart_are_two_rows_without_it() {
+    let env = TestEnv::new();
+    let captured = captured("hook-context-every-event.jsonl");
+    let with = |token: &str| captured.replace(COMMAND, &format!("notify --token {token}"));
+    env.session("11111111").write(with("hunter-a") + &with("hunter-b"));
+    let tax = json(&env.plimsoll("tax --json"));
+    let rows: Vec<_> = tax["hooks"].as_array().unwrap().iter().map(|hook| &hook["calls"]).collect();
+    assert_eq!(rows, [RUNS; 2]);
+    let store = fs::read(env.data().join("store.sqlite")).unwrap();
+    assert!(!String::from_utf8_lossy(&store).contains("hunter"));
+}
+
+#[test]
+fn that_plugins_may_share_a_row_is_told_where_one_is() {
+    const SENTENCE: &str = "stands for the folder of any plugin";
+    let env = TestEnv::new();
+    let captured = captured("hook-context-every-event.jsonl");
+    env.session("11111111").write(&captured);
+    assert!(!env.plimsoll("tax").stdout.contains(SENTENCE));
+    let plugin = captured
+        .replace(COMMAND, "bash ${CLAUDE_PLUGIN_ROOT}/hooks/stop.sh")
+        .replace("toolUseID\":\"", "toolUseID\":\"x");
+    env.session("22222222").write(plugin);
+    let ran = env.plimsoll("tax");
+    assert!(ran.stdout.contains(SENTENCE), "{ran}");
+    assert!(ran.stdout.contains("    bash ${CLAUDE_PLUGIN_ROOT}/hooks/stop.sh · "), "{ran}");
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{ran}");
+}
+
+#[test]
+fn a_transcript_that_cannot_be_read_is_told_of() {
+    let mut env = TestEnv::new();
+    env.session("11111111").fill(100_000);
+    env.session("22222222").fill(100_000);
+    env.as_plain_user();
+    let closed = env.session("22222222");
+    fs::set_permissions(&closed.transcript, fs::Permissions::from_mode(0o000)).unwrap();
+    for command in ["tax", "audit"] {
+        let ran = env.plimsoll(command);
+        assert!(ran.status.success(), "{ran}");
+        assert_eq!(ran.stderr, "note: one transcript could not be read and is left out\n");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What is asked about all past sessions together.
 
 use plimsoll_core::entry::EntryId;
-use plimsoll_core::hook_run::{HookRun, Outcome};
+use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 
 use super::*;
 use crate::{ClientRow, Extent, HookCount, HookRunRow, HookSpan, PeakRow};
@@ -10,7 +10,7 @@ fn run(session: &str, call: &str, millis: Option<u64>, outcome: Outcome) -> Hook
     let run = HookRun {
         call: EntryId::new(call.as_bytes()),
         event: "Stop".to_owned(),
-        command: "sh slow.sh".to_owned(),
+        command: Command::new("sh slow.sh"),
         millis,
         outcome,
     };
@@ -18,7 +18,7 @@ fn run(session: &str, call: &str, millis: Option<u64>, outcome: Outcome) -> Hook
 }
 
 fn count(millis: Option<u64>, outcome: Outcome, runs: u64) -> HookCount {
-    let (command, event) = ("sh slow.sh".to_owned(), "Stop".to_owned());
+    let (command, event) = (Command::new("sh slow.sh"), "Stop".to_owned());
     HookCount { command, event, millis, outcome, runs }
 }
 
@@ -40,7 +40,7 @@ fn runs_are_counted_by_what_they_took() {
     let counts = [count(Some(20), Outcome::Done, 2), count(Some(300), Outcome::Stopped, 1)];
     assert_eq!(store.hook_counts(0).unwrap(), counts);
     assert_eq!(store.hook_counts(6).unwrap(), []);
-    let span = HookSpan { command: "sh slow.sh".to_owned(), sessions: 2, millis: 400 };
+    let span = HookSpan { command: Command::new("sh slow.sh").id, sessions: 2, millis: 400 };
     assert_eq!(store.hook_spans(Millis::MIN).unwrap(), [span]);
 }
 
@@ -58,6 +58,19 @@ fn records_of_one_run_are_put_together_in_any_order() {
 fn a_run_that_a_fork_repeats_counts_once() {
     let again = ["s1", "s2"].map(|session| run(session, "a", Some(20), Outcome::Done));
     assert_eq!(store(again.into()).hook_counts(0).unwrap(), [count(Some(20), Outcome::Done, 1)]);
+}
+
+#[test]
+fn hooks_that_only_a_secret_tells_apart_are_two() {
+    let both = ["notify --token a", "notify --token b"].map(|command| {
+        let row = run("s1", "a", Some(20), Outcome::Done);
+        HookRunRow { run: HookRun { command: Command::new(command), ..row.run }, ..row }
+    });
+    let store = store(both.into());
+    let counts = store.hook_counts(0).unwrap();
+    let shown = counts.iter().map(|count| (count.command.shown.as_str(), count.runs));
+    assert_eq!(shown.collect::<Vec<_>>(), [("notify --token …", 1); 2]);
+    assert_eq!(store.hook_spans(0).unwrap().len(), 2);
 }
 
 #[test]
@@ -90,20 +103,27 @@ fn the_newest_readings_come_straight_from_an_index() {
     assert!(step.contains("USING COVERING INDEX readings_by_time"), "{step}");
 }
 
-#[test]
-fn sessions_are_summed_up() {
-    let mut store = Store::in_memory().unwrap();
-    let told = |name, last_seen| SessionRow {
+fn told(name: &str, last_seen: i64) -> SessionRow {
+    SessionRow {
         model: Some("m".to_owned()),
         version: Some("1".to_owned()),
         project: Some("/p".into()),
         ..session(name, 1, last_seen)
-    };
+    }
+}
+
+fn said(name: &str, what: &str) -> DecisionRow {
+    DecisionRow { what: what.to_owned(), ..decision(name, name.len() as u64) }
+}
+
+#[test]
+fn sessions_are_summed_up() {
+    let mut store = Store::in_memory().unwrap();
     let batch = Batch {
         sessions: vec![told("s1", 9), told("s2", 7)],
         readings: vec![reading("s1", 3, 1), reading("s1", 8, 1), reading("s2", 2, 1)],
         compactions: vec![compaction("s1", 4, "m")],
-        decisions: vec![decision("s2", 0)],
+        decisions: vec![said("s2", "warned")],
         next: at(1),
         ..Batch::default()
     };
@@ -116,6 +136,7 @@ fn sessions_are_summed_up() {
     let peak = |name, tokens, automatic_compactions, warned| PeakRow {
         session: id(name),
         model: Some("m".to_owned()),
+        version: Some("1".to_owned()),
         tokens,
         automatic_compactions,
         warned,
@@ -123,4 +144,37 @@ fn sessions_are_summed_up() {
     let mut peaks = store.peaks().unwrap();
     peaks.sort_by_key(|peak| peak.tokens);
     assert_eq!(peaks, [peak("s2", 2_000, 0, true), peak("s1", 8_000, 1, false)]);
+}
+
+#[test]
+fn only_words_to_the_user_or_the_agent_are_a_warning() {
+    let words = ["warned", "suggested", "guarded", "refused"];
+    let silent = ["window", "quiet", "replaced", "unseen"];
+    for (what, warned) in
+        words.map(|word| (word, true)).into_iter().chain(silent.map(|word| (word, false)))
+    {
+        let mut store = Store::in_memory().unwrap();
+        let batch = Batch {
+            sessions: vec![told("s1", 9)],
+            readings: vec![reading("s1", 3, 1)],
+            decisions: vec![said("s1", what)],
+            next: at(1),
+            ..Batch::default()
+        };
+        ingest(&mut store, &source(1), batch).unwrap();
+        assert_eq!(store.peaks().unwrap()[0].warned, warned, "{what}");
+    }
+}
+
+#[test]
+fn a_session_of_which_nothing_but_our_own_words_is_known_is_not_counted() {
+    let mut store = Store::in_memory().unwrap();
+    let batch = Batch {
+        sessions: vec![session("s1", 1, 9)],
+        decisions: vec![said("s1", "window")],
+        next: at(1),
+        ..Batch::default()
+    };
+    ingest(&mut store, &source(1), batch).unwrap();
+    assert_eq!(store.extent().unwrap(), Extent::default());
 }

@@ -1,5 +1,7 @@
 //! A machine to be pictured: a home called `/home/me`, sessions of known age, colours.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
@@ -18,16 +20,19 @@ const UPDATE: &str = "PLIMSOLL_UPDATE_PICTURES";
 
 pub(super) struct Scene {
     pub(super) env: TestEnv,
+    /// How many minutes ago its sessions were answered last.
+    ages: RefCell<BTreeSet<u64>>,
 }
 
 impl Scene {
     pub(super) fn new() -> Self {
         let env = TestEnv::with_project("home/app");
-        Self { env: env.with("CLICOLOR_FORCE", "1").with("COLUMNS", "92") }
+        let env = env.with("CLICOLOR_FORCE", "1").with("COLUMNS", "92");
+        Self { env, ages: RefCell::default() }
     }
 
     pub(super) fn with(self, name: &str, value: &str) -> Self {
-        Self { env: self.env.with(name, value) }
+        Self { env: self.env.with(name, value), ..self }
     }
 
     /// The same with a program on the path, a script of the shell.
@@ -41,7 +46,8 @@ impl Scene {
     /// A session in the project of that name.
     pub(super) fn session(&self, id: &str, project: &str) -> Pictured<'_> {
         let cwd = self.env.home().join(project);
-        Pictured { session: self.env.session(id), cwd, minutes: 0, is_subagent: false }
+        let session = self.env.session(id);
+        Pictured { ages: &self.ages, session, cwd, minutes: 0, is_subagent: false }
     }
 
     /// Runs the command and compares what it prints with the picture of that name.
@@ -50,6 +56,7 @@ impl Scene {
         let arguments: Vec<&str> = command.split_whitespace().collect();
         let ran = self.env.run(self.env.shell(r#""$0" "$@" 2>&1"#, &arguments), b"");
         let output = timeless(&ran.stdout.replace("$TEST/home", "/home/me"));
+        let output = punctual(output, &self.ages.borrow());
         let svg = draw(&format!("\x1b[32;1m$\x1b[0m plimsoll {command}\n{output}"));
         let path = pictures().join(format!("{picture}.svg"));
         if std::env::var_os(UPDATE).is_some() {
@@ -70,13 +77,27 @@ fn timeless(output: &str) -> String {
     let output = output.replace(env!("CARGO_BIN_EXE_plimsoll"), "/home/me/.local/bin/plimsoll");
     let lines = output.lines().map(|line| {
         let until = |word: &str| line.find(word).map(|at| &line[..at + word.len()]);
-        match (until(" since "), until("own hook takes ")) {
+        let sums_up = until(" project since ").or_else(|| until(" projects since "));
+        match (sums_up, until("own hook takes ")) {
             (Some(head), _) => format!("{head}last week\n"),
             (None, Some(head)) => format!("{head}… ms\n"),
             (None, None) => format!("{line}\n"),
         }
     });
     lines.collect()
+}
+
+/// The output as if no time had passed since the sessions were written.
+fn punctual(output: String, ages: &BTreeSet<u64>) -> String {
+    const LATEST: u64 = 5;
+    let told = |minutes: u64| match minutes {
+        0..60 => format!("measured {minutes} min ago"),
+        _ => format!("measured {} h {} min ago", minutes / 60, minutes % 60),
+    };
+    let late = ages.iter().flat_map(|age| (1..=LATEST).map(move |late| (age + late, *age)));
+    // An age that another session has is nobody's delay.
+    late.filter(|(late, _)| !ages.contains(late))
+        .fold(output, |output, (late, age)| output.replace(&told(late), &told(age)))
 }
 
 fn pictures() -> PathBuf {
@@ -116,6 +137,7 @@ const PALETTE: Palette = Palette([
 
 /// A session whose transcript is written to be pictured.
 pub(super) struct Pictured<'e> {
+    ages: &'e RefCell<BTreeSet<u64>>,
     session: Session<'e>,
     cwd: PathBuf,
     minutes: u64,
@@ -135,6 +157,7 @@ impl Pictured<'_> {
     /// Writes turns in which the window fills at a steady pace, three minutes each.
     pub(super) fn grows(&self, model: &str, tokens: Range<u64>) {
         const TURNS: u8 = 15;
+        self.ages.borrow_mut().insert(self.minutes);
         let mut text = String::new();
         for turn in 1..=TURNS {
             let grown = (tokens.end - tokens.start) * u64::from(turn - 1) / u64::from(TURNS - 1);
@@ -148,8 +171,7 @@ impl Pictured<'_> {
     /// When the answer came that has so many after it.
     fn answered(&self, turns_before_last: u8) -> SystemTime {
         let minutes = self.minutes + 3 * u64::from(turns_before_last);
-        // The middle of a minute: some of it may pass while the test runs.
-        SystemTime::now() - Duration::from_secs(minutes * 60 + 25)
+        SystemTime::now() - Duration::from_secs(minutes * 60)
     }
 
     fn turn(&self, turn: u8, model: &str, counted: u64, at: SystemTime) -> String {
