@@ -98,6 +98,9 @@ pub trait Adapter: Sync {
     /// The environment variable that names the folder the agent was started in.
     fn project_variable(&self) -> &'static str;
 
+    /// The environment variable that names the session a command runs in.
+    fn session_variable(&self) -> &'static str;
+
     /// The environment variable that moves the agent's own folder.
     fn folder_variable(&self) -> &'static str;
 

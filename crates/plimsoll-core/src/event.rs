@@ -64,8 +64,10 @@ pub enum EventKind {
     Compacting,
     /// The session begins, or goes on after a pause.
     Started,
-    /// The conversation was compacted, or began anew.
-    WindowReplaced,
+    /// The conversation was compacted.
+    Compacted,
+    /// A fresh conversation takes the place of the one before.
+    Cleared,
     /// The session is over.
     Ended,
     /// Anything we have no use for.

@@ -2,7 +2,7 @@
 
 use crate::event::{EventKind, Load, Reply};
 use crate::reading::{Reading, ReadingSource};
-use crate::session::{Basis, Bucket, ProvenWindow, Quiet, SessionState};
+use crate::session::{Basis, Bucket, ProvenWindow, Quiet, Restored, SessionState};
 use crate::settings::{GuardMode, Lines, Settings};
 use crate::trigger::Trigger;
 use crate::window::{Window, WindowSource};
@@ -309,7 +309,8 @@ pub fn decide(
         EventKind::Loading(load) => guard(outlook, load, subagent, reading, growth, &mut next),
         EventKind::Started
         | EventKind::Compacting
-        | EventKind::WindowReplaced
+        | EventKind::Compacted
+        | EventKind::Cleared
         | EventKind::Ended
         | EventKind::Other => None,
     };
@@ -321,6 +322,30 @@ pub fn decide(
 pub fn replaced(state: &SessionState) -> Decision {
     let next = SessionState { window: state.window.clone(), ..SessionState::default() };
     Decision { speech: None, remember: (next != *state).then_some(next) }
+}
+
+/// How many tokens are given back after a compaction.
+const RESTORE: usize = 2_000;
+/// How many after one that came right behind another.
+const BRIEF_RESTORE: usize = 500;
+
+/// The state of a window that was compacted after so many tool calls, and how many tokens may be
+/// given back.
+///
+/// A client gives up on a session whose window is full again right after each of several compactions:
+/// what we give back must not be what fills it.
+pub fn compacted(state: &SessionState, steps: u32) -> (SessionState, usize) {
+    const SOON: u32 = 3;
+    let again = state.restored.filter(|last| steps.saturating_sub(last.steps) <= SOON);
+    let times = again.map_or(1, |last| last.times + 1);
+    let budget = match times {
+        1 => RESTORE,
+        2 => BRIEF_RESTORE,
+        _ => 0,
+    };
+    let window = state.window.clone();
+    let restored = Some(Restored { steps, times });
+    (SessionState { window, restored, ..SessionState::default() }, budget)
 }
 
 fn forget_what_has_fallen(

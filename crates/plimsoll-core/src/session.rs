@@ -25,6 +25,18 @@ pub struct SessionState {
     /// What this session proved of its window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<ProvenWindow>,
+    /// The last restore after a compaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
+}
+
+/// A restore after a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restored {
+    /// How many tools the agent had used by then.
+    pub steps: u32,
+    /// How many compactions came one right after the other by then.
+    pub times: u32,
 }
 
 /// Five points of a percentage: 85 % to just under 90 % is the 17th.

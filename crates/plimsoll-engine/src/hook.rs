@@ -6,14 +6,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use plimsoll_agents::{Adapter, Output};
+use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::{Event, EventKind, Reply};
 use plimsoll_core::policy::{self, Decision, Outlook, Speech};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::session::SessionState;
+use plimsoll_core::work;
 
+use crate::capture::Captured;
 use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Load};
+use crate::paths;
 use crate::settings::{self, InForce};
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::{WINDOW_VARIABLE, World, now};
@@ -61,7 +65,10 @@ fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::
             measured(world, adapter, event)
         }
         EventKind::Started => mark(world, event, spool::STARTED),
-        EventKind::WindowReplaced => replaced(world, event),
+        EventKind::Cleared => replaced(world, event),
+        EventKind::Compacted if event.subagent.is_some() => replaced(world, event),
+        EventKind::Compacted => compacted(world, adapter, event),
+        EventKind::Compacting if event.subagent.is_none() => compacting(world, adapter, event),
         EventKind::Compacting | EventKind::Ended => {
             // Another time will do as well: whoever ingests next reads on from where we stopped.
             let _ = ingest(world, adapter, event);
@@ -234,6 +241,53 @@ fn replaced(world: &World, event: &Event) -> anyhow::Result<Answer> {
     let decision = policy::replaced(&spool::state(&path)?);
     let remember = decision.remember.map(|state| (locked, line("replaced", state)));
     Ok(Answer { remember, ..Answer::default() })
+}
+
+/// How long a hook may read for a checkpoint; then what is known is sealed.
+const READING_TIME: Duration = Duration::from_millis(1500);
+/// The client cuts instructions for its summary at ten thousand characters.
+const STEERING: usize = 4_000;
+
+/// The conversation is about to be compacted: the state of the work is sealed first, and the
+/// summariser is told what must survive. Whatever fails, the compaction goes on.
+fn compacting(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
+    let project = paths::canonical(&load::project(world, adapter, None, &event.cwd));
+    let in_force = settings::load(world, adapter, &project);
+    let state = spool::state(&world.paths.spool(event)).unwrap_or_default();
+    let deadline = Some(Instant::now() + READING_TIME);
+    let captured =
+        Captured::read(world, adapter, &event.session, &event.transcript, &state, deadline);
+    if let Err(error) = captured.seal(world, adapter, project, Occasion::Auto) {
+        let error = anyhow::Error::from(error).context("could not make a checkpoint");
+        crate::log::write(&world.paths.log(), &format!("{error:#}"));
+    }
+    // Another time will do as well: whoever ingests next reads on from where we stopped.
+    let _ = ingest(world, adapter, event);
+    let silent = in_force.settings.quiet || !in_force.settings.enabled;
+    let text = Some(work::steer(&captured.folded.work, STEERING));
+    let to_model = text.filter(|text| !silent && !text.is_empty());
+    let reply = Reply { to_model, ..Reply::default() };
+    Ok(Answer { output: adapter.reply(&event.kind, &reply), reply, remember: None })
+}
+
+/// The conversation was compacted: what was said about the old one is void, and what its summary is
+/// known to lose is given back.
+fn compacted(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
+    let project = paths::canonical(&load::project(world, adapter, None, &event.cwd));
+    let in_force = settings::load(world, adapter, &project);
+    let path = world.paths.spool(event);
+    let deadline = Some(Instant::now() + READING_TIME);
+    let state = SessionState::default();
+    let folded =
+        Captured::read(world, adapter, &event.session, &event.transcript, &state, deadline).folded;
+    let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
+    let (next, budget) = policy::compacted(&spool::state(&path)?, folded.work.steps());
+    let silent = in_force.settings.quiet || !in_force.settings.enabled;
+    let text = Some(work::restore(&folded.work, budget));
+    let to_model = text.filter(|text| budget > 0 && !silent && !text.is_empty());
+    let reply = Reply { to_model, ..Reply::default() };
+    let output = adapter.reply(&event.kind, &reply);
+    Ok(Answer { output, reply, remember: Some((locked, line("restored", next))) })
 }
 
 /// How long a hook may spend on the store.

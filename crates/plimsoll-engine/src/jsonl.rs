@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
@@ -99,6 +100,13 @@ impl JsonLines {
     /// The lines from `offset` on, which is the beginning of one.
     pub fn forward(&self, offset: u64) -> Forward<'_> {
         Forward { file: self, buffer: Vec::new(), start: offset, from: 0, long: Vec::new() }
+    }
+
+    /// A stretch of the file as it is.
+    pub fn bytes(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.read(range.start, (range.end - range.start) as usize, &mut bytes)?;
+        Ok(bytes)
     }
 
     /// Reads up to `len` bytes at `offset` to the end of `into`; fewer only at the end of the file.

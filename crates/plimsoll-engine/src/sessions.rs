@@ -17,6 +17,7 @@ pub use plimsoll_store::Pace;
 use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Measured};
+use crate::paths;
 use crate::spool;
 use crate::world::World;
 
@@ -46,6 +47,12 @@ pub fn find(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Vec<Found>> 
         folders.flat_map(|folder| transcripts(adapter, folder.path())).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.modified));
     Ok(found)
+}
+
+/// The project that a session was held in, as far as its transcript tells.
+pub fn project(adapter: &dyn Adapter, found: &Found) -> Option<PathBuf> {
+    let file = JsonLines::open(&found.path).ok()??;
+    load::first_folder(adapter, &file).map(|folder| paths::canonical(&folder))
 }
 
 /// When the first line of the conversation was written.

@@ -156,6 +156,10 @@ impl Adapter for ClaudeCode {
         "CLAUDE_PROJECT_DIR"
     }
 
+    fn session_variable(&self) -> &'static str {
+        "CLAUDE_CODE_SESSION_ID"
+    }
+
     fn folder_variable(&self) -> &'static str {
         "CLAUDE_CONFIG_DIR"
     }
@@ -199,10 +203,11 @@ fn kind(payload: &Payload<'_>) -> EventKind {
         "UserPromptSubmit" => EventKind::Prompted,
         "PostToolUse" => EventKind::ToolFinished,
         "PreToolUse" => load(payload).map_or(EventKind::Other, EventKind::Loading),
-        "SessionStart" if matches!(payload.source.as_deref(), Some("compact" | "clear")) => {
-            EventKind::WindowReplaced
-        }
-        "SessionStart" => EventKind::Started,
+        "SessionStart" => match payload.source.as_deref() {
+            Some("compact") => EventKind::Compacted,
+            Some("clear") => EventKind::Cleared,
+            _ => EventKind::Started,
+        },
         "PreCompact" => EventKind::Compacting,
         "SessionEnd" => EventKind::Ended,
         _ => EventKind::Other,

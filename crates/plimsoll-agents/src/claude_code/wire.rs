@@ -80,8 +80,13 @@ struct HookSpecificOutput<'a> {
     additional_context: &'a str,
 }
 
-/// What goes to stdout: one JSON object, or nothing at all where there is nothing to say.
+/// What goes to stdout: one JSON object, instructions for a summary, or nothing at all where there is
+/// nothing to say.
 pub(super) fn answer(event: &EventKind, reply: &Reply) -> Vec<u8> {
+    // What is printed before a compaction goes to the summariser as it is, JSON included.
+    if *event == EventKind::Compacting {
+        return reply.to_model.clone().unwrap_or_default().into_bytes();
+    }
     let to_model = reply.to_model.as_deref().zip(injects(event));
     let answer = Answer {
         system_message: reply.to_user.as_deref(),
@@ -103,9 +108,10 @@ fn injects(event: &EventKind) -> Option<&'static str> {
         EventKind::Prompted => Some("UserPromptSubmit"),
         EventKind::ToolFinished => Some("PostToolUse"),
         EventKind::Loading(_) => Some("PreToolUse"),
+        EventKind::Compacted => Some("SessionStart"),
         EventKind::Started
         | EventKind::Compacting
-        | EventKind::WindowReplaced
+        | EventKind::Cleared
         | EventKind::Ended
         | EventKind::Other => None,
     }

@@ -287,3 +287,14 @@ fn an_inferred_window_is_remembered() {
     assert_eq!(next.proven(Some("claude-haiku-4-5")), None);
     assert!(nothing_due(&outlook, &EventKind::ToolFinished, &next, 250_000, 0));
 }
+
+#[test]
+fn compactions_one_right_after_the_other_are_given_less_and_less() {
+    let (first, budget) = compacted(&SessionState::default(), 40);
+    assert_eq!(budget, 2_000);
+    let (second, budget) = compacted(&first, 43);
+    assert_eq!(budget, 500);
+    let (third, budget) = compacted(&second, 44);
+    assert_eq!(budget, 0);
+    assert_eq!(compacted(&third, 60).1, 2_000, "work went on in between");
+}

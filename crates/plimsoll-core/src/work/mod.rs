@@ -5,10 +5,12 @@
 
 mod act;
 mod body;
+mod fence;
 mod names;
 mod restore;
 mod score;
 mod shell;
+mod steer;
 mod table;
 mod words;
 
@@ -16,9 +18,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use crate::redact::redact;
+
 pub use act::{Act, Record, Step, Tool};
 pub use body::body;
 pub use restore::restore;
+pub use steer::steer;
 
 use names::NameKind;
 use score::Clock;
@@ -55,6 +60,7 @@ const MOST_DELEGATED: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     clock: Clock,
+    steps: u32,
     table: Table,
     commands: Commands,
     /// What the user asked for: the first request, and the last ones.
@@ -117,18 +123,24 @@ impl Work {
         self.shrink();
     }
 
+    /// How many tools the agent has used.
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
     /// Whether nothing has happened yet.
     pub fn is_empty(&self) -> bool {
         self.clock == 0
     }
 
+    /// Takes what happened. Secrets are taken out first: all that is kept here may be stored.
     fn act(&mut self, act: &Act<'_>) {
         match act {
-            Act::Asked(text) => self.asked(text),
-            Act::Said(text) => self.said(text),
+            Act::Asked(text) => self.asked(&redact(text)),
+            Act::Said(text) => self.said(&redact(text)),
             Act::Called { call, tool } => self.called(call, tool),
             Act::Returned { call, failed, text, changed } => {
-                self.returned(call, *failed, text, changed);
+                self.returned(call, *failed, &redact(text), changed);
             }
             Act::Compacted => {}
         }
@@ -158,6 +170,7 @@ impl Work {
     }
 
     fn called(&mut self, call: &str, tool: &Tool<'_>) {
+        self.steps += 1;
         let pending = match tool {
             Tool::Edit { path, texts } => {
                 Some(self.changed(path, Change::Edited, &texts.join("\n")))
@@ -170,11 +183,12 @@ impl Work {
                 Some(Pending::Delegated(words::one_line(task, 120)))
             }
             Tool::Plan(steps) => {
-                self.plan = steps.iter().map(|step| (step.text.to_string(), step.done)).collect();
+                self.plan =
+                    steps.iter().map(|step| (redact(&step.text).into_owned(), step.done)).collect();
                 None
             }
             Tool::Other { path, texts, .. } => {
-                self.mention(&texts.join("\n"), weight::GIVEN, None);
+                self.mention(&redact(&texts.join("\n")), weight::GIVEN, None);
                 let path = path.as_ref().filter(|path| names::is_file(path));
                 path.map(|path| Pending::File(self.file(path, 0.0)))
             }

@@ -9,7 +9,7 @@ use super::names::NameKind;
 use super::score::{Clock, Score};
 use super::table::{FileId, Name};
 use super::words::one_line;
-use super::{Touched, Work};
+use super::{Touched, Work, fence};
 
 /// How many characters a token of the budget stands for.
 const CHARACTERS: usize = 4;
@@ -26,9 +26,9 @@ mod share {
     pub(super) const LOOSE: usize = 10;
 }
 
-/// The text that a session is given, of at most `budget` tokens.
+/// The text that a session is given, of at most `budget` tokens; nothing where nothing is known.
 pub fn restore(work: &Work, budget: usize) -> String {
-    let total = budget * CHARACTERS;
+    let total = (budget * CHARACTERS).saturating_sub(fence::LENGTH);
     let part = |percent: usize| total * percent / 100;
     let mut text = Text { room: total, out: String::new() };
     text.section("## Task", asked(work), part(share::TASK));
@@ -44,7 +44,7 @@ pub fn restore(work: &Work, budget: usize) -> String {
     let title = "## Working Set";
     let room = text.room.saturating_sub(title.len() + 1);
     text.section(title, map(work, room).into_iter(), room + title.len() + 1);
-    text.out
+    if text.out.is_empty() { text.out } else { fence::fenced(&text.out) }
 }
 
 /// A text that grows up to a size.

@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(table.files.len(), MOST_FILES + 1);
         assert_eq!((moved[0], table.files[0].path.as_str()), (Some(0), "src/f0.rs"));
         assert_eq!(moved[1], None);
-        let last = table.names.last().unwrap();
+        let last = table.names.last().unwrap().clone();
         let home = &table.files[last.files[0].0 as usize];
         assert_eq!((last.text.as_str(), home.path.as_str()), ("symbol_1600", "src/f1600.rs"));
         assert_eq!(table.file("f1600.rs", 1.0, now), last.files[0].0);

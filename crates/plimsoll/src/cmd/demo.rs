@@ -123,7 +123,7 @@ fn words(moment: &Moment) -> Vec<(&'static str, &str)> {
 /// Whether the reading is of the window as it is: just after a compaction the transcript still
 /// shows the one before.
 fn tells_a_load(moment: &Moment) -> bool {
-    moment.event != EventKind::WindowReplaced
+    !matches!(moment.event, EventKind::Compacted | EventKind::Cleared)
 }
 
 fn happened(moment: &Moment) -> String {
@@ -134,7 +134,8 @@ fn happened(moment: &Moment) -> String {
         EventKind::Loading(Load::Skill(name)) => format!("skill {name}"),
         EventKind::Started => "a session".to_owned(),
         EventKind::Compacting => "compaction".to_owned(),
-        EventKind::WindowReplaced => "a fresh window".to_owned(),
+        EventKind::Compacted => "restored".to_owned(),
+        EventKind::Cleared => "a fresh window".to_owned(),
         EventKind::Ended => "the end".to_owned(),
         EventKind::Other => String::new(),
     }

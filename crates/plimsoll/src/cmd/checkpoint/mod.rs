@@ -1,5 +1,6 @@
 //! `plimsoll checkpoint`
 
+mod create;
 mod diff;
 mod list;
 mod prune;
@@ -8,17 +9,15 @@ mod verify;
 
 use std::borrow::Cow;
 
-use anyhow::Context;
 use clap::Subcommand;
 use plimsoll_core::checkpoint::{Meta, Origin, Problem};
 use plimsoll_engine::checkpoint::{Listed, NotFound, Place};
-use plimsoll_engine::load;
 use plimsoll_engine::world::World;
 
 use crate::report::HintExt;
 use crate::ui::{Ui, plain};
 
-/// List, show, verify, compare and prune checkpoints
+/// Make, list, show, verify, compare and prune checkpoints
 ///
 /// A checkpoint is the state of the work at a moment, in a Markdown file of the project. Each is
 /// sealed with a key of yours: what anybody else wrote or changed is told apart, and no agent is ever
@@ -32,6 +31,7 @@ pub(crate) struct Args {
 
 const AFTER_HELP: &str = "\
 Examples:
+  plimsoll checkpoint create           seal the state of the work now
   plimsoll checkpoint list             what is there in this project?
   plimsoll checkpoint show             the newest, to read
   plimsoll checkpoint verify --all     are they all there, whole and mine?
@@ -39,6 +39,7 @@ Examples:
 
 #[derive(Subcommand)]
 enum Command {
+    Create(create::Args),
     List(list::Args),
     Show(show::Args),
     Verify(verify::Args),
@@ -49,6 +50,7 @@ enum Command {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let place = place(world)?;
     match &args.command {
+        Command::Create(args) => create::run(world, &place, ui, args),
         Command::List(args) => list::run(world, &place, ui, args),
         Command::Show(args) => show::run(&place, ui, args),
         Command::Verify(args) => verify::run(world, &place, ui, args),
@@ -59,13 +61,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 
 /// Where the checkpoints of the project are that the user stands in.
 fn place(world: &World) -> anyhow::Result<Place> {
-    let here = std::env::current_dir()
-        .context("could not find the current folder")
-        .hint("change to a folder that exists, for example `cd`")?;
     let adapter = plimsoll_agents::ALL[0];
-    let project = load::project(world, adapter, None, &here);
-    let project = project.canonicalize().unwrap_or(project);
-    Ok(Place::of(world, adapter, project))
+    Ok(Place::of(world, adapter, super::project(world, adapter)?))
 }
 
 /// An error with what to do about it. Names of files in a project may be anybody's.

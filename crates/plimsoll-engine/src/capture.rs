@@ -1,0 +1,119 @@
+//! Making a checkpoint of a session: what its transcript tells of the work, sealed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::checkpoint::{self, Git, Occasion, Source};
+use plimsoll_core::event::SessionId;
+use plimsoll_core::session::SessionState;
+use plimsoll_core::work::{self, Work};
+use plimsoll_core::{Millis, Tokens};
+
+use crate::checkpoint::{Draft, Place, Sealed, Unsealed, seal};
+use crate::child;
+use crate::jsonl::JsonLines;
+use crate::load::{self, Measured};
+use crate::work::{Folded, fold};
+use crate::world::{World, now};
+
+/// A session of which a checkpoint is to be made.
+pub struct Captured {
+    /// Its work so far.
+    pub folded: Folded,
+    session: SessionId,
+    transcript: Option<Source>,
+    measured: Option<Measured>,
+}
+
+impl Captured {
+    /// Reads what the transcript of a session tells, as far as there is time. What cannot be read is
+    /// left out, and the checkpoint says that it is partial.
+    pub fn read(
+        world: &World,
+        adapter: &dyn Adapter,
+        session: &SessionId,
+        transcript: &Path,
+        state: &SessionState,
+        deadline: Option<Instant>,
+    ) -> Self {
+        let unread = || Folded { partial: true, ..Folded::default() };
+        let file = JsonLines::open(transcript).ok().flatten();
+        let folded = file.as_ref().map(|file| fold(&world.paths, adapter, session, file, deadline));
+        let folded = folded.and_then(Result::ok).unwrap_or_else(unread);
+        let source = file.as_ref().map(|file| source(file, transcript, folded.offset));
+        let measured = load::measure(world, adapter, transcript, None, state).ok().flatten();
+        Self { folded, session: session.clone(), transcript: source, measured }
+    }
+
+    /// Seals a checkpoint of it in `project`.
+    pub fn seal(
+        &self,
+        world: &World,
+        adapter: &dyn Adapter,
+        project: PathBuf,
+        occasion: Occasion,
+    ) -> Result<Sealed, Unsealed> {
+        let (used, window) = self.load();
+        let draft = Draft {
+            session: self.session.clone(),
+            occasion,
+            created: now() as Millis,
+            partial: self.folded.partial,
+            restored: None,
+            agent: adapter.name().to_owned(),
+            model: self.measured.as_ref().and_then(|measured| measured.model.clone()),
+            used,
+            window,
+            git: git(&project),
+            transcript: self.transcript.clone(),
+            body: body(&self.folded.work),
+        };
+        seal(&Place::of(world, adapter, project), &draft)
+    }
+
+    fn load(&self) -> (Option<Tokens>, Option<Tokens>) {
+        let measured = self.measured.as_ref();
+        (measured.map(|it| it.reading.used), measured.map(|it| it.window.tokens))
+    }
+}
+
+/// The body, shortened from its end if the file would be too long.
+fn body(work: &Work) -> String {
+    /// What the front matter takes at most.
+    const FRONT_MATTER: usize = 6_000;
+    let mut body = work::body(work);
+    let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER);
+    while !body.is_char_boundary(end) {
+        end -= 1;
+    }
+    body.truncate(end);
+    body
+}
+
+fn source(file: &JsonLines, path: &Path, offset: u64) -> Source {
+    const TAIL: u64 = 4 << 10;
+    let tail = file.bytes(offset.saturating_sub(TAIL)..offset).unwrap_or_default();
+    let tail_sha256 = checkpoint::sha256(&tail);
+    Source { path: path.display().to_string(), offset, tail_sha256 }
+}
+
+/// How long git may take to say how the repository stands.
+const GIT: Duration = Duration::from_millis(500);
+
+/// How the repository of a project stands; nothing if there is none.
+fn git(project: &Path) -> Option<Git> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(project).args(["status", "--porcelain=v2", "--branch"]);
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    let ran = child::run(&mut command, Vec::new(), GIT).ok()?;
+    ran.status.filter(std::process::ExitStatus::success)?;
+    let told = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let header = |name: &str| {
+        let line = told.lines().find_map(|line| line.strip_prefix("# branch.")?.strip_prefix(name));
+        line.map(str::trim).filter(|value| !value.starts_with('(')).map(str::to_owned)
+    };
+    let dirty = told.lines().any(|line| !line.starts_with('#'));
+    Some(Git { branch: header("head"), head: header("oid"), dirty })
+}

@@ -1,0 +1,72 @@
+//! `plimsoll checkpoint create`
+
+use anyhow::Context;
+use plimsoll_agents::Adapter;
+use plimsoll_core::checkpoint::Occasion;
+use plimsoll_engine::capture::Captured;
+use plimsoll_engine::checkpoint::Place;
+use plimsoll_engine::sessions::{self, Found};
+use plimsoll_engine::spool;
+use plimsoll_engine::world::World;
+
+use crate::report::HintExt;
+use crate::ui::Ui;
+
+/// Make a checkpoint of a session now, and print the verified file's path
+///
+/// Made from the transcript alone, without any model: what changed, what is open, what was decided,
+/// the task in the user's words, commands, files with the symbols in play. Secrets are taken out
+/// first.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll checkpoint create           of the session this runs in, else the newest of this project
+  plimsoll checkpoint create 5f2c      of another one")]
+pub(super) struct Args {
+    /// The session: its name or the beginning of it
+    session: Option<String>,
+}
+
+pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let adapter = plimsoll_agents::ALL[0];
+    let found = choose(world, adapter, place, args)?;
+    let session = &found.owner.session;
+    let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
+    let captured = Captured::read(world, adapter, session, &found.path, &state, None);
+    let sealed = captured
+        .seal(world, adapter, place.project.clone(), Occasion::Manual)
+        .context("could not make a checkpoint")
+        .hint("`plimsoll doctor` looks for what is wrong")?;
+    for warning in &sealed.warnings {
+        ui.warn(warning);
+    }
+    ui.print(&format!("{}\n", crate::ui::plain(&sealed.path.to_string_lossy())))
+}
+
+/// The session that is meant: the one named, the one this runs in, or the newest of the project.
+fn choose(
+    world: &World,
+    adapter: &dyn Adapter,
+    place: &Place,
+    args: &Args,
+) -> anyhow::Result<Found> {
+    let found = sessions::find(world, adapter)?;
+    let running = || world.env(adapter.session_variable());
+    let Some(name) = args.session.clone().or_else(running) else {
+        let here =
+            |found: &Found| sessions::project(adapter, found).as_deref() == Some(&*place.project);
+        return found
+            .into_iter()
+            .find(here)
+            .with_context(|| format!("no session was held in `{}`", place.project.display()))
+            .hint("name one; `plimsoll status --all` shows them");
+    };
+    let mut named = found.into_iter().filter(|it| it.owner.session.as_str().starts_with(&name));
+    match (named.next(), named.next()) {
+        (Some(found), None) => Ok(found),
+        (None, _) => Err(anyhow::anyhow!("no session `{name}`"))
+            .hint("run `plimsoll status --all` to see all of them"),
+        (Some(_), Some(_)) => Err(anyhow::anyhow!("`{name}` is the beginning of several sessions"))
+            .hint("give more of the name"),
+    }
+}
