@@ -8,6 +8,7 @@
 
 mod bed;
 
+mod checkpoint;
 mod compaction;
 mod failure;
 mod guard;

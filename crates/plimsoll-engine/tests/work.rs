@@ -1,0 +1,110 @@
+//! The fold of a session's work: any split gives what one pass gives, and nothing of a branch that the
+//! user went back behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::work::{body, restore, steer};
+use plimsoll_engine::jsonl::JsonLines;
+use plimsoll_engine::paths::Paths;
+use plimsoll_engine::work::{Folded, fold, scan};
+
+fn adapter() -> &'static dyn Adapter {
+    plimsoll_agents::ALL[0]
+}
+
+fn captured() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../plimsoll-agents/fixtures/claude-code/transcripts");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|it| it == "jsonl")).collect()
+}
+
+struct Machine {
+    folder: tempfile::TempDir,
+    paths: Paths,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().to_str().unwrap().to_owned();
+        let paths = Paths::resolve(&|name| (name == "HOME").then(|| home.clone())).unwrap();
+        Self { folder, paths }
+    }
+
+    fn transcript(&self) -> PathBuf {
+        self.folder.path().join("session.jsonl")
+    }
+
+    /// What is known of the work when the transcript has grown to these bytes.
+    fn grown(&self, bytes: &[u8]) -> Folded {
+        use std::io::Write;
+        let known = fs::metadata(self.transcript()).map_or(0, |it| it.len() as usize);
+        let mut file =
+            fs::File::options().create(true).append(true).open(self.transcript()).unwrap();
+        file.write_all(&bytes[known..]).unwrap();
+        let transcript = JsonLines::open(&self.transcript()).unwrap().unwrap();
+        let session = SessionId::new("session").unwrap();
+        fold(&self.paths, adapter(), &session, &transcript, None).unwrap()
+    }
+}
+
+fn whole(path: &Path) -> Folded {
+    scan(adapter(), &JsonLines::open(path).unwrap().unwrap()).unwrap()
+}
+
+#[test]
+fn any_split_gives_what_one_pass_gives() {
+    for path in captured() {
+        let bytes = fs::read(&path).unwrap();
+        let expected = whole(&path.canonicalize().unwrap());
+        let machine = Machine::new();
+        for part in 1..=7 {
+            let folded = machine.grown(&bytes[..bytes.len() * part / 7]);
+            if part == 7 {
+                assert_eq!(folded, expected, "{}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_user_went_back_behind_is_not_part_of_the_work() {
+    let record = |kind: &str, id: u8, parent: &str, content: &str| {
+        format!(
+            r#"{{"parentUuid":{parent},"isSidechain":false,"type":"{kind}","message":{{"role":"{kind}","content":{content}}},"uuid":"00000000-0000-4000-8000-{id:012}","timestamp":"2026-11-15T06:23:01.444Z","cwd":"/p"}}
+"#
+        )
+    };
+    let first = record("user", 1, "null", r#""Fix src/kept_file.rs""#)
+        + &record("assistant", 2, r#""00000000-0000-4000-8000-000000000001""#, r#"[{"type":"text","text":"Done."}]"#);
+    let parent = r#""00000000-0000-4000-8000-000000000002""#;
+    let second = record("user", 3, parent, r#""Now break src/dropped_file.rs""#);
+    let again = record("user", 4, parent, r#""Now polish src/polished_file.rs""#);
+    let machine = Machine::new();
+    let before = machine.grown((first.clone() + &second).as_bytes());
+    assert!(restore(&before.work, 500).contains("dropped_file"));
+    let after = machine.grown((first + &second + &again).as_bytes());
+    let text = restore(&after.work, 500);
+    assert!(text.contains("kept_file") && text.contains("polished_file"), "{text}");
+    assert!(!text.contains("dropped_file"), "{text}");
+    assert_eq!(after, whole(&machine.transcript()));
+}
+
+#[test]
+fn every_captured_session_makes_a_body_with_all_sections_and_a_bounded_restore() {
+    for path in captured() {
+        let work = whole(&path.canonicalize().unwrap()).work;
+        let body = body(&work);
+        for section in plimsoll_core::checkpoint::SECTIONS {
+            assert!(body.contains(&format!("## {section}\n\n- ")) || body.contains(&format!("## {section}\n\n> ")), "{section} in {}:\n{body}", path.display());
+        }
+        for budget in [100, 500, 2_000] {
+            assert!(restore(&work, budget).len() <= budget * 4, "{}", path.display());
+        }
+        assert!(steer(&work, 4_000).len() <= 4_000);
+    }
+}
