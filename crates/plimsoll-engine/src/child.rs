@@ -18,8 +18,10 @@ pub(crate) struct Ran {
     pub(crate) status: Option<ExitStatus>,
 }
 
-/// How often a program that has closed its output is asked whether it has ended.
+/// How often a program is asked whether it has ended.
 const STEP: Duration = Duration::from_millis(2);
+/// How long the output of one that has ended is waited for, where somebody else keeps it open.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// Runs `command` with `input` on its stdin, and ends it, with all it has started, after `patience`.
 ///
@@ -32,11 +34,16 @@ pub(crate) fn run(command: &mut Command, input: Vec<u8>, patience: Duration) -> 
     // One that stops listening has heard enough.
     thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
     let pieces = pieces(&mut child);
-    let mut stdout = Vec::new();
+    let (mut stdout, mut open) = (Vec::new(), true);
     loop {
-        collect(&pieces, &mut stdout, deadline);
+        match open {
+            true => open = collect(&pieces, &mut stdout, (Instant::now() + STEP).min(deadline)),
+            false => thread::sleep(STEP),
+        }
         if let Some(status) = child.try_wait()? {
-            collect(&pieces, &mut stdout, Instant::now() + STEP);
+            if open {
+                collect(&pieces, &mut stdout, Instant::now() + LAST_WORDS);
+            }
             return Ok(Ran { stdout, status: Some(status) });
         }
         if Instant::now() >= deadline {
@@ -68,16 +75,13 @@ fn pieces(child: &mut Child) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Takes pieces for as long as a step goes without one, and not past the deadline.
-fn collect(pieces: &Receiver<Vec<u8>>, stdout: &mut Vec<u8>, deadline: Instant) {
+/// Takes pieces until a moment. Tells whether more may come.
+fn collect(pieces: &Receiver<Vec<u8>>, stdout: &mut Vec<u8>, until: Instant) -> bool {
     loop {
-        match pieces.recv_timeout(STEP) {
+        match pieces.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(piece) => stdout.extend(piece),
-            Err(RecvTimeoutError::Timeout) => return,
-            Err(RecvTimeoutError::Disconnected) => return thread::sleep(STEP),
-        }
-        if Instant::now() >= deadline {
-            return;
+            Err(RecvTimeoutError::Timeout) => return true,
+            Err(RecvTimeoutError::Disconnected) => return false,
         }
     }
 }
