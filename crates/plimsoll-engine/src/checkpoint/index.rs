@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::Meta;
+use plimsoll_core::checkpoint::{LARGEST, Meta};
 use plimsoll_core::time::utc_second;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -107,6 +108,7 @@ pub fn entries(place: &Place) -> Vec<Entry> {
 /// what had to be mended.
 pub(super) fn update(
     place: &Place,
+    deadline: Instant,
     change: impl FnOnce(&mut Vec<Entry>),
 ) -> Result<Option<String>, Unindexed> {
     let failed = |task, why| Unindexed { task, path: place.index.clone(), why };
@@ -114,7 +116,7 @@ pub(super) fn update(
     let path = place.index.canonicalize().unwrap_or_else(|_| place.index.clone());
     paths::make_folder(&path).map_err(|why| failed("make the folder of", why))?;
     let open = || paths::append(&paths::beside(&path, ".lock"));
-    let _locked = lock(open, place.patience).map_err(|why| failed("lock", why))?;
+    let _locked = lock(open, deadline).map_err(|why| failed("lock", why))?;
     let (mut entries, mended) = match read(&path).map_err(|why| failed("read", why))? {
         Found::Whole(entries) => (entries, None),
         Found::Broken(projects) => mend(place, projects),
@@ -131,7 +133,7 @@ pub(super) fn update(
 /// Makes the index anew from the files of `projects`. Only what we sealed is taken in.
 pub fn rebuild(place: &Place, projects: &[PathBuf]) -> Result<usize, Unindexed> {
     let mut count = 0;
-    update(place, |entries| {
+    update(place, place.deadline(), |entries| {
         *entries = sealed(place, projects.iter().cloned());
         count = entries.len();
     })?;
@@ -155,7 +157,7 @@ fn sealed(place: &Place, projects: impl IntoIterator<Item = PathBuf>) -> Vec<Ent
         let place = place.in_project(project);
         let Ok(Some(folder)) = Folder::open(&place) else { continue };
         let ids = folder.ids().unwrap_or_default().into_iter();
-        let listed = ids.map(|id| list::look(&place, &folder, key.as_ref(), id));
+        let listed = ids.map(|id| list::look(&place, &folder, key.as_ref(), id, LARGEST));
         entries.extend(listed.filter_map(|listed| Entry::of(&place, &listed)));
     }
     entries

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{Key, Meta, Origin, Problem, Verdict, check, split, summary};
+use plimsoll_core::checkpoint::{
+    Key, LARGEST, LARGEST_READ, Meta, Origin, Problem, Verdict, check, split, summary,
+};
 
 use super::Place;
 use super::folder::{Closed, Folder};
@@ -87,7 +89,7 @@ pub fn list(place: &Place) -> Result<Vec<Listed>, NotFound> {
     let Some(folder) = Folder::open(place)? else { return Ok(Vec::new()) };
     let key = key::read(&place.key)?;
     let ids = folder.ids().map_err(|error| NotFound::Io(place.path(), error))?;
-    let look = |id: String| look(place, &folder, key.as_ref(), id);
+    let look = |id: String| look(place, &folder, key.as_ref(), id, LARGEST_READ);
     let mut listed: Vec<Listed> = ids.into_iter().map(look).collect();
     let moment =
         |listed: &Listed| listed.verdict.meta.as_ref().map(|meta| (meta.created, meta.iteration));
@@ -127,7 +129,7 @@ pub fn find(place: &Place, name: &str) -> Result<Listed, NotFound> {
 /// The whole text of a checkpoint.
 pub fn text(place: &Place, id: &str) -> Result<String, Problem> {
     let folder = Folder::open(place).map_err(|closed| Problem::Unreadable(closed.to_string()))?;
-    folder.ok_or(Problem::Missing)?.read(id)
+    folder.ok_or(Problem::Missing)?.read(id, LARGEST_READ)
 }
 
 /// The newest checkpoint of ours, or of ours of a session, by their names.
@@ -137,20 +139,26 @@ pub(super) fn newest_of(
     key: Option<&Key>,
     session: Option<&str>,
 ) -> io::Result<Option<Listed>> {
-    // However many files somebody puts there, a look must come to an end.
+    // However many files somebody puts there, a look must come to an end. None of ours is longer.
     const MOST: usize = 500;
     let begin = session.map_or("", |session| &session[..session.len().min(8)]);
     let mut ids = folder.ids()?;
     ids.retain(|id| id.contains(begin));
-    let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id));
+    let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id, LARGEST));
     let is_meant = |meta: &Meta| session.is_none_or(|session| meta.session_id == session);
     Ok(newest.find(|listed| listed.is_own() && listed.verdict.meta.as_ref().is_some_and(is_meant)))
 }
 
 /// Looks at a file in a place: a copy of ours under another name or in another project is not what
 /// we sealed.
-pub(super) fn look(place: &Place, folder: &Folder, key: Option<&Key>, id: String) -> Listed {
-    let (path, text) = (place.file(&id), folder.read(&id));
+pub(super) fn look(
+    place: &Place,
+    folder: &Folder,
+    key: Option<&Key>,
+    id: String,
+    largest: usize,
+) -> Listed {
+    let (path, text) = (place.file(&id), folder.read(&id, largest));
     let mut listed = Listed::new(id, path, text, key);
     let own = listed.verdict.meta.as_ref().filter(|_| listed.verdict.origin == Origin::Own);
     if let Some(meta) = own {

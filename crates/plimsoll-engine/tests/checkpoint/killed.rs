@@ -1,5 +1,6 @@
 //! kill -9 at any moment of a seal.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,5 +64,6 @@ fn a_thousand_kills_leave_no_phantom_no_torn_file_and_no_broken_index() {
         bed.seal("the-next");
         bed.check();
         assert_eq!(bed.litter(), Vec::<PathBuf>::new(), "the next seal sweeps");
+        assert_eq!(fs::read_to_string(bed.folder().join(".gitignore")).unwrap(), "*\n");
     }
 }
