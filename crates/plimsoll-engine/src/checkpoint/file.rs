@@ -18,10 +18,11 @@ pub(super) fn read(path: &Path) -> Result<String, Problem> {
 pub(super) fn text(opened: io::Result<File>, largest: usize) -> Result<String, Problem> {
     let file = opened.map_err(|error| problem(&error))?;
     let unreadable = |error: io::Error| Problem::Unreadable(error.to_string());
-    if !file.metadata().map_err(unreadable)?.is_file() {
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
         return Err(Problem::NotRegular);
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(metadata.len().min(largest as u64) as usize + 1);
     file.take(largest as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() > largest {
         return Err(Problem::TooLarge);

@@ -79,7 +79,9 @@ impl Folder {
     /// Opens the folder of a place. What is missing of it is made, for the user alone.
     pub(super) fn make(place: &Place) -> Result<Self, Closed> {
         Self::walk(place, |outer, name| match mkdirat(outer, name, Mode::RWXU) {
-            Err(Errno::EXIST) | Ok(()) => Ok(()),
+            // A crash must not take the folder with all that is in it.
+            Ok(()) => fsync(outer),
+            Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(error),
         })
     }

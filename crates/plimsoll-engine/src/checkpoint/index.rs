@@ -171,13 +171,13 @@ enum Found {
 }
 
 fn read(path: &Path) -> io::Result<Found> {
-    const LARGEST: u64 = 64 << 20;
+    const MOST: u64 = 64 << 20;
     let file = match paths::open(path, Links::Followed) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Whole(vec![])),
         opened => opened?,
     };
-    let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    let mut bytes = Vec::with_capacity(file.metadata()?.len().min(MOST) as usize + 1);
+    file.take(MOST).read_to_end(&mut bytes)?;
     Ok(parse(&bytes).map_or_else(|| Found::Broken(projects(&bytes)), Found::Whole))
 }
 
