@@ -27,7 +27,7 @@ mod yaml;
 pub use body::{sections, summary};
 pub use check::{Origin, Problem, Verdict, check};
 pub use diff::{SectionDiff, diff};
-pub use key::Key;
+pub use key::{Key, sha256};
 pub use meta::{Git, Meta, Occasion, Source, parse, render};
 
 use crate::Millis;

@@ -126,7 +126,19 @@ pub fn find(place: &Place, name: &str) -> Result<Listed, NotFound> {
     }
 }
 
-/// The whole text of a checkpoint.
+/// The body of a checkpoint that we sealed, and what its front matter says; nothing if it is not what
+/// we sealed. What is given is what was checked: the file may be another by now.
+pub fn read_own(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFound> {
+    let Some(folder) = Folder::open(place)? else { return Ok(None) };
+    let key = key::read(&place.key)?;
+    let Ok(text) = folder.read(id, LARGEST) else { return Ok(None) };
+    let body = split(&text).map(|parts| parts.body.to_owned()).unwrap_or_default();
+    let listed = judged(place, id.to_owned(), Ok(text), key.as_ref());
+    let own = listed.verdict.meta.filter(|_| listed.verdict.problems.is_empty());
+    Ok(own.filter(|_| listed.verdict.origin == Origin::Own).map(|meta| (meta, body)))
+}
+
+/// The whole text of a checkpoint, whoever wrote it: to be shown, and nothing else.
 pub fn text(place: &Place, id: &str) -> Result<String, Problem> {
     let folder = Folder::open(place).map_err(|closed| Problem::Unreadable(closed.to_string()))?;
     folder.ok_or(Problem::Missing)?.read(id, LARGEST_READ)
@@ -158,7 +170,12 @@ pub(super) fn look(
     id: String,
     largest: usize,
 ) -> Listed {
-    let (path, text) = (place.file(&id), folder.read(&id, largest));
+    let text = folder.read(&id, largest);
+    judged(place, id, text, key)
+}
+
+fn judged(place: &Place, id: String, text: Result<String, Problem>, key: Option<&Key>) -> Listed {
+    let path = place.file(&id);
     let mut listed = Listed::new(id, path, text, key);
     let own = listed.verdict.meta.as_ref().filter(|_| listed.verdict.origin == Origin::Own);
     if let Some(meta) = own {
