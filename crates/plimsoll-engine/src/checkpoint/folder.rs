@@ -217,12 +217,6 @@ impl<'f> Locked<'f> {
     /// Begins a file under an id that nobody else has; nothing if the id is taken.
     pub(super) fn reserve(&self, id: &str) -> io::Result<Option<Reserved<'f>>> {
         let folder = self.folder;
-        let target = format!("{id}{ENDING}");
-        match statat(&folder.own, &target, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => {}
-            Ok(_) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
         let name = format!("{}{id}{}", TEMPORARY.0, TEMPORARY.1);
         let file = match openat(&folder.own, &name, NEW, PRIVATE) {
             Ok(file) => File::from(file),
@@ -231,7 +225,13 @@ impl<'f> Locked<'f> {
         };
         // As long as it is locked, whoever writes it is alive.
         file.lock()?;
-        Ok(Some(Reserved { folder, file, name, target }))
+        let reserved = Reserved { folder, file, name, target: format!("{id}{ENDING}") };
+        // Only now: who was writing it a moment ago has published it since.
+        match statat(&folder.own, &reserved.target, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(Some(reserved)),
+            Ok(_) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Lets `latest.md` lead to the newest of our checkpoints: a relative link, so that it can be
