@@ -11,19 +11,20 @@ use crate::paths::{self, Links};
 
 /// The text of a checkpoint, as the file at `path` has it.
 pub(super) fn read(path: &Path) -> Result<String, Problem> {
-    text(paths::open(path, Links::Refused))
+    text(paths::open(path, Links::Refused), LARGEST_READ)
 }
 
-/// The text of an opened file, which must be a regular one of a size that a checkpoint may have.
-pub(super) fn text(opened: io::Result<File>) -> Result<String, Problem> {
+/// The text of an opened file, which must be a regular one and not longer than `largest`.
+pub(super) fn text(opened: io::Result<File>, largest: usize) -> Result<String, Problem> {
     let file = opened.map_err(|error| problem(&error))?;
     let unreadable = |error: io::Error| Problem::Unreadable(error.to_string());
-    if !file.metadata().map_err(unreadable)?.is_file() {
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
         return Err(Problem::NotRegular);
     }
-    let mut bytes = Vec::new();
-    file.take(LARGEST_READ as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() > LARGEST_READ {
+    let mut bytes = Vec::with_capacity(metadata.len().min(largest as u64) as usize + 1);
+    file.take(largest as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > largest {
         return Err(Problem::TooLarge);
     }
     String::from_utf8(bytes).map_err(|_| Problem::NotText)

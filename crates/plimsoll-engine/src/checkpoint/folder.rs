@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
+use std::time::Instant;
 
 use plimsoll_core::checkpoint::{ENDING, Problem};
 use rustix::fs::{
@@ -55,7 +55,11 @@ const FILE: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+/// A file that was not there.
+const NEW: OFlags = FILE.union(OFlags::WRONLY).union(OFlags::CREATE).union(OFlags::EXCL);
 const LOCK: &str = ".lock";
+const IGNORE: &str = ".gitignore";
+const IGNORE_TEMPORARY: &str = ".gitignore.tmp";
 const LATEST: &str = "latest.md";
 const LATEST_TEMPORARY: &str = ".latest.tmp";
 const COUNT: &str = ".checkpoint_iteration";
@@ -74,12 +78,12 @@ impl Folder {
 
     /// Opens the folder of a place. What is missing of it is made, for the user alone.
     pub(super) fn make(place: &Place) -> Result<Self, Closed> {
-        let folder = Self::walk(place, |outer, name| match mkdirat(outer, name, Mode::RWXU) {
-            Err(Errno::EXIST) | Ok(()) => Ok(()),
+        Self::walk(place, |outer, name| match mkdirat(outer, name, Mode::RWXU) {
+            // A crash must not take the folder with all that is in it.
+            Ok(()) => fsync(outer),
+            Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(error),
-        })?;
-        folder.ignore_itself().map_err(|error| Closed::Io(place.path(), error))?;
-        Ok(folder)
+        })
     }
 
     fn walk(
@@ -119,20 +123,9 @@ impl Folder {
         })
     }
 
-    /// Checkpoints are nobody's business but the user's: the folder keeps itself out of git. A file
-    /// that is there already has its reasons.
-    fn ignore_itself(&self) -> io::Result<()> {
-        let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        match openat(&self.own, ".gitignore", flags, PRIVATE) {
-            Ok(file) => File::from(file).write_all(b"*\n"),
-            Err(Errno::EXIST) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Keeps everybody else out until the lock is dropped. Whatever killed processes left behind is
     /// gone then.
-    pub(super) fn lock(&self, patience: Duration) -> io::Result<Locked<'_>> {
+    pub(super) fn lock(&self, deadline: Instant) -> io::Result<Locked<'_>> {
         let flags = FILE | OFlags::RDWR | OFlags::CREATE;
         let open = || -> io::Result<File> {
             let file = File::from(openat(&self.own, LOCK, flags, PRIVATE)?);
@@ -141,8 +134,9 @@ impl Folder {
                 false => Err(io::Error::other("it is not a regular file")),
             }
         };
-        let locked = Locked { folder: self, file: lock(open, patience)? };
+        let locked = Locked { folder: self, file: lock(open, deadline)? };
         locked.sweep()?;
+        locked.ignore_itself()?;
         Ok(locked)
     }
 
@@ -165,11 +159,11 @@ impl Folder {
         Dir::read_from(&self.own)?.filter_map(name).collect()
     }
 
-    /// The text of a checkpoint's file.
-    pub(super) fn read(&self, id: &str) -> Result<String, Problem> {
+    /// The text of a checkpoint's file, which must not be longer than `largest`.
+    pub(super) fn read(&self, id: &str, largest: usize) -> Result<String, Problem> {
         let name = format!("{id}{ENDING}");
         let opened = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty());
-        file::text(opened.map(File::from).map_err(io::Error::from))
+        file::text(opened.map(File::from).map_err(io::Error::from), largest)
     }
 
     /// Removes a checkpoint's file.
@@ -214,9 +208,8 @@ impl<'f> Locked<'f> {
     /// Tells everybody else's tools how many there were.
     pub(super) fn mirror_count(&self, count: u64) -> io::Result<()> {
         let outer = &self.folder.outer;
-        let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         replace(outer, COUNT_TEMPORARY, COUNT, || {
-            let mut file = File::from(openat(outer, COUNT_TEMPORARY, flags, PRIVATE)?);
+            let mut file = File::from(openat(outer, COUNT_TEMPORARY, NEW, PRIVATE)?);
             file.write_all(format!("{count}\n").as_bytes())
         })
     }
@@ -224,22 +217,21 @@ impl<'f> Locked<'f> {
     /// Begins a file under an id that nobody else has; nothing if the id is taken.
     pub(super) fn reserve(&self, id: &str) -> io::Result<Option<Reserved<'f>>> {
         let folder = self.folder;
-        let target = format!("{id}{ENDING}");
-        match statat(&folder.own, &target, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => {}
-            Ok(_) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
         let name = format!("{}{id}{}", TEMPORARY.0, TEMPORARY.1);
-        let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let file = match openat(&folder.own, &name, flags, PRIVATE) {
+        let file = match openat(&folder.own, &name, NEW, PRIVATE) {
             Ok(file) => File::from(file),
             Err(Errno::EXIST) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         // As long as it is locked, whoever writes it is alive.
         file.lock()?;
-        Ok(Some(Reserved { folder, file, name, target }))
+        let reserved = Reserved { folder, file, name, target: format!("{id}{ENDING}") };
+        // Only now: who was writing it a moment ago has published it since.
+        match statat(&folder.own, &reserved.target, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(Some(reserved)),
+            Ok(_) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Lets `latest.md` lead to the newest of our checkpoints: a relative link, so that it can be
@@ -248,6 +240,19 @@ impl<'f> Locked<'f> {
         let own = &self.folder.own;
         replace(own, LATEST_TEMPORARY, LATEST, || {
             Ok(symlinkat(format!("{id}{ENDING}"), own, LATEST_TEMPORARY)?)
+        })
+    }
+
+    /// Checkpoints are nobody's business but the user's: the folder keeps itself out of git. What is
+    /// there already has its reasons.
+    fn ignore_itself(&self) -> io::Result<()> {
+        let own = &self.folder.own;
+        if !matches!(statat(own, IGNORE, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+            return Ok(());
+        }
+        replace(own, IGNORE_TEMPORARY, IGNORE, || {
+            let mut file = File::from(openat(own, IGNORE_TEMPORARY, NEW, PRIVATE)?);
+            file.write_all(b"*\n")
         })
     }
 

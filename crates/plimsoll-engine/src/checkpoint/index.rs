@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::Meta;
+use plimsoll_core::checkpoint::{LARGEST, Meta};
 use plimsoll_core::time::utc_second;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::file::replace;
 use super::folder::Folder;
@@ -42,6 +43,9 @@ pub struct Entry {
     /// What it is about.
     #[serde(default)]
     pub summary: String,
+    /// What other tools say of it.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
 }
 
 impl Entry {
@@ -56,6 +60,7 @@ impl Entry {
             verified: true,
             iteration: meta.iteration,
             summary,
+            rest: Map::new(),
         }
     }
 
@@ -68,14 +73,21 @@ impl Entry {
 }
 
 /// The whole file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Index {
-    /// The version of its format.
-    pub version: String,
-    /// The checkpoints, newest last.
-    pub checkpoints: Vec<Entry>,
-    /// When it was last written, in UTC.
-    pub last_updated: String,
+#[derive(Serialize)]
+struct Index {
+    version: &'static str,
+    /// Newest last.
+    checkpoints: Vec<Item>,
+    /// In UTC.
+    last_updated: String,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Item {
+    /// What other tools put there and we do not understand.
+    Strange(Value),
+    Known(Entry),
 }
 
 /// Why the index was not brought up to date.
@@ -88,9 +100,12 @@ pub struct Unindexed {
 }
 
 /// Puts an entry in, or in the place of the one for the same file.
-pub(super) fn put(entries: &mut Vec<Entry>, entry: Entry) {
+pub(super) fn put(entries: &mut Vec<Entry>, mut entry: Entry) {
     match entries.iter_mut().find(|known| known.path == entry.path) {
-        Some(known) => *known = entry,
+        Some(known) => {
+            entry.rest = std::mem::take(&mut known.rest);
+            *known = entry;
+        }
         None => entries.push(entry),
     }
 }
@@ -98,7 +113,7 @@ pub(super) fn put(entries: &mut Vec<Entry>, entry: Entry) {
 /// The entries of the index; none if there is no index, or a broken one.
 pub fn entries(place: &Place) -> Vec<Entry> {
     match read(&place.index) {
-        Ok(Found::Whole(entries)) => entries,
+        Ok(Found::Whole { entries, .. }) => entries,
         _ => Vec::new(),
     }
 }
@@ -107,6 +122,7 @@ pub fn entries(place: &Place) -> Vec<Entry> {
 /// what had to be mended.
 pub(super) fn update(
     place: &Place,
+    deadline: Instant,
     change: impl FnOnce(&mut Vec<Entry>),
 ) -> Result<Option<String>, Unindexed> {
     let failed = |task, why| Unindexed { task, path: place.index.clone(), why };
@@ -114,36 +130,39 @@ pub(super) fn update(
     let path = place.index.canonicalize().unwrap_or_else(|_| place.index.clone());
     paths::make_folder(&path).map_err(|why| failed("make the folder of", why))?;
     let open = || paths::append(&paths::beside(&path, ".lock"));
-    let _locked = lock(open, place.patience).map_err(|why| failed("lock", why))?;
-    let (mut entries, mended) = match read(&path).map_err(|why| failed("read", why))? {
-        Found::Whole(entries) => (entries, None),
-        Found::Broken(projects) => mend(place, projects),
+    let _locked = lock(open, deadline).map_err(|why| failed("lock", why))?;
+    let (mut entries, strange, mended) = match read(&path).map_err(|why| failed("read", why))? {
+        Found::Whole { entries, strange } => (entries, strange, None),
+        Found::Broken(projects) => {
+            let (entries, told) = mend(place, projects);
+            (entries, Vec::new(), Some(told))
+        }
     };
     let before = entries.clone();
     change(&mut entries);
     if entries == before && mended.is_none() {
         return Ok(None);
     }
-    write(&path, entries).map_err(|why| failed("write", why))?;
+    write(&path, entries, strange).map_err(|why| failed("write", why))?;
     Ok(mended)
 }
 
 /// Makes the index anew from the files of `projects`. Only what we sealed is taken in.
 pub fn rebuild(place: &Place, projects: &[PathBuf]) -> Result<usize, Unindexed> {
     let mut count = 0;
-    update(place, |entries| {
+    update(place, place.deadline(), |entries| {
         *entries = sealed(place, projects.iter().cloned());
         count = entries.len();
     })?;
     Ok(count)
 }
 
-fn mend(place: &Place, projects: BTreeSet<PathBuf>) -> (Vec<Entry>, Option<String>) {
+fn mend(place: &Place, projects: BTreeSet<PathBuf>) -> (Vec<Entry>, String) {
     let projects = projects.into_iter().chain([place.project.clone()]).collect::<BTreeSet<_>>();
     let entries = sealed(place, projects);
     let (path, count) = (place.index.display(), entries.len());
     let told = format!("the index `{path}` was broken; made anew with {count} checkpoints");
-    (entries, Some(told))
+    (entries, told)
 }
 
 /// The entries of all that we sealed in these projects.
@@ -155,7 +174,7 @@ fn sealed(place: &Place, projects: impl IntoIterator<Item = PathBuf>) -> Vec<Ent
         let place = place.in_project(project);
         let Ok(Some(folder)) = Folder::open(&place) else { continue };
         let ids = folder.ids().unwrap_or_default().into_iter();
-        let listed = ids.map(|id| list::look(&place, &folder, key.as_ref(), id));
+        let listed = ids.map(|id| list::look(&place, &folder, key.as_ref(), id, LARGEST));
         entries.extend(listed.filter_map(|listed| Entry::of(&place, &listed)));
     }
     entries
@@ -163,26 +182,40 @@ fn sealed(place: &Place, projects: impl IntoIterator<Item = PathBuf>) -> Vec<Ent
 
 enum Found {
     /// What it says.
-    Whole(Vec<Entry>),
+    Whole { entries: Vec<Entry>, strange: Vec<Value> },
     /// The projects that what is left of it names.
     Broken(BTreeSet<PathBuf>),
 }
 
 fn read(path: &Path) -> io::Result<Found> {
-    const LARGEST: u64 = 64 << 20;
+    const MOST: u64 = 64 << 20;
     let file = match paths::open(path, Links::Followed) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Whole(vec![])),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(parse(EMPTY)),
         opened => opened?,
     };
-    let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
-    Ok(parse(&bytes).map_or_else(|| Found::Broken(projects(&bytes)), Found::Whole))
+    let mut bytes = Vec::with_capacity(file.metadata()?.len().min(MOST) as usize + 1);
+    file.take(MOST).read_to_end(&mut bytes)?;
+    Ok(parse(&bytes))
 }
 
-/// The entries, if all of them can be understood.
-fn parse(bytes: &[u8]) -> Option<Vec<Entry>> {
-    let mut index: Value = serde_json::from_slice(bytes).ok()?;
-    serde_json::from_value(index.get_mut("checkpoints")?.take()).ok()
+/// An index that names nothing.
+const EMPTY: &[u8] = br#"{"checkpoints": []}"#;
+
+fn parse(bytes: &[u8]) -> Found {
+    let index = serde_json::from_slice(bytes).ok();
+    let items = index.and_then(|mut index: Value| match index.get_mut("checkpoints")?.take() {
+        Value::Array(items) => Some(items),
+        _ => None,
+    });
+    let Some(items) = items else { return Found::Broken(projects(bytes)) };
+    let (mut entries, mut strange) = (Vec::with_capacity(items.len()), Vec::new());
+    for item in items {
+        match Entry::deserialize(&item) {
+            Ok(entry) => entries.push(entry),
+            Err(_) => strange.push(item),
+        }
+    }
+    Found::Whole { entries, strange }
 }
 
 /// The projects that a broken index still names.
@@ -198,12 +231,14 @@ fn projects(bytes: &[u8]) -> BTreeSet<PathBuf> {
 }
 
 /// Puts a new index in the place of the old one, and looks whether it is there.
-fn write(path: &Path, mut entries: Vec<Entry>) -> io::Result<()> {
+fn write(path: &Path, mut entries: Vec<Entry>, strange: Vec<Value>) -> io::Result<()> {
     entries.sort_by(|one, other| {
         (&one.created, one.iteration).cmp(&(&other.created, other.iteration))
     });
     let last_updated = utc_second(world::now() as Millis);
-    let index = Index { version: "1.0".to_owned(), checkpoints: entries, last_updated };
+    let known = entries.into_iter().map(Item::Known);
+    let checkpoints = strange.into_iter().map(Item::Strange).chain(known).collect();
+    let index = Index { version: "1.0", checkpoints, last_updated };
     let mut bytes = serde_json::to_vec_pretty(&index)?;
     bytes.push(b'\n');
     replace(path, &bytes)?;

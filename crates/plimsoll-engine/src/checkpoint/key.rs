@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::Instant;
 
 use plimsoll_core::checkpoint::Key;
 
@@ -59,11 +59,11 @@ pub(super) fn read(path: &Path) -> Result<Option<Key>, Unusable> {
 }
 
 /// The key, made if there is none. Of many at once one makes it, and all get the same.
-pub(super) fn read_or_make(path: &Path, patience: Duration) -> Result<Key, Unusable> {
+pub(super) fn read_or_make(path: &Path, deadline: Instant) -> Result<Key, Unusable> {
     if let Some(key) = read(path)? {
         return Ok(key);
     }
-    make(path, patience).map_err(|why| Unusable { path: path.to_owned(), why })
+    make(path, deadline).map_err(|why| Unusable { path: path.to_owned(), why })
 }
 
 fn load(path: &Path) -> Result<Key, Why> {
@@ -84,8 +84,8 @@ fn load(path: &Path) -> Result<Key, Why> {
     Ok(Key::new(bytes))
 }
 
-fn make(path: &Path, patience: Duration) -> Result<Key, Why> {
-    let _locked = lock(|| paths::append(&paths::beside(path, ".lock")), patience)?;
+fn make(path: &Path, deadline: Instant) -> Result<Key, Why> {
+    let _locked = lock(|| paths::append(&paths::beside(path, ".lock")), deadline)?;
     match load(path) {
         Err(Why::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
         loaded => return loaded,
@@ -102,10 +102,13 @@ fn make(path: &Path, patience: Duration) -> Result<Key, Why> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::time::Duration;
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(60);
+    fn key(path: &Path) -> Result<Key, Unusable> {
+        read_or_make(path, Instant::now() + Duration::from_secs(60))
+    }
 
     #[test]
     fn a_key_is_made_once_and_for_the_user_alone() {
@@ -113,32 +116,32 @@ mod tests {
         let path = folder.path().join("data/checkpoint.key");
         assert!(read(&path).unwrap().is_none());
         let keys: Vec<Key> = std::thread::scope(|scope| {
-            let make = || read_or_make(&path, PATIENCE).unwrap();
+            let make = || key(&path).unwrap();
             let threads: Vec<_> = (0..50).map(|_| scope.spawn(make)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(keys.iter().all(|key| *key == keys[0]));
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         let other = folder.path().join("other.key");
-        assert_ne!(read_or_make(&other, PATIENCE).unwrap(), keys[0], "it is random");
+        assert_ne!(key(&other).unwrap(), keys[0], "it is random");
     }
 
     #[test]
     fn a_key_that_others_could_know_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("checkpoint.key");
-        let key = read_or_make(&path, PATIENCE).unwrap();
+        let good = key(&path).unwrap();
         for mode in [0o640, 0o604, 0o620, 0o666] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let refused = read_or_make(&path, PATIENCE).unwrap_err();
+            let refused = key(&path).unwrap_err();
             assert!(matches!(refused.why, Why::OpenToOthers(_)), "{refused:?}");
             assert!(refused.hint().contains("chmod 600"));
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(read_or_make(&path, PATIENCE).unwrap(), key);
+        assert_eq!(key(&path).unwrap(), good);
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
-            let refused = read_or_make(&path, PATIENCE).unwrap_err();
+            let refused = key(&path).unwrap_err();
             assert!(matches!(refused.why, Why::OtherOwner), "{refused:?}");
         }
     }
@@ -149,12 +152,12 @@ mod tests {
         let path = folder.path().join("checkpoint.key");
         fs::write(&path, "short").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        assert!(matches!(read_or_make(&path, PATIENCE).unwrap_err().why, Why::NotAKey));
+        assert!(matches!(key(&path).unwrap_err().why, Why::NotAKey));
         assert_eq!(fs::read(&path).unwrap(), b"short");
         let real = folder.path().join("real.key");
-        read_or_make(&real, PATIENCE).unwrap();
+        key(&real).unwrap();
         fs::remove_file(&path).unwrap();
         symlink(&real, &path).unwrap();
-        assert!(matches!(read_or_make(&path, PATIENCE).unwrap_err().why, Why::Io(_)));
+        assert!(matches!(key(&path).unwrap_err().why, Why::Io(_)));
     }
 }

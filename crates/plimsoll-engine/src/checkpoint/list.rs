@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{Key, Meta, Origin, Problem, Verdict, check, split, summary};
+use plimsoll_core::checkpoint::{
+    Key, LARGEST, LARGEST_READ, Meta, Origin, Problem, Verdict, check, split, summary,
+};
 
 use super::Place;
 use super::folder::{Closed, Folder};
@@ -87,7 +89,7 @@ pub fn list(place: &Place) -> Result<Vec<Listed>, NotFound> {
     let Some(folder) = Folder::open(place)? else { return Ok(Vec::new()) };
     let key = key::read(&place.key)?;
     let ids = folder.ids().map_err(|error| NotFound::Io(place.path(), error))?;
-    let look = |id: String| look(place, &folder, key.as_ref(), id);
+    let look = |id: String| look(place, &folder, key.as_ref(), id, LARGEST_READ);
     let mut listed: Vec<Listed> = ids.into_iter().map(look).collect();
     let moment =
         |listed: &Listed| listed.verdict.meta.as_ref().map(|meta| (meta.created, meta.iteration));
@@ -124,10 +126,22 @@ pub fn find(place: &Place, name: &str) -> Result<Listed, NotFound> {
     }
 }
 
-/// The whole text of a checkpoint.
+/// The body of a checkpoint that we sealed, and what its front matter says; nothing if it is not what
+/// we sealed. What is given is what was checked: the file may be another by now.
+pub fn read_own(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFound> {
+    let Some(folder) = Folder::open(place)? else { return Ok(None) };
+    let key = key::read(&place.key)?;
+    let Ok(text) = folder.read(id, LARGEST) else { return Ok(None) };
+    let body = split(&text).map(|parts| parts.body.to_owned()).unwrap_or_default();
+    let listed = judged(place, id.to_owned(), Ok(text), key.as_ref());
+    let own = listed.verdict.meta.filter(|_| listed.verdict.problems.is_empty());
+    Ok(own.filter(|_| listed.verdict.origin == Origin::Own).map(|meta| (meta, body)))
+}
+
+/// The whole text of a checkpoint, whoever wrote it: to be shown, and nothing else.
 pub fn text(place: &Place, id: &str) -> Result<String, Problem> {
     let folder = Folder::open(place).map_err(|closed| Problem::Unreadable(closed.to_string()))?;
-    folder.ok_or(Problem::Missing)?.read(id)
+    folder.ok_or(Problem::Missing)?.read(id, LARGEST_READ)
 }
 
 /// The newest checkpoint of ours, or of ours of a session, by their names.
@@ -137,20 +151,31 @@ pub(super) fn newest_of(
     key: Option<&Key>,
     session: Option<&str>,
 ) -> io::Result<Option<Listed>> {
-    // However many files somebody puts there, a look must come to an end.
+    // However many files somebody puts there, a look must come to an end. None of ours is longer.
     const MOST: usize = 500;
     let begin = session.map_or("", |session| &session[..session.len().min(8)]);
     let mut ids = folder.ids()?;
     ids.retain(|id| id.contains(begin));
-    let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id));
+    let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id, LARGEST));
     let is_meant = |meta: &Meta| session.is_none_or(|session| meta.session_id == session);
     Ok(newest.find(|listed| listed.is_own() && listed.verdict.meta.as_ref().is_some_and(is_meant)))
 }
 
 /// Looks at a file in a place: a copy of ours under another name or in another project is not what
 /// we sealed.
-pub(super) fn look(place: &Place, folder: &Folder, key: Option<&Key>, id: String) -> Listed {
-    let (path, text) = (place.file(&id), folder.read(&id));
+pub(super) fn look(
+    place: &Place,
+    folder: &Folder,
+    key: Option<&Key>,
+    id: String,
+    largest: usize,
+) -> Listed {
+    let text = folder.read(&id, largest);
+    judged(place, id, text, key)
+}
+
+fn judged(place: &Place, id: String, text: Result<String, Problem>, key: Option<&Key>) -> Listed {
+    let path = place.file(&id);
     let mut listed = Listed::new(id, path, text, key);
     let own = listed.verdict.meta.as_ref().filter(|_| listed.verdict.origin == Origin::Own);
     if let Some(meta) = own {

@@ -5,10 +5,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-/// Locks the file that `open` opens until it is dropped. The lock of a killed process is free.
-pub(super) fn lock(open: impl Fn() -> io::Result<File>, patience: Duration) -> io::Result<File> {
+/// Locks the file that `open` opens until it is dropped, unless others keep it past the deadline.
+/// The lock of a killed process is free.
+pub(super) fn lock(open: impl Fn() -> io::Result<File>, deadline: Instant) -> io::Result<File> {
     const STEP: Duration = Duration::from_micros(500);
-    let begun = Instant::now();
     let mut file = open()?;
     loop {
         match file.try_lock() {
@@ -17,7 +17,7 @@ pub(super) fn lock(open: impl Fn() -> io::Result<File>, patience: Duration) -> i
                 // Somebody put another file in its place between opening and locking.
                 again => file = again,
             },
-            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
                 std::thread::sleep(STEP);
             }
             Err(TryLockError::WouldBlock) => {

@@ -16,7 +16,7 @@ mod seal;
 mod verify;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plimsoll_agents::Adapter;
 
@@ -24,7 +24,7 @@ use crate::world::World;
 
 pub use folder::Closed;
 pub use key::Unusable;
-pub use list::{Listed, NotFound, find, list, newest_own, text};
+pub use list::{Listed, NotFound, find, list, newest_own, read_own, text};
 pub use prune::{Pruned, outlived, prune};
 pub use seal::{Draft, Sealed, Unsealed, seal};
 pub use verify::{Checked, verify_all, verify_file, verify_listed};
@@ -40,7 +40,7 @@ pub struct Place {
     pub index: PathBuf,
     /// The file of the user's key.
     pub key: PathBuf,
-    /// How long others may keep a lock; then we do without.
+    /// How long a call may wait for others in all; then it does without.
     pub patience: Duration,
 }
 
@@ -52,8 +52,13 @@ impl Place {
             folder: adapter.checkpoint_folder(),
             index: world.with_home(adapter, |home| adapter.checkpoint_index(home)),
             key: world.paths.checkpoint_key(),
-            patience: Duration::from_secs(1),
+            patience: Duration::from_millis(1_500),
         }
+    }
+
+    /// Until when a call that begins now may wait for others.
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.patience
     }
 
     /// The same place in another project.

@@ -55,7 +55,9 @@ pub fn prune(
     };
     // Out of the index first: whatever happens in between, it never names what is not there.
     let is_gone = |path| outlived.iter().any(|listed| listed.path == path);
-    match index::update(place, |entries| entries.retain(|entry| !is_gone(entry.path.clone()))) {
+    match index::update(place, place.deadline(), |entries| {
+        entries.retain(|entry| !is_gone(entry.path.clone()))
+    }) {
         Ok(mended) => pruned.warnings.extend(mended),
         Err(error) => {
             let warnings = vec![error.to_string()];

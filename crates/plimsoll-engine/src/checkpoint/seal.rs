@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use plimsoll_core::checkpoint::{
     self, Git, Key, LARGEST, Meta, Occasion, Problem, Source, Verdict, check,
@@ -84,18 +85,41 @@ pub enum Unsealed {
     Crowded(PathBuf),
 }
 
+impl Unsealed {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Key(unusable) => unusable.hint(),
+            Self::Closed(Closed::Link(path)) => {
+                format!("put a real folder in the place of the link `{}`", path.display())
+            }
+            Self::Closed(Closed::NotAFolder(path)) => {
+                format!("move `{}` out of the way", path.display())
+            }
+            Self::Closed(Closed::Io(path, _)) | Self::Io(path, _) | Self::Crowded(path) => {
+                let path = path.display();
+                format!("look at `ls -la {path}` and `df {path}`")
+            }
+            Self::NotThere { .. } => "run the same again".to_owned(),
+            Self::TooLong(_) | Self::Unfit(_) => "nothing was written".to_owned(),
+        }
+    }
+}
+
 /// Makes a checkpoint of a draft. What is returned is on disk, and was verified there.
 pub fn seal(place: &Place, draft: &Draft) -> Result<Sealed, Unsealed> {
     const ATTEMPTS: usize = 8;
     check_draft(draft)?;
-    let key = key::read_or_make(&place.key, place.patience)?;
+    let deadline = place.deadline();
+    let key = key::read_or_make(&place.key, deadline)?;
     let folder = Folder::make(place)?;
     for _ in 0..ATTEMPTS {
-        let (meta, reserved) = reserve(place, &folder, &key, draft)?;
+        let (meta, reserved) = reserve(place, &folder, &key, draft, deadline)?;
         let (meta, text) = key.seal(meta, &draft.body);
         if publish(place, reserved, &text)? {
             read_back(place, &folder, &key, &meta, &text)?;
-            let warnings = derive(place, &folder, &key, &meta, &draft.body);
+            let entry = index::Entry::new(place, &meta, checkpoint::summary(&draft.body));
+            let warnings = derive(place, &folder, &key, entry, deadline);
             return Ok(Sealed { path: place.file(&meta.id), meta, warnings });
         }
     }
@@ -121,15 +145,23 @@ fn reserve<'f>(
     folder: &'f Folder,
     key: &Key,
     draft: &Draft,
+    deadline: Instant,
 ) -> Result<(Meta, Reserved<'f>), Unsealed> {
     let failed = |error| Unsealed::Io(place.path(), error);
-    let mut locked = folder.lock(place.patience).map_err(failed)?;
-    let newest = list::newest_of(place, folder, Some(key), None).map_err(failed)?;
-    let last = newest.and_then(|newest| newest.verdict.meta).map_or(0, |meta| meta.iteration);
-    let iteration = locked.count().map_err(failed)?.max(last) + 1;
+    let mut locked = folder.lock(deadline).map_err(failed)?;
+    let newest = |session| {
+        let newest = list::newest_of(place, folder, Some(key), session).map_err(failed)?;
+        Ok::<_, Unsealed>(newest.and_then(|newest| newest.verdict.meta))
+    };
+    let last = newest(None)?;
+    let highest = last.as_ref().map_or(0, |last| last.iteration);
+    let iteration = locked.count().map_err(failed)?.max(highest) + 1;
     locked.set_count(iteration).map_err(failed)?;
     let session = draft.session.as_str();
-    let before = list::newest_of(place, folder, Some(key), Some(session)).map_err(failed)?;
+    let before = match last {
+        Some(last) if last.session_id == session => Some(last),
+        _ => newest(Some(session))?,
+    };
     let parent = before.map(|before| before.id).or_else(|| draft.restored.clone());
     let (id, reserved) = free_id(&locked, draft).map_err(failed)?;
     Ok((meta(place, draft, id, iteration, parent), reserved))
@@ -188,7 +220,7 @@ fn read_back(
     text: &str,
 ) -> Result<(), Unsealed> {
     let synced = folder.sync().map_err(|error| Problem::Unreadable(error.to_string()));
-    let found = synced.and_then(|()| folder.read(&meta.id)).and_then(|found| {
+    let found = synced.and_then(|()| folder.read(&meta.id, LARGEST)).and_then(|found| {
         let verdict: Verdict = check(&found, Some(key));
         match verdict.problems.into_iter().next() {
             Some(problem) => Err(problem),
@@ -205,25 +237,40 @@ fn read_back(
 }
 
 /// Brings up to date what follows from the file. The checkpoint is there whatever comes of it.
-fn derive(place: &Place, folder: &Folder, key: &Key, meta: &Meta, body: &str) -> Vec<String> {
+fn derive(
+    place: &Place,
+    folder: &Folder,
+    key: &Key,
+    entry: index::Entry,
+    deadline: Instant,
+) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Err(error) = point(place, folder, key, meta) {
+    if let Err(error) = point(place, folder, key, &entry, deadline) {
         warnings.push(format!("could not bring `latest.md` and the count up to date: {error}"));
     }
-    let entry = index::Entry::new(place, meta, checkpoint::summary(body));
-    match index::update(place, |entries| index::put(entries, entry)) {
+    match index::update(place, deadline, |entries| index::put(entries, entry)) {
         Err(error) => warnings.push(format!("the checkpoint is not in the index yet: {error}")),
-        Ok(repaired) => warnings.extend(repaired),
+        Ok(mended) => warnings.extend(mended),
     }
     warnings
 }
 
 /// Points `latest.md` to the newest and mirrors the count: of several sealed at once the newest, and
 /// the highest, whoever comes last.
-fn point(place: &Place, folder: &Folder, key: &Key, meta: &Meta) -> io::Result<()> {
-    let mut locked = folder.lock(place.patience)?;
-    let newest = list::newest_of(place, folder, Some(key), None)?;
-    locked.point_latest_to(newest.as_ref().map_or(&meta.id, |newest| &newest.id))?;
-    let count = locked.count()?.max(meta.iteration);
+fn point(
+    place: &Place,
+    folder: &Folder,
+    key: &Key,
+    entry: &index::Entry,
+    deadline: Instant,
+) -> io::Result<()> {
+    let mut locked = folder.lock(deadline)?;
+    let newest = match folder.ids()?.first() {
+        // It has just been verified.
+        Some(first) if *first == entry.id => None,
+        _ => list::newest_of(place, folder, Some(key), None)?,
+    };
+    locked.point_latest_to(newest.as_ref().map_or(&entry.id, |newest| &newest.id))?;
+    let count = locked.count()?.max(entry.iteration);
     locked.mirror_count(count)
 }

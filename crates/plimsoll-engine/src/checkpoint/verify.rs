@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_core::checkpoint::{Key, Origin, Problem};
+use plimsoll_core::checkpoint::{Key, LARGEST_READ, Origin, Problem};
 
 use super::folder::Folder;
 use super::index::{self, Entry};
@@ -59,7 +59,7 @@ fn look_at_entry(place: &Place, key: Option<&Key>, entry: &Entry) -> Listed {
     match Folder::open(&place) {
         // Other tools keep theirs where they like.
         _ if place.file(&entry.id) != entry.path => unread(file::read(&entry.path)),
-        Ok(Some(folder)) => list::look(&place, &folder, key, entry.id.clone()),
+        Ok(Some(folder)) => list::look(&place, &folder, key, entry.id.clone(), LARGEST_READ),
         Ok(None) => unread(Err(Problem::Missing)),
         Err(closed) => unread(Err(Problem::Unreadable(closed.to_string()))),
     }
@@ -72,7 +72,7 @@ fn told(place: &Place, checkpoints: Vec<Listed>) -> Checked {
     if ours.is_empty() && !place.index.exists() {
         return Checked { checkpoints, warnings: Vec::new() };
     }
-    let updated = index::update(place, |entries| {
+    let updated = index::update(place, place.deadline(), |entries| {
         ours.iter().filter_map(|listed| Entry::of(place, listed)).for_each(|entry| {
             index::put(entries, entry);
         });

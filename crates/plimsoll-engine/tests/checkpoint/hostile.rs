@@ -5,12 +5,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use plimsoll_core::checkpoint::{Key, Origin, Problem};
 use plimsoll_engine::checkpoint::{
-    Closed, Unsealed, list, newest_own, seal, verify_all, verify_file,
+    Closed, Sealed, Unsealed, list, newest_own, read_own, seal, verify_all, verify_file,
 };
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
 
 use crate::bed::{Bed, NOW, all_under, body, draft, place};
 
@@ -71,9 +72,13 @@ fn forged_edited_cut_and_copied_files_are_told_apart() {
         fs::write(&sealed.path, text).unwrap();
         let listed = bed.list().remove(0);
         assert_eq!((listed.verdict.origin, &*listed.verdict.problems), (origin, problems));
-        assert!(newest_own(&bed.place).unwrap().is_none() || problems.is_empty());
+        let is_own = origin == Origin::Own && problems.is_empty();
+        assert_eq!(newest_own(&bed.place).unwrap().is_some(), is_own);
+        assert_eq!(read_own(&bed.place, &sealed.meta.id).unwrap().is_some(), is_own);
     };
     check(&text, Origin::Own, &[]);
+    let (meta, read) = read_own(&bed.place, &sealed.meta.id).unwrap().unwrap();
+    assert_eq!((meta, read), (sealed.meta.clone(), body()));
     check(&text.replace("something", "anything"), Origin::Own, &[Problem::Edited]);
     check(&text[..text.len() - 9], Origin::Own, &[Problem::Cut]);
     check(&text.replace("used: 120000", "used: 1"), Origin::Forged, &[Problem::Forged]);
@@ -137,8 +142,9 @@ fn linked_folders_are_refused() {
     assert_eq!(contents(&outside), before);
 }
 
-/// Seals many times while `swap` does its worst to the folder.
-fn seal_while(bed: &Bed, swap: impl Fn() + Sync) -> (usize, usize) {
+/// Seals while `swap` does its worst to the folder, until 200 tries found their way in. Gives what was
+/// sealed.
+fn seal_while(bed: &Bed, swap: impl Fn() + Sync) -> Vec<String> {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -146,15 +152,14 @@ fn seal_while(bed: &Bed, swap: impl Fn() + Sync) -> (usize, usize) {
                 swap();
             }
         });
-        let (mut sealed, mut refused) = (0, 0);
-        for _ in 0..200 {
-            match seal(&bed.place, &draft("s", NOW)) {
-                Ok(_) => sealed += 1,
-                Err(_) => refused += 1,
-            }
-        }
+        let tries = std::iter::repeat_with(|| seal(&bed.place, &draft("s", NOW)));
+        let is_inside = |tried: &Result<Sealed, Unsealed>| {
+            !matches!(tried, Err(Unsealed::Closed(Closed::Link(_))))
+        };
+        let sealed = tries.filter(is_inside).take(200).flatten();
+        let ids = sealed.map(|sealed| sealed.meta.id).collect();
         done.store(true, Ordering::Relaxed);
-        (sealed, refused)
+        ids
     })
 }
 
@@ -170,17 +175,20 @@ fn a_link_that_is_swapped_in_leads_nobody_outside() {
             _ => (folder.parent().unwrap().to_owned(), outside.clone()),
         };
         fs::create_dir_all(&folder).unwrap();
-        let aside = bed.root().join("aside");
-        let (sealed, refused) = seal_while(&bed, || {
-            let _ = fs::rename(&victim, &aside);
-            let _ = symlink(&target, &victim);
+        let link = bed.root().join("link");
+        symlink(target, &link).unwrap();
+        let exchange = || renameat_with(CWD, &victim, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+        let sealed = seal_while(&bed, || {
+            exchange();
             std::thread::yield_now();
-            let _ = fs::remove_file(&victim);
-            let _ = fs::rename(&aside, &victim);
-            std::thread::sleep(std::time::Duration::from_micros(300));
+            exchange();
+            std::thread::sleep(Duration::from_millis(3));
         });
         assert_eq!(contents(&outside), before, "written outside");
-        assert_eq!(sealed + refused, 200);
+        bed.seal("the-next");
+        bed.check();
+        let listed: Vec<String> = bed.list().into_iter().map(|listed| listed.id).collect();
+        assert!(sealed.iter().all(|id| listed.contains(id)), "a phantom was reported");
     }
 }
 

@@ -49,12 +49,18 @@ fn entries_of_other_tools_stay() {
     let text = fs::read_to_string(&bed.place.index).unwrap();
     let mut index: serde_json::Value = serde_json::from_str(&text).unwrap();
     let theirs = serde_json::json!({"id": "2025-12-20-143022", "path": "/p/x.md", "project": "/p",
-        "created": "2025-12-20T14:30:22Z", "trigger": "auto", "verified": true, "iteration": 3});
-    index["checkpoints"].as_array_mut().unwrap().push(theirs);
+        "created": "2025-12-20T14:30:22Z", "trigger": "auto", "verified": true, "iteration": 3,
+        "summary": "", "colour": "red"});
+    let strange = serde_json::json!({"id": 7, "made by": "somebody"});
+    index["checkpoints"].as_array_mut().unwrap().extend([theirs.clone(), strange.clone()]);
     fs::write(&bed.place.index, index.to_string()).unwrap();
-    bed.seal("s");
-    let entries = bed.indexed();
-    assert_eq!((entries.len(), entries[0].id.as_str()), (3, "2025-12-20-143022"));
+    assert_eq!(bed.seal("s").warnings, Vec::<String>::new());
+    assert_eq!(bed.indexed().len(), 3);
+    let text = fs::read_to_string(&bed.place.index).unwrap();
+    let index: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let checkpoints = index["checkpoints"].as_array().unwrap();
+    assert_eq!(checkpoints.len(), 4);
+    assert!(checkpoints.contains(&theirs) && checkpoints.contains(&strange), "{text}");
 }
 
 #[test]

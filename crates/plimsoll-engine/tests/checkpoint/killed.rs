@@ -1,7 +1,9 @@
 //! kill -9 at any moment of a seal.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use plimsoll_testbed::generator::SplitMix64;
@@ -63,5 +65,64 @@ fn a_thousand_kills_leave_no_phantom_no_torn_file_and_no_broken_index() {
         bed.seal("the-next");
         bed.check();
         assert_eq!(bed.litter(), Vec::<PathBuf>::new(), "the next seal sweeps");
+        assert_eq!(fs::read_to_string(bed.folder().join(".gitignore")).unwrap(), "*\n");
+    }
+}
+
+/// The system calls that change anything on disk, or who may.
+const CALLS: [&str; 14] = [
+    "open",
+    "openat",
+    "mkdir",
+    "mkdirat",
+    "write",
+    "fsync",
+    "renameat2",
+    "renameat",
+    "rename",
+    "unlinkat",
+    "unlink",
+    "symlinkat",
+    "flock",
+    "close",
+];
+
+/// Lets a process seal once, and kills it when it makes the `nth` of some system call. Tells whether
+/// it came that far.
+fn is_killed_at(bed: &Bed, call: &str, nth: usize) -> bool {
+    let child = sealing(bed.root(), "killed", 1);
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-o", "/dev/null", "-e"]);
+    strace.arg(format!("inject={call}:signal=KILL:when={nth}"));
+    strace.arg(child.get_program()).args(child.get_args());
+    strace.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let said = strace.output().expect("strace must be installed").stdout;
+    reported(&said).is_empty()
+}
+
+/// Kills seals at every single call of a kind, the first of a project or a later one.
+fn check_every(call: &str, is_first: bool) -> usize {
+    for nth in 1.. {
+        let bed = Bed::new();
+        if !is_first {
+            bed.seal("before");
+        }
+        let is_killed = is_killed_at(&bed, call, nth);
+        bed.check();
+        bed.seal("after");
+        bed.check();
+        assert_eq!(bed.litter(), Vec::<PathBuf>::new(), "{call} {nth}");
+        if !is_killed {
+            return nth - 1;
+        }
+    }
+    unreachable!("no seal makes endless calls")
+}
+
+#[test]
+fn a_kill_at_every_single_system_call_leaves_everything_in_order() {
+    for is_first in [true, false] {
+        let kills: usize = CALLS.iter().map(|call| check_every(call, is_first)).sum();
+        assert!(kills > 40, "{kills}");
     }
 }

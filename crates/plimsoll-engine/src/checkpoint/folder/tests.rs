@@ -1,5 +1,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::time::Duration;
 
 use super::*;
 
@@ -19,7 +20,7 @@ fn place() -> (tempfile::TempDir, Place) {
 }
 
 fn reserve<'f>(folder: &'f Folder, id: &str) -> Option<Reserved<'f>> {
-    folder.lock(PATIENCE).unwrap().reserve(id).unwrap()
+    folder.lock(Instant::now() + PATIENCE).unwrap().reserve(id).unwrap()
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn what_is_done_after_opening_stays_in_what_was_opened() {
     symlink(&outside, place.path()).unwrap();
     reserved.write("text").unwrap();
     assert!(reserved.publish().unwrap());
-    folder.lock(PATIENCE).unwrap().point_latest_to("id").unwrap();
+    folder.lock(Instant::now() + PATIENCE).unwrap().point_latest_to("id").unwrap();
     assert_eq!(fs::read(aside.join("id.md")).unwrap(), b"text");
     assert!(outside.read_dir().unwrap().next().is_none());
 }
@@ -84,7 +85,7 @@ fn only_what_nobody_writes_any_more_is_swept() {
     let folder = Folder::make(&place).unwrap();
     let mut alive = reserve(&folder, "alive").unwrap();
     fs::write(place.path().join(".dead.md.tmp"), "half").unwrap();
-    drop(folder.lock(PATIENCE).unwrap());
+    drop(folder.lock(Instant::now() + PATIENCE).unwrap());
     alive.write("text").unwrap();
     assert!(alive.publish().unwrap());
     assert!(!place.path().join(".dead.md.tmp").exists());
@@ -94,9 +95,9 @@ fn only_what_nobody_writes_any_more_is_swept() {
 fn a_lock_that_is_kept_too_long_is_done_without() {
     let (_root, place) = place();
     let folder = Folder::make(&place).unwrap();
-    let kept = folder.lock(PATIENCE).unwrap();
-    let error = folder.lock(Duration::from_millis(1)).unwrap_err();
+    let kept = folder.lock(Instant::now() + PATIENCE).unwrap();
+    let error = folder.lock(Instant::now()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     drop(kept);
-    folder.lock(Duration::ZERO).unwrap();
+    folder.lock(Instant::now()).unwrap();
 }
