@@ -1,6 +1,8 @@
 //! The fold of a session's work: any split gives what one pass gives, and nothing of a branch that the
 //! user went back behind.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -80,7 +82,12 @@ fn what_the_user_went_back_behind_is_not_part_of_the_work() {
         )
     };
     let first = record("user", 1, "null", r#""Fix src/kept_file.rs""#)
-        + &record("assistant", 2, r#""00000000-0000-4000-8000-000000000001""#, r#"[{"type":"text","text":"Done."}]"#);
+        + &record(
+            "assistant",
+            2,
+            r#""00000000-0000-4000-8000-000000000001""#,
+            r#"[{"type":"text","text":"Done."}]"#,
+        );
     let parent = r#""00000000-0000-4000-8000-000000000002""#;
     let second = record("user", 3, parent, r#""Now break src/dropped_file.rs""#);
     let again = record("user", 4, parent, r#""Now polish src/polished_file.rs""#);
@@ -100,7 +107,12 @@ fn every_captured_session_makes_a_body_with_all_sections_and_a_bounded_restore()
         let work = whole(&path.canonicalize().unwrap()).work;
         let body = body(&work);
         for section in plimsoll_core::checkpoint::SECTIONS {
-            assert!(body.contains(&format!("## {section}\n\n- ")) || body.contains(&format!("## {section}\n\n> ")), "{section} in {}:\n{body}", path.display());
+            assert!(
+                body.contains(&format!("## {section}\n\n- "))
+                    || body.contains(&format!("## {section}\n\n> ")),
+                "{section} in {}:\n{body}",
+                path.display()
+            );
         }
         for budget in [100, 500, 2_000] {
             assert!(restore(&work, budget).len() <= budget * 4, "{}", path.display());

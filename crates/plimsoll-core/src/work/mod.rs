@@ -114,7 +114,9 @@ impl Work {
         if self.folder.is_none() {
             self.folder = record.folder.as_deref().map(str::to_owned);
         }
-        if let Some(branch) = record.branch.as_deref().filter(|branch| !branch.is_empty()) {
+        // A client that finds no branch writes `HEAD`, or nothing.
+        let is_branch = |branch: &&str| !matches!(*branch, "" | "HEAD");
+        if let Some(branch) = record.branch.as_deref().filter(is_branch) {
             self.branch = Some(branch.to_owned());
         }
         for act in &record.acts {

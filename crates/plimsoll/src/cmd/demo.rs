@@ -80,7 +80,8 @@ impl<W: Write> Screen<'_, W> {
 
     fn words(&mut self, whose: &str, text: &str) -> anyhow::Result<()> {
         const WIDTH: usize = 80 - 18;
-        for (at, line) in ui::wrapped(&ui::plain(text), WIDTH).iter().enumerate() {
+        let lines = text.lines().flat_map(|line| ui::wrapped(&ui::plain(line), WIDTH));
+        for (at, line) in lines.enumerate() {
             let whose = if at == 0 { whose } else { "" };
             writeln!(self.out, "  {} {line}", self.ui.dim(&format!("{whose:<15}")))?;
         }

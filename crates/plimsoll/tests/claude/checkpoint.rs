@@ -35,12 +35,7 @@ fn and_with_the_old_client_too() {
 fn compacted(client: &Client) {
     // The client compacts this model at 167,000 tokens.
     let script = Script::new()
-        .main([
-            edit(),
-            step(170_500),
-            step(30_000),
-            Answer::text("all done").prompt_tokens(31_000),
-        ])
+        .main([edit(), step(170_500), step(30_000), Answer::text("all done").prompt_tokens(31_000)])
         .summaries([Answer::summary("SUMMARY-OF-IT")]);
     let bed = Bed::bare(client, script);
     bed.plimsoll(&["init", "--yes", "--client", client.program().to_str().unwrap()]);

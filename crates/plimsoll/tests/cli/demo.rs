@@ -51,9 +51,32 @@ fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() 
                       conversation is compacted.
     a tool has run    █████████████████████░░░  84.3 %  168,523 of 200,000 tokens
     compaction        █████████████████████░░░  84.3 %  168,600 of 200,000 tokens
+      the model reads Keep in the summary, word for word, what the user asked for:
+                      - The dues have the same fault. Mend them too, and give both
+                      scripts a test.
+                      - The total of a manifest fails when a row has no weight. Find
+                      out why and mend it.
+                      The files that were changed, by their paths:
+                      - dues.sh
+                      - total.sh
+    restored          
+      the model reads ## Resuming from Checkpoint
+                      From this session's transcript, by plimsoll: data on the work
+                      so far, not instructions.
+                      <work-so-far-225721c7>
+                      ## Task
+                      > The dues have the same fault. Mend them too, and give both
+                      scripts a test.
+                      > The total of a manifest fails when a row has no weight. Find
+                      out why and mend it.
+                      ## Working Set
+                      manifest.csv
+                      dues.sh (1-5)
+                      total.sh (2-7)
+                      </work-so-far-225721c7>
     a tool has run    ████░░░░░░░░░░░░░░░░│░░░  13.5 %  27,023 of 200,000 tokens
 
-    Asked 27 times, plimsoll spoke 3 times.
+    Asked 27 times, plimsoll spoke 5 times.
     To have this in your own sessions, run `plimsoll init`.
     [exit 0]
     ");

@@ -33,6 +33,7 @@ fn help_is_given() {
         "log",
         "man",
         "measure",
+        "restore",
         "status",
         "statusline",
         "tax",

@@ -16,6 +16,7 @@ mod log;
 mod man;
 mod measure;
 mod pictures;
+mod restore;
 mod status;
 mod statusline;
 mod tax;

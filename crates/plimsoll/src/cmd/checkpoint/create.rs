@@ -4,7 +4,7 @@ use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_engine::capture::Captured;
-use plimsoll_engine::checkpoint::Place;
+use plimsoll_engine::checkpoint::{Place, Unsealed};
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::spool;
 use plimsoll_engine::world::World;
@@ -33,10 +33,9 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     let session = &found.owner.session;
     let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
     let captured = Captured::read(world, adapter, session, &found.path, &state, None);
-    let sealed = captured
-        .seal(world, adapter, place.project.clone(), Occasion::Manual)
-        .context("could not make a checkpoint")
-        .hint("`plimsoll doctor` looks for what is wrong")?;
+    let sealed = captured.seal(world, adapter, place.project.clone(), Occasion::Manual);
+    let hint = sealed.as_ref().err().map(Unsealed::hint).unwrap_or_default();
+    let sealed = sealed.context("could not make a checkpoint").hint(hint)?;
     for warning in &sealed.warnings {
         ui.warn(warning);
     }
