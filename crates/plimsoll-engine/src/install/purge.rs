@@ -145,7 +145,7 @@ impl Found {
                 }
                 _ if !is_own_name(own, &name) => return Err(foreign(data, &path)),
                 Some("scratch") if kind.is_dir() => self.trees.push(path),
-                None | Some("spool" | "settings" | "backups") if kind.is_file() => {
+                None | Some("spool" | "settings" | "work" | "backups") if kind.is_file() => {
                     self.files.push(path);
                 }
                 _ => return Err(foreign(data, &path)),

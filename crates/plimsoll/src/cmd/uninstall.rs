@@ -56,7 +56,21 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         }
         None => {}
     }
+    tell_checkpoints(world, ui, adapter)?;
     tell_leftovers(world, ui, adapter, scope, &project);
+    Ok(())
+}
+
+/// Checkpoints lie in the projects, and are the user's: they stay.
+fn tell_checkpoints(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::Result<()> {
+    let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
+    if list.exists() {
+        writeln!(
+            ui.out(),
+            "Kept    your checkpoints, in their projects; {} lists them",
+            shown(&list)
+        )?;
+    }
     Ok(())
 }
 
