@@ -1,11 +1,12 @@
 //! A hook call, from payload to answer.
 
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use plimsoll_agents::{Adapter, Output};
+use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::{Event, EventKind, Reply};
 use plimsoll_core::policy::{self, Decision, Outlook, Speech};
@@ -14,6 +15,7 @@ use plimsoll_core::session::SessionState;
 use plimsoll_core::work;
 
 use crate::capture::Captured;
+use crate::checkpoint::{self, Place};
 use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Load};
@@ -70,8 +72,13 @@ fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::
         EventKind::Compacted => compacted(world, adapter, event),
         EventKind::Compacting if event.subagent.is_none() => compacting(world, adapter, event),
         EventKind::Compacting | EventKind::Ended => {
-            // Another time will do as well: whoever ingests next reads on from where we stopped.
+            // Another time will do as well: whoever ingests next reads on from where we stopped, and
+            // the next session's end prunes what this one does not.
             let _ = ingest(world, adapter, event);
+            if event.kind == EventKind::Ended {
+                let place = Place::of(world, adapter, project(world, adapter, event));
+                let _ = checkpoint::prune(&place, now() as Millis, &|_| false);
+            }
             Ok(Answer::default())
         }
         EventKind::Other => Ok(Answer::default()),
@@ -243,6 +250,13 @@ fn replaced(world: &World, event: &Event) -> anyhow::Result<Answer> {
     Ok(Answer { remember, ..Answer::default() })
 }
 
+/// The project of a session, by its true name.
+fn project(world: &World, adapter: &dyn Adapter, event: &Event) -> PathBuf {
+    // A transcript that cannot be read names no folder.
+    let transcript = JsonLines::open(&event.transcript).ok().flatten();
+    paths::canonical(&load::project(world, adapter, transcript.as_ref(), &event.cwd))
+}
+
 /// How long a hook may read for a checkpoint; then what is known is sealed.
 const READING_TIME: Duration = Duration::from_millis(1500);
 /// The client cuts instructions for its summary at ten thousand characters.
@@ -251,7 +265,7 @@ const STEERING: usize = 4_000;
 /// The conversation is about to be compacted: the state of the work is sealed first, and the
 /// summariser is told what must survive. Whatever fails, the compaction goes on.
 fn compacting(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
-    let project = paths::canonical(&load::project(world, adapter, None, &event.cwd));
+    let project = project(world, adapter, event);
     let in_force = settings::load(world, adapter, &project);
     let state = spool::state(&world.paths.spool(event)).unwrap_or_default();
     let deadline = Some(Instant::now() + READING_TIME);
@@ -273,7 +287,7 @@ fn compacting(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Re
 /// The conversation was compacted: what was said about the old one is void, and what its summary is
 /// known to lose is given back.
 fn compacted(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
-    let project = paths::canonical(&load::project(world, adapter, None, &event.cwd));
+    let project = project(world, adapter, event);
     let in_force = settings::load(world, adapter, &project);
     let path = world.paths.spool(event);
     let deadline = Some(Instant::now() + READING_TIME);

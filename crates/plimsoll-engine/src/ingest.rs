@@ -185,13 +185,17 @@ impl<'a> Ingester<'a> {
             .context("could not write what was learned")
     }
 
-    /// Deletes spools that are in the store and have been silent for a week.
+    /// Deletes spools that are in the store and have been silent for a week, and what was kept of the
+    /// work of sessions as old: it can be read again.
     pub fn prune(&mut self) -> anyhow::Result<()> {
-        let Ok(entries) = fs::read_dir(self.world.paths.spools()) else { return Ok(()) };
-        for entry in entries.flatten() {
-            if !self.is_late() && entry.metadata().is_ok_and(|metadata| is_old(&metadata)) {
-                self.retire(&entry.path())?;
+        for spool in old_files(&self.world.paths.spools()) {
+            if !self.is_late() {
+                self.retire(&spool)?;
             }
+        }
+        for work in old_files(&self.world.paths.works()) {
+            // Somebody else may have been quicker.
+            let _ = fs::remove_file(work);
         }
         Ok(())
     }
@@ -209,6 +213,13 @@ impl<'a> Ingester<'a> {
         }
         Ok(())
     }
+}
+
+/// The files in a folder that were not written to for a week.
+fn old_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let old = entries.filter(|entry| entry.metadata().is_ok_and(|metadata| is_old(&metadata)));
+    old.map(|entry| entry.path()).collect()
 }
 
 fn is_old(metadata: &fs::Metadata) -> bool {

@@ -178,7 +178,10 @@ pub fn project(
 ) -> PathBuf {
     let told = world.env(adapter.project_variable()).map(PathBuf::from);
     let first = || transcript.and_then(|transcript| first_folder(adapter, transcript));
-    told.or_else(first).unwrap_or_else(|| cwd.to_owned())
+    // An older client may name no folder: then it is the one we were started in.
+    let here = || std::env::current_dir().unwrap_or_default();
+    let said = || if cwd.as_os_str().is_empty() { here() } else { cwd.to_owned() };
+    told.or_else(first).unwrap_or_else(said)
 }
 
 /// The project of the folder that the user stands in.

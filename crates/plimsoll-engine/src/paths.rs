@@ -62,6 +62,11 @@ impl Paths {
         below(&self.data, &["work/", session.as_str(), ".bin"])
     }
 
+    /// The folder of what is kept of every session's work.
+    pub fn works(&self) -> PathBuf {
+        self.data.join("work")
+    }
+
     /// The folder of all spools.
     pub fn spools(&self) -> PathBuf {
         self.data.join("spool")

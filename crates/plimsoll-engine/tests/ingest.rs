@@ -202,6 +202,14 @@ fn a_spool_is_kept_until_it_is_in_the_store_and_old() {
     fs::File::options().append(true).open(&spool).unwrap().set_modified(week_ago).unwrap();
     home.ingester().prune().unwrap();
     assert!(!spool.exists(), "it is old and in the store");
+    let work = home.world.paths.work(&session);
+    fs::create_dir_all(work.parent().unwrap()).unwrap();
+    fs::write(&work, "kept").unwrap();
+    home.ingester().prune().unwrap();
+    assert!(work.exists(), "what is kept of the work is new");
+    fs::File::options().append(true).open(&work).unwrap().set_modified(week_ago).unwrap();
+    home.ingester().prune().unwrap();
+    assert!(!work.exists(), "and now it is old");
     let decisions = home.ingester().store.decisions(&session).unwrap();
     let words: Vec<_> = decisions.iter().map(|row| (row.what.as_str(), row.used)).collect();
     assert_eq!(words, [("warned", 160_000)]);

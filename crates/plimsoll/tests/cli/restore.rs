@@ -66,3 +66,17 @@ fn a_checkpoint_is_made_on_request_and_holds_no_secret() {
     let ran = env.plimsoll("checkpoint create nope");
     assert!(ran.stderr.contains("no session `nope`"), "{ran}");
 }
+
+#[test]
+fn a_compaction_without_a_transcript_gets_a_partial_checkpoint() {
+    let env = TestEnv::new();
+    let payload = r#"{"session_id":"abc123","transcript_path":"/nowhere/abc123.jsonl","hook_event_name":"PreCompact","trigger":"auto"}"#;
+    assert!(env.hook(payload).is_silent());
+    assert_eq!(env.log(), [""; 0]);
+    let ran = env.plimsoll("checkpoint show");
+    assert!(
+        ran.stdout.contains("partial: true") && ran.stdout.contains("## What Changed"),
+        "{ran}"
+    );
+    assert!(env.plimsoll("checkpoint verify --all").status.success());
+}
