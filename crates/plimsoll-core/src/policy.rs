@@ -320,7 +320,8 @@ pub fn decide(
 
 /// The state of a window whose contents were replaced.
 pub fn replaced(state: &SessionState) -> Decision {
-    let next = SessionState { window: state.window.clone(), ..SessionState::default() };
+    let (window, sealed) = (state.window.clone(), state.sealed);
+    let next = SessionState { window, sealed, ..SessionState::default() };
     Decision { speech: None, remember: (next != *state).then_some(next) }
 }
 
@@ -343,9 +344,9 @@ pub fn compacted(state: &SessionState, steps: u32) -> (SessionState, usize) {
         2 => BRIEF_RESTORE,
         _ => 0,
     };
-    let window = state.window.clone();
+    let (window, sealed) = (state.window.clone(), state.sealed);
     let restored = Some(Restored { steps, times });
-    (SessionState { window, restored, ..SessionState::default() }, budget)
+    (SessionState { window, sealed, restored, ..SessionState::default() }, budget)
 }
 
 fn forget_what_has_fallen(

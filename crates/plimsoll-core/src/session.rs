@@ -25,6 +25,9 @@ pub struct SessionState {
     /// What this session proved of its window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<ProvenWindow>,
+    /// When the last checkpoint of this session was sealed, in milliseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<u64>,
     /// The last restore after a compaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored: Option<Restored>,

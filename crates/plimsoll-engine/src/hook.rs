@@ -22,6 +22,7 @@ use crate::load::{self, Load};
 use crate::paths;
 use crate::settings::{self, InForce};
 use crate::spool::{self, Locked, SpoolLine};
+use crate::work::fold;
 use crate::world::{WINDOW_VARIABLE, World, now};
 
 /// A payload larger than this is not looked at.
@@ -271,17 +272,33 @@ fn compacting(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Re
     let deadline = Some(Instant::now() + READING_TIME);
     let captured =
         Captured::read(world, adapter, &event.session, &event.transcript, &state, deadline);
-    if let Err(error) = captured.seal(world, adapter, project, Occasion::Auto) {
-        let error = anyhow::Error::from(error).context("could not make a checkpoint");
-        crate::log::write(&world.paths.log(), &format!("{error:#}"));
-    }
+    let remember = match captured.seal(world, adapter, project, Occasion::Auto) {
+        Ok(_) => sealed(world, event),
+        Err(error) => {
+            let error = anyhow::Error::from(error).context("could not make a checkpoint");
+            crate::log::write(&world.paths.log(), &format!("{error:#}"));
+            None
+        }
+    };
     // Another time will do as well: whoever ingests next reads on from where we stopped.
     let _ = ingest(world, adapter, event);
+    let reply = for_model(&in_force, work::steer(&captured.folded.work, STEERING));
+    Ok(Answer { output: adapter.reply(&event.kind, &reply), reply, remember })
+}
+
+/// What is remembered of a checkpoint: when it was sealed. Without it only its age is not shown.
+fn sealed(world: &World, event: &Event) -> Option<(Locked, SpoolLine)> {
+    let path = world.paths.spool(event);
+    let locked = Locked::open(&path).ok().flatten()?;
+    let state = SessionState { sealed: Some(now()), ..spool::state(&path).ok()? };
+    Some((locked, line("sealed", state)))
+}
+
+/// A text for the model, unless the user wants no words.
+fn for_model(in_force: &InForce, text: String) -> Reply {
     let silent = in_force.settings.quiet || !in_force.settings.enabled;
-    let text = Some(work::steer(&captured.folded.work, STEERING));
-    let to_model = text.filter(|text| !silent && !text.is_empty());
-    let reply = Reply { to_model, ..Reply::default() };
-    Ok(Answer { output: adapter.reply(&event.kind, &reply), reply, remember: None })
+    let to_model = Some(text).filter(|text| !silent && !text.is_empty());
+    Reply { to_model, ..Reply::default() }
 }
 
 /// The conversation was compacted: what was said about the old one is void, and what its summary is
@@ -291,15 +308,14 @@ fn compacted(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Res
     let in_force = settings::load(world, adapter, &project);
     let path = world.paths.spool(event);
     let deadline = Some(Instant::now() + READING_TIME);
-    let state = SessionState::default();
-    let folded =
-        Captured::read(world, adapter, &event.session, &event.transcript, &state, deadline).folded;
+    let Some(transcript) = JsonLines::open(&event.transcript)? else {
+        return replaced(world, event);
+    };
+    let folded = fold(&world.paths, adapter, &event.session, &transcript, deadline)?;
     let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
     let (next, budget) = policy::compacted(&spool::state(&path)?, folded.work.steps());
-    let silent = in_force.settings.quiet || !in_force.settings.enabled;
-    let text = Some(work::restore(&folded.work, budget));
-    let to_model = text.filter(|text| budget > 0 && !silent && !text.is_empty());
-    let reply = Reply { to_model, ..Reply::default() };
+    let text = if budget > 0 { work::restore(&folded.work, budget) } else { String::new() };
+    let reply = for_model(&in_force, text);
     let output = adapter.reply(&event.kind, &reply);
     Ok(Answer { output, reply, remember: Some((locked, line("restored", next))) })
 }

@@ -31,6 +31,8 @@ pub struct Standing {
     pub window: Tokens,
     /// Where the client compacts it.
     pub trigger: Trigger,
+    /// How long ago the session's last checkpoint was sealed, in seconds.
+    pub sealed_before: Option<u64>,
 }
 
 /// How the session stands of which the client tells its status line.
@@ -41,7 +43,10 @@ pub fn standing(world: &World, adapter: &dyn Adapter, status: &Status) -> Standi
     let variant = models::variant(&status.model, status.long_context);
     let seen = in_force.seen(Some(&variant), status.version.as_deref());
     let trigger = trigger::resolve(window, Some(&status.model), &in_force.client, seen);
-    Standing { used: status.used, window, trigger }
+    // A spool that cannot be read tells of no checkpoint.
+    let state = spool::state(&world.paths.spool_of(&status.session, None)).unwrap_or_default();
+    let sealed_before = state.sealed.map(|sealed| now().saturating_sub(sealed) / 1000);
+    Standing { used: status.used, window, trigger, sealed_before }
 }
 
 /// Tells the hooks the window: nobody else learns it from the client itself.

@@ -2,29 +2,28 @@
 
 use super::restore::{commands, issues, references};
 use super::words::one_line;
-use super::{Change, Touched, Work};
+use super::{Change, Work};
+use crate::checkpoint::SECTIONS;
 
 /// What stands in a section about which nothing is known.
 const NOTHING: &str = "- none seen";
 
 /// A checkpoint's body, all sections in their order.
 pub fn body(work: &Work) -> String {
-    let sections: [(&str, Vec<String>); 9] = [
-        ("What Changed", changed(work)),
-        ("Why Changed", why(work)),
-        ("Active Issues", active(work)),
-        ("Key Decisions", decisions(work)),
-        ("Next Steps", steps(work)),
-        ("Task", task(work)),
-        (
-            "Commands",
-            commands(work).into_iter().take(30).map(|line| format!("- `{line}`")).collect(),
-        ),
-        ("Working Set", working_set(work)),
-        ("References", references(work, 2_000).map(|line| format!("- {line}")).collect()),
+    let commands = commands(work).into_iter().take(30).map(|line| format!("- `{line}`"));
+    let sections: [Vec<String>; SECTIONS.len()] = [
+        changed(work),
+        why(work),
+        active(work),
+        decisions(work),
+        steps(work),
+        task(work),
+        commands.collect(),
+        working_set(work),
+        references(work, 2_000).map(|line| format!("- {line}")).collect(),
     ];
     let mut text = String::new();
-    for (title, lines) in sections {
+    for (title, lines) in SECTIONS.into_iter().zip(sections) {
         let lines = if lines.is_empty() { vec![NOTHING.to_owned()] } else { lines };
         text += &format!("## {title}\n\n{}\n\n", lines.join("\n"));
     }
@@ -35,14 +34,9 @@ pub fn body(work: &Work) -> String {
 
 /// `[file:line] - …`, the newest first.
 fn changed(work: &Work) -> Vec<String> {
-    let mut files: Vec<(&u32, &Touched)> =
-        work.touched.iter().filter(|(_, touched)| touched.change.is_some()).collect();
-    files.sort_by_key(|(_, touched)| std::cmp::Reverse(touched.at));
+    let files = work.changes().into_iter().take(60);
     files
-        .into_iter()
-        .take(60)
-        .map(|(file, touched)| {
-            let path = &work.table.files[*file as usize].path;
+        .map(|(path, touched)| {
             let place =
                 touched.newest_lines().map_or_else(String::new, |lines| format!(":{lines}"));
             let what = if touched.change == Some(Change::Written) { "written" } else { "edited" };

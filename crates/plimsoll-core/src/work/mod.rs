@@ -290,6 +290,16 @@ impl Work {
         }
     }
 
+    /// The files that were changed, with their paths, the newest change first.
+    fn changes(&self) -> Vec<(&str, &Touched)> {
+        let changed = self.touched.iter().filter(|(_, touched)| touched.change.is_some());
+        let mut files: Vec<(&str, &Touched)> = changed
+            .map(|(file, touched)| (self.table.files[*file as usize].path.as_str(), touched))
+            .collect();
+        files.sort_by_key(|(_, touched)| std::cmp::Reverse(touched.at));
+        files
+    }
+
     fn shrink(&mut self) {
         self.commands.shrink(self.clock);
         let needed: Vec<FileId> = self

@@ -1,8 +1,8 @@
 //! What the client's own summary of a conversation should keep.
 
+use super::Work;
 use super::restore::issues;
 use super::words::one_line;
-use super::{Touched, Work};
 
 /// Instructions for the summariser: what must survive verbatim. At most so many characters; nothing
 /// where there is nothing to keep.
@@ -35,9 +35,5 @@ fn directives(work: &Work) -> Vec<String> {
 }
 
 fn changed(work: &Work) -> Vec<String> {
-    let mut files: Vec<(&u32, &Touched)> =
-        work.touched.iter().filter(|(_, touched)| touched.change.is_some()).collect();
-    files.sort_by_key(|(_, touched)| std::cmp::Reverse(touched.at));
-    let path = |(file, _): (&u32, &Touched)| format!("- {}", work.table.files[*file as usize].path);
-    files.into_iter().take(40).map(path).collect()
+    work.changes().into_iter().take(40).map(|(path, _)| format!("- {path}")).collect()
 }

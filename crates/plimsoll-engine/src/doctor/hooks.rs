@@ -80,7 +80,7 @@ fn read(scene: &Scene<'_>) -> (Vec<Settings>, Vec<Finding>) {
     for scope in Scope::ALL {
         let path = install::files(world, adapter, scope, project).settings;
         // In the user's own folder the project's settings are the user's.
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let real = paths::canonical(&path);
         if known.contains(&real) {
             continue;
         }

@@ -30,15 +30,12 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let store = ingester.as_ref().map(|ingester| &ingester.store);
     let store = store.map_err(|error| anyhow::anyhow!("{:#}", error.root_cause()));
     let findings = doctor::examine(world, adapter, &project, store);
-    let mut out = ui.out();
-    match args.json {
-        true => {
-            let views: Vec<View<'_>> = findings.iter().map(View::from).collect();
-            serde_json::to_writer_pretty(&mut out, &views)?;
-            writeln!(out)?;
-        }
-        false => print(ui, &mut out, &findings)?,
+    if args.json {
+        ui.print_json(&findings.iter().map(View::from).collect::<Vec<_>>())?;
+        return verdict(&findings);
     }
+    let mut out = ui.out();
+    print(ui, &mut out, &findings)?;
     out.flush()?;
     verdict(&findings)
 }

@@ -17,8 +17,8 @@ use crate::view::percent;
 
 /// Print the status line: the client's payload on stdin, one line on stdout
 ///
-/// `plimsoll init` makes it the client's status line. It shows a gauge, the tokens in the window and
-/// the distance to the compaction, in as many columns as COLUMNS says (80 if it says nothing), and
+/// `plimsoll init` makes it the client's status line. It shows a gauge, the tokens in the window,
+/// the distance to the compaction and the last checkpoint's age, in as many columns as COLUMNS says (80 if it says nothing), and
 /// tells the hooks how large the window is.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -79,7 +79,7 @@ fn columns(world: &World) -> usize {
 
 /// The line, as much of it as fits: what comes first matters most.
 fn line(ui: &Ui, standing: &Standing, columns: usize) -> String {
-    let Standing { used, window, trigger } = *standing;
+    let Standing { used, window, trigger, sealed_before } = *standing;
     let unknown = || "…".to_owned();
     let share = used.map_or_else(unknown, |used| format!("{:.0}%", percent(used, window)));
     let held = used.map_or_else(unknown, ui::short_tokens);
@@ -87,7 +87,9 @@ fn line(ui: &Ui, standing: &Standing, columns: usize) -> String {
     let held = format!("{held}/{}", ui::short_tokens(window));
     let mut width = if has_gauge { GAUGE_CELLS + 1 } else { 0 };
     let mut text = String::new();
-    for (gap, part) in [("", share), (" · ", held), (" · ", distance(used, trigger))] {
+    let mut parts = vec![("", share), (" · ", held), (" · ", distance(used, trigger))];
+    parts.extend(sealed_before.map(|age| (" · ", format!("saved {} ago", ui::duration(age)))));
+    for (gap, part) in parts {
         width += gap.chars().count() + part.chars().count();
         if !text.is_empty() && width > columns {
             break;
@@ -123,7 +125,7 @@ mod tests {
 
     #[track_caller]
     fn check(used: Option<Tokens>, trigger: Trigger, columns: usize, expected: &str) {
-        let standing = Standing { used, window: 200_000, trigger };
+        let standing = Standing { used, window: 200_000, trigger, sealed_before: None };
         let text = line(&Ui::of_status_line(false), &standing, columns);
         assert_eq!(text, expected);
         assert!(text.chars().count() <= columns.max(3));
@@ -139,6 +141,19 @@ mod tests {
         check(Some(168_000), AT, 80, over);
         let off = "████████████░░░░░░░░░░░░ 50% · 100k/200k · auto-compaction off";
         check(Some(100_000), Trigger::SwitchedOff, 80, off);
+    }
+
+    #[test]
+    fn the_age_of_the_last_checkpoint_is_shown_where_there_is_room() {
+        let standing = Standing {
+            used: Some(100_000),
+            window: 200_000,
+            trigger: AT,
+            sealed_before: Some(190),
+        };
+        let shown = |columns| line(&Ui::of_status_line(false), &standing, columns);
+        assert!(shown(80).ends_with(" · 67k to compaction · saved 3 min ago"), "{}", shown(80));
+        assert!(shown(70).ends_with(" · 67k to compaction"), "{}", shown(70));
     }
 
     #[test]

@@ -37,6 +37,9 @@ fn there_and_back(client: &Client) {
     assert_eq!(outcome.text(), "all done");
     assert_eq!(bed.heard_at_last(), ["CONTEXT: ~83% used."]);
     assert_eq!(shown(&outcome.transcript()).len(), 1);
+    for shown in ["status", "audit", "tax", "doctor"] {
+        assert!(!bed.plimsoll(&[shown]).is_empty(), "{shown}");
+    }
     let again = bed.plimsoll(&["init", "--yes", "--client", program]);
     assert!(
         again.starts_with("Nothing to change"),

@@ -128,3 +128,12 @@ fn switched_off_it_shows_the_users_own_line_alone() {
     assert_eq!(shown(&env, &[], TOLD).stdout, "");
     assert!(!env.data().exists());
 }
+
+#[test]
+fn the_last_checkpoint_has_its_age_shown() {
+    let env = TestEnv::new().with("NO_COLOR", "1").with("PATH", "/usr/bin:/bin");
+    let session = env.session("cd1d7cea-7344-44bc-880c-ba1f2b3758f0");
+    session.fill(43_000).hook("PreCompact");
+    let line = shown(&env, &[], TOLD).stdout;
+    assert!(line.contains(" to compaction · saved ") && line.ends_with(" ago\n"), "{line}");
+}
