@@ -118,6 +118,29 @@ pub fn entries(place: &Place) -> Vec<Entry> {
     }
 }
 
+/// Removes the index, its lock and the folders that are empty without them, up to `top`. One that
+/// other tools write to as well stays. Tells whether it is gone.
+pub fn remove(index: &Path, top: &Path) -> io::Result<bool> {
+    match read(index)? {
+        Found::Whole { strange, .. } if strange.is_empty() => {}
+        _ => return Ok(false),
+    }
+    for file in [index.to_owned(), paths::beside(index, ".lock")] {
+        match std::fs::remove_file(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed?,
+        }
+    }
+    let above =
+        index.ancestors().skip(1).take_while(|folder| folder.starts_with(top) && *folder != top);
+    for folder in above {
+        if std::fs::remove_dir(folder).is_err() {
+            break; // Somebody else has something in it.
+        }
+    }
+    Ok(true)
+}
+
 /// Changes the index: nobody else does meanwhile, and whoever reads it sees it before or after. Says
 /// what had to be mended.
 pub(super) fn update(

@@ -11,7 +11,7 @@ use plimsoll_engine::history;
 use plimsoll_engine::install::{self, Order, Plan};
 use plimsoll_engine::world::World;
 
-use super::planned::{self, ScopeArg, hinted, shown};
+use super::planned::{self, Common, hinted, shown};
 use crate::ingest;
 use crate::past;
 use crate::report::HintExt;
@@ -23,15 +23,8 @@ use crate::ui::{Ui, pasted};
 /// takes it out again.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// For whom
-    #[arg(long, value_enum, default_value = "user")]
-    scope: ScopeArg,
-    /// Show what would change and write nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Ask nothing
-    #[arg(long, short)]
-    yes: bool,
+    #[command(flatten)]
+    common: Common,
     /// No status line of ours (there is one in the user scope, wrapped around yours)
     #[arg(long)]
     no_status_line: bool,
@@ -54,7 +47,7 @@ const NAME: &str = "plimsoll";
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
-    let (scope, project) = (Scope::from(args.scope), super::project(world, adapter)?);
+    let (scope, project) = (Scope::from(args.common.scope), super::project(world, adapter)?);
     planned::check_scope(world, adapter, scope, &project)?;
     planned::tell_root(ui, scope, &project);
     let program = program(world, ui, scope)?;
@@ -142,10 +135,10 @@ fn write(
     let mut out = ui.out();
     if !planned::show(ui, plan)? {
         writeln!(out, "Nothing to change: plimsoll is installed in {}", shown(settings))?;
-        return Ok(if args.dry_run { Outcome::Unwanted } else { Outcome::Unneeded });
+        return Ok(if args.common.dry_run { Outcome::Unwanted } else { Outcome::Unneeded });
     }
     let question = format!("Write this to {}?", shown(settings));
-    if args.dry_run || !planned::is_agreed(ui, args.yes, &question, true)? {
+    if args.common.dry_run || !planned::is_agreed(ui, args.common.yes, &question, true)? {
         writeln!(out, "Nothing was written.")?;
         return Ok(Outcome::Unwanted);
     }
@@ -168,7 +161,7 @@ impl Choice {
             commands: args.commands,
             instructions: args.instructions,
         };
-        if args.yes || args.dry_run || !ui.is_interactive() {
+        if args.common.yes || args.common.dry_run || !ui.is_interactive() {
             return Ok(choice);
         }
         if choice.status_line {

@@ -26,6 +26,20 @@ pub(super) enum ScopeArg {
     Local,
 }
 
+/// What both commands take.
+#[derive(clap::Args)]
+pub(super) struct Common {
+    /// For whom
+    #[arg(long, value_enum, default_value = "user")]
+    pub(super) scope: ScopeArg,
+    /// Show what would change and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Ask nothing
+    #[arg(long, short)]
+    pub(super) yes: bool,
+}
+
 impl From<ScopeArg> for Scope {
     fn from(scope: ScopeArg) -> Self {
         match scope {

@@ -63,9 +63,10 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         anyhow::bail!("none of {} sessions could be read", chosen.len());
     }
     let mut out = ui.out();
+    let room = if args.session.is_some() { text::ALL_ROOM } else { text::ROOM };
     match args.json {
         true => json::print(&mut out, shown)?,
-        false => shown.try_for_each(|session| text::print(world, ui, &mut out, &session))?,
+        false => shown.try_for_each(|session| text::print(world, ui, &mut out, &session, room))?,
     }
     drop(out);
     ingester.map_or(Ok(()), |mut ingester| ingester.prune())

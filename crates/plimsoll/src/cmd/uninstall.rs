@@ -3,12 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 
+use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_agents::install::Scope;
+use plimsoll_engine::checkpoint::index;
 use plimsoll_engine::install::{self, NotPurged, Plan, Purge};
 use plimsoll_engine::world::World;
 
-use super::planned::{self, ScopeArg, hinted, shown};
+use super::planned::{self, Common, hinted, shown};
 use crate::report::HintExt;
 use crate::ui::{Ui, pasted};
 
@@ -18,15 +20,8 @@ use crate::ui::{Ui, pasted};
 /// before, to the byte.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// For whom
-    #[arg(long, value_enum, default_value = "user")]
-    scope: ScopeArg,
-    /// Show what would change and write nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Ask nothing
-    #[arg(long, short)]
-    yes: bool,
+    #[command(flatten)]
+    common: Common,
     /// Remove all that plimsoll remembers too
     #[arg(long)]
     purge: bool,
@@ -34,7 +29,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
-    let (scope, project) = (Scope::from(args.scope), super::project(world, adapter)?);
+    let (scope, project) = (Scope::from(args.common.scope), super::project(world, adapter)?);
     planned::check_scope(world, adapter, scope, &project)?;
     planned::tell_root(ui, scope, &project);
     let plan = hinted(install::plan_removal(world, adapter, scope, &project))?;
@@ -49,7 +44,10 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
     carry_out(world, ui, &plan)?;
     match purge {
-        Some(purge) => carry_out_purge(world, ui, purge)?,
+        Some(purge) => {
+            carry_out_purge(world, ui, purge)?;
+            forget_checkpoints(world, adapter)?;
+        }
         None if world.paths.data.exists() => {
             let data = shown(&world.paths.data);
             writeln!(ui.out(), "Kept    {data} (what plimsoll remembers; `--purge` removes it)")?;
@@ -58,6 +56,16 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
     tell_checkpoints(world, ui, adapter)?;
     tell_leftovers(world, ui, adapter, scope, &project);
+    Ok(())
+}
+
+/// Removes the list of all checkpoints. They themselves lie in the projects, and stay; without the key
+/// that went with the rest they count as foreign.
+fn forget_checkpoints(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
+    let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
+    index::remove(&list, &world.paths.home)
+        .with_context(|| format!("could not remove `{}`", list.display()))
+        .hint(format!("look at it with `ls -l {}`", pasted(&list)))?;
     Ok(())
 }
 
@@ -93,8 +101,8 @@ fn is_wanted(
     out.flush()?;
     let nothing = !any && !args.purge;
     // What cannot be brought back is not the usual answer.
-    let agreed = || planned::is_agreed(ui, args.yes, "Remove this?", !args.purge);
-    let wanted = !args.dry_run && (nothing || agreed()?);
+    let agreed = || planned::is_agreed(ui, args.common.yes, "Remove this?", !args.purge);
+    let wanted = !args.common.dry_run && (nothing || agreed()?);
     if !wanted && !nothing {
         writeln!(out, "Nothing was removed.")?;
     }

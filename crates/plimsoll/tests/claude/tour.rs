@@ -47,7 +47,9 @@ fn a_tour_leaves_the_home_as_it_was() {
     assert!((31_000..31_200).contains(&used), "{status}");
     let audit = json(&["audit", "--json"]);
     assert_eq!(audit[0]["verdict"], "honoured", "{audit}");
-    assert!(json(&["tax", "--json"]).to_string().contains("plimsoll"), "our words are recorded");
+    let tax = json(&["tax", "--json"]);
+    let commands = tax["hooks"].as_array().unwrap().iter().map(|hook| hook["command"].to_string());
+    assert!({ commands }.any(|command| command.contains("plimsoll")), "our words: {tax}");
     assert!(bed.plimsoll(&["doctor"]).contains("✓ hooks         6 in "));
 
     bed.plimsoll(&["uninstall", "--yes"]);
@@ -59,8 +61,9 @@ fn a_tour_leaves_the_home_as_it_was() {
         .filter(|path| path.contains("plimsoll") && !path.starts_with(".claude/projects/"))
         .collect();
     assert!(!ours.is_empty() && ours.iter().all(|path| path.starts_with(".local/share/plimsoll/")));
+    assert!(home.join(".claude/clc/checkpoints/index.json").exists());
     bed.plimsoll(&["uninstall", "--yes", "--purge"]);
-    assert!(!bed.data().exists());
+    assert!(!bed.data().exists() && !home.join(".claude/clc").exists());
 }
 
 fn git(home: &Path, arguments: &[&str]) -> String {

@@ -1,4 +1,4 @@
-//! Sessions for people: three lines each, of 80 columns at most.
+//! Sessions for people: three lines each, in a list of 80 columns at most.
 
 use std::io::Write;
 
@@ -16,7 +16,10 @@ use crate::ui::{self, Ui};
 use crate::view::percent;
 
 const MARGIN: &str = "          ";
-const ROOM: usize = COLUMNS - MARGIN.len();
+/// How much of a line is left for words, where many sessions are listed.
+pub(super) const ROOM: usize = COLUMNS - MARGIN.len();
+/// All that is known has room in the lines of a single session.
+pub(super) const ALL_ROOM: usize = 400;
 /// What is left for the project, whatever else there is to say.
 const LEAST_PROJECT: usize = 16;
 
@@ -26,17 +29,18 @@ pub(super) fn print(
     ui: &Ui,
     out: &mut impl Write,
     session: &Shown,
+    room: usize,
 ) -> anyhow::Result<()> {
     let Shown { found, measured, pace, subagents } = session;
     let name = short(found.owner.session.as_str());
     writeln!(out, "{}  {}", ui.bold(&format!("{name:<8}")), gauge(ui, measured))?;
-    writeln!(out, "{MARGIN}{}", fit(&outlook(measured, pace.as_ref()), ROOM))?;
-    writeln!(out, "{MARGIN}{}", ui.dim(&provenance(world, measured, pace.as_ref())))?;
+    writeln!(out, "{MARGIN}{}", fit(&outlook(measured, pace.as_ref()), room))?;
+    writeln!(out, "{MARGIN}{}", ui.dim(&provenance(world, measured, pace.as_ref(), room)))?;
     for (found, measured) in subagents {
         let name = short(found.owner.subagent.as_ref().map_or("", |name| name.as_str()));
         writeln!(out, "└ {name:<7.7} {}", gauge(ui, measured))?;
         let parts = [age(measured), model(measured), window_origin(measured).to_owned()];
-        writeln!(out, "{MARGIN}{}", ui.dim(&fit(&parts, ROOM)))?;
+        writeln!(out, "{MARGIN}{}", ui.dim(&fit(&parts, room)))?;
     }
     Ok(out.flush()?)
 }
@@ -92,13 +96,13 @@ fn ahead(forecast: &Forecast) -> String {
 }
 
 /// Where the figures come from, and whose they are.
-fn provenance(world: &World, measured: &Measured, pace: Option<&Pace>) -> String {
+fn provenance(world: &World, measured: &Measured, pace: Option<&Pace>, room: usize) -> String {
     let project = |columns| layout::path(&measured.project, &world.paths.home, columns);
     let reserved = layout::width(&project(LEAST_PROJECT)) + " · ".len();
     let origin = window_origin(measured).to_owned();
-    let told = fit(&[age(measured), model(measured), compacted(pace), origin], ROOM - reserved);
-    let room = ROOM - layout::width(&told) - " · ".len();
-    fit(&[told, project(room)], ROOM)
+    let told = fit(&[age(measured), model(measured), compacted(pace), origin], room - reserved);
+    let left = room - layout::width(&told) - " · ".len();
+    fit(&[told, project(left)], room)
 }
 
 fn compacted(pace: Option<&Pace>) -> String {

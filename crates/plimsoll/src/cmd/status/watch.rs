@@ -81,7 +81,7 @@ impl Watch<'_> {
             let known = self.seen.remove(&found.path).filter(|known| is_current(known, found));
             let Some(session) = known.or_else(|| listing.show(found)) else { continue };
             let mut text = Vec::new();
-            text::print(self.world, self.ui, &mut text, &session)?;
+            text::print(self.world, self.ui, &mut text, &session, text::ROOM)?;
             lines.extend(String::from_utf8_lossy(&text).lines().map(str::to_owned));
             shown.insert(found.path.clone(), session);
         }
