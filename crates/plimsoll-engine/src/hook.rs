@@ -121,17 +121,15 @@ fn unseen(world: &World, event: &Event) -> anyhow::Result<Answer> {
 fn mark(world: &World, event: &Event, what: &str) -> anyhow::Result<Answer> {
     let path = world.paths.spool(event);
     let last = spool::last(&path).context("could not read the spool")?;
-    let is_news = last.is_none_or(|last| last.what == spool::STARTED && last.what != what);
-    if !is_news {
+    let undecided = |last: &SpoolLine| matches!(&*last.what, spool::STARTED | spool::WINDOW);
+    if last.as_ref().is_some_and(|last| last.what == what || !undecided(last)) {
         return Ok(Answer::default());
     }
     let Some(locked) = Locked::open(&path).context("could not lock the spool")? else {
         return Ok(Answer::default());
     };
-    Ok(Answer {
-        remember: Some((locked, line(what, SessionState::default()))),
-        ..Answer::default()
-    })
+    let state = spool::state(&path).context("could not read the spool")?;
+    Ok(Answer { remember: Some((locked, line(what, state))), ..Answer::default() })
 }
 
 /// What is remembered of an event that nothing was measured for.

@@ -70,7 +70,7 @@ pub fn remember(world: &World, status: &Status) -> anyhow::Result<()> {
     }
     let line = SpoolLine {
         at: now(),
-        what: "window".to_owned(),
+        what: spool::WINDOW.to_owned(),
         used: status.used.unwrap_or_default(),
         window: status.window,
         state: SessionState { window: Some(window), ..state },

@@ -137,3 +137,16 @@ fn the_last_checkpoint_has_its_age_shown() {
     let line = shown(&env, &[], TOLD).stdout;
     assert!(line.contains(" to compaction · saved ") && line.ends_with(" ago\n"), "{line}");
 }
+
+#[test]
+fn a_session_without_a_transcript_is_noticed_beside_a_status_line_too() {
+    let env = TestEnv::new();
+    let session = env.session("cd1d7cea-7344-44bc-880c-ba1f2b3758f0");
+    session.hook("SessionStart");
+    shown(&env, &[], TOLD);
+    assert!(session.tool_finished().is_silent());
+    let spool = fs::read_to_string(session.spool()).unwrap();
+    let last = spool.lines().last().unwrap();
+    assert!(last.contains(r#""what":"unseen""#) && last.contains("status_line"), "{spool}");
+    assert!(env.plimsoll("doctor --json").stdout.contains("left no transcript"));
+}
