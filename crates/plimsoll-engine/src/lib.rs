@@ -8,6 +8,7 @@ pub mod capture;
 pub mod checkpoint;
 mod child;
 pub mod doctor;
+pub mod fate;
 pub mod history;
 pub mod hook;
 pub mod ingest;

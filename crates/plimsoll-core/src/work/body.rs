@@ -2,11 +2,11 @@
 
 use super::restore::{commands, issues, references};
 use super::words::one_line;
-use super::{Change, Work};
+use super::{Change, Work, unlooked};
 use crate::checkpoint::SECTIONS;
 
 /// What stands in a section about which nothing is known.
-const NOTHING: &str = "- none seen";
+pub(super) const NOTHING: &str = "- none seen";
 
 /// A checkpoint's body, all sections in their order.
 pub fn body(work: &Work) -> String {
@@ -84,7 +84,7 @@ fn task(work: &Work) -> Vec<String> {
 
 fn working_set(work: &Work) -> Vec<String> {
     let delegated = work.delegated.iter().map(|(task, said)| format!("- subagent: {task}: {said}"));
-    super::restore::map(work, 8_000)
+    super::restore::map(work, 8_000, &unlooked)
         .into_iter()
         .map(|line| format!("- {line}"))
         .chain(delegated)

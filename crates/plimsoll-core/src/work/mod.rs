@@ -6,7 +6,10 @@
 mod act;
 mod body;
 mod fence;
+mod lacking;
 mod names;
+mod origin;
+mod reread;
 mod restore;
 mod score;
 mod shell;
@@ -22,6 +25,10 @@ use crate::redact::redact;
 
 pub use act::{Act, Record, Step, Tool};
 pub use body::body;
+pub use fence::HEADING;
+pub use lacking::lacking;
+pub use origin::{Fate, Origin, unlooked};
+pub use reread::{files, reread};
 pub use restore::restore;
 pub use steer::steer;
 
