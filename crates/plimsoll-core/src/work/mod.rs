@@ -5,6 +5,7 @@
 
 mod act;
 mod body;
+mod changed;
 mod fence;
 mod lacking;
 mod names;
@@ -21,10 +22,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use crate::Millis;
 use crate::redact::redact;
 
 pub use act::{Act, Record, Step, Tool};
 pub use body::body;
+pub use changed::changed;
 pub use fence::HEADING;
 pub use lacking::lacking;
 pub use origin::{Fate, Origin, unlooked};
@@ -87,6 +90,8 @@ pub struct Work {
     delegated: VecDeque<(String, String)>,
     branch: Option<String>,
     folder: Option<String>,
+    /// When the newest record was written.
+    time: Option<Millis>,
     /// Calls whose results are still to come.
     calls: VecDeque<(String, Pending)>,
 }
@@ -126,10 +131,21 @@ impl Work {
         if let Some(branch) = record.branch.as_deref().filter(is_branch) {
             self.branch = Some(branch.to_owned());
         }
+        self.time = self.time.max(record.time);
         for act in &record.acts {
             self.act(act);
         }
         self.shrink();
+    }
+
+    /// When the newest record was written.
+    pub fn time(&self) -> Option<Millis> {
+        self.time
+    }
+
+    /// The files that the agent read or changed.
+    pub fn touched_files(&self) -> Vec<&str> {
+        self.touched.keys().map(|file| self.table.files[*file as usize].path.as_str()).collect()
     }
 
     /// How many tools the agent has used.

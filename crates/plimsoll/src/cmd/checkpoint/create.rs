@@ -33,7 +33,7 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     let session = &found.owner.session;
     let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
     let captured = Captured::read(world, adapter, session, &found.path, &state, None);
-    let sealed = captured.seal(world, adapter, place.project.clone(), Occasion::Manual);
+    let sealed = captured.seal(adapter, place, Occasion::Manual, state.given.clone());
     let hint = sealed.as_ref().err().map(Unsealed::hint).unwrap_or_default();
     let sealed = sealed.context("could not make a checkpoint").hint(hint)?;
     for warning in &sealed.warnings {
