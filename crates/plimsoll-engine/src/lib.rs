@@ -19,6 +19,7 @@ pub mod paths;
 pub mod playback;
 pub mod reading;
 mod scratch;
+pub mod score;
 pub mod sessions;
 pub mod settings;
 pub mod spool;

@@ -94,6 +94,12 @@ fn hooks(past: &Summary) -> Option<String> {
     Some(format!("Hooks took {total}, {own} of it `{command}`."))
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
+/// A number with its noun.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", ui::thousands(count), if count == 1 { one } else { many })
+}
+
+/// A part of a whole in whole percent, rounded down: what is not all is not 100 %.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    format!("{} %", part * 100 / whole.max(1))
 }

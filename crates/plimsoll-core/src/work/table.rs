@@ -187,12 +187,12 @@ fn nth_largest(scores: &[f32], n: usize) -> f32 {
     sorted.get(n).copied().unwrap_or(0.0)
 }
 
-fn base(path: &str) -> &str {
+pub(super) fn base(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Whether `short` is `long` or its last parts.
-fn is_end_of(short: &str, long: &str) -> bool {
+pub(super) fn is_end_of(short: &str, long: &str) -> bool {
     long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
 }
 
