@@ -192,7 +192,7 @@ pub(super) fn base(path: &str) -> &str {
 }
 
 /// Whether `short` is `long` or its last parts.
-pub(super) fn is_end_of(short: &str, long: &str) -> bool {
+fn is_end_of(short: &str, long: &str) -> bool {
     long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
 }
 

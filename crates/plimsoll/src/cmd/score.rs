@@ -113,8 +113,9 @@ fn judge(
 }
 
 fn compaction(adapter: &dyn Adapter, path: &Path, judgement: Judgement) -> Compaction {
-    let session = adapter.owner(path).map(|owner| owner.session.to_string());
-    let session = session.unwrap_or_else(|| path.to_string_lossy().into_owned());
+    let owner = adapter.owner(path).map(|owner| owner.session.to_string());
+    let name = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let session = owner.unwrap_or_else(name);
     Compaction { session, transcript: path.to_owned(), judgement }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::work::table::{base, is_end_of};
+use crate::work::table::base;
 
 /// When something was seen, counted in records.
 pub(super) type Moment = u32;
@@ -67,19 +67,16 @@ impl Known {
 
     fn add(&mut self, path: &str) {
         let same = self.by_base.entry(base(path).into()).or_default();
-        let is_new = !same.iter().any(|id| is_end_of(path, &self.files[*id as usize].0));
-        if is_new && same.len() < MOST_OF_A_NAME && self.files.len() < MOST {
+        let is_told = folder(path).is_some() || same.is_empty();
+        if is_told && same.len() < MOST_OF_A_NAME && self.files.len() < MOST {
             same.push(self.files.len() as FileId);
             self.files.push((path.into(), self.now));
         }
     }
 
-    /// The one file that a path, or the end of one, can mean.
+    /// The one file that a path can mean.
     pub(super) fn find(&self, path: &str) -> Option<FileId> {
-        let is_meant = |id: &&FileId| {
-            let known = &self.files[**id as usize].0;
-            is_end_of(path, known) || is_end_of(known, path)
-        };
+        let is_meant = |id: &&FileId| is_same(path, self.path(**id));
         let mut meant = self.by_base.get(base(path))?.iter().filter(is_meant);
         meant.next().filter(|_| meant.next().is_none()).copied()
     }
@@ -88,4 +85,15 @@ impl Known {
     pub(super) fn path(&self, file: FileId) -> &str {
         &self.files[file as usize].0
     }
+}
+
+/// Whether two paths of one name can mean the same file: by the folder it lies in, where both tell it.
+/// More of a path differs from one way of writing it to the next, as in imports.
+fn is_same(one: &str, other: &str) -> bool {
+    folder(one).zip(folder(other)).is_none_or(|(one, other)| one == other)
+}
+
+/// The folder that a file lies in, without its own path.
+pub(super) fn folder(path: &str) -> Option<&str> {
+    path.rsplit(['/', '\\']).nth(1).filter(|folder| !matches!(*folder, "" | "." | ".." | "~"))
 }

@@ -114,6 +114,8 @@ pub struct Recall {
 const MOST_NEWEST: usize = 256;
 /// How many tools the agent may use after a compaction before it stands on its own feet.
 const HORIZON: usize = 80;
+/// A shorter one is a number in a list rather than an issue's.
+const SHORTEST_REFERENCE: usize = 3;
 /// What is kept of the texts shown after a compaction: more than a large window holds.
 const MOST_SHOWN: usize = 4 << 20;
 
@@ -168,10 +170,10 @@ impl Recall {
     }
 
     fn text(&mut self, text: &str) {
-        let (known, folder) = (&mut self.known, self.folder.as_deref());
+        let known = &mut self.known;
         names::scan(text, |kind, name| match kind {
             NameKind::File => {
-                known.file(relative(folder, name));
+                known.file(name);
             }
             NameKind::Symbol | NameKind::Reference => {
                 known.name(name);
@@ -236,10 +238,9 @@ impl Recall {
     /// Notes the names in a text of the agent's. Secrets are no facts: nobody may keep them.
     fn used(&mut self, text: &str) {
         let text = redact(text);
-        let (known, folder) = (&mut self.known, self.folder.as_deref());
-        let mut needed = Vec::new();
+        let (known, mut needed) = (&mut self.known, Vec::new());
         names::scan(&text, |kind, name| match kind {
-            NameKind::File => needed.extend(known.file(relative(folder, name)).map(Needed::File)),
+            NameKind::File => needed.extend(known.file(name).map(Needed::File)),
             NameKind::Symbol | NameKind::Reference if !known.name(name) => {}
             NameKind::Symbol => needed.push(Needed::Name(FactKind::Symbol, name.to_owned())),
             NameKind::Reference => needed.push(Needed::Name(FactKind::Reference, name.to_owned())),
@@ -271,25 +272,30 @@ impl Recall {
             in_summary: summary.as_ref().is_some_and(|summary| summary.holds(&needed)),
             in_restore: restore.holds(&needed),
             name: match needed {
-                Needed::File(file) => self.known.path(file).to_owned(),
+                Needed::File(file) => {
+                    relative(self.folder.as_deref(), self.known.path(file)).to_owned()
+                }
                 Needed::Name(_, name) => name,
             },
         });
         Some(Judgement { time: after.time, has_summary: summary.is_some(), facts: facts.collect() })
     }
 
-    /// What is needed for its own sake: not a symbol that is a part of a needed file's path, or of the
-    /// folder's, which the agent is always told.
+    /// What is needed for its own sake: not a mere word with the ending of a file, nor a symbol that is
+    /// a part of a needed file's path, or of the folder's, which the agent is always told.
     fn telling(&self, mut needed: Vec<Needed>) -> Vec<Needed> {
-        let mut paths: Vec<&str> = self.folder.as_deref().into_iter().collect();
-        paths.extend(needed.iter().filter_map(|needed| match needed {
+        let path = |needed: &Needed| match needed {
             Needed::File(file) => Some(self.known.path(*file)),
             Needed::Name(..) => None,
-        }));
+        };
+        let paths: Vec<&str> =
+            needed.iter().filter_map(path).chain(self.folder.as_deref()).collect();
         let paths = paths.join("\n");
         needed.retain(|needed| match needed {
+            Needed::File(file) => known::folder(self.known.path(*file)).is_some(),
             Needed::Name(FactKind::Symbol, name) => !paths.contains(name.as_str()),
-            _ => true,
+            Needed::Name(FactKind::Reference, name) => name.len() >= SHORTEST_REFERENCE,
+            Needed::Name(..) => true,
         });
         needed
     }
@@ -298,7 +304,7 @@ impl Recall {
         let mut files = HashSet::new();
         names::scan(text, |kind, name| {
             if kind == NameKind::File {
-                files.extend(self.known.find(relative(self.folder.as_deref(), name)));
+                files.extend(self.known.find(name));
             }
         });
         Kept { files, text: text.split_whitespace().collect::<Vec<_>>().join(" ") }
@@ -320,12 +326,13 @@ impl Kept {
         }
     }
 
-    /// Whether a name stands in the text as a whole.
+    /// Whether a name stands in the text as a whole; a hash may go on.
     fn holds_word(&self, name: &str) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let is_hash = names::is_hash(name.as_bytes());
         self.text.match_indices(name).any(|(at, _)| {
             let (before, after) = (&self.text[..at], &self.text[at + name.len()..]);
-            !before.ends_with(is_part) && !after.starts_with(is_part)
+            !before.ends_with(is_part) && (is_hash || !after.starts_with(is_part))
         })
     }
 }
@@ -340,15 +347,20 @@ impl Needed {
 }
 
 /// What of a command is worth knowing: the program and its subcommands. Files and other names in it
-/// are facts of their own, and git is everybody's.
+/// are facts of their own, git is everybody's, and so is any program with a mere word after it.
 fn command(key: &str) -> Option<String> {
     let is_sub = |word: &&str| {
         !word.contains('/') && !names::is_file(word) && !names::is_reference(word)
     };
     let mut words = key.split(' ');
-    let program = words.next().filter(|program| *program != "git")?;
+    let program = words.next().filter(|program| *program != "git" && !program.ends_with(':'))?;
     let subs: Vec<&str> = words.take_while(is_sub).collect();
-    (!subs.is_empty()).then(|| format!("{program} {}", subs.join(" ")))
+    let is_telling = match subs[..] {
+        [] => false,
+        [only] => !only.bytes().all(|byte| byte.is_ascii_alphabetic()),
+        _ => true,
+    };
+    is_telling.then(|| format!("{program} {}", subs.join(" ")))
 }
 
 #[cfg(test)]
