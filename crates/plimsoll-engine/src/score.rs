@@ -1,16 +1,20 @@
 //! What the compactions of finished transcripts lost, and who kept it.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::entry::Kind;
+use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::{Judgement, Recall, Shown, restore};
+use plimsoll_core::work::{Judgement, Recall, Shown, Tally, restore};
+use plimsoll_store::Store;
 
 use crate::jsonl::JsonLines;
+use crate::sessions::Found;
 use crate::work::Folding;
 
 /// What a session is given back, in tokens, where nothing else is configured.
@@ -85,4 +89,46 @@ fn read(
     }
     judgements.extend(recall.finish());
     Ok(Some(judgements))
+}
+
+/// What the newest compactions lost, all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Newest {
+    /// What was needed, and who kept it.
+    pub tally: Tally,
+    /// How many sessions were looked at.
+    pub sessions: usize,
+    /// How many sessions with compactions there are.
+    pub of: usize,
+}
+
+/// How many sessions are looked at, at most.
+const MOST_SESSIONS: usize = 20;
+
+/// Judges the newest sessions that were compacted, as many as there is time for.
+pub fn newest(
+    adapter: &dyn Adapter,
+    store: &Store,
+    found: &[Found],
+    patience: Duration,
+) -> anyhow::Result<Newest> {
+    let deadline = Instant::now() + patience;
+    let rows = store.compactions()?.into_iter().filter(|row| row.subagent.is_none());
+    let compacted: HashSet<SessionId> = rows.map(|row| row.session).collect();
+    let compacted: Vec<&Found> =
+        found.iter().filter(|found| compacted.contains(&found.owner.session)).collect();
+    let mut newest = Newest { of: compacted.len(), ..Newest::default() };
+    for found in compacted.into_iter().take(MOST_SESSIONS) {
+        // One that cannot be read is like one that there is no time for: it is not in the figure.
+        let Ok(Some(judgements)) = judge(adapter, &found.path, Some(deadline)) else { continue };
+        newest.sessions += 1;
+        newest.tally += comparable(&judgements);
+    }
+    Ok(newest)
+}
+
+/// The facts that both sides can be judged by: those of compactions whose summary is there.
+fn comparable(judgements: &[Judgement]) -> Tally {
+    let with_summary = judgements.iter().filter(|judgement| judgement.has_summary);
+    Tally::of(with_summary.flat_map(|judgement| &judgement.facts))
 }

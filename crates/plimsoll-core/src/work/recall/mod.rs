@@ -100,6 +100,15 @@ impl Tally {
     }
 }
 
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.needed += other.needed;
+        self.summary += other.summary;
+        self.restore += other.restore;
+        self.together += other.together;
+    }
+}
+
 /// Judges the compactions of a session, record by record.
 #[derive(Debug, Default)]
 pub struct Recall {
@@ -349,9 +358,8 @@ impl Needed {
 /// What of a command is worth knowing: the program and its subcommands. Files and other names in it
 /// are facts of their own, git is everybody's, and so is any program with a mere word after it.
 fn command(key: &str) -> Option<String> {
-    let is_sub = |word: &&str| {
-        !word.contains('/') && !names::is_file(word) && !names::is_reference(word)
-    };
+    let is_sub =
+        |word: &&str| !word.contains('/') && !names::is_file(word) && !names::is_reference(word);
     let mut words = key.split(' ');
     let program = words.next().filter(|program| *program != "git" && !program.ends_with(':'))?;
     let subs: Vec<&str> = words.take_while(is_sub).collect();

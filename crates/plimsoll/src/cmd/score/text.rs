@@ -116,17 +116,14 @@ fn print_list(ui: &Ui, out: &mut impl Write, compactions: &[Compaction]) -> anyh
     Ok(())
 }
 
-fn print_compaction(
-    ui: &Ui,
-    out: &mut impl Write,
-    compaction: &Compaction,
-) -> anyhow::Result<()> {
+fn print_compaction(ui: &Ui, out: &mut impl Write, compaction: &Compaction) -> anyhow::Result<()> {
     let judgement = &compaction.judgement;
     let session: String = ui::plain(&compaction.session).chars().take(8).collect();
     let day = judgement.time.map_or_else(String::new, time::day);
     let label = format!("{session:<8}  {day}");
     print_row(ui, out, &label, compaction.tally(), judgement.has_summary)?;
-    let lost: Vec<String> = compaction.lost().map(|fact| ui::plain(&fact.name)).collect();
+    let lost = compaction.lost().map(|fact| layout::end(&ui::plain(&fact.name), 40));
+    let lost: Vec<String> = lost.collect();
     if !lost.is_empty() {
         writeln!(out, "  {}", ui.dim(&examples(&lost, COLUMNS - 2)))?;
     }
