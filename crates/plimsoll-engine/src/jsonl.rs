@@ -68,6 +68,11 @@ impl JsonLines {
         Ok(Some(Self { file, len: metadata.len(), inode: metadata.ino() }))
     }
 
+    /// The same file, as it was when it was only so long.
+    pub fn until(&self, len: u64) -> io::Result<Self> {
+        Ok(Self { file: self.file.try_clone()?, len: len.min(self.len), inode: self.inode })
+    }
+
     /// Its length when it was opened.
     pub fn len(&self) -> u64 {
         self.len

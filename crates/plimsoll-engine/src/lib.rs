@@ -21,6 +21,7 @@ pub mod playback;
 pub mod reading;
 pub mod restore;
 pub mod running;
+pub mod score;
 mod scratch;
 pub mod sessions;
 pub mod settings;

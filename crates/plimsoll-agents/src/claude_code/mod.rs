@@ -3,6 +3,7 @@
 mod client;
 mod hook_runs;
 mod install;
+mod shown;
 mod status;
 mod transcript;
 mod weigh;
@@ -18,7 +19,7 @@ use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
-use plimsoll_core::work::Record;
+use plimsoll_core::work::{Record, Shown};
 
 use crate::install::Installer;
 use crate::json::Json;
@@ -76,6 +77,10 @@ impl Adapter for ClaudeCode {
 
     fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>> {
         work::record(line, scope)
+    }
+
+    fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Shown<'a>> {
+        shown::shown(line, scope)
     }
 
     fn weigh(&self, line: &[u8]) -> Weight {

@@ -82,6 +82,11 @@ impl Line<'_> {
         self.subtype == "compact_boundary"
     }
 
+    /// The first record that a compaction leaves as it is.
+    pub(super) fn kept_from(&self) -> Option<EntryId> {
+        self.compaction?.get("preservedSegment")?.get("headUuid")?.escaped().map(EntryId::new)
+    }
+
     pub(super) fn time(&self) -> Option<plimsoll_core::Millis> {
         self.time.and_then(moment)
     }

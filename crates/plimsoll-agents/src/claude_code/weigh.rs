@@ -7,7 +7,7 @@ use crate::image;
 use crate::json::{Json, decode};
 
 /// Attachments that the model never sees.
-const UNSEEN: [&str; 7] = [
+pub(super) const UNSEEN: [&str; 7] = [
     "command_permissions",
     "hook_success",
     "hook_system_message",

@@ -42,6 +42,9 @@ fn blocks<'a>(line: &Line<'a>) -> impl Iterator<Item = Json<'a>> {
     line.message.and_then(|message| message.get("content")).into_iter().flat_map(Json::elements)
 }
 
+/// Members of a tool's input that choose among words of the tool's own.
+const OPTIONS: [&str; 4] = ["output_mode", "status", "subagent_type", "type"];
+
 fn call(block: Json<'_>) -> Option<Act<'_>> {
     let input = block.get("input")?;
     let field = |name: &str| input.get(name).and_then(Json::text);
@@ -60,7 +63,7 @@ fn call(block: Json<'_>) -> Option<Act<'_>> {
             text: field("prompt").unwrap_or_default(),
         },
         "TodoWrite" => Tool::Plan(input.get("todos")?.elements().filter_map(step).collect()),
-        _ => Tool::Other { name, path: path(), texts: strings(input, &[]) },
+        _ => Tool::Other { name, path: path(), texts: strings(input, &OPTIONS) },
     };
     Some(Act::Called { call: block.get("id").and_then(Json::plain)?, tool })
 }

@@ -11,6 +11,7 @@ mod lacking;
 mod names;
 mod origin;
 mod reread;
+mod recall;
 mod restore;
 mod score;
 mod shell;
@@ -32,6 +33,7 @@ pub use fence::HEADING;
 pub use lacking::lacking;
 pub use origin::{Fate, Origin, unlooked};
 pub use reread::{files, reread};
+pub use recall::{Fact, FactKind, Judgement, Recall, Shown, Tally};
 pub use restore::restore;
 pub use steer::steer;
 

@@ -304,7 +304,7 @@ pub(super) fn is_reference(word: &str) -> bool {
 }
 
 /// A commit, shortened or whole.
-fn is_hash(bytes: &[u8]) -> bool {
+pub(super) fn is_hash(bytes: &[u8]) -> bool {
     let hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     (7..=12).contains(&bytes.len()) | (bytes.len() == 40)
         && bytes.iter().all(hex)

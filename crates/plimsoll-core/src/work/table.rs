@@ -187,7 +187,7 @@ fn nth_largest(scores: &[f32], n: usize) -> f32 {
     sorted.get(n).copied().unwrap_or(0.0)
 }
 
-fn base(path: &str) -> &str {
+pub(super) fn base(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 

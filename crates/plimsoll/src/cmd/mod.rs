@@ -13,6 +13,7 @@ mod man;
 mod measure;
 mod planned;
 mod restore;
+mod score;
 mod status;
 mod statusline;
 mod tax;
@@ -45,6 +46,7 @@ Examples:
   plimsoll status                 how full is every session of today?
   plimsoll audit                  does the client compact where it is told to?
   plimsoll tax                    what do all those hooks cost?
+  plimsoll score                  what did compactions lose, and who kept it?
   plimsoll checkpoint list        which states of the work are sealed?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
@@ -63,6 +65,7 @@ enum Command {
     Tax(tax::Args),
     Measure(measure::Args),
     Restore(restore::Args),
+    Score(score::Args),
     Checkpoint(checkpoint::Args),
     Config(config::Args),
     Log(log::Args),
@@ -90,6 +93,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Tax(args) => tax::run(&world()?, ui, &args),
         Command::Measure(args) => measure::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(ui, &args),
+        Command::Score(args) => score::run(&world()?, ui, &args),
         Command::Checkpoint(args) => checkpoint::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
