@@ -6,7 +6,7 @@ use super::{Change, Work};
 use crate::checkpoint::SECTIONS;
 
 /// What stands in a section about which nothing is known.
-const NOTHING: &str = "- none seen";
+pub(super) const NOTHING: &str = "- none seen";
 
 /// A checkpoint's body, all sections in their order.
 pub fn body(work: &Work) -> String {

@@ -7,6 +7,7 @@ mod act;
 mod body;
 mod fence;
 mod names;
+mod refine;
 mod restore;
 mod score;
 mod shell;
@@ -22,6 +23,7 @@ use crate::redact::redact;
 
 pub use act::{Act, Record, Step, Tool};
 pub use body::body;
+pub use refine::{LONGEST_WORDS, Words};
 pub use restore::restore;
 pub use steer::steer;
 
