@@ -22,3 +22,4 @@ mod statusline;
 mod subagents;
 mod tour;
 mod warning;
+mod probe;
