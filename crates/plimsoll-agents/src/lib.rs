@@ -113,6 +113,12 @@ pub trait Adapter: Sync {
     /// A command of the client's own that makes room in the window.
     fn room_command(&self) -> &'static str;
 
+    /// The folder in which the client notes the sessions that run, each in a file.
+    fn running_folder(&self, home: &Home<'_>) -> PathBuf;
+
+    /// What such a file says.
+    fn running(&self, text: &str) -> Option<Running>;
+
     /// The folder in a project that checkpoints are kept in.
     fn checkpoint_folder(&self) -> &'static str;
 
@@ -147,6 +153,15 @@ pub struct Owner {
     pub session: SessionId,
     /// Its subagent, if it is of one.
     pub subagent: Option<SessionId>,
+}
+
+/// A session that runs, or ran when somebody last noted it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// The session.
+    pub session: SessionId,
+    /// The process of the client.
+    pub process: i32,
 }
 
 /// Where an agent keeps its files.

@@ -45,6 +45,140 @@ pub fn words(line: &str) -> Vec<Word> {
     words
 }
 
+/// One command of a line: what is run, and where its output goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// Its words, quotes undone and nothing expanded.
+    pub words: Vec<String>,
+    /// The files that its output is sent to.
+    pub outputs: Vec<String>,
+}
+
+/// The commands of a line, pipes and lists taken apart, documents that stand in it left out.
+pub fn commands(line: &str) -> Vec<Command> {
+    let line = without_documents(line);
+    let mut tokens = Tokens { rest: line.chars().peekable() };
+    let mut commands = vec![Command::default()];
+    while let (Some(token), Some(command)) = (tokens.next(), commands.last_mut()) {
+        match token {
+            Token::Word(word) if word.is_empty() => {}
+            Token::Word(word) => command.words.push(word),
+            Token::Output(file) => command.outputs.push(file),
+            Token::End => commands.push(Command::default()),
+        }
+    }
+    commands.retain(|command| !command.words.is_empty());
+    commands
+}
+
+/// A line without its here-documents: their text is no command.
+fn without_documents(text: &str) -> String {
+    let mut kept = String::new();
+    let mut end: Option<&str> = None;
+    for line in text.lines() {
+        match end {
+            Some(mark) => end = (line.trim() != mark).then_some(mark),
+            None => {
+                kept.push_str(line);
+                kept.push('\n');
+                end = document(line);
+            }
+        }
+    }
+    kept
+}
+
+/// The word that ends the here-document that a line begins.
+fn document(line: &str) -> Option<&str> {
+    let rest = line.split("<<").nth(1)?;
+    let rest = rest.trim_start_matches('-').trim_start().trim_start_matches(['\'', '"', '\\']);
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+    (end > 0).then_some(&rest[..end])
+}
+
+enum Token {
+    Word(String),
+    Output(String),
+    End,
+}
+
+struct Tokens<'a> {
+    rest: std::iter::Peekable<std::str::Chars<'a>>,
+}
+
+impl Tokens<'_> {
+    fn next(&mut self) -> Option<Token> {
+        self.skip(|c| matches!(c, ' ' | '\t' | '\r'));
+        match *self.rest.peek()? {
+            '\n' | ';' | '|' | '&' | '(' | ')' => self.sign(),
+            '>' => self.output(),
+            '<' => {
+                self.skip(|c| c == '<');
+                self.file();
+                self.next()
+            }
+            '#' => {
+                self.skip(|c| c != '\n');
+                self.next()
+            }
+            _ => {
+                let word = self.word();
+                let is_channel = word.bytes().all(|byte| byte.is_ascii_digit());
+                let word =
+                    if is_channel && self.rest.peek() == Some(&'>') { String::new() } else { word };
+                Some(Token::Word(word))
+            }
+        }
+    }
+
+    /// What stands between two commands; `&>` stands before a file instead.
+    fn sign(&mut self) -> Option<Token> {
+        let sign = self.rest.next()?;
+        match sign == '&' && self.rest.peek() == Some(&'>') {
+            true => self.output(),
+            false => Some(Token::End),
+        }
+    }
+
+    fn output(&mut self) -> Option<Token> {
+        self.skip(|c| matches!(c, '>' | '|'));
+        // `2>&1` goes where the other goes, not to a file.
+        if self.rest.next_if_eq(&'&').is_some() {
+            self.word();
+            return self.next();
+        }
+        Some(Token::Output(self.file()))
+    }
+
+    fn file(&mut self) -> String {
+        self.skip(|c| matches!(c, ' ' | '\t'));
+        self.word()
+    }
+
+    fn skip(&mut self, unwanted: impl Fn(char) -> bool) {
+        while self.rest.next_if(|c| unwanted(*c)).is_some() {}
+    }
+
+    fn word(&mut self) -> String {
+        let (mut word, mut quote) = (String::new(), None);
+        while let Some(&character) = self.rest.peek() {
+            if quote.is_none() && " \t\r\n;|&()<>".contains(character) {
+                break;
+            }
+            self.rest.next();
+            match (quote, character) {
+                (None, '\'' | '"') => quote = Some(character),
+                (Some(open), close) if open == close => quote = None,
+                (None | Some('"'), '\\') => {
+                    word.extend(self.rest.next().filter(|next| *next != '\n'));
+                }
+                _ => word.push(character),
+            }
+        }
+        word
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -64,7 +198,59 @@ mod tests {
         assert_eq!(words("ab 'c d' e").iter().map(|word| word.end).collect::<Vec<_>>(), [2, 8, 10]);
     }
 
+    #[track_caller]
+    fn check(line: &str, expected: &[(&[&str], &[&str])]) {
+        let found = commands(line);
+        let found: Vec<(Vec<&str>, Vec<&str>)> = found
+            .iter()
+            .map(|command| {
+                let words = command.words.iter().map(String::as_str).collect();
+                (words, command.outputs.iter().map(String::as_str).collect())
+            })
+            .collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(words, outputs)| (words.to_vec(), outputs.to_vec())).collect();
+        assert_eq!(found, expected, "{line}");
+    }
+
+    #[test]
+    fn lists_and_pipes_are_taken_apart() {
+        check(
+            "cd 'my app' && make \"a; b\" 2>&1 | tee -a out.log; echo done # and so on",
+            &[
+                (&["cd", "my app"], &[]),
+                (&["make", "a; b"], &[]),
+                (&["tee", "-a", "out.log"], &[]),
+                (&["echo", "done"], &[]),
+            ],
+        );
+        check(
+            "x=$(git commit \\\n  -m a)",
+            &[(&["x=$"], &[]), (&["git", "commit", "-m", "a"], &[])],
+        );
+    }
+
+    #[test]
+    fn outputs_that_are_files_are_told() {
+        check("a 2>/dev/null >b.txt", &[(&["a"], &["/dev/null", "b.txt"])]);
+        check("a &> 'c d' < e", &[(&["a"], &["c d"])]);
+        check("echo 5 > f", &[(&["echo", "5"], &["f"])]);
+    }
+
+    #[test]
+    fn a_document_is_no_command() {
+        let line = "cat > a.md <<'EOF'\nit's; rm -rf b\nEOF\nls";
+        check(line, &[(&["cat"], &["a.md"]), (&["ls"], &[])]);
+        let line = "git commit -m \"$(cat <<EOF\nfix \"x\"\nEOF\n)\" && ls";
+        check(line, &[(&["git", "commit", "-m", "$(cat <<EOF\n)"], &[]), (&["ls"], &[])]);
+    }
+
     proptest! {
+        #[test]
+        fn any_text_has_commands(text in any::<String>()) {
+            commands(&text);
+        }
+
         #[test]
         fn a_quoted_text_is_one_word(text in any::<String>()) {
             prop_assert_eq!(texts(&format!("x {} y", quote(&text))), ["x", &text, "y"]);

@@ -312,7 +312,11 @@ fn compacted(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Res
     let folded = fold(&world.paths, adapter, &event.session, &transcript, deadline)?;
     let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
     let (next, budget) = policy::compacted(&spool::state(&path)?, folded.work.steps());
-    let text = if budget > 0 { work::restore(&folded.work, budget) } else { String::new() };
+    let text = if budget > 0 {
+        work::restore(&folded.work, budget, &work::unlooked)
+    } else {
+        String::new()
+    };
     let reply = for_model(&in_force, text);
     let output = adapter.reply(&event.kind, &reply);
     Ok(Answer { output, reply, remember: Some((locked, line("restored", next))) })

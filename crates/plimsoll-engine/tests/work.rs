@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::work::{body, restore, steer};
+use plimsoll_core::work::{body, restore, steer, unlooked};
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::paths::Paths;
 use plimsoll_engine::work::{Folded, fold, scan};
@@ -93,9 +93,9 @@ fn what_the_user_went_back_behind_is_not_part_of_the_work() {
     let again = record("user", 4, parent, r#""Now polish src/polished_file.rs""#);
     let machine = Machine::new();
     let before = machine.grown((first.clone() + &second).as_bytes());
-    assert!(restore(&before.work, 500).contains("dropped_file"));
+    assert!(restore(&before.work, 500, &unlooked).contains("dropped_file"));
     let after = machine.grown((first + &second + &again).as_bytes());
-    let text = restore(&after.work, 500);
+    let text = restore(&after.work, 500, &unlooked);
     assert!(text.contains("kept_file") && text.contains("polished_file"), "{text}");
     assert!(!text.contains("dropped_file"), "{text}");
     assert_eq!(after, whole(&machine.transcript()));
@@ -115,7 +115,7 @@ fn every_captured_session_makes_a_body_with_all_sections_and_a_bounded_restore()
             );
         }
         for budget in [100, 500, 2_000] {
-            assert!(restore(&work, budget).len() <= budget * 4, "{}", path.display());
+            assert!(restore(&work, budget, &unlooked).len() <= budget * 4, "{}", path.display());
         }
         assert!(steer(&work, 4_000).len() <= 4_000);
     }

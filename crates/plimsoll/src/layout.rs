@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use plimsoll_core::text::duration;
+
 use crate::ui;
 
 /// What every terminal has.
@@ -51,7 +53,7 @@ pub(crate) fn millis(millis: f64) -> String {
         ..10.0 => format!("{millis:.1} ms"),
         ..1000.0 => format!("{millis:.0} ms"),
         ..60_000.0 => format!("{:.1} s", millis / 1000.0),
-        _ => ui::duration((millis / 1000.0) as u64),
+        _ => duration((millis / 1000.0) as u64),
     }
 }
 

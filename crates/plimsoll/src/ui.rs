@@ -225,16 +225,6 @@ pub(crate) fn short_tokens(tokens: Tokens) -> String {
     }
 }
 
-/// A stretch of time, in its two largest units.
-pub(crate) fn duration(seconds: u64) -> String {
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,8 +233,6 @@ mod tests {
     fn numbers_are_easy_to_read() {
         let read = [999, 1_000, 9_400, 83_600, 999_499, 1_000_000, 1_240_000].map(short_tokens);
         assert_eq!(read, ["999", "1k", "9.4k", "84k", "999k", "1M", "1.2M"]);
-        let read = [59, 61, 3700, 90_000].map(duration);
-        assert_eq!(read, ["59 s", "1 min", "1 h 1 min", "1 d 1 h"]);
     }
 
     #[test]

@@ -20,7 +20,8 @@ use plimsoll_core::weight::Weight;
 use plimsoll_core::work::Record;
 
 use crate::install::Installer;
-use crate::{Adapter, BadPayload, Home, Output, Owner, Request, Sample};
+use crate::json::Json;
+use crate::{Adapter, BadPayload, Home, Output, Owner, Request, Running, Sample};
 use wire::Payload;
 
 /// The adapter of Claude Code.
@@ -174,6 +175,17 @@ impl Adapter for ClaudeCode {
 
     fn room_command(&self) -> &'static str {
         "/compact"
+    }
+
+    fn running_folder(&self, home: &Home<'_>) -> PathBuf {
+        folder(home).join("sessions")
+    }
+
+    fn running(&self, text: &str) -> Option<Running> {
+        let (note, _) = Json::first(text.as_bytes())?;
+        let session = SessionId::new(&note.get("sessionId")?.text()?)?;
+        let process = i32::try_from(note.get("pid")?.number()?).ok()?;
+        Some(Running { session, process })
     }
 
     fn checkpoint_folder(&self) -> &'static str {

@@ -106,6 +106,20 @@ pub struct Git {
     pub dirty: bool,
 }
 
+impl Git {
+    /// How the repository has moved on by `now`, in words; nothing if it has not.
+    pub fn moved(&self, now: &Self) -> Option<String> {
+        let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".to_owned());
+        let short = |head: &Option<String>| name(head).chars().take(8).collect::<String>();
+        if self.branch != now.branch {
+            let (then, now) = (name(&self.branch), name(&now.branch));
+            return Some(format!("the branch was {then} and is {now}"));
+        }
+        let (then, now) = (short(&self.head), short(&now.head));
+        (then != now).then(|| format!("the branch has moved from {then} to {now}"))
+    }
+}
+
 /// How far a transcript was read.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Source {

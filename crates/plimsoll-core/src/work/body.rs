@@ -2,7 +2,7 @@
 
 use super::restore::{commands, issues, references};
 use super::words::one_line;
-use super::{Change, Work};
+use super::{Change, Work, unlooked};
 use crate::checkpoint::SECTIONS;
 
 /// What stands in a section about which nothing is known.
@@ -84,7 +84,7 @@ fn task(work: &Work) -> Vec<String> {
 
 fn working_set(work: &Work) -> Vec<String> {
     let delegated = work.delegated.iter().map(|(task, said)| format!("- subagent: {task}: {said}"));
-    super::restore::map(work, 8_000)
+    super::restore::map(work, 8_000, &unlooked)
         .into_iter()
         .map(|line| format!("- {line}"))
         .chain(delegated)

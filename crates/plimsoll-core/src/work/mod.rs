@@ -6,8 +6,11 @@
 mod act;
 mod body;
 mod fence;
+mod lacking;
 mod names;
+mod origin;
 mod refine;
+mod reread;
 mod restore;
 mod score;
 mod shell;
@@ -23,7 +26,11 @@ use crate::redact::redact;
 
 pub use act::{Act, Record, Step, Tool};
 pub use body::body;
+pub use fence::HEADING;
+pub use lacking::lacking;
+pub use origin::{Fate, Origin, unlooked};
 pub use refine::{LONGEST_WORDS, Words};
+pub use reread::{files, reread};
 pub use restore::restore;
 pub use steer::steer;
 

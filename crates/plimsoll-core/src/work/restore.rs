@@ -9,26 +9,29 @@ use super::names::NameKind;
 use super::score::{Clock, Score};
 use super::table::{FileId, Name};
 use super::words::one_line;
-use super::{Touched, Work, fence};
+use super::{Fate, Origin, Touched, Work, fence};
 
 /// How many characters a token of the budget stands for.
 const CHARACTERS: usize = 4;
 
 /// What parts of the budget go to which section, in percent; the working set has the rest.
-mod share {
-    pub(super) const TASK: usize = 4;
-    pub(super) const DIRECTIVES: usize = 16;
-    pub(super) const PLAN: usize = 4;
-    pub(super) const ISSUES: usize = 4;
-    pub(super) const COMMANDS: usize = 15;
-    pub(super) const REFERENCES: usize = 17;
+pub(super) mod share {
+    pub(in super::super) const TASK: usize = 4;
+    pub(in super::super) const DIRECTIVES: usize = 16;
+    pub(in super::super) const PLAN: usize = 4;
+    pub(in super::super) const ISSUES: usize = 4;
+    pub(in super::super) const COMMANDS: usize = 15;
+    pub(in super::super) const REFERENCES: usize = 17;
     /// Of what is then left, names that belong to no file.
     pub(super) const LOOSE: usize = 10;
 }
 
 /// The text that a session is given, of at most `budget` tokens; nothing where nothing is known.
-pub fn restore(work: &Work, budget: usize) -> String {
-    let total = (budget * CHARACTERS).saturating_sub(fence::LENGTH);
+///
+/// `fate` tells what has become of a file in the meantime.
+pub fn restore(work: &Work, budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
+    let origin = Origin::Transcript.sentence();
+    let total = room(budget, &origin);
     let part = |percent: usize| total * percent / 100;
     let mut text = Text { room: total, out: String::new() };
     text.section("## Task", asked(work), part(share::TASK));
@@ -43,17 +46,27 @@ pub fn restore(work: &Work, budget: usize) -> String {
     );
     let title = "## Working Set";
     let room = text.room.saturating_sub(title.len() + 1);
-    text.section(title, map(work, room).into_iter(), room + title.len() + 1);
-    if text.out.is_empty() { text.out } else { fence::fenced(&text.out) }
+    text.section(title, map(work, room, fate).into_iter(), room + title.len() + 1);
+    text.fenced(&origin)
+}
+
+/// How many characters a fenced text of so many tokens has room for.
+pub(super) fn room(budget: usize, origin: &str) -> usize {
+    (budget * CHARACTERS).saturating_sub(fence::length(origin))
 }
 
 /// A text that grows up to a size.
-struct Text {
-    room: usize,
-    out: String,
+pub(super) struct Text {
+    pub(super) room: usize,
+    pub(super) out: String,
 }
 
 impl Text {
+    /// The whole of it as data, if there is anything.
+    pub(super) fn fenced(self, origin: &str) -> String {
+        if self.out.is_empty() { self.out } else { fence::fenced(&self.out, origin) }
+    }
+
     fn line(&mut self, line: &str) {
         if line.len() < self.room {
             self.room -= line.len() + 1;
@@ -63,7 +76,12 @@ impl Text {
     }
 
     /// Adds a section with as many of `lines` as fit into its share.
-    fn section(&mut self, title: &str, lines: impl Iterator<Item = String>, share: usize) {
+    pub(super) fn section(
+        &mut self,
+        title: &str,
+        lines: impl Iterator<Item = String>,
+        share: usize,
+    ) {
         let mut left = share.min(self.room).saturating_sub(title.len() + 1);
         let mut begun = false;
         for line in lines {
@@ -132,7 +150,7 @@ pub(super) fn references(work: &Work, share: usize) -> impl Iterator<Item = Stri
     Some(line).filter(|line| !line.is_empty()).into_iter()
 }
 
-fn sorted(work: &Work, kind: NameKind) -> Vec<&Name> {
+pub(super) fn sorted(work: &Work, kind: NameKind) -> Vec<&Name> {
     let mut names: Vec<&Name> = work.table.names.iter().filter(|name| name.kind == kind).collect();
     names.sort_by(|one, other| {
         by_score(&one.score, &other.score, work.clock).then_with(|| one.text.cmp(&other.text))
@@ -155,12 +173,25 @@ struct Item<'w> {
 }
 
 /// Files with the symbols in play: a map, not lists apart. At most so many characters.
-pub(super) fn map(work: &Work, room: usize) -> Vec<String> {
+pub(super) fn map(work: &Work, room: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> Vec<String> {
     let (items, loose) = items(work);
     let names = loose_names(&loose, room * share::LOOSE / 100);
-    let (order, chosen) = choose(work, &items, room.saturating_sub(names.len() + 1));
-    let files = order.into_iter().flat_map(|file| lines(work, file, &chosen[&file]));
+    let room = room.saturating_sub(names.len() + 1);
+    let (order, _) = choose(work, &items, room);
+    let marks = marks(work, &order, fate);
+    let (order, chosen) = choose(work, &items, room.saturating_sub(marks.len() * Fate::LONGEST));
+    let files = order.into_iter().flat_map(|file| lines(work, file, &chosen[&file], &marks));
     files.chain(Some(names).filter(|names| !names.is_empty())).collect()
+}
+
+/// What has become of the files that are to be named. Only of those: each is a look at the disk.
+fn marks(
+    work: &Work,
+    files: &[FileId],
+    fate: &dyn Fn(&str) -> Option<Fate>,
+) -> BTreeMap<FileId, Fate> {
+    let mark = |file: &FileId| Some((*file, fate(&work.table.files[*file as usize].path)?));
+    files.iter().filter_map(mark).collect()
 }
 
 /// Everything that could stand in the map, the most valuable first, and what belongs to no file.
@@ -236,7 +267,7 @@ fn choose<'w>(
 }
 
 /// A file with the lines in play.
-fn head(work: &Work, file: FileId) -> String {
+pub(super) fn head(work: &Work, file: FileId) -> String {
     let path = &work.table.files[file as usize].path;
     match work.touched.get(&file).and_then(Touched::newest_lines) {
         Some(lines) => format!("{path} ({lines})"),
@@ -255,8 +286,14 @@ impl Touched {
     }
 }
 
-fn lines(work: &Work, file: FileId, symbols: &[&str]) -> Vec<String> {
-    let mut lines = vec![head(work, file)];
+fn lines(
+    work: &Work,
+    file: FileId,
+    symbols: &[&str],
+    marks: &BTreeMap<FileId, Fate>,
+) -> Vec<String> {
+    let mark = marks.get(&file).map_or("", |fate| fate.mark());
+    let mut lines = vec![head(work, file) + mark];
     let mut gap = ": ";
     for symbol in symbols {
         if lines.last().is_some_and(|line| line.len() + symbol.len() + 2 > LONG_LINE) {

@@ -100,9 +100,19 @@ pub fn list(place: &Place) -> Result<Vec<Listed>, NotFound> {
 /// The newest checkpoint that we sealed in this place. Others' are passed over, however new they say
 /// they are.
 pub fn newest_own(place: &Place) -> Result<Option<Listed>, NotFound> {
+    newest_fitting(place, &|_| true)
+}
+
+/// The newest of those that we sealed in this place that fits.
+pub fn newest_fitting(
+    place: &Place,
+    fits: &dyn Fn(&Meta) -> bool,
+) -> Result<Option<Listed>, NotFound> {
     let Some(folder) = Folder::open(place)? else { return Ok(None) };
     let key = key::read(&place.key)?;
-    newest_of(place, &folder, key.as_ref(), None).map_err(|error| NotFound::Io(place.path(), error))
+    let failed = |error| NotFound::Io(place.path(), error);
+    let ids = folder.ids().map_err(failed)?;
+    Ok(newest_among(place, &folder, key.as_ref(), ids, fits))
 }
 
 /// The checkpoint that is meant by `name`: `latest` is the newest of ours; the beginning of an id is
@@ -151,14 +161,24 @@ pub(super) fn newest_of(
     key: Option<&Key>,
     session: Option<&str>,
 ) -> io::Result<Option<Listed>> {
-    // However many files somebody puts there, a look must come to an end. None of ours is longer.
-    const MOST: usize = 500;
     let begin = session.map_or("", |session| &session[..session.len().min(8)]);
     let mut ids = folder.ids()?;
     ids.retain(|id| id.contains(begin));
-    let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id, LARGEST));
     let is_meant = |meta: &Meta| session.is_none_or(|session| meta.session_id == session);
-    Ok(newest.find(|listed| listed.is_own() && listed.verdict.meta.as_ref().is_some_and(is_meant)))
+    Ok(newest_among(place, folder, key, ids, &is_meant))
+}
+
+fn newest_among(
+    place: &Place,
+    folder: &Folder,
+    key: Option<&Key>,
+    ids: Vec<String>,
+    fits: &dyn Fn(&Meta) -> bool,
+) -> Option<Listed> {
+    // However many files somebody puts there, a look must come to an end. None of ours is longer.
+    const MOST: usize = 500;
+    let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id, LARGEST));
+    newest.find(|listed| listed.is_own() && listed.verdict.meta.as_ref().is_some_and(fits))
 }
 
 /// Looks at a file in a place: a copy of ours under another name or in another project is not what

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use plimsoll_core::work::restore;
+use plimsoll_core::work::{restore, unlooked};
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::work;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let folded = fold(args)
         .with_context(|| format!("could not read `{}`", args.transcript.display()))
         .hint("give the path of a transcript; `plimsoll status --all --json` names them")?;
-    ui.print(&restore(&folded.work, args.budget as usize))
+    ui.print(&restore(&folded.work, args.budget as usize, &unlooked))
 }
 
 fn fold(args: &Args) -> anyhow::Result<work::Folded> {

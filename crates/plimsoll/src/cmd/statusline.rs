@@ -6,6 +6,7 @@
 use std::io::{Read, Write};
 
 use plimsoll_core::Tokens;
+use plimsoll_core::text::duration;
 use plimsoll_core::trigger::Trigger;
 use plimsoll_engine::hook::LARGEST_PAYLOAD;
 use plimsoll_engine::log;
@@ -88,7 +89,7 @@ fn line(ui: &Ui, standing: &Standing, columns: usize) -> String {
     let mut width = if has_gauge { GAUGE_CELLS + 1 } else { 0 };
     let mut text = String::new();
     let mut parts = vec![("", share), (" · ", held), (" · ", distance(used, trigger))];
-    parts.extend(sealed_before.map(|age| (" · ", format!("saved {} ago", ui::duration(age)))));
+    parts.extend(sealed_before.map(|age| (" · ", format!("saved {} ago", duration(age)))));
     for (gap, part) in parts {
         width += gap.chars().count() + part.chars().count();
         if !text.is_empty() && width > columns {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use plimsoll_core::Millis;
+use plimsoll_core::text::duration;
 use plimsoll_core::time::utc_second;
 use plimsoll_engine::checkpoint::{self, Listed, Place};
 use plimsoll_engine::world::{World, now};
@@ -60,7 +61,7 @@ fn facts(listed: &Listed, now: Millis) -> Vec<String> {
     let age = listed.age(now).unwrap_or_default().as_secs();
     let word = |is_so: bool, word: &str| if is_so { word.to_owned() } else { String::new() };
     vec![
-        format!("{} ago", ui::duration(age)),
+        format!("{} ago", duration(age)),
         meta.occasion.label().to_owned(),
         format!("iteration {}", meta.iteration),
         word(meta.partial, "partial"),

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::reading::ReadingSource;
+use plimsoll_core::text::duration;
 use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_core::window::WindowSource;
 use plimsoll_engine::load::Measured;
@@ -86,7 +87,7 @@ fn ahead(forecast: &Forecast) -> String {
     let (Some(turns), Some(minutes)) = (forecast.turns, forecast.minutes) else {
         return String::new();
     };
-    let time = ui::duration((minutes * 60.0) as u64);
+    let time = duration((minutes * 60.0) as u64);
     match turns {
         ..1.0 => format!("less than a turn or {time}"),
         1.0..1.5 => format!("a turn or {time}"),
@@ -131,10 +132,7 @@ fn age(measured: &Measured) -> String {
     };
     let time = measured.reading.anchor.as_ref().and_then(|anchor| anchor.time);
     let age = |time: i64| (now() / 1000).saturating_sub(time.max(0) as u64 / 1000);
-    time.map_or_else(
-        || source.to_owned(),
-        |time| format!("{source} {} ago", ui::duration(age(time))),
-    )
+    time.map_or_else(|| source.to_owned(), |time| format!("{source} {} ago", duration(age(time))))
 }
 
 fn model(measured: &Measured) -> String {

@@ -1,0 +1,200 @@
+//! The restore of a checkpoint: what is given to a session that did not do the work itself.
+
+use super::body::NOTHING;
+use super::restore::{Text, room, share};
+use super::{Fate, Origin};
+use crate::checkpoint::sections;
+
+/// What the model decided, and why, in percent of the budget: a session that did the work itself has
+/// that from its summary.
+const DECISIONS: usize = 10;
+
+/// The text that a session is given of a checkpoint's body, of at most `budget` tokens.
+///
+/// The body tells the most useful first, so each section gives as much as fits into its share.
+pub fn reread(
+    body: &str,
+    origin: &Origin<'_>,
+    budget: usize,
+    fate: &dyn Fn(&str) -> Option<Fate>,
+) -> String {
+    let origin = origin.sentence();
+    let total = room(budget, &origin);
+    let part = |percent: usize| total * percent / 100;
+    let body = Body::read(body);
+    let mut text = Text { room: total, out: String::new() };
+    text.section("## Task", body.quotes(), part(2 * share::TASK));
+    text.section("## Directives", body.directives(), part(share::DIRECTIVES));
+    text.section("## Next Steps", body.listed("Next Steps"), part(2 * share::PLAN));
+    text.section("## Active Issues", body.listed("Active Issues"), part(2 * share::ISSUES));
+    text.section("## Key Decisions", body.listed("Key Decisions"), part(DECISIONS));
+    text.section("## Commands", body.commands(), part(share::COMMANDS));
+    let references = body.references(part(share::REFERENCES));
+    text.section("## References", references, part(share::REFERENCES) + 20);
+    let rest = text.room;
+    text.section("## Working Set", body.map(fate), rest);
+    text.fenced(&origin)
+}
+
+/// The files that a checkpoint's body names, those that were changed first.
+pub fn files(body: &str) -> Vec<&str> {
+    let body = Body::read(body);
+    let changed = body.items("What Changed").filter_map(|item| {
+        let place = item.strip_prefix('[')?.split_once(']')?.0;
+        Some(place.rsplit_once(':').map_or(place, |(path, _)| path))
+    });
+    let mut files: Vec<&str> = Vec::new();
+    for path in changed.chain(body.items("Working Set").map(path)) {
+        if !files.contains(&path) {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The path that a line of the working set begins with.
+fn path(line: &str) -> &str {
+    let end = [" (", ": "].iter().filter_map(|mark| line.find(mark)).min();
+    &line[..end.unwrap_or(line.len())]
+}
+
+/// The sections of a body.
+struct Body<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Body<'a> {
+    fn read(body: &'a str) -> Self {
+        Self(sections(body))
+    }
+
+    fn lines(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        let text = self.0.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty() && *line != NOTHING)
+    }
+
+    /// The items of a list, without their marks.
+    fn items(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.lines(name).filter_map(|line| line.strip_prefix("- "))
+    }
+
+    fn listed(&self, name: &str) -> impl Iterator<Item = String> {
+        self.lines(name).map(str::to_owned)
+    }
+
+    /// The user's requests, the newest first.
+    fn quotes(&self) -> impl Iterator<Item = String> {
+        let lines: Vec<&str> = self.lines("Task").filter(|line| line.starts_with('>')).collect();
+        lines.into_iter().rev().take(4).map(str::to_owned)
+    }
+
+    fn directives(&self) -> impl Iterator<Item = String> {
+        let lines: Vec<&str> = self.lines("Task").filter(|line| line.starts_with("- ")).collect();
+        lines.into_iter().rev().map(str::to_owned)
+    }
+
+    fn commands(&self) -> impl Iterator<Item = String> {
+        self.items("Commands").map(|item| item.trim_matches('`').to_owned())
+    }
+
+    /// As many of the references as fit into a line of that length.
+    fn references(&self, longest: usize) -> impl Iterator<Item = String> {
+        let mut line = String::new();
+        for name in self.items("References").flat_map(str::split_whitespace) {
+            if line.len() + name.len() < longest {
+                line += if line.is_empty() { "" } else { " " };
+                line += name;
+            }
+        }
+        Some(line).filter(|line| !line.is_empty()).into_iter()
+    }
+
+    fn map(&self, fate: &dyn Fn(&str) -> Option<Fate>) -> impl Iterator<Item = String> {
+        self.items("Working Set").map(move |line| {
+            let path = path(line);
+            let mark = fate(path).map_or("", Fate::mark);
+            format!("{path}{mark}{}", &line[path.len()..])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::unlooked;
+
+    const BODY: &str = "\
+## What Changed
+
+- [src/a.rs:3-4] - edited
+
+## Why Changed
+
+- none seen
+
+## Active Issues
+
+- none seen
+
+## Key Decisions
+
+- we use b because of c
+
+## Next Steps
+
+- [ ] finish d
+
+## Task
+
+> first request
+> second request
+- Never touch e.
+
+## Commands
+
+- `cargo test --all`
+
+## Working Set
+
+- src/a.rs (3-4): f, g
+- src/h.rs
+
+## References
+
+- branch main #12
+";
+
+    fn given(budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
+        let origin = Origin::Checkpoint { id: "C", other: Some("S"), age: 720_000 };
+        reread(BODY, &origin, budget, fate)
+    }
+
+    #[test]
+    fn a_checkpoint_is_given_with_its_origin_and_age() {
+        let text = given(500, &unlooked);
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("## Resuming from Checkpoint"));
+        let origin = lines.next().unwrap();
+        assert!(origin.starts_with("From checkpoint C of another session, S, 12 min old"));
+        for line in ["> second request", "- Never touch e.", "- [ ] finish d", "cargo test --all"] {
+            assert!(text.lines().any(|known| known == line), "{line}: {text}");
+        }
+        assert!(!text.contains("none seen"), "{text}");
+    }
+
+    #[test]
+    fn what_has_become_of_a_file_is_said_behind_its_name() {
+        let text = given(500, &|path| (path == "src/a.rs").then_some(Fate::Gone));
+        assert!(text.contains("src/a.rs [gone] (3-4): f, g\nsrc/h.rs\n"), "{text}");
+    }
+
+    #[test]
+    fn the_budget_is_kept() {
+        for budget in [60, 100, 150] {
+            assert!(given(budget, &unlooked).len() <= budget * 4);
+        }
+    }
+
+    #[test]
+    fn the_files_of_a_checkpoint_are_named_once() {
+        assert_eq!(files(BODY), ["src/a.rs", "src/h.rs"]);
+    }
+}

@@ -1,0 +1,48 @@
+//! What has become of files since something was known of them.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use plimsoll_core::Millis;
+use plimsoll_core::work::Fate;
+
+/// What has become of `path` in `project` since `moment`; nothing if it is as it was, or if that
+/// cannot be told.
+///
+/// A transcript may name a file by less than its path, so only one whose folder is there is called
+/// gone. A project that is not there at all (a transcript from another machine) tells nothing.
+pub fn fate(project: &Path, moment: Millis, path: &str) -> Option<Fate> {
+    let file = project.join(path);
+    match fs::metadata(&file) {
+        Ok(metadata) if metadata.is_file() => {
+            let moment = UNIX_EPOCH + Duration::from_millis(moment.max(0) as u64);
+            (metadata.modified().ok()? > moment).then_some(Fate::Changed)
+        }
+        Ok(_) => None,
+        Err(_) => {
+            let folder = path.contains('/').then(|| file.parent().is_some_and(Path::is_dir))?;
+            folder.then_some(Fate::Gone)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_gone_changed_or_as_it_was() {
+        let project = tempfile::tempdir().unwrap();
+        let of = |moment, path: &str| fate(project.path(), moment, path);
+        fs::create_dir(project.path().join("src")).unwrap();
+        fs::write(project.path().join("src/a.rs"), "").unwrap();
+        let later = Millis::MAX / 2;
+        assert_eq!(of(0, "src/a.rs"), Some(Fate::Changed));
+        assert_eq!(of(later, "src/a.rs"), None);
+        assert_eq!(of(later, "src/b.rs"), Some(Fate::Gone));
+        assert_eq!(of(later, "b.rs"), None, "it may lie in any folder");
+        assert_eq!(of(later, "elsewhere/b.rs"), None, "half a path tells nothing");
+        assert_eq!(of(0, "src"), None);
+    }
+}
