@@ -112,7 +112,7 @@ fn source(file: &JsonLines, path: &Path, offset: u64) -> Source {
 const GIT: Duration = Duration::from_millis(500);
 
 /// How the repository of a project stands; nothing if there is none.
-fn git(project: &Path) -> Option<Git> {
+pub fn git(project: &Path) -> Option<Git> {
     let mut command = Command::new("git");
     command.arg("-C").arg(project).args(["status", "--porcelain=v2", "--branch"]);
     command.env("GIT_OPTIONAL_LOCKS", "0");

@@ -19,6 +19,7 @@ pub mod log;
 pub mod paths;
 pub mod playback;
 pub mod reading;
+pub mod resume;
 pub mod running;
 mod scratch;
 pub mod sessions;

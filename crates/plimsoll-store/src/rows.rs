@@ -323,11 +323,13 @@ pub enum Match {
 pub struct Hit {
     /// The checkpoint.
     pub checkpoint: CheckpointRow,
-    /// Where it fits, in a few words.
-    pub snippet: Vec<Piece>,
+    /// The section it fits in.
+    pub section: String,
+    /// The line that fits best.
+    pub line: Vec<Piece>,
 }
 
-/// A piece of a snippet.
+/// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// What it says.

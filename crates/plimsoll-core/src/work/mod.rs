@@ -30,7 +30,7 @@ pub use fence::HEADING;
 pub use lacking::lacking;
 pub use origin::{Fate, Origin, unlooked};
 pub use refine::{LONGEST_WORDS, Words};
-pub use reread::{files, reread};
+pub use reread::{files, next_steps, reread};
 pub use restore::restore;
 pub use steer::steer;
 

@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn headings_are_understood_as_models_write_them() {
-        let words = Words::parse("because\n\n**Decisions:**\n* a\n\nNext:\nb\n# Why\nc\nWhy not: d");
+        let words =
+            Words::parse("because\n\n**Decisions:**\n* a\n\nNext:\nb\n# Why\nc\nWhy not: d");
         let expected = Words {
             why: vec!["because".to_owned(), "c Why not: d".to_owned()],
             decisions: vec!["a".to_owned()],

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-use plimsoll_core::event::SessionId;
 use rusqlite::{Params, Row, params};
 
 use super::Store;
@@ -13,7 +12,7 @@ use super::checkpoints::checkpoint;
 use super::column::Kept;
 use crate::{Found, Hit, Match, Piece, StoreError};
 
-/// What snippets are marked with on their way out of the database.
+/// What a body is marked with on its way out of the database.
 const BEGIN: &str = "\u{2}";
 const END: &str = "\u{3}";
 
@@ -48,6 +47,9 @@ fn terms(typed: &str) -> Vec<String> {
     terms
 }
 
+/// Words that occur nowhere, and what comes closest.
+type Corrections = Vec<(String, String)>;
+
 struct Search<'a> {
     store: &'a Store,
     project: Option<&'a Path>,
@@ -77,7 +79,7 @@ impl Search<'_> {
     /// Hits by whole words. What the work is about counts more than what it came across.
     fn words(&self, query: &str) -> rusqlite::Result<Vec<Hit>> {
         let sql = "SELECT checkpoints.*,
-                 snippet(checkpoint_words, 1, ?4, ?5, '…', 20) AS snippet
+                 highlight(checkpoint_words, 1, ?4, ?5) AS marked
              FROM checkpoint_words JOIN checkpoints ON number = checkpoint_words.rowid
              WHERE checkpoint_words MATCH ?1 AND (?2 IS NULL OR project = ?2)
              ORDER BY round(bm25(checkpoint_words, 4.0, 1.0), 2), created DESC, iteration DESC
@@ -91,7 +93,7 @@ impl Search<'_> {
             return Ok(Vec::new());
         }
         let sql = "SELECT checkpoints.*,
-                 snippet(checkpoint_parts, 1, ?4, ?5, '…', 60) AS snippet
+                 highlight(checkpoint_parts, 1, ?4, ?5) AS marked
              FROM checkpoint_parts JOIN checkpoints ON number = checkpoint_parts.rowid
              WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
              ORDER BY round(bm25(checkpoint_parts, 4.0, 1.0), 2), created DESC, iteration DESC
@@ -104,17 +106,12 @@ impl Search<'_> {
     }
 
     /// The terms with those replaced that occur nowhere but almost do, and what was replaced by what.
-    #[expect(clippy::type_complexity, reason = "two lists that belong together")]
-    fn corrected(&self, terms: &[String]) -> rusqlite::Result<(Vec<String>, Vec<(String, String)>)> {
+    fn corrected(&self, terms: &[String]) -> rusqlite::Result<(Vec<String>, Corrections)> {
         let (mut better, mut corrected) = (Vec::new(), Vec::new());
         for term in terms {
-            match self.correction(term)? {
-                Some(word) => {
-                    corrected.push((term.clone(), word.clone()));
-                    better.push(word);
-                }
-                None => better.push(term.clone()),
-            }
+            let word = self.correction(term)?;
+            corrected.extend(word.clone().map(|word| (term.clone(), word)));
+            better.push(word.unwrap_or_else(|| term.clone()));
         }
         Ok((better, corrected))
     }
@@ -125,7 +122,7 @@ impl Search<'_> {
         if !self.words(&word(term))?.is_empty() {
             return Ok(None);
         }
-        let sql = "SELECT body FROM checkpoint_parts
+        let sql = "SELECT checkpoints.body FROM checkpoint_parts
              JOIN checkpoints ON number = checkpoint_parts.rowid
              WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
              ORDER BY bm25(checkpoint_parts) LIMIT ?3";
@@ -183,14 +180,31 @@ fn nearest(term: &str, texts: &[String]) -> Option<String> {
 }
 
 fn hit(row: &Row<'_>) -> rusqlite::Result<Hit> {
-    let snippet: String = row.get("snippet")?;
-    Ok(Hit { checkpoint: checkpoint(row)?, snippet: pieces(&snippet) })
+    let marked: String = row.get("marked")?;
+    let (section, line) = best_line(&marked);
+    Ok(Hit { checkpoint: checkpoint(row)?, section: section.to_owned(), line: pieces(line) })
 }
 
-/// A snippet in pieces that fit and pieces around them.
-fn pieces(snippet: &str) -> Vec<Piece> {
+/// The line of a marked body with the most marks, the first of several, and the section it is in.
+fn best_line(marked: &str) -> (&str, &str) {
+    let (mut section, mut best, mut most) = ("", ("", ""), 0);
+    for line in marked.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            section = title;
+            continue;
+        }
+        let marks = line.matches(BEGIN).count();
+        if marks > most {
+            (best, most) = ((section, line), marks);
+        }
+    }
+    best
+}
+
+/// A marked line in pieces that fit and pieces around them.
+fn pieces(line: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    for part in snippet.split(BEGIN) {
+    for part in line.split(BEGIN) {
         let (fits, around) = part.split_once(END).unwrap_or(("", part));
         pieces.push(Piece { text: fits.to_owned(), fits: true });
         pieces.push(Piece { text: around.to_owned(), fits: false });
@@ -218,11 +232,15 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_falls_into_pieces() {
+    fn the_line_that_fits_best_is_shown_in_pieces() {
+        let marked =
+            "## Task\n> \u{2}b\u{3}\n## Commands\n- a \u{2}b\u{3} c\u{2}d\u{3}\n- \u{2}b\u{3}\n";
+        let (section, line) = best_line(marked);
         let piece = |text: &str, fits| Piece { text: text.to_owned(), fits };
+        assert_eq!(section, "Commands");
         assert_eq!(
-            pieces("a \u{2}b\u{3} c\u{2}d\u{3}"),
-            [piece("a ", false), piece("b", true), piece(" c", false), piece("d", true)]
+            pieces(line),
+            [piece("- a ", false), piece("b", true), piece(" c", false), piece("d", true)]
         );
     }
 }

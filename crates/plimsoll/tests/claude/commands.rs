@@ -13,7 +13,7 @@ const WORDS: &str = r#"## Why Changed
 ## Key Decisions
 - tar, not paint, because it's here
 ## Next Steps
-- [ ] caulk the \ seams
+- [ ] caulk the a\b seams
 "#;
 
 /// The Bash call that the command's text asks for, with our words in it.
@@ -55,10 +55,41 @@ fn the_model_refines_a_checkpoint_without_asking_for_leave() {
         for words in [
             "- (model) the \"hull\" isn't tight; `$(date)` and $HOME stay as they are\n",
             "- (model) tar, not paint, because it's here\n",
-            "- [ ] (model) caulk the \\ seams\n",
+            "- [ ] (model) caulk the a\\b seams\n",
             "Never touch the ballast.",
         ] {
             assert!(text.contains(words), "{}: {text}", client.version());
         }
+    }
+}
+
+#[test]
+fn a_new_session_is_given_the_last_checkpoint_of_the_project() {
+    for client in [Client::current(), Client::old()] {
+        let script = Script::new().main([Answer::text("so far"), Answer::text("welcome back")]);
+        let bed = Bed::bare(&client, script);
+        bed.plimsoll(&["init", "--commands"]);
+        let session = bed.prompt("Mend the hull. Never touch the ballast.").run().session_id();
+        bed.plimsoll(&["checkpoint", "create", &session]);
+        let outcome = bed.prompt("/resume-work and hurry").unpermitted().run();
+        assert_eq!(outcome.text(), "welcome back", "{}", client.version());
+        let given = bed.server.main_turns().pop().unwrap().all_text();
+        let restored = given.split("## Resuming from Checkpoint\n").nth(1).unwrap();
+        let origin = format!("of another session, {session}");
+        assert!(restored.lines().next().unwrap().contains(&origin), "{given}");
+        assert!(restored.contains("- Never touch the ballast."), "{given}");
+        assert!(given.contains("To go on") && given.contains("and hurry"), "{given}");
+    }
+}
+
+#[test]
+fn without_a_checkpoint_the_command_is_answered_all_the_same() {
+    for client in [Client::current(), Client::old()] {
+        let bed = Bed::bare(&client, Script::new().main([Answer::text("all done")]));
+        bed.plimsoll(&["init", "--commands"]);
+        let outcome = bed.prompt("/resume-work").unpermitted().run();
+        assert_eq!(outcome.text(), "all done", "{}", client.version());
+        let asked = bed.server.main_turns().pop().unwrap().all_text();
+        assert!(asked.contains("There is no checkpoint to go on from"), "{asked}");
     }
 }

@@ -22,4 +22,3 @@ mod statusline;
 mod subagents;
 mod tour;
 mod warning;
-mod probe;

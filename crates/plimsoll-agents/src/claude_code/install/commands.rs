@@ -37,7 +37,8 @@ transcript; add what it does not tell: why things are as they are, what was deci
 ruled out, what comes next.
 
 Run this with Bash, as one command, with your own items in the place of the dots. One line for each
-item, a dozen items at most; leave out a heading under which there is nothing to say.
+item, a dozen at most, and no backslash before a blank; leave out a heading under which there is
+nothing to say.
 
 ```
 {program} checkpoint create ${CLAUDE_SESSION_ID} --refine <<'END_OF_WORDS'

@@ -9,6 +9,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use plimsoll_core::event::SessionId;
 use serde_json::Value;
 
 use super::{ClaudeCode, folder};
@@ -55,6 +56,10 @@ impl Installer for ClaudeCode {
 
     fn update(&self) -> &'static str {
         events::UPDATE
+    }
+
+    fn resume(&self, session: &SessionId) -> String {
+        format!("{} --resume {session}", self.program())
     }
 
     fn hooks_command(&self) -> &'static str {

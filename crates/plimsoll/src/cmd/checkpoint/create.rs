@@ -61,7 +61,9 @@ fn words(ui: &Ui) -> anyhow::Result<Words> {
         .take(LONGEST)
         .read_to_end(&mut bytes)
         .context("could not read the words on stdin")
-        .hint("give them as a file, for example `plimsoll checkpoint create --refine < notes.md`")?;
+        .hint(
+            "give them as a file, for example `plimsoll checkpoint create --refine < notes.md`",
+        )?;
     let words = Words::parse(&String::from_utf8_lossy(&bytes));
     if words.is_empty() {
         ui.warn("there were no words on stdin; the checkpoint holds what the transcript tells");
