@@ -60,6 +60,9 @@ fn the_model_refines_a_checkpoint_without_asking_for_leave() {
         ] {
             assert!(text.contains(words), "{}: {text}", client.version());
         }
+        for ours in ["Seal a checkpoint", "--refine", "END_OF_WORDS"] {
+            assert!(!text.contains(ours), "our own text is no source: {text}");
+        }
     }
 }
 
