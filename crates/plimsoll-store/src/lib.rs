@@ -12,7 +12,7 @@ mod sqlite;
 pub use error::StoreError;
 pub use rows::{
     Batch, Bookmark, CheckpointRow, CheckpointsThere, ClientRow, ClientSettingsRow, CompactionRow,
-    Counts, DecisionRow, Extent, Found, Hit, HookCount, HookRunRow, HookSpan, Ingested, Match,
-    Pace, PeakRow, Piece, ReadingRow, SessionRow, SourceFile,
+    Counts, DecisionRow, Extent, Found, Hit, HookCount, HookRunRow, HookSpan, Ingested,
+    LastCheckpoint, Match, Pace, PeakRow, Piece, ReadingRow, SessionRow, SourceFile,
 };
 pub use sqlite::Store;

@@ -287,6 +287,15 @@ pub struct CheckpointRow {
     pub body: String,
 }
 
+/// The last checkpoint of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastCheckpoint {
+    /// Its id.
+    pub id: String,
+    /// When it was made.
+    pub created: Millis,
+}
+
 /// What there is of a project's checkpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointsThere {

@@ -42,22 +42,6 @@ pub(crate) fn everything<'a>(
     Ok(ingester)
 }
 
-/// Takes in the checkpoints of every project that is known: by its sessions, or by the list of all
-/// checkpoints.
-pub(crate) fn checkpoints<'a>(
-    world: &'a World,
-    ui: &Ui,
-    adapter: &'a dyn Adapter,
-) -> anyhow::Result<Ingester<'a>> {
-    let mut ingester = everything(world, ui, adapter)?;
-    let data = ui::pasted(&world.paths.data);
-    ingester
-        .all_checkpoints()
-        .context("could not take in your checkpoints")
-        .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
-    Ok(ingester)
-}
-
 fn take_in<'a>(
     world: &'a World,
     ui: &Ui,
@@ -67,5 +51,8 @@ fn take_in<'a>(
     let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
     let unreadable =
         ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
+    if let Err(error) = ingester.all_checkpoints() {
+        ui.warn(&format!("your checkpoints could not be taken in: {error:#}"));
+    }
     Ok((ingester, unreadable))
 }

@@ -188,6 +188,7 @@ impl Work {
             }
             Tool::Write { path, text } => Some(self.changed(path, Change::Written, text)),
             Tool::Read { path, from, lines } => Some(self.read(path, *from, *lines)),
+            Tool::Shell { command } if refine::is_call(command) => None,
             Tool::Shell { command } => Some(Pending::Shell(self.shell(command))),
             Tool::Delegate { task, text } => {
                 self.mention(text, weight::GIVEN, None);

@@ -114,6 +114,12 @@ impl Words {
     }
 }
 
+/// Whether a command is the call that hands us the words: what they are wrapped in is not the work.
+pub(super) fn is_call(command: &str) -> bool {
+    let first = command.lines().next().unwrap_or_default();
+    first.contains(" checkpoint create ") && first.contains(" --refine <<")
+}
+
 #[derive(Clone, Copy)]
 enum Part {
     Why,

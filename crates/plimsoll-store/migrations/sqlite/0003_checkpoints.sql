@@ -19,6 +19,7 @@ CREATE TABLE checkpoints (
 ) STRICT;
 
 CREATE INDEX checkpoints_by_project ON checkpoints (project);
+CREATE INDEX checkpoints_by_session ON checkpoints (session, created, iteration);
 
 -- Whole words in any of their forms, and beginnings of words.
 CREATE VIRTUAL TABLE checkpoint_words USING fts5 (

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, Row, params};
+use plimsoll_core::event::SessionId;
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
 use super::column::{Kept, get, get_any};
 use super::ingest::new_id;
-use crate::{CheckpointRow, CheckpointsThere, StoreError};
+use crate::{CheckpointRow, CheckpointsThere, LastCheckpoint, StoreError};
 
 impl Store {
     /// Takes in the checkpoints of a project: what is new comes in, what is gone goes.
@@ -33,6 +34,22 @@ impl Store {
         }
         transaction.commit().map_err(&failed)?;
         Ok(())
+    }
+
+    /// The last checkpoint of a session.
+    pub fn last_checkpoint(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<LastCheckpoint>, StoreError> {
+        let sql = "SELECT checkpoint, created FROM checkpoints WHERE session = ?1
+             ORDER BY created DESC, iteration DESC LIMIT 1";
+        let last = |row: &Row<'_>| {
+            Ok(LastCheckpoint { id: row.get("checkpoint")?, created: row.get("created")? })
+        };
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut sql| sql.query_row(params![Kept(session)], last).optional())
+            .map_err(self.failed("read from"))
     }
 
     /// The projects that sessions were held in, or that have checkpoints.

@@ -116,24 +116,24 @@ impl Search<'_> {
         Ok((better, corrected))
     }
 
-    /// The word that comes closest to a term which occurs nowhere.
+    /// The word that comes closest to a term which occurs nowhere: in the texts that share most of
+    /// its letters in a row, else in the newest.
     fn correction(&self, term: &str) -> rusqlite::Result<Option<String>> {
+        const ALIKE: &str = "SELECT checkpoints.body FROM checkpoint_parts
+             JOIN checkpoints ON number = checkpoint_parts.rowid
+             WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
+             ORDER BY bm25(checkpoint_parts) LIMIT ?3";
+        const NEWEST: &str = "SELECT body FROM checkpoints
+             WHERE ?1 IS NOT NULL AND (?2 IS NULL OR project = ?2) ORDER BY created DESC LIMIT ?3";
         const LOOKED_AT: u32 = 20;
         if !self.words(&word(term))?.is_empty() {
             return Ok(None);
         }
-        let sql = "SELECT checkpoints.body FROM checkpoint_parts
-             JOIN checkpoints ON number = checkpoint_parts.rowid
-             WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
-             ORDER BY bm25(checkpoint_parts) LIMIT ?3";
-        let trigrams = trigrams(term);
-        if trigrams.is_empty() {
-            return Ok(None);
-        }
-        let query = joined(&trigrams, "OR", quoted);
-        let bodies: Vec<String> =
-            self.all(sql, params![query, self.project.map(Kept), LOOKED_AT], |row| row.get(0))?;
-        Ok(nearest(term, &bodies))
+        let query = joined(&trigrams(term), "OR", quoted);
+        let looked_for = params![query, self.project.map(Kept), LOOKED_AT];
+        let bodies = |sql: &str| self.all(sql, looked_for, |row| row.get(0));
+        let alike = if query.is_empty() { None } else { nearest(term, &bodies(ALIKE)?) };
+        Ok(alike.or(nearest(term, &bodies(NEWEST)?)))
     }
 
     fn all<T>(

@@ -68,7 +68,7 @@ fn find(
     project: Option<&Path>,
     limit: u32,
 ) -> anyhow::Result<Option<Found>> {
-    let ingester = ingest::checkpoints(world, ui, plimsoll_agents::ALL[0])?;
+    let ingester = ingest::everything(world, ui, plimsoll_agents::ALL[0])?;
     let found = ingester.store.search(query, project, limit);
     found.context("could not search your checkpoints").hint("run `plimsoll doctor` to see why")
 }

@@ -1,11 +1,12 @@
 //! The commands that `plimsoll init --commands` gives to users of the real client.
 
 use std::fs;
+use std::time::Duration;
 
 use plimsoll_testbed::{Answer, Client, Request, Script};
 use serde_json::json;
 
-use crate::bed::{Bed, tool_result};
+use crate::bed::{Bed, PLAIN, tool_result};
 
 /// Words with everything in them that shells and parsers stumble over.
 const WORDS: &str = r#"## Why Changed
@@ -95,4 +96,15 @@ fn without_a_checkpoint_the_command_is_answered_all_the_same() {
         let asked = bed.server.main_turns().pop().unwrap().all_text();
         assert!(asked.contains("There is no checkpoint to go on from"), "{asked}");
     }
+}
+
+#[test]
+fn on_a_terminal_the_command_takes_the_place_of_the_clients_own() {
+    let bed = Bed::bare(&Client::current(), Script::new().main([Answer::text("noted")]));
+    bed.plimsoll(&["init", "--commands"]);
+    let terminal = bed.sandbox.terminal(80, 24).model(PLAIN).start();
+    terminal.type_line("/checkpoint");
+    terminal.wait_for(|screen| screen.contains("noted"), Duration::from_secs(60));
+    let asked = bed.server.main_turns().pop().unwrap().all_text();
+    assert!(asked.contains("Seal a checkpoint of this session's work."), "{asked}");
 }
