@@ -7,6 +7,7 @@
 
 mod file;
 mod folder;
+mod ignore;
 pub mod index;
 mod key;
 mod list;
