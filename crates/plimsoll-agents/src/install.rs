@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use plimsoll_core::event::SessionId;
+
 use crate::Home;
 
 /// What plimsoll needs to know of an agent to install itself there.
@@ -22,6 +24,9 @@ pub trait Installer: Sync {
 
     /// The command that updates the client.
     fn update(&self) -> &'static str;
+
+    /// The command line that takes a session up again.
+    fn resume(&self, session: &SessionId) -> String;
 
     /// The client's own command that shows its hooks.
     fn hooks_command(&self) -> &'static str;

@@ -8,7 +8,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::{self, Git, Occasion, Source};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
-use plimsoll_core::work::{self, Work};
+use plimsoll_core::work::{self, LONGEST_WORDS, Words, Work};
 use plimsoll_core::{Millis, Tokens};
 
 use crate::checkpoint::{Draft, Place, Sealed, Unsealed, seal};
@@ -22,6 +22,8 @@ use crate::world::{World, now};
 pub struct Captured {
     /// Its work so far.
     pub folded: Folded,
+    /// What the model says of it.
+    words: Words,
     session: SessionId,
     transcript: Option<Source>,
     measured: Option<Measured>,
@@ -44,7 +46,13 @@ impl Captured {
         let folded = folded.and_then(Result::ok).unwrap_or_else(unread);
         let source = file.as_ref().map(|file| source(file, transcript, folded.offset));
         let measured = load::measure(world, adapter, transcript, None, state).ok().flatten();
-        Self { folded, session: session.clone(), transcript: source, measured }
+        let words = Words::default();
+        Self { folded, words, session: session.clone(), transcript: source, measured }
+    }
+
+    /// The same with the model's own words beside what the transcript tells.
+    pub fn refined(self, words: Words) -> Self {
+        Self { words, ..self }
     }
 
     /// Seals a checkpoint of it in a place. `restored` is the checkpoint that the session was given.
@@ -68,7 +76,7 @@ impl Captured {
             window,
             git: git(&place.project),
             transcript: self.transcript.clone(),
-            body: body(&self.folded.work),
+            body: self.words.refine(&body(&self.folded.work)),
         };
         seal(place, &draft)
     }
@@ -79,12 +87,13 @@ impl Captured {
     }
 }
 
-/// The body, shortened from its end if the file would be too long.
+/// The body, shortened from its end if the file would be too long. There is always room for the
+/// model's words, so that a checkpoint with them holds no less than one without.
 fn body(work: &Work) -> String {
     /// What the front matter takes at most.
     const FRONT_MATTER: usize = 6_000;
     let mut body = work::body(work);
-    let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER);
+    let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER - LONGEST_WORDS);
     while !body.is_char_boundary(end) {
         end -= 1;
     }

@@ -2,7 +2,9 @@
 //!
 //! The store is derived: everything in it can be read again from the files. Any number of
 //! processes may ingest at once; the store keeps how far each file was read in the same transaction
-//! as what was read.
+//! as what was read. Checkpoints are taken in too, in `checkpoints`.
+
+mod checkpoints;
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -20,6 +20,7 @@ pub mod paths;
 pub mod playback;
 pub mod reading;
 pub mod restore;
+pub mod resume;
 pub mod running;
 pub mod score;
 mod scratch;

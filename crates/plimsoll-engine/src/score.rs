@@ -10,7 +10,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::entry::Kind;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::{Judgement, Recall, Shown, Tally, restore};
+use plimsoll_core::work::{Judgement, Recall, Shown, Tally, restore, unlooked};
 use plimsoll_store::Store;
 
 use crate::jsonl::JsonLines;
@@ -82,7 +82,7 @@ fn read(
         if let Some(Shown::Compacted { kept_from }) = shown {
             let time = record.as_ref().and_then(|record| record.time);
             let work = folding.read_on(adapter, &file.until(line.offset)?)?;
-            judgements.extend(recall.compacted(time, kept_from, restore(work, BUDGET)));
+            judgements.extend(recall.compacted(time, kept_from, restore(work, BUDGET, &unlooked)));
         }
         record.iter().for_each(|record| recall.take(record));
         shown.iter().for_each(|shown| recall.show(shown));

@@ -1,5 +1,6 @@
 //! What is handed to the store and what it gives back.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use plimsoll_core::event::SessionId;
@@ -255,4 +256,93 @@ pub struct Counts {
     pub compactions: u64,
     /// Decisions.
     pub decisions: u64,
+}
+
+/// A checkpoint that we sealed, as its file tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointRow {
+    /// Its id.
+    pub id: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// The project it is of.
+    pub project: PathBuf,
+    /// The session it is of.
+    pub session: String,
+    /// When it was made.
+    pub created: Millis,
+    /// What it was made for.
+    pub occasion: String,
+    /// Which checkpoint of the project it is.
+    pub iteration: u64,
+    /// Not everything could be taken in.
+    pub partial: bool,
+    /// What the window held.
+    pub used: Option<Tokens>,
+    /// The window.
+    pub window: Option<Tokens>,
+    /// What it is about, in a line.
+    pub summary: String,
+    /// Its sections.
+    pub body: String,
+}
+
+/// The last checkpoint of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastCheckpoint {
+    /// Its id.
+    pub id: String,
+    /// When it was made.
+    pub created: Millis,
+}
+
+/// What there is of a project's checkpoints.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointsThere {
+    /// The ids of all.
+    pub ids: BTreeSet<String>,
+    /// Those that were not known.
+    pub new: Vec<CheckpointRow>,
+}
+
+/// What a search came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The checkpoints, best first.
+    pub hits: Vec<Hit>,
+    /// How they fit.
+    pub by: Match,
+}
+
+/// How checkpoints fit what was searched for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// All words are in each, or beginnings of them.
+    Words,
+    /// All are in each as parts of words.
+    Parts,
+    /// All are in each, after words that occur nowhere were replaced: by what.
+    Corrected(Vec<(String, String)>),
+    /// Some of the words are in each.
+    Some,
+}
+
+/// A checkpoint that fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The checkpoint.
+    pub checkpoint: CheckpointRow,
+    /// The section it fits in.
+    pub section: String,
+    /// The line that fits best.
+    pub line: Vec<Piece>,
+}
+
+/// A piece of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// What it says.
+    pub text: String,
+    /// Whether it is what was searched for, or stands around that.
+    pub fits: bool,
 }

@@ -2,12 +2,15 @@
 //!
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
 //! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
+//! Checkpoints come in through `checkpoints` and are found by `search`.
 
+mod checkpoints;
 mod client;
 mod column;
 mod ingest;
 mod past;
 mod queries;
+mod search;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +30,7 @@ use crate::StoreError;
 const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0001_init.sql")),
     M::up(include_str!("../migrations/sqlite/0002_hook_runs.sql")),
+    M::up(include_str!("../migrations/sqlite/0003_checkpoints.sql")),
 ];
 
 /// Everything remembered on this machine.

@@ -51,5 +51,8 @@ fn take_in<'a>(
     let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
     let unreadable =
         ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
+    if let Err(error) = ingester.all_checkpoints() {
+        ui.warn(&format!("your checkpoints could not be taken in: {error:#}"));
+    }
     Ok((ingester, unreadable))
 }

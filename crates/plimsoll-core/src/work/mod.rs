@@ -10,8 +10,9 @@ mod fence;
 mod lacking;
 mod names;
 mod origin;
-mod reread;
 mod recall;
+mod refine;
+mod reread;
 mod restore;
 mod score;
 mod shell;
@@ -32,8 +33,9 @@ pub use changed::changed;
 pub use fence::HEADING;
 pub use lacking::lacking;
 pub use origin::{Fate, Origin, unlooked};
-pub use reread::{files, reread};
 pub use recall::{Fact, FactKind, Judgement, Recall, Shown, Tally};
+pub use refine::{LONGEST_WORDS, Words};
+pub use reread::{files, next_steps, reread};
 pub use restore::restore;
 pub use steer::steer;
 
@@ -204,6 +206,7 @@ impl Work {
             }
             Tool::Write { path, text } => Some(self.changed(path, Change::Written, text)),
             Tool::Read { path, from, lines } => Some(self.read(path, *from, *lines)),
+            Tool::Shell { command } if refine::is_call(command) => None,
             Tool::Shell { command } => Some(Pending::Shell(self.shell(command))),
             Tool::Delegate { task, text } => {
                 self.mention(text, weight::GIVEN, None);

@@ -52,6 +52,11 @@ pub fn files(body: &str) -> Vec<&str> {
     files
 }
 
+/// What comes next, as a checkpoint's body says.
+pub fn next_steps(body: &str) -> Vec<&str> {
+    Body::read(body).items("Next Steps").collect()
+}
+
 /// The path that a line of the working set begins with.
 fn path(line: &str) -> &str {
     let end = [" (", ": "].iter().filter_map(|mark| line.find(mark)).min();

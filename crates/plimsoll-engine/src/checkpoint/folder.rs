@@ -44,14 +44,14 @@ pub enum Closed {
     Io(PathBuf, #[source] io::Error),
 }
 
-const FOLDER: OFlags = OFlags::RDONLY
+pub(super) const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
 
 /// Never through a link, never waiting.
-const FILE: OFlags =
+pub(super) const FILE: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -62,7 +62,7 @@ const IGNORE: &str = ".gitignore";
 const IGNORE_TEMPORARY: &str = ".gitignore.tmp";
 const LATEST: &str = "latest.md";
 const LATEST_TEMPORARY: &str = ".latest.tmp";
-const COUNT: &str = ".checkpoint_iteration";
+pub(super) const COUNT: &str = ".checkpoint_iteration";
 const COUNT_TEMPORARY: &str = ".checkpoint_iteration.tmp";
 /// What a file is called while it is written: its name between these two.
 const TEMPORARY: (&str, &str) = (".", ".md.tmp");
@@ -203,6 +203,11 @@ impl<'f> Locked<'f> {
         self.file.seek(SeekFrom::Start(0))?;
         // Always of one length: a shorter number leaves nothing of a longer one.
         self.file.write_all(format!("{count:020}\n").as_bytes())
+    }
+
+    /// Whether the count was ever mirrored.
+    pub(super) fn is_mirrored(&self) -> bool {
+        statat(&self.folder.outer, COUNT, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
     /// Tells everybody else's tools how many there were.

@@ -97,6 +97,12 @@ pub fn list(place: &Place) -> Result<Vec<Listed>, NotFound> {
     Ok(listed)
 }
 
+/// The ids of all checkpoints of a place, whoever wrote them, newest first by their names.
+pub fn ids(place: &Place) -> Result<Vec<String>, NotFound> {
+    let Some(folder) = Folder::open(place)? else { return Ok(Vec::new()) };
+    folder.ids().map_err(|error| NotFound::Io(place.path(), error))
+}
+
 /// The newest checkpoint that we sealed in this place. Others' are passed over, however new they say
 /// they are.
 pub fn newest_own(place: &Place) -> Result<Option<Listed>, NotFound> {

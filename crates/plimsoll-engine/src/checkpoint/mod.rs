@@ -7,6 +7,7 @@
 
 mod file;
 mod folder;
+mod ignore;
 pub mod index;
 mod key;
 mod list;
@@ -24,7 +25,7 @@ use crate::world::World;
 
 pub use folder::Closed;
 pub use key::Unusable;
-pub use list::{Listed, NotFound, find, list, newest_fitting, newest_own, read_own, text};
+pub use list::{Listed, NotFound, find, ids, list, newest_fitting, newest_own, read_own, text};
 pub use prune::{Pruned, outlived, prune};
 pub use seal::{Draft, Sealed, Unsealed, seal};
 pub use verify::{Checked, verify_all, verify_file, verify_listed};

@@ -12,7 +12,7 @@ use plimsoll_core::{Millis, Tokens};
 
 use super::folder::{Closed, Folder, Locked, Reserved};
 use super::key::{self, Unusable};
-use super::{Place, index, list};
+use super::{Place, ignore, index, list};
 
 /// A checkpoint that is to be.
 #[derive(Clone, Debug)]
@@ -272,5 +272,11 @@ fn point(
     };
     locked.point_latest_to(newest.as_ref().map_or(&entry.id, |newest| &newest.id))?;
     let count = locked.count()?.max(entry.iteration);
-    locked.mirror_count(count)
+    let is_new = !locked.is_mirrored();
+    locked.mirror_count(count)?;
+    if is_new {
+        // If git shows one file more, nothing is lost.
+        let _ = ignore::keep_out_of_git(place);
+    }
+    Ok(())
 }

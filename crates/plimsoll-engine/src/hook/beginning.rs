@@ -14,7 +14,8 @@ use super::compaction::for_model;
 use super::{Answer, Hook};
 use crate::checkpoint::Place;
 use crate::load;
-use crate::restore::{self, Given};
+use crate::restore;
+use crate::resume::{self, Resumable};
 use crate::settings::{self, InForce};
 use crate::spool;
 use crate::world::now;
@@ -46,13 +47,13 @@ impl Hook<'_> {
 
     /// The newest checkpoint of the project that another session left. What a running session has is
     /// its own; what cannot be looked at is not offered.
-    fn last_checkpoint(&self, project: &Path) -> Option<Given> {
+    fn last_checkpoint(&self, project: &Path) -> Option<Resumable> {
         let place = Place::of(self.world, self.adapter, project.to_owned());
-        restore::newest(self.world, self.adapter, &place, Some(&self.event.session)).ok().flatten()
+        resume::newest(self.world, self.adapter, &place, Some(&self.event.session)).ok().flatten()
     }
 
     /// Whether the whole of a checkpoint is given without being asked for.
-    fn is_due(&self, in_force: &InForce, last: &Given) -> bool {
+    fn is_due(&self, in_force: &InForce, last: &Resumable) -> bool {
         match in_force.settings.restore {
             RestoreMode::Inject => true,
             RestoreMode::Auto => {
@@ -85,13 +86,13 @@ impl Hook<'_> {
         }
     }
 
-    fn restored(&self, in_force: &InForce, last: Given) -> (Reply, Option<String>) {
+    fn restored(&self, in_force: &InForce, last: Resumable) -> (Reply, Option<String>) {
         let text = last.text(in_force.settings.budget());
         (for_model(text), Some(last.meta.id))
     }
 
     /// Two lines: the choice is the user's, so they are told too.
-    fn offer(&self, project: &Path, last: &Given) -> Reply {
+    fn offer(&self, project: &Path, last: &Resumable) -> Reply {
         let command = match self.has_command(project, RESUME) {
             true => format!("/{RESUME}"),
             false => format!("`plimsoll restore --checkpoint {}`", last.meta.id),

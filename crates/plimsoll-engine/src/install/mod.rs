@@ -196,6 +196,12 @@ pub fn files(world: &World, adapter: &dyn Adapter, scope: Scope, project: &Path)
     world.with_home(adapter, |home| adapter.installer().files(scope, home, project))
 }
 
+/// Whether the user has a command of that name in the client.
+pub fn has_command(world: &World, adapter: &dyn Adapter, project: &Path, name: &str) -> bool {
+    let folders = world.with_home(adapter, |home| adapter.command_folders(home, project));
+    folders.iter().any(|folder| folder.join(name).with_extension("md").is_file())
+}
+
 fn commands(
     adapter: &dyn Adapter,
     files: &Files,

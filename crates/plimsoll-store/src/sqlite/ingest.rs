@@ -240,6 +240,6 @@ const UPSERT_SESSION: &str =
          started = min(started, excluded.started),
          last_seen = max(last_seen, excluded.last_seen)";
 
-fn new_id() -> [u8; 16] {
+pub(super) fn new_id() -> [u8; 16] {
     Uuid::now_v7().into_bytes()
 }

@@ -4,6 +4,7 @@ mod asking;
 mod ingesting;
 mod opening;
 mod past;
+mod searching;
 mod splits;
 
 use std::fs::File;

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// No status line of ours (there is one in the user scope, wrapped around yours)
     #[arg(long)]
     no_status_line: bool,
-    /// Add commands: `/plimsoll` shows how full a session is
+    /// Add commands: `/plimsoll`, `/checkpoint` and `/resume-work`
     #[arg(long)]
     commands: bool,
     /// Tell the model in its file of instructions what our words mean
@@ -179,10 +179,10 @@ impl Choice {
         }
         if !choice.commands && scope != Scope::Local {
             let commands = adapter.installer().commands().iter();
-            let commands: Vec<_> =
-                commands.map(|command| format!("/{} {}", command.name, command.about)).collect();
-            let question = format!("Add commands? {}", commands.join("; "));
-            choice.commands = ui.ask(&question, false)?;
+            let commands: String = commands
+                .map(|command| format!("  /{:<12} {}\n", command.name, command.about))
+                .collect();
+            choice.commands = ui.ask(&format!("{commands}Add these commands?"), false)?;
         }
         if !choice.instructions {
             let question = "Explain plimsoll's words to the model, in its file of instructions?";

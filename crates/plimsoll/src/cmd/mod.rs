@@ -13,7 +13,9 @@ mod man;
 mod measure;
 mod planned;
 mod restore;
+mod resume;
 mod score;
+mod search;
 mod status;
 mod statusline;
 mod tax;
@@ -48,6 +50,8 @@ Examples:
   plimsoll tax                    what do all those hooks cost?
   plimsoll score                  what did compactions lose, and who kept it?
   plimsoll checkpoint list        which states of the work are sealed?
+  plimsoll resume                 where was I, and what has changed since?
+  plimsoll search load_line       in which of them was that?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -64,9 +68,11 @@ enum Command {
     Audit(audit::Args),
     Tax(tax::Args),
     Measure(measure::Args),
-    Restore(restore::Args),
     Score(score::Args),
     Checkpoint(checkpoint::Args),
+    Resume(resume::Args),
+    Restore(restore::Args),
+    Search(search::Args),
     Config(config::Args),
     Log(log::Args),
     Completions(completions::Args),
@@ -92,9 +98,11 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Audit(args) => audit::run(&world()?, ui, &args),
         Command::Tax(args) => tax::run(&world()?, ui, &args),
         Command::Measure(args) => measure::run(&world()?, ui, &args),
-        Command::Restore(args) => restore::run(ui, &args),
         Command::Score(args) => score::run(&world()?, ui, &args),
         Command::Checkpoint(args) => checkpoint::run(&world()?, ui, &args),
+        Command::Resume(args) => resume::run(&world()?, ui, &args),
+        Command::Restore(args) => restore::run(&world()?, ui, &args),
+        Command::Search(args) => search::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
         Command::Completions(args) => completions::run(ui, &args),

@@ -1,45 +1,90 @@
 //! `plimsoll restore`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_core::work::{restore, unlooked};
+use plimsoll_core::event::SessionId;
+use plimsoll_engine::checkpoint;
 use plimsoll_engine::jsonl::JsonLines;
+use plimsoll_engine::load;
+use plimsoll_engine::restore;
+use plimsoll_engine::resume::{self, Resumable};
 use plimsoll_engine::work;
+use plimsoll_engine::world::World;
 
+use super::checkpoint::{found, place, standing};
 use crate::report::HintExt;
-use crate::ui::Ui;
+use crate::ui::{Ui, plain};
 
-/// Print the restore text that a session would be given after a compaction
+/// Print the restore text that a session would be given
 ///
-/// Made from the transcript alone, without any model: the task in the user's words, how they want to
-/// have it, what is open, commands as they were typed, references, and the files with the symbols in
-/// play.
+/// After a compaction that is made from the transcript alone, without any model: the task in the
+/// user's words, how they want to have it, what is open, commands as they were typed, references, and
+/// the files with the symbols in play. A new session is given the same from a checkpoint, with its
+/// origin and age; by default from the newest of this project that no running session made.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  plimsoll restore --transcript SESSION.jsonl
+  plimsoll restore
+  plimsoll restore --checkpoint 2026-11-15-0558
   plimsoll restore --transcript SESSION.jsonl --budget 1000 | less")]
 pub(crate) struct Args {
-    /// The transcript, a file of JSON lines
-    #[arg(long, value_name = "FILE")]
-    transcript: PathBuf,
+    /// From a transcript, a file of JSON lines
+    #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
+    transcript: Option<PathBuf>,
+    /// From a checkpoint that you sealed: its id, the beginning of one, or `latest`
+    #[arg(long, value_name = "ID")]
+    checkpoint: Option<String>,
     /// How long it may be, in tokens of four characters
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(50..=20_000))]
     budget: u32,
 }
 
-pub(crate) fn run(ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let folded = fold(args)
-        .with_context(|| format!("could not read `{}`", args.transcript.display()))
-        .hint("give the path of a transcript; `plimsoll status --all --json` names them")?;
-    ui.print(&restore(&folded.work, args.budget as usize, &unlooked))
+pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let budget = args.budget as usize;
+    ui.print(&match (&args.transcript, &args.checkpoint) {
+        (Some(transcript), _) => after_compaction(transcript, budget)?,
+        (None, Some(id)) => named(world, id)?.text(budget),
+        (None, None) => newest(world)?.text(budget),
+    })
 }
 
-fn fold(args: &Args) -> anyhow::Result<work::Folded> {
-    let path = args.transcript.canonicalize()?;
-    let file = JsonLines::open(&path)?.context("it is gone")?;
-    let folded = work::scan(plimsoll_agents::ALL[0], &file)?;
+/// What the hook gives to the session of a transcript.
+fn after_compaction(transcript: &Path, budget: usize) -> anyhow::Result<String> {
+    read(transcript, budget)
+        .with_context(|| format!("could not read `{}`", transcript.display()))
+        .hint("give the path of a transcript; `plimsoll status --all --json` names them")
+}
+
+fn read(transcript: &Path, budget: usize) -> anyhow::Result<String> {
+    let adapter = plimsoll_agents::ALL[0];
+    let file = JsonLines::open(&transcript.canonicalize()?)?.context("it is gone")?;
+    let folded = work::scan(adapter, &file)?;
     anyhow::ensure!(!folded.work.is_empty(), "no line of it is one of a conversation");
-    Ok(folded)
+    let project = load::first_folder(adapter, &file).unwrap_or_default();
+    Ok(restore::text(&project, &folded.work, budget))
+}
+
+/// A checkpoint by its name. What anybody else wrote is given to nobody.
+fn named(world: &World, id: &str) -> anyhow::Result<Resumable> {
+    let place = place(world)?;
+    let listed = found(checkpoint::find(&place, id))?;
+    found(resume::of(&place, &listed, asking(world).as_ref()))?
+        .ok_or_else(|| anyhow::anyhow!(standing(&listed)))
+        .with_context(|| format!("could not restore the checkpoint `{}`", plain(&listed.id)))
+        .hint(format!("`plimsoll checkpoint show {}` shows it", plain(&listed.id)))
+}
+
+fn asking(world: &World) -> Option<SessionId> {
+    resume::asking(world, plimsoll_agents::ALL[0])
+}
+
+fn newest(world: &World) -> anyhow::Result<Resumable> {
+    let place = place(world)?;
+    found(resume::newest(world, plimsoll_agents::ALL[0], &place, asking(world).as_ref()))?
+        .ok_or_else(|| {
+            let project = plain(&place.project.to_string_lossy());
+            anyhow::anyhow!("there is no checkpoint to go on from in `{project}`")
+        })
+        .hint("`plimsoll checkpoint create` makes one of this project's newest session")
 }

@@ -9,6 +9,7 @@
 mod bed;
 
 mod checkpoint;
+mod commands;
 mod compaction;
 mod failure;
 mod guard;

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::env::{Ran, TestEnv};
 
-const MINUTE: Millis = 60_000;
+pub(crate) const MINUTE: Millis = 60_000;
 const DAY: Millis = 24 * 60 * MINUTE;
 
 fn place(env: &TestEnv) -> Place {
@@ -23,7 +23,7 @@ fn place(env: &TestEnv) -> Place {
 }
 
 /// Seals a checkpoint of that age in the project; `words` are its next step.
-fn sealed(env: &TestEnv, session: &str, age: Millis, words: &str) -> Sealed {
+pub(crate) fn sealed(env: &TestEnv, session: &str, age: Millis, words: &str) -> Sealed {
     let section = |name: &&str| match *name {
         "Task" => "## Task\nImplementing auth feature\n\n".to_owned(),
         "What Changed" => "## What Changed\n- [src/auth.rs:12] - a function\n\n".to_owned(),
@@ -50,7 +50,7 @@ fn sealed(env: &TestEnv, session: &str, age: Millis, words: &str) -> Sealed {
 }
 
 /// A file that somebody else put there.
-fn planted(env: &TestEnv, name: &str, words: &str) {
+pub(crate) fn planted(env: &TestEnv, name: &str, words: &str) {
     let folder = place(env).path();
     fs::create_dir_all(&folder).unwrap();
     let text = format!(
@@ -66,7 +66,7 @@ fn named(ran: &Ran, ids: &[(&Sealed, &str)]) -> String {
     ids.iter().fold(ran.to_string(), name)
 }
 
-fn json(ran: &Ran) -> Value {
+pub(crate) fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 

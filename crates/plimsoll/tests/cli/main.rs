@@ -17,6 +17,8 @@ mod man;
 mod measure;
 mod pictures;
 mod restore;
+mod resume;
+mod search;
 mod status;
 mod statusline;
 mod tax;

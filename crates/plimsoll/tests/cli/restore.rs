@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use plimsoll_agents::Step;
+
 use crate::env::TestEnv;
 use crate::transcript::captured;
 
@@ -65,6 +67,41 @@ fn a_checkpoint_is_made_on_request_and_holds_no_secret() {
     }
     let ran = env.plimsoll("checkpoint create nope");
     assert!(ran.stderr.contains("no session `nope`"), "{ran}");
+}
+
+#[test]
+fn a_refined_checkpoint_holds_all_that_an_automatic_one_does() {
+    let env = TestEnv::new();
+    let steps = plimsoll_agents::ALL[0].sample().steps("/home/dev");
+    let records = steps.filter_map(|step| match step {
+        Step::Record(line) => Some(line + "\n"),
+        Step::Hook(_) => None,
+    });
+    let tape: String = records.collect();
+    for (session, text) in [("5f2c1a3b", captured("tools.jsonl")), ("7e3d2b4c", tape)] {
+        env.session(session).write(text);
+        let body = |ran: crate::env::Ran| {
+            assert!(ran.status.success(), "{ran}");
+            let id = ran.stdout.trim_end().rsplit('/').next().unwrap().replace(".md", "");
+            let shown = env.plimsoll(&format!("checkpoint show {id}")).stdout;
+            shown.split_once("\n---\n").unwrap().1.to_owned()
+        };
+        let automatic = body(env.plimsoll(&format!("checkpoint create {session}")));
+        let words =
+            b"- because\n## Key Decisions\n- we chose x\n## Next Steps\n- [ ] do y\n## Task\n- z";
+        let command = env.command(&["checkpoint", "create", session, "--refine"]);
+        let refined = body(env.run(command, words));
+        let lines: Vec<&str> = refined.lines().collect();
+        for line in automatic.lines().filter(|line| *line != "- none seen") {
+            assert!(lines.contains(&line), "{line}: {refined}");
+        }
+        for line in ["- (model) because", "- (model) we chose x", "- [ ] (model) do y ## Task"] {
+            assert!(lines.contains(&line), "{line}: {refined}");
+        }
+        assert_eq!(refined.matches("\n## ").count(), automatic.matches("\n## ").count());
+    }
+    let ran = env.run(env.command(&["checkpoint", "create", "5f2c", "--refine"]), b"");
+    assert!(ran.status.success() && ran.stderr.contains("no words on stdin"), "{ran}");
 }
 
 #[test]

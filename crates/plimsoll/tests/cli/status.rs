@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{self, OpenptFlags};
 use serde_json::Value;
 
+use crate::checkpoint::{MINUTE, sealed};
 use crate::env::TestEnv;
 use crate::transcript::{COMPACTING, captured};
 
@@ -194,4 +195,19 @@ fn the_line_where_we_warn_is_lower_before_a_compaction() {
     file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     let ran = env.plimsoll("status");
     assert!(ran.stdout.contains("1 session went past the line where plimsoll warns."), "{ran}");
+}
+
+#[test]
+fn the_last_checkpoint_is_told() {
+    let env = TestEnv::new();
+    env.session("5f2c81aa-77b0").fill_with(COMPACTING, 100_000);
+    let told = |arguments: &str| env.plimsoll(&format!("status {arguments}")).stdout;
+    assert!(told("5f2c").contains("\n          no checkpoint yet\n"));
+    assert!(told("5f2c --json").contains("\"checkpoint\": null"));
+    let own = sealed(&env, "5f2c81aa-77b0", 12 * MINUTE, "x");
+    let line = format!(" UTC (12 min ago) · {}\n", own.meta.id);
+    assert!(told("5f2c").contains(&line), "{}", told("5f2c"));
+    assert!(told("").contains(" · checkpoint 12 min ago"), "{}", told(""));
+    let listed: serde_json::Value = serde_json::from_str(&told("--json")).unwrap();
+    assert_eq!(listed[0]["checkpoint"]["id"], *own.meta.id);
 }

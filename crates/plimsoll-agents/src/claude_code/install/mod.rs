@@ -1,5 +1,6 @@
 //! Putting plimsoll into Claude Code's own files, and taking it out again.
 
+mod commands;
 mod edit;
 mod events;
 mod inspect;
@@ -8,6 +9,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use plimsoll_core::event::SessionId;
 use serde_json::Value;
 
 use super::{ClaudeCode, folder};
@@ -56,6 +58,10 @@ impl Installer for ClaudeCode {
         events::UPDATE
     }
 
+    fn resume(&self, session: &SessionId) -> String {
+        format!("{} --resume {session}", self.program())
+    }
+
     fn hooks_command(&self) -> &'static str {
         "/hooks"
     }
@@ -91,32 +97,13 @@ impl Installer for ClaudeCode {
     }
 
     fn commands(&self) -> &'static [UserCommand] {
-        &COMMANDS
+        &commands::COMMANDS
     }
 
     fn paragraph(&self) -> &'static str {
         PARAGRAPH
     }
 }
-
-/// The client fills in the session itself: it refuses a shell's variable, whose value it cannot check
-/// before the command runs.
-const COMMANDS: [UserCommand; 1] = [UserCommand {
-    name: "plimsoll",
-    about: "shows how full this session is",
-    note: None,
-    text: "\
----
-description: Show how full this session's context window is
-allowed-tools: Bash({program} status:*)
-disable-model-invocation: true
----
-
-!`{program} status ${CLAUDE_SESSION_ID} || echo Nothing was measured in this session yet.`
-
-Show the user the lines above in a code block, word for word, and add nothing.
-",
-}];
 
 const PARAGRAPH: &str = "\
 Lines that begin with `CONTEXT: ~` come from plimsoll. They are measurements of how full this

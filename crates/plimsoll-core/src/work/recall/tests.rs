@@ -139,7 +139,7 @@ fn what_the_client_keeps_is_still_in_view() {
 
 #[test]
 fn our_own_text_shows_nothing() {
-    let restore = fence::fenced("src/hull.rs: readHull");
+    let restore = fence::fenced("src/hull.rs: readHull", "From afar.");
     Session::default()
         .said("readHull")
         .compacted("", &restore)

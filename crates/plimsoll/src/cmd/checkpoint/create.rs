@@ -1,8 +1,11 @@
 //! `plimsoll checkpoint create`
 
+use std::io::{self, Read};
+
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::Occasion;
+use plimsoll_core::work::Words;
 use plimsoll_engine::capture::Captured;
 use plimsoll_engine::checkpoint::{Place, Unsealed};
 use plimsoll_engine::sessions::{self, Found};
@@ -16,15 +19,20 @@ use crate::ui::Ui;
 ///
 /// Made from the transcript alone, without any model: what changed, what is open, what was decided,
 /// the task in the user's words, commands, files with the symbols in play. Secrets are taken out
-/// first.
+/// first. What is added with `--refine` stands beside that, marked, and never in its place.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   plimsoll checkpoint create           of the session this runs in, else the newest of this project
-  plimsoll checkpoint create 5f2c      of another one")]
+  plimsoll checkpoint create 5f2c      of another one
+  plimsoll checkpoint create --refine < notes.md")]
 pub(super) struct Args {
     /// The session: its name or the beginning of it
     session: Option<String>,
+    /// Add words of your own, in Markdown on stdin: items below `## Why Changed`, `## Key Decisions`,
+    /// `## Next Steps`
+    #[arg(long)]
+    refine: bool,
 }
 
 pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
@@ -32,7 +40,9 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     let found = choose(world, adapter, place, args)?;
     let session = &found.owner.session;
     let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
+    let words = if args.refine { words(ui)? } else { Words::default() };
     let captured = Captured::read(world, adapter, session, &found.path, &state, None);
+    let captured = captured.refined(words);
     let sealed = captured.seal(adapter, place, Occasion::Manual, state.given.clone());
     let hint = sealed.as_ref().err().map(Unsealed::hint).unwrap_or_default();
     let sealed = sealed.context("could not make a checkpoint").hint(hint)?;
@@ -40,6 +50,25 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
         ui.warn(warning);
     }
     ui.print(&format!("{}\n", crate::ui::plain(&sealed.path.to_string_lossy())))
+}
+
+/// The words on stdin. That there are none is no reason to make no checkpoint.
+fn words(ui: &Ui) -> anyhow::Result<Words> {
+    const LONGEST: u64 = 64 << 10;
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .take(LONGEST)
+        .read_to_end(&mut bytes)
+        .context("could not read the words on stdin")
+        .hint(
+            "give them as a file, for example `plimsoll checkpoint create --refine < notes.md`",
+        )?;
+    let words = Words::parse(&String::from_utf8_lossy(&bytes));
+    if words.is_empty() {
+        ui.warn("there were no words on stdin; the checkpoint holds what the transcript tells");
+    }
+    Ok(words)
 }
 
 /// The session that is meant: the one named, the one this runs in, or the newest of the project.

@@ -60,13 +60,13 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 }
 
 /// Where the checkpoints of the project are that the user stands in.
-fn place(world: &World) -> anyhow::Result<Place> {
+pub(super) fn place(world: &World) -> anyhow::Result<Place> {
     let adapter = plimsoll_agents::ALL[0];
     Ok(Place::of(world, adapter, super::project(world, adapter)?))
 }
 
 /// An error with what to do about it. Names of files in a project may be anybody's.
-fn found<T>(result: Result<T, NotFound>) -> anyhow::Result<T> {
+pub(super) fn found<T>(result: Result<T, NotFound>) -> anyhow::Result<T> {
     result.or_else(|error| {
         let hint = match &error {
             NotFound::Key(unusable) => unusable.hint(),
@@ -94,7 +94,7 @@ fn meta(listed: &Listed) -> Option<&Meta> {
 }
 
 /// What is to be said of a checkpoint, in a few words: whose it is, or what is wrong with it.
-fn standing(listed: &Listed) -> String {
+pub(super) fn standing(listed: &Listed) -> String {
     let problems: Vec<String> = listed.verdict.problems.iter().map(Problem::to_string).collect();
     match listed.verdict.origin {
         _ if !problems.is_empty() => plain(&problems.join("; ")),

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use plimsoll_core::time::utc_second;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::now;
 use serde::{Serialize, Serializer};
@@ -17,7 +18,16 @@ struct SessionView {
     reading: ReadingView,
     forecast: ForecastView,
     compactions: Option<u64>,
+    checkpoint: Option<CheckpointView>,
     subagents: Vec<SubagentView>,
+}
+
+/// The last checkpoint of a session.
+#[derive(Serialize)]
+struct CheckpointView {
+    id: String,
+    created: String,
+    age_seconds: u64,
 }
 
 #[derive(Serialize)]
@@ -39,7 +49,7 @@ pub(super) fn print(
 }
 
 fn view(session: Shown, now: u64) -> SessionView {
-    let Shown { found, measured, pace, subagents } = session;
+    let Shown { found, measured, pace, checkpoint, subagents } = session;
     SessionView {
         session: found.owner.session.to_string(),
         project: measured.project.display().to_string(),
@@ -47,6 +57,11 @@ fn view(session: Shown, now: u64) -> SessionView {
         reading: ReadingView::new(&measured, now),
         forecast: ForecastView::from(sessions::forecast(&measured, pace.as_ref())),
         compactions: pace.map(|pace| pace.compactions),
+        checkpoint: checkpoint.map(|last| CheckpointView {
+            age_seconds: now.saturating_sub(last.created.max(0) as u64) / 1000,
+            created: utc_second(last.created),
+            id: last.id,
+        }),
         subagents: subagents
             .into_iter()
             .map(|(found, measured)| SubagentView {

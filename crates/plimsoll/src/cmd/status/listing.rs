@@ -9,6 +9,7 @@ use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Found, Pace};
 use plimsoll_engine::world::World;
+use plimsoll_store::LastCheckpoint;
 
 use super::is_within;
 use crate::ui;
@@ -22,6 +23,8 @@ pub(super) struct Shown {
     pub(super) measured: Measured,
     /// What the store tells, where there is one.
     pub(super) pace: Option<Pace>,
+    /// The last checkpoint, as the store tells.
+    pub(super) checkpoint: Option<LastCheckpoint>,
     pub(super) subagents: Vec<(Found, Measured)>,
 }
 
@@ -65,13 +68,16 @@ impl<'a> Listing<'a> {
         let Some(measured) = measure(found).with_context(failed)? else { return Ok(None) };
         let pace = self.ingester.map(|store| sessions::pace(store, &found.owner.session));
         let pace = pace.transpose()?;
+        let store = self.ingester.map(|ingester| &ingester.store);
+        let checkpoint = store.map(|store| store.last_checkpoint(&found.owner.session));
+        let checkpoint = checkpoint.transpose()?.flatten();
         let mut subagents = Vec::new();
         for subagent in sessions::subagents(self.adapter, found) {
             if is_within(subagent.modified, SUBAGENT_RECENT) {
                 subagents.extend(measure(&subagent)?.map(|measured| (subagent, measured)));
             }
         }
-        Ok(Some(Shown { found: found.clone(), measured, pace, subagents }))
+        Ok(Some(Shown { found: found.clone(), measured, pace, checkpoint, subagents }))
     }
 
     fn complain(&mut self, measured: &Measured) {

@@ -2,14 +2,17 @@
 
 use std::io::Write;
 
+use plimsoll_core::Millis;
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::reading::ReadingSource;
 use plimsoll_core::text::duration;
+use plimsoll_core::time::utc_second;
 use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_core::window::WindowSource;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Pace};
 use plimsoll_engine::world::{WINDOW_VARIABLE, World, now};
+use plimsoll_store::LastCheckpoint;
 
 use super::listing::Shown;
 use crate::layout::{self, COLUMNS, fit};
@@ -32,10 +35,15 @@ pub(super) fn print(
     session: &Shown,
     room: usize,
 ) -> anyhow::Result<()> {
-    let Shown { found, measured, pace, subagents } = session;
+    let Shown { found, measured, pace, checkpoint, subagents } = session;
     let name = short(found.owner.session.as_str());
     writeln!(out, "{}  {}", ui.bold(&format!("{name:<8}")), gauge(ui, measured))?;
-    writeln!(out, "{MARGIN}{}", fit(&outlook(measured, pace.as_ref()), room))?;
+    let alone = room == ALL_ROOM;
+    let sealed = checkpoint.as_ref().filter(|_| !alone).map(sealed).unwrap_or_default();
+    writeln!(out, "{MARGIN}{}", fit(&outlook(measured, pace.as_ref(), sealed), room))?;
+    if alone && pace.is_some() {
+        writeln!(out, "{MARGIN}{}", sealed_fully(checkpoint.as_ref()))?;
+    }
     writeln!(out, "{MARGIN}{}", ui.dim(&provenance(world, measured, pace.as_ref(), room)))?;
     for (found, measured) in subagents {
         let name = short(found.owner.subagent.as_ref().map_or("", |name| name.as_str()));
@@ -63,8 +71,8 @@ pub(crate) fn gauge(ui: &Ui, measured: &Measured) -> String {
     )
 }
 
-/// How far it is until the client compacts.
-fn outlook(measured: &Measured, pace: Option<&Pace>) -> Vec<String> {
+/// How far it is until the client compacts, and in a list when a checkpoint was sealed.
+fn outlook(measured: &Measured, pace: Option<&Pace>, sealed: String) -> Vec<String> {
     let trigger = match measured.trigger {
         Trigger::At { tokens, source: TriggerSource::Formula } => {
             format!("compacts at {}", ui::thousands(tokens))
@@ -79,7 +87,7 @@ fn outlook(measured: &Measured, pace: Option<&Pace>) -> Vec<String> {
     let left = format!("{} left", ui::thousands(forecast.tokens));
     let warns = format!("warns at {}", ui::thousands(measured.levels.warn));
     let warns = if measured.moved { warns } else { String::new() };
-    vec![trigger, left, ahead(&forecast), warns]
+    vec![trigger, left, ahead(&forecast), sealed, warns]
 }
 
 /// The forecast in turns and time; one that reaches too far says nothing.
@@ -94,6 +102,23 @@ fn ahead(forecast: &Forecast) -> String {
         1.5..100.0 => format!("{turns:.0} turns or {time}"),
         _ => String::new(),
     }
+}
+
+/// When the last checkpoint was sealed.
+fn sealed(last: &LastCheckpoint) -> String {
+    format!("checkpoint {} ago", duration(seconds_since(last.created)))
+}
+
+/// The same with its time and its name.
+fn sealed_fully(last: Option<&LastCheckpoint>) -> String {
+    let Some(last) = last else { return "no checkpoint yet".to_owned() };
+    let (time, age) = (utc_second(last.created), duration(seconds_since(last.created)));
+    let time = time.get(11..16).unwrap_or_default();
+    format!("checkpoint {time} UTC ({age} ago) · {}", ui::plain(&last.id))
+}
+
+fn seconds_since(moment: Millis) -> u64 {
+    (now() / 1000).saturating_sub(moment.max(0) as u64 / 1000)
 }
 
 /// Where the figures come from, and whose they are.
@@ -131,8 +156,8 @@ fn age(measured: &Measured) -> String {
         ReadingSource::Estimated => "estimated",
     };
     let time = measured.reading.anchor.as_ref().and_then(|anchor| anchor.time);
-    let age = |time: i64| (now() / 1000).saturating_sub(time.max(0) as u64 / 1000);
-    time.map_or_else(|| source.to_owned(), |time| format!("{source} {} ago", duration(age(time))))
+    let ago = |time| format!("{source} {} ago", duration(seconds_since(time)));
+    time.map_or_else(|| source.to_owned(), ago)
 }
 
 fn model(measured: &Measured) -> String {

@@ -62,6 +62,7 @@ impl Watch<'_> {
         if let Some(ingester) = &mut self.ingester {
             // What cannot be stored now is stored the next time.
             let _ = ingester.catch_up(&chosen, |_, _| ());
+            let _ = ingester.all_checkpoints();
         }
         let mut lines = self.sessions(&chosen)?;
         if lines.is_empty() {

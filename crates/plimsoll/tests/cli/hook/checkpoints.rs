@@ -194,7 +194,10 @@ fn what_summary_and_restore_both_lack_is_told_once() {
     let mut payload = session.payload("SessionStart");
     payload["source"] = json!("compact");
     let given = env.hook(payload.to_string()).stdout;
-    assert!(given.contains("## Resuming from Checkpoint") && !given.contains("seq 1 20"), "{given}");
+    assert!(
+        given.contains("## Resuming from Checkpoint") && !given.contains("seq 1 20"),
+        "{given}"
+    );
     let mut payload = session.payload("PostCompact");
     payload["compact_summary"] = json!("They wrote a.txt and b.txt.");
     assert!(env.hook(payload.to_string()).is_silent());

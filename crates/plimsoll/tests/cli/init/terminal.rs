@@ -18,7 +18,8 @@ fn the_user_is_asked_what_to_install_and_whether_to_write_it() {
     let ran = typed(&env, "init", "n\ny\nn\ny\n");
     for question in [
         "Show the load in the status line? [Y/n]",
-        "Add commands? /plimsoll shows how full this session is [y/N]",
+        "/plimsoll     shows how full this session is",
+        "Add these commands? [y/N]",
         "Explain plimsoll's words to the model, in its file of instructions? [y/N]",
         "settings.json? [Y/n]",
     ] {

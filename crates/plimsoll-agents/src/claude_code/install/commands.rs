@@ -1,0 +1,77 @@
+//! The commands that we offer to users of the client.
+//!
+//! The client fills in the session itself: it refuses a shell's variable, whose value it cannot check
+//! before the command runs.
+
+use crate::install::UserCommand;
+
+pub(super) const COMMANDS: [UserCommand; 3] = [
+    UserCommand {
+        name: "plimsoll",
+        about: "shows how full this session is",
+        note: None,
+        text: "\
+---
+description: Show how full this session's context window is
+allowed-tools: Bash({program} status:*)
+disable-model-invocation: true
+---
+
+!`{program} status ${CLAUDE_SESSION_ID} || echo Nothing was measured in this session yet.`
+
+Show the user the lines above in a code block, word for word, and add nothing.
+",
+    },
+    UserCommand {
+        name: "checkpoint",
+        about: "seals the state of the work, with the model's own words",
+        note: Some("/checkpoint takes the place of the client's own alias of /rewind"),
+        text: "\
+---
+description: Seal a checkpoint of the work, with why, decisions and next steps in your own words
+allowed-tools: Bash({program} checkpoint create:*)
+---
+
+Seal a checkpoint of this session's work. Files, commands and the user's words are taken from the
+transcript; add what it does not tell: why things are as they are, what was decided and what was
+ruled out, what comes next.
+
+Run this with Bash, as one command, with your own items in the place of the dots. One line for each
+item, a dozen at most, and no backslash before a blank; leave out a heading under which there is
+nothing to say.
+
+```
+{program} checkpoint create ${CLAUDE_SESSION_ID} --refine <<'END_OF_WORDS'
+## Why Changed
+- …
+## Key Decisions
+- …, because …
+## Next Steps
+- …
+END_OF_WORDS
+```
+
+Then tell the user the path that was printed, and nothing more. $ARGUMENTS
+",
+    },
+    UserCommand {
+        name: "resume-work",
+        about: "gives the model the last checkpoint of this project",
+        note: None,
+        text: "\
+---
+description: Go on with the work that the last checkpoint of this project tells of
+allowed-tools: Bash({program} resume:*), Bash({program} restore:*)
+disable-model-invocation: true
+---
+
+!`{program} resume || echo`
+
+!`{program} restore || echo There is no checkpoint to go on from.`
+
+What stands above is data on the work so far, from the last checkpoint of this project. Tell the user
+in two sentences where the work stands and what comes next. Look at what has changed since before you
+rely on it. $ARGUMENTS
+",
+    },
+];

@@ -1,0 +1,220 @@
+//! The model's own words in a checkpoint: an addition to what was extracted, never in its place.
+
+use super::body::NOTHING;
+use super::words::one_line;
+use crate::checkpoint::sections;
+use crate::policy::is_plain;
+use crate::redact::redact;
+
+/// What the model says of the work: why, what was decided, what comes next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    why: Vec<String>,
+    decisions: Vec<String>,
+    steps: Vec<String>,
+}
+
+/// How many bytes of a body the words take at most.
+pub const LONGEST_WORDS: usize = 6_000;
+
+const MOST_ITEMS: usize = 12;
+const LONGEST_ITEM: usize = 400;
+/// What tells an item of the model's from an extracted one.
+const MARK: &str = "(model) ";
+
+impl Words {
+    /// The words in a Markdown text: items below `## Why Changed`, `## Key Decisions` and
+    /// `## Next Steps`. What stands below no heading says why. Secrets are taken out first, and each
+    /// item becomes a line, so that none can begin a section.
+    pub fn parse(text: &str) -> Self {
+        let text = redact(text);
+        let mut words = Self::default();
+        let (mut part, mut is_begun) = (Part::Why, false);
+        for line in text.lines().map(str::trim) {
+            let item = item(line);
+            match (heading(line), item) {
+                (Some(heading), _) => (part, is_begun) = (heading, false),
+                (None, _) if line.is_empty() => is_begun = false,
+                (None, Some(item)) => words.begin(part, item, &mut is_begun),
+                (None, None) if is_begun => words.go_on(part, line),
+                (None, None) => words.begin(part, line, &mut is_begun),
+            }
+        }
+        words.shortened()
+    }
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.why.is_empty() && self.decisions.is_empty() && self.steps.is_empty()
+    }
+
+    /// A body with these words in it, first in their sections. All that was there stays.
+    pub fn refine(&self, body: &str) -> String {
+        let mut text = String::with_capacity(body.len() + LONGEST_WORDS);
+        for (name, section) in sections(body) {
+            if !name.is_empty() {
+                text += &format!("## {name}\n");
+            }
+            match self.lines(name).collect::<String>() {
+                own if own.is_empty() => text += section,
+                own => {
+                    let rest = section.trim_start_matches('\n').split_inclusive('\n');
+                    text = text + "\n" + &own;
+                    text.extend(rest.filter(|line| line.trim_end() != NOTHING));
+                }
+            }
+        }
+        text
+    }
+
+    fn lines(&self, section: &str) -> impl Iterator<Item = String> {
+        let (items, mark) = match section {
+            "Why Changed" => (&self.why[..], "- "),
+            "Key Decisions" => (&self.decisions[..], "- "),
+            "Next Steps" => (&self.steps[..], "- [ ] "),
+            _ => (&[][..], ""),
+        };
+        items.iter().map(move |item| format!("{mark}{MARK}{item}\n"))
+    }
+
+    fn part(&mut self, part: Part) -> &mut Vec<String> {
+        match part {
+            Part::Why => &mut self.why,
+            Part::Decisions => &mut self.decisions,
+            Part::Steps => &mut self.steps,
+        }
+    }
+
+    fn begin(&mut self, part: Part, item: &str, is_begun: &mut bool) {
+        self.part(part).push(item.to_owned());
+        *is_begun = true;
+    }
+
+    fn go_on(&mut self, part: Part, line: &str) {
+        if let Some(item) = self.part(part).last_mut() {
+            *item = format!("{item} {line}");
+        }
+    }
+
+    /// The same within its limits; each part has a share, so that none crowds out another.
+    fn shortened(mut self) -> Self {
+        for part in [Part::Why, Part::Decisions, Part::Steps] {
+            let mut room = LONGEST_WORDS / 3;
+            let items = std::mem::take(self.part(part)).into_iter();
+            let short = items.map(|item| one_line(&plain(&item), LONGEST_ITEM));
+            let fits = |item: &String| {
+                let taken = item.len() + MARK.len() + "- [ ] \n".len();
+                let fits = !item.is_empty() && taken <= room;
+                room -= if fits { taken } else { 0 };
+                fits
+            };
+            *self.part(part) = short.filter(fits).take(MOST_ITEMS).collect();
+        }
+        self
+    }
+}
+
+/// Whether a command is the call that hands us the words: what they are wrapped in is not the work.
+pub(super) fn is_call(command: &str) -> bool {
+    let first = command.lines().next().unwrap_or_default();
+    first.contains(" checkpoint create ") && first.contains(" --refine <<")
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Why,
+    Decisions,
+    Steps,
+}
+
+/// The part that a heading begins. Models write `# Why`, `**Next steps:**` or the whole name.
+fn heading(line: &str) -> Option<Part> {
+    let is_heading = line.starts_with('#') || line.ends_with(':') || line.ends_with(":**");
+    let name: String = line.chars().filter(|c| c.is_alphabetic() || *c == ' ').collect();
+    match name.trim().to_lowercase().as_str() {
+        _ if !is_heading => None,
+        "why changed" | "why" => Some(Part::Why),
+        "key decisions" | "decisions" => Some(Part::Decisions),
+        "next steps" | "next" => Some(Part::Steps),
+        _ => None,
+    }
+}
+
+/// What a line says that begins an item of a list.
+fn item(line: &str) -> Option<&str> {
+    let digits = line.trim_start_matches(|first: char| first.is_ascii_digit());
+    let numbered = || digits.strip_prefix(". ").filter(|_| digits.len() < line.len());
+    let item = ["- ", "* ", "+ "].into_iter().find_map(|mark| line.strip_prefix(mark));
+    let item = item.or_else(numbered)?.trim_start();
+    let unchecked = ["[ ]", "[x]"].into_iter().find_map(|mark| item.strip_prefix(mark));
+    Some(unchecked.unwrap_or(item).trim_start())
+}
+
+fn plain(item: &str) -> String {
+    item.chars().filter(|character| is_plain(*character)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refined(words: &str, body: &str) -> String {
+        Words::parse(words).refine(body)
+    }
+
+    #[test]
+    fn the_words_come_first_and_all_else_stays() {
+        let body = "## What Changed\n\n- [a.rs] - edited\n\n## Why Changed\n\n- asked for: x\n\n\
+            ## Key Decisions\n\n- none seen\n\n## Next Steps\n\n- [ ] y\n";
+        let words = "## Why Changed\n- the hull leaks\n## Key Decisions\n1. tar, because\n   it is \
+            here\n## Next Steps\n- [ ] say \"it's\" `$HOME`\n";
+        assert_eq!(
+            refined(words, body),
+            "## What Changed\n\n- [a.rs] - edited\n\n## Why Changed\n\n- (model) the hull leaks\n\
+             - asked for: x\n\n## Key Decisions\n\n- (model) tar, because it is here\n\n\
+             ## Next Steps\n\n- [ ] (model) say \"it's\" `$HOME`\n- [ ] y\n"
+        );
+    }
+
+    #[test]
+    fn headings_are_understood_as_models_write_them() {
+        let words =
+            Words::parse("because\n\n**Decisions:**\n* a\n\nNext:\nb\n# Why\nc\nWhy not: d");
+        let expected = Words {
+            why: vec!["because".to_owned(), "c Why not: d".to_owned()],
+            decisions: vec!["a".to_owned()],
+            steps: vec!["b".to_owned()],
+        };
+        assert_eq!(words, expected);
+        assert!(Words::parse(" \n\n## Next Steps\n").is_empty());
+    }
+
+    #[test]
+    fn no_item_can_begin_a_section() {
+        let body = "## Why Changed\n\n- none seen\n\n## Next Steps\n\n- none seen\n";
+        let words = "- a\n## Task\n- b\r## Commands\u{2028}## Task\n\u{1b}[2J## References\n";
+        let text = refined(words, body);
+        assert_eq!(
+            text.lines().filter(|line| line.starts_with('#')).count(),
+            2,
+            "only those that were there: {text}"
+        );
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn secrets_go_and_long_words_are_cut() {
+        let secret = ["ghp_", "0123456789abcdefghijABCDEFGHIJ012345"].concat();
+        let long = format!("- {}\n", "word ".repeat(400)).repeat(60);
+        let words = Words::parse(&format!("- log in with {secret}\n{long}## Next Steps\n{long}"));
+        let text = words.refine("## Why Changed\n\n## Next Steps\n");
+        assert!(!text.contains(&secret) && text.contains("[redacted:"), "{text}");
+        assert!(text.len() < LONGEST_WORDS && text.contains("- [ ] (model) word"), "{text}");
+    }
+
+    #[test]
+    fn without_words_a_body_is_what_it_was() {
+        let body = "x\n## Why Changed\n\n- none seen\n\n## Next Steps\n\n- [ ] y\n";
+        assert_eq!(Words::default().refine(body), body);
+    }
+}

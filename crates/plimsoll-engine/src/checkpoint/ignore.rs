@@ -1,0 +1,122 @@
+//! Keeping the mirrored count out of the user's `git status`.
+//!
+//! The folder of the checkpoints ignores itself; the count beside it cannot. Git has a list of what
+//! is ignored in this clone only, which nobody else sees and no commit holds: the count goes there,
+//! and the user's own `.gitignore` stays as it is.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags, open, openat};
+
+use super::Place;
+use super::folder::{COUNT, FILE, FOLDER};
+use crate::child;
+
+/// Puts the count on the list, unless git ignores it already. Only where the repository lies in the
+/// project itself: what is elsewhere is not ours to change.
+pub(super) fn keep_out_of_git(place: &Place) -> io::Result<()> {
+    let Some(mut list) = list(&place.project)? else { return Ok(()) };
+    let outer = Path::new(place.folder).parent().unwrap_or(Path::new(""));
+    let count = outer.join(COUNT);
+    let line = format!("/{}\n", count.display());
+    let mut text = String::new();
+    list.read_to_string(&mut text)?;
+    if text.contains(&line) || !is_seen(&place.project, &count) {
+        return Ok(());
+    }
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    list.write_all(format!("{gap}{line}").as_bytes())
+}
+
+/// The list of the repository in `project`, opened without following links; nothing if there is none.
+fn list(project: &Path) -> io::Result<Option<File>> {
+    let flags = FILE | OFlags::RDWR | OFlags::APPEND;
+    let open = || -> rustix::io::Result<File> {
+        let project = open(project, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?;
+        let repository = openat(project, ".git", FOLDER, Mode::empty())?;
+        let info = openat(repository, "info", FOLDER, Mode::empty())?;
+        Ok(openat(info, "exclude", flags, Mode::empty())?.into())
+    };
+    match open().map_err(io::Error::from) {
+        Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
+        _ => Ok(None),
+    }
+}
+
+/// Whether git would show the file as new.
+fn is_seen(project: &Path, file: &Path) -> bool {
+    const PATIENCE: Duration = Duration::from_millis(500);
+    const NOT_IGNORED: i32 = 1;
+    let mut command = Command::new("git");
+    command.arg("-C").arg(project).args(["check-ignore", "--quiet", "--"]).arg(file);
+    let ran = child::run(&mut command, Vec::new(), PATIENCE);
+    ran.is_ok_and(|ran| ran.status.is_some_and(|status| status.code() == Some(NOT_IGNORED)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn place(project: &Path) -> Place {
+        Place {
+            project: project.to_owned(),
+            folder: ".agent/checkpoints",
+            index: project.join("index.json"),
+            key: project.join("key"),
+            patience: Duration::ZERO,
+        }
+    }
+
+    fn repository() -> tempfile::TempDir {
+        let project = tempfile::tempdir().unwrap();
+        let made = Command::new("git").args(["init", "-q"]).arg(project.path()).status().unwrap();
+        assert!(made.success());
+        project
+    }
+
+    #[test]
+    fn the_count_is_ignored_once_and_in_this_clone_only() {
+        let project = repository();
+        let list = project.path().join(".git/info/exclude");
+        fs::write(&list, "mine").unwrap();
+        for _ in 0..2 {
+            keep_out_of_git(&place(project.path())).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&list).unwrap(), "mine\n/.agent/.checkpoint_iteration\n");
+        assert!(!project.path().join(".gitignore").exists());
+    }
+
+    #[test]
+    fn what_is_ignored_already_stays_as_it_is() {
+        let project = repository();
+        fs::write(project.path().join(".gitignore"), ".agent/\n").unwrap();
+        let list = project.path().join(".git/info/exclude");
+        let before = fs::read_to_string(&list).unwrap();
+        keep_out_of_git(&place(project.path())).unwrap();
+        assert_eq!(fs::read_to_string(&list).unwrap(), before);
+    }
+
+    #[test]
+    fn no_link_leads_elsewhere() {
+        let (project, elsewhere) = (repository(), tempfile::tempdir().unwrap());
+        let target = elsewhere.path().join("exclude");
+        fs::write(&target, "").unwrap();
+        let info = project.path().join(".git/info");
+        fs::remove_dir_all(&info).unwrap();
+        symlink(elsewhere.path(), &info).unwrap();
+        keep_out_of_git(&place(project.path())).unwrap();
+        fs::remove_file(&info).unwrap();
+        fs::create_dir(&info).unwrap();
+        symlink(&target, info.join("exclude")).unwrap();
+        keep_out_of_git(&place(project.path())).unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "");
+    }
+}

@@ -1,0 +1,143 @@
+//! Going on with the work that a checkpoint tells of.
+
+use std::path::Path;
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::Millis;
+use plimsoll_core::checkpoint::{self as core, Meta};
+use plimsoll_core::event::SessionId;
+use plimsoll_core::work::{self, Fate, Origin};
+
+use crate::capture;
+use crate::checkpoint::{self, Listed, NotFound, Place};
+use crate::fate::fate;
+use crate::running::running;
+use crate::spool;
+use crate::world::{World, now};
+
+/// A checkpoint that a session can go on from.
+#[derive(Clone, Debug)]
+pub struct Resumable {
+    /// What its front matter says.
+    pub meta: Meta,
+    /// What it is about, in a line.
+    pub summary: String,
+    body: String,
+    /// The session that is to be given it, if it is another than the one it was made of.
+    to_another: bool,
+}
+
+/// The newest checkpoint of a place that fits: one that we sealed, and of no session that runs. The
+/// session that asks may have its own.
+pub fn newest(
+    world: &World,
+    adapter: &dyn Adapter,
+    place: &Place,
+    asks: Option<&SessionId>,
+) -> Result<Option<Resumable>, NotFound> {
+    let busy: Vec<SessionId> =
+        running(world, adapter).into_iter().filter(|session| !has_ended(world, session)).collect();
+    let fits = |meta: &Meta| {
+        let is = |session: &SessionId| session.as_str() == meta.session_id;
+        asks.is_some_and(is) || !busy.iter().any(is)
+    };
+    let found = checkpoint::newest_fitting(place, &fits)?;
+    found.map_or(Ok(None), |found| of(place, &found, asks))
+}
+
+/// The client notes a session under its process, which may be busy with another by now.
+fn has_ended(world: &World, session: &SessionId) -> bool {
+    let last = spool::last(&world.paths.spool_of(session, None));
+    last.is_ok_and(|last| last.is_some_and(|last| last.what == spool::ENDED))
+}
+
+/// What can be resumed of a checkpoint that was found; nothing if it is not one that we sealed.
+pub fn of(
+    place: &Place,
+    found: &Listed,
+    asks: Option<&SessionId>,
+) -> Result<Option<Resumable>, NotFound> {
+    let own = checkpoint::read_own(place, &found.id)?;
+    Ok(own.map(|(meta, body)| {
+        let to_another = asks.is_none_or(|session| session.as_str() != meta.session_id);
+        Resumable { summary: core::summary(&body), meta, body, to_another }
+    }))
+}
+
+/// The session that a command runs in.
+pub fn asking(world: &World, adapter: &dyn Adapter) -> Option<SessionId> {
+    SessionId::new(&world.env(adapter.session_variable())?)
+}
+
+impl Resumable {
+    /// How old it is, in milliseconds.
+    pub fn age(&self) -> u64 {
+        u64::try_from(now() as Millis - self.meta.created).unwrap_or(0)
+    }
+
+    /// The session it was made of; nothing if that is the one that asks.
+    pub fn other(&self) -> Option<&str> {
+        self.to_another.then_some(&*self.meta.session_id)
+    }
+
+    /// The session it was made of.
+    pub fn session(&self) -> Option<SessionId> {
+        SessionId::new(&self.meta.session_id)
+    }
+
+    /// What comes next, as it says.
+    pub fn next_steps(&self) -> Vec<&str> {
+        work::next_steps(&self.body)
+    }
+
+    /// The text that a session is given of it, with what has become of the files it names.
+    pub fn text(&self, budget: usize) -> String {
+        let moved = self.moved();
+        let origin = Origin::Checkpoint {
+            id: &self.meta.id,
+            other: self.other(),
+            age: self.age(),
+            moved: moved.as_deref(),
+        };
+        work::reread(&self.body, &origin, budget, &|path| self.fate(path))
+    }
+
+    /// What has changed since.
+    pub fn since(&self) -> Since {
+        let files = work::files(&self.body).into_iter();
+        let with = |fate: Fate| {
+            let files = files.clone().filter(move |path| self.fate(path) == Some(fate));
+            files.map(str::to_owned).collect()
+        };
+        Since { moved: self.moved(), changed: with(Fate::Changed), gone: with(Fate::Gone) }
+    }
+
+    /// How the repository has moved on since, in words.
+    fn moved(&self) -> Option<String> {
+        let then = self.meta.git.as_ref()?;
+        then.moved(&capture::git(Path::new(&self.meta.project))?)
+    }
+
+    fn fate(&self, path: &str) -> Option<Fate> {
+        // The front matter tells the second: what was written within it was written before.
+        fate(Path::new(&self.meta.project), self.meta.created + 1_000, path)
+    }
+}
+
+/// What has changed since a checkpoint was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Since {
+    /// How the repository has moved on, in words.
+    pub moved: Option<String>,
+    /// The files it names that were changed.
+    pub changed: Vec<String>,
+    /// Those that are gone.
+    pub gone: Vec<String>,
+}
+
+impl Since {
+    /// Nothing has.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,114 @@
+//! Checkpoints: taken in as their files tell.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use plimsoll_core::event::SessionId;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::Store;
+use super::column::{Kept, get, get_any};
+use super::ingest::new_id;
+use crate::{CheckpointRow, CheckpointsThere, LastCheckpoint, StoreError};
+
+impl Store {
+    /// Takes in the checkpoints of a project: what is new comes in, what is gone goes.
+    ///
+    /// `look` is told which ones are known, and looks what is there. Other writers wait meanwhile, so
+    /// that nobody who has looked earlier takes out what somebody has put in since. Nothing is changed
+    /// where it cannot tell what is there.
+    pub fn take_checkpoints<E: From<StoreError>>(
+        &mut self,
+        project: &Path,
+        look: impl FnOnce(&BTreeSet<String>) -> Result<Option<CheckpointsThere>, E>,
+    ) -> Result<(), E> {
+        let failed = self.failed("ingest into");
+        let transaction = self.connection.transaction().map_err(&failed)?;
+        let known = known(&transaction, project).map_err(&failed)?;
+        let Some(there) = look(&known)? else { return Ok(()) };
+        for gone in known.difference(&there.ids) {
+            remove(&transaction, project, gone).map_err(&failed)?;
+        }
+        for row in &there.new {
+            insert(&transaction, &self.machine, row).map_err(&failed)?;
+        }
+        transaction.commit().map_err(&failed)?;
+        Ok(())
+    }
+
+    /// The last checkpoint of a session.
+    pub fn last_checkpoint(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<LastCheckpoint>, StoreError> {
+        let sql = "SELECT checkpoint, created FROM checkpoints WHERE session = ?1
+             ORDER BY created DESC, iteration DESC LIMIT 1";
+        let last = |row: &Row<'_>| {
+            Ok(LastCheckpoint { id: row.get("checkpoint")?, created: row.get("created")? })
+        };
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut sql| sql.query_row(params![Kept(session)], last).optional())
+            .map_err(self.failed("read from"))
+    }
+
+    /// The projects that sessions were held in, or that have checkpoints.
+    pub fn projects(&self) -> Result<BTreeSet<PathBuf>, StoreError> {
+        let sql = "SELECT project FROM sessions WHERE project IS NOT NULL
+             UNION SELECT project FROM checkpoints";
+        let rows = self.all(sql, [], |row| get(row, "project"));
+        rows.map(|rows| rows.into_iter().collect()).map_err(self.failed("list the projects of"))
+    }
+}
+
+fn known(connection: &Connection, project: &Path) -> rusqlite::Result<BTreeSet<String>> {
+    let sql = "SELECT checkpoint FROM checkpoints WHERE project = ?1";
+    connection.prepare_cached(sql)?.query_map(params![Kept(project)], |row| row.get(0))?.collect()
+}
+
+fn remove(connection: &Connection, project: &Path, id: &str) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM checkpoints WHERE project = ?1 AND checkpoint = ?2";
+    connection.prepare_cached(sql)?.execute(params![Kept(project), id])?;
+    Ok(())
+}
+
+fn insert(connection: &Connection, machine: &str, row: &CheckpointRow) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO checkpoints (id, machine, checkpoint, path, project, session, created,
+             occasion, iteration, partial, used, \"window\", summary, body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+         ON CONFLICT (path) DO NOTHING";
+    connection.prepare_cached(sql)?.execute(params![
+        new_id(),
+        machine,
+        row.id,
+        Kept(row.path.as_path()),
+        Kept(row.project.as_path()),
+        row.session,
+        row.created,
+        row.occasion,
+        Kept(row.iteration),
+        row.partial,
+        row.used.map(Kept),
+        row.window.map(Kept),
+        row.summary,
+        row.body,
+    ])?;
+    Ok(())
+}
+
+pub(super) fn checkpoint(row: &Row<'_>) -> rusqlite::Result<CheckpointRow> {
+    Ok(CheckpointRow {
+        id: row.get("checkpoint")?,
+        path: get(row, "path")?,
+        project: get(row, "project")?,
+        session: row.get("session")?,
+        created: row.get("created")?,
+        occasion: row.get("occasion")?,
+        iteration: get(row, "iteration")?,
+        partial: row.get("partial")?,
+        used: get_any(row, "used")?,
+        window: get_any(row, "window")?,
+        summary: row.get("summary")?,
+        body: row.get("body")?,
+    })
+}
