@@ -3,7 +3,7 @@
 use super::body::NOTHING;
 use super::restore::{Text, room, share};
 use super::{Fate, Origin};
-use crate::checkpoint::sections;
+use crate::checkpoint::{sections, without_pointer};
 
 /// What the model decided, and why, in percent of the budget: a session that did the work itself has
 /// that from its summary.
@@ -44,7 +44,8 @@ pub fn files(body: &str) -> Vec<&str> {
         Some(place.rsplit_once(':').map_or(place, |(path, _)| path))
     });
     let mut files: Vec<&str> = Vec::new();
-    for path in changed.chain(body.items("Working Set").map(path)) {
+    let named = body.items("Working Set").filter(|item| !item.starts_with("also: ")).map(path);
+    for path in changed.chain(named) {
         if !files.contains(&path) {
             files.push(path);
         }
@@ -68,7 +69,8 @@ impl<'a> Body<'a> {
 
     fn lines(&self, name: &str) -> impl Iterator<Item = &'a str> {
         let text = self.0.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
-        text.lines().map(str::trim_end).filter(|line| !line.is_empty() && *line != NOTHING)
+        let lines = text.lines().map(without_pointer);
+        lines.filter(|line| !line.is_empty() && *line != NOTHING)
     }
 
     /// The items of a list, without their marks.
@@ -92,7 +94,8 @@ impl<'a> Body<'a> {
     }
 
     fn commands(&self) -> impl Iterator<Item = String> {
-        self.items("Commands").map(|item| item.trim_matches('`').to_owned())
+        let marked = |item: &str| item.trim_matches('`').replacen("`: ", "  # ", 1);
+        self.items("Commands").map(move |item| marked(item.strip_suffix(": ok").unwrap_or(item)))
     }
 
     /// As many of the references as fit into a line of that length.
@@ -124,7 +127,7 @@ mod tests {
     const BODY: &str = "\
 ## What Changed
 
-- [src/a.rs:3-4] - edited
+- [src/a.rs:3-4] - edited @17
 
 ## Why Changed
 
@@ -140,7 +143,7 @@ mod tests {
 
 ## Next Steps
 
-- [ ] finish d
+- [ ] finish d @1234
 
 ## Task
 
@@ -150,12 +153,14 @@ mod tests {
 
 ## Commands
 
-- `cargo test --all`
+- `cargo test --all`: 2 passed @99
+- `cargo build`: ok @100
 
 ## Working Set
 
 - src/a.rs (3-4): f, g
-- src/h.rs
+- src/h.rs @5
+- also: loose_name @6
 
 ## References
 
@@ -174,7 +179,13 @@ mod tests {
         assert_eq!(lines.next(), Some("## Resuming from Checkpoint"));
         let origin = lines.next().unwrap();
         assert!(origin.starts_with("From checkpoint C of another session, S, 12 min old"));
-        for line in ["> second request", "- Never touch e.", "- [ ] finish d", "cargo test --all"] {
+        for line in [
+            "> second request",
+            "- Never touch e.",
+            "- [ ] finish d",
+            "cargo test --all  # 2 passed",
+            "cargo build",
+        ] {
             assert!(text.lines().any(|known| known == line), "{line}: {text}");
         }
         assert!(!text.contains("none seen"), "{text}");
