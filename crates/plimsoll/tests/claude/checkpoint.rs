@@ -19,7 +19,7 @@ fn checkpoints(bed: &Bed) -> Vec<PathBuf> {
 
 fn edit() -> Answer {
     let input = json!({"file_path": "hold.rs", "content": "fn load_line() {}\n"});
-    Answer::tool("Write", input).prompt_tokens(150_000)
+    Answer::tool("Write", input).prompt_tokens(50_000)
 }
 
 #[test]
