@@ -16,6 +16,7 @@ mod guard;
 mod install;
 mod past;
 mod reading;
+mod score;
 mod sessions;
 mod silence;
 mod statusline;
