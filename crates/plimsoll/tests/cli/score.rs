@@ -80,7 +80,7 @@ fn names_that_neither_kept_are_shown_without_what_moves_the_cursor() {
     let env = TestEnv::new();
     let name = |at: usize| format!(r" ship\u001b[2J{at}/hull{at}.rs");
     let many: String = (0..1500).map(name).collect();
-    let text = compacted().replace("Step 2.", &many).replace("keptByClient, PROJ", &name(1400));
+    let text = compacted().replace("Step 2.", &many).replace("keptByClient,", &name(1400));
     env.session("c593fbf0").write(text);
     let ran = env.plimsoll("score");
     assert!(ran.stdout.contains("\n  1 lost: ship[2J1400/hull1400.rs"), "{ran}");
@@ -130,7 +130,7 @@ fn init_tells_it_of_past_sessions() {
     let env = TestEnv::new();
     env.session("c593fbf0").write(compacted());
     let ran = env.plimsoll("init --yes");
-    let told = "  Summaries kept 50 % of what the work needed after them; with plimsoll\n  \
-                it would have been 100 %: `plimsoll score` tells what was lost.\n";
+    let told = "  Summaries kept 50 % of what the work needed later; with plimsoll 100 %.\n  \
+                What was lost: `plimsoll score`.\n";
     assert!(ran.stdout.ends_with(told), "{ran}");
 }
