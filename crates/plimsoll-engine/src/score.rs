@@ -38,19 +38,18 @@ pub fn find(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Judges the compactions of a transcript by the work after each; nothing if `deadline` came first.
-pub fn judge(
-    adapter: &dyn Adapter,
-    transcript: &Path,
-    deadline: Option<Instant>,
-) -> io::Result<Option<Vec<Judgement>>> {
-    let Some(file) = JsonLines::open(transcript)? else {
-        return Err(io::ErrorKind::NotFound.into());
+/// Judges the compactions of a transcript by the work after each.
+pub fn judge(adapter: &dyn Adapter, transcript: &Path) -> io::Result<Vec<Judgement>> {
+    let file = open(transcript)?;
+    let judgements = match is_compacted(adapter, &file)? {
+        true => read(adapter, &file, None)?,
+        false => None,
     };
-    match is_compacted(adapter, &file)? {
-        true => read(adapter, &file, deadline),
-        false => Ok(Some(Vec::new())),
-    }
+    Ok(judgements.unwrap_or_default())
+}
+
+fn open(transcript: &Path) -> io::Result<JsonLines> {
+    JsonLines::open(transcript)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// Whether there is any compaction: most transcripts have none, and need no second look.
@@ -65,6 +64,7 @@ fn is_compacted(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Reads the file and judges; nothing if `deadline` came first.
 fn read(
     adapter: &dyn Adapter,
     file: &JsonLines,
@@ -120,7 +120,8 @@ pub fn newest(
     let mut newest = Newest { of: compacted.len(), ..Newest::default() };
     for found in compacted.into_iter().take(MOST_SESSIONS) {
         // One that cannot be read is like one that there is no time for: it is not in the figure.
-        let Ok(Some(judgements)) = judge(adapter, &found.path, Some(deadline)) else { continue };
+        let judged = open(&found.path).and_then(|file| read(adapter, &file, Some(deadline)));
+        let Ok(Some(judgements)) = judged else { continue };
         newest.sessions += 1;
         newest.tally += comparable(&judgements);
     }

@@ -95,14 +95,16 @@ pub(crate) fn show_recall(out: &mut impl Write, newest: &Newest) -> anyhow::Resu
     }
     let (alone, with_us) =
         (percent(newest.tally.summary, needed), percent(newest.tally.together, needed));
-    writeln!(out, "  Summaries kept {alone} of what the work needed after them; with plimsoll")?;
-    let told = "`plimsoll score` tells what was lost.";
-    match newest.of - newest.sessions {
-        0 => writeln!(out, "  it would have been {with_us}: {told}")?,
-        _ => writeln!(
+    writeln!(
+        out,
+        "  Summaries kept {alone} of what the work needed later; with plimsoll {with_us}."
+    )?;
+    let Newest { sessions, of, .. } = newest;
+    match sessions == of {
+        true => writeln!(out, "  What was lost: `plimsoll score`.")?,
+        false => writeln!(
             out,
-            "  it would have been {with_us} (the newest {}): {told}",
-            counted(newest.sessions as u64, "session", "sessions")
+            "  That is of {sessions} of {of} compacted sessions: `plimsoll score` tells all."
         )?,
     }
     Ok(())

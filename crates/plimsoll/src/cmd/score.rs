@@ -58,7 +58,11 @@ fn transcripts(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         true => score::find(&path),
         false => Ok(vec![path]),
     });
-    found.with_context(|| format!("could not read `{}`", path.display())).hint(HINT)
+    found.with_context(|| could_not_read(path)).hint(HINT)
+}
+
+fn could_not_read(path: &Path) -> String {
+    format!("could not read `{}`", path.display())
 }
 
 const HINT: &str = "give a transcript or a folder; `plimsoll status --all --json` names them";
@@ -92,14 +96,13 @@ fn judge(
     let (mut compactions, mut unreadable) = (Vec::new(), 0);
     for (done, path) in transcripts.iter().enumerate() {
         ui.progress("reading transcripts", done, transcripts.len());
-        match score::judge(adapter, path, None) {
+        match score::judge(adapter, path) {
             Ok(judged) => {
-                let judged = judged.unwrap_or_default().into_iter();
+                let judged = judged.into_iter();
                 compactions.extend(judged.map(|judgement| compaction(adapter, path, judgement)));
             }
-            Err(error) if transcripts.len() == 1 => {
-                let shown = asked.unwrap_or(path).display();
-                return Err(error).context(format!("could not read `{shown}`")).hint(HINT);
+            Err(error) if asked.is_some_and(Path::is_file) => {
+                return Err(error).context(could_not_read(path)).hint(HINT);
             }
             Err(_) => unreadable += 1,
         }

@@ -36,6 +36,7 @@ fn help_is_given() {
         "measure",
         "restore",
         "resume",
+        "score",
         "search",
         "status",
         "statusline",

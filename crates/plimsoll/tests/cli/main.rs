@@ -18,6 +18,7 @@ mod measure;
 mod pictures;
 mod restore;
 mod resume;
+mod score;
 mod search;
 mod status;
 mod statusline;

@@ -104,15 +104,17 @@ fn picture(ui: &Ui, tally: Tally) -> String {
 }
 
 fn print_list(ui: &Ui, out: &mut impl Write, compactions: &[Compaction]) -> anyhow::Result<()> {
-    writeln!(out, "\n{}", ui.dim(&heading("compaction")))?;
-    for compaction in compactions.iter().take(LISTED) {
-        print_compaction(ui, out, compaction)?;
+    let telling = || compactions.iter().filter(|compaction| !compaction.judgement.facts.is_empty());
+    if telling().next().is_none() {
+        return Ok(());
     }
-    if let Some(older @ 1..) = compactions.len().checked_sub(LISTED) {
-        let more = format!("{older} older: `plimsoll score --json` lists them, and every name");
+    writeln!(out, "\n{}", ui.dim(&heading("compaction")))?;
+    telling().take(LISTED).try_for_each(|compaction| print_compaction(ui, out, compaction))?;
+    writeln!(out, "\n{}", ui.dim("█ the summary kept   ▒ the restore adds   ░ neither"))?;
+    if let Some(older @ 1..) = telling().count().checked_sub(LISTED) {
+        let more = format!("{older} older ones, and every name: `plimsoll score --json`");
         writeln!(out, "{}", ui.dim(&more))?;
     }
-    writeln!(out, "\n{}", ui.dim("█ the summary kept   ▒ the restore adds   ░ neither"))?;
     Ok(())
 }
 
