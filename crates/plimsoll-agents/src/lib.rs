@@ -11,7 +11,7 @@ use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
-use plimsoll_core::work::Record;
+use plimsoll_core::work::{Record, Shown};
 
 use crate::install::Installer;
 
@@ -44,6 +44,10 @@ pub trait Adapter: Sync {
 
     /// What a line of a transcript tells of the work of `scope`; nothing if it tells none.
     fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>>;
+
+    /// What a line of a transcript put before the model of `scope`, besides the model's own words;
+    /// nothing if it put nothing there.
+    fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Shown<'a>>;
 
     /// What a line of a transcript adds to the window.
     fn weigh(&self, line: &[u8]) -> Weight;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::Tokens;
+use crate::breakpoint::Breakpoint;
 
 /// The name of a session; only letters, digits, `-` and `_`, so that it can name a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +50,8 @@ pub struct Event {
     pub cwd: PathBuf,
     /// What happened.
     pub kind: EventKind,
+    /// The tool that has finished was a commit or a run of tests.
+    pub breakpoint: Option<Breakpoint>,
 }
 
 /// What happened.
@@ -60,14 +63,22 @@ pub enum EventKind {
     Loading(Load),
     /// A tool has finished.
     ToolFinished,
+    /// A tool has failed.
+    ToolFailed,
     /// The conversation is about to be compacted.
     Compacting,
-    /// The session begins, or goes on after a pause.
+    /// The session begins.
     Started,
+    /// The session goes on after a pause, maybe under another name.
+    Resumed,
     /// The conversation was compacted.
     Compacted,
+    /// The client tells the summary that took the conversation's place.
+    Summarised(String),
     /// A fresh conversation takes the place of the one before.
     Cleared,
+    /// The agent has nothing more to do for now.
+    Stopped,
     /// The session is over.
     Ended,
     /// Anything we have no use for.

@@ -1,12 +1,18 @@
 //! When the agent is advised, nudged or stopped.
 
-use crate::event::{EventKind, Load, Reply};
+mod due;
+mod speech;
+
+use crate::event::{EventKind, Load};
 use crate::reading::{Reading, ReadingSource};
-use crate::session::{Basis, Bucket, ProvenWindow, Quiet, Restored, SessionState};
+use crate::session::{Basis, Bucket, ProvenWindow, Quiet, SessionState};
 use crate::settings::{GuardMode, Lines, Settings};
 use crate::trigger::Trigger;
 use crate::window::{Window, WindowSource};
 use crate::{Tokens, weight};
+
+pub use due::{Due, LONGEST_WITHOUT, compacted, replaced};
+pub use speech::{Left, Speech, Words};
 
 /// The lines in tokens of one window, kept clear of the client's trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +77,7 @@ impl Outlook<'_> {
         Basis {
             window: self.window.tokens,
             trigger: self.trigger.tokens(),
+            checkpoint: self.settings.lines.checkpoint.of(self.window.tokens),
             save: self.settings.lines.save.of(self.window.tokens),
             warn: self.settings.lines.warn.of(self.window.tokens),
         }
@@ -104,7 +111,20 @@ impl Outlook<'_> {
     }
 }
 
-/// Whether `event` can call for nothing at `counted` tokens and `bytes_since` of transcript after
+/// A call of the hook.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// What happened.
+    pub kind: &'a EventKind,
+    /// The kind of the subagent whose window it is, if it is one's.
+    pub subagent: Option<&'a str>,
+    /// The tool that has finished was a commit or a run of tests.
+    pub at_breakpoint: bool,
+    /// Milliseconds since the epoch.
+    pub now: u64,
+}
+
+/// Whether a call can ask for nothing at `counted` tokens and `bytes_since` of transcript after
 /// them.
 ///
 /// This is what all but a few hook calls come to, so it needs neither the weight of what was
@@ -112,7 +132,7 @@ impl Outlook<'_> {
 /// a quarter of the trigger, for no growth is larger than the reading it led to.
 pub fn nothing_due(
     outlook: &Outlook<'_>,
-    event: &EventKind,
+    call: &Call<'_>,
     state: &SessionState,
     counted: Tokens,
     bytes_since: u64,
@@ -120,9 +140,11 @@ pub fn nothing_due(
     let at_most = counted.saturating_add(weight::at_most(bytes_since));
     let unproven = outlook.window.source == WindowSource::Inferred
         && state.window.as_ref().is_none_or(|proven| proven.tokens != outlook.window.tokens);
-    at_most < quiet_below(outlook, event, state)
+    at_most < quiet_below(outlook, call.kind, state)
         && !has_fallen(outlook.bucket(at_most), state.spoken())
         && !unproven
+        && !state.waiting
+        && due::by_event(call, state).is_none()
 }
 
 /// Under how many tokens `event` can call for nothing.
@@ -136,7 +158,7 @@ fn quiet_below(outlook: &Outlook<'_>, event: &EventKind, state: &SessionState) -
         }
         _ => match state.quiet {
             Some(quiet) if quiet.basis == basis => return quiet.below,
-            _ => levels.save.min(levels.warn),
+            _ => levels.checkpoint.min(levels.save).min(levels.warn),
         },
     };
     basis.trigger.map_or(line, |trigger| line.min(trigger / 4))
@@ -152,201 +174,49 @@ fn has_fallen(bucket: Bucket, spoken: Option<Bucket>) -> bool {
 pub struct Decision {
     /// Words for user and model, or a refusal.
     pub speech: Option<Speech>,
+    /// A checkpoint is to be made.
+    pub due: Option<Due>,
     /// The session's state from now on, where it changes or something is said.
     pub remember: Option<SessionState>,
 }
 
-/// How much room a window has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// Until the client compacts.
-    UntilCompaction(Tokens),
-    /// Until the window is full.
-    InWindow(Tokens),
-}
-
-impl Left {
-    fn sentence(self) -> String {
-        match self {
-            Self::UntilCompaction(0) => {
-                "The conversation may be compacted at any moment.".to_owned()
-            }
-            Self::UntilCompaction(left) => {
-                format!("About {left} tokens are left before the conversation is compacted.")
-            }
-            Self::InWindow(left) => format!("About {left} tokens are left."),
-        }
-    }
-}
-
-/// Something to say.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Speech {
-    /// The window is filling up.
-    Warning {
-        /// How full it is.
-        percent: f64,
-        /// Tokens left before the client compacts, or else in the window.
-        left: Left,
-        /// The subagent whose window it is.
-        subagent: Option<String>,
-    },
-    /// It is time to save the session.
-    Save {
-        /// How full the window is.
-        percent: f64,
-    },
-    /// Something is being loaded above the ceiling.
-    Ceiling {
-        /// How full the window is.
-        percent: f64,
-        /// The ceiling that was passed.
-        ceiling: String,
-        /// What is being loaded.
-        load: String,
-        /// The subagent that loads it.
-        subagent: Option<String>,
-        /// Whether the call is refused.
-        refused: bool,
-        /// The window is a guess of this size.
-        guessed: Option<Tokens>,
-    },
-}
-
-impl Speech {
-    /// The name of what was decided, as the log of decisions has it.
-    pub fn label(&self) -> &'static str {
-        match self {
-            Self::Warning { .. } => "warned",
-            Self::Save { .. } => "suggested",
-            Self::Ceiling { refused: false, .. } => "guarded",
-            Self::Ceiling { refused: true, .. } => "refused",
-        }
-    }
-
-    /// Whether it refuses a call.
-    pub fn refuses(&self) -> bool {
-        matches!(self, Self::Ceiling { refused: true, .. })
-    }
-
-    /// The words. `command` is one that the user can run, and `variable` sets the window.
-    pub fn reply(&self, command: &str, variable: &str) -> Reply {
-        match self {
-            Self::Warning { percent, left, subagent } => {
-                warning(*percent, *left, subagent, command)
-            }
-            Self::Save { percent } => Reply {
-                to_user: Some(format!(
-                    "CONTEXT: ~{percent:.0}% used. Consider {command} to save the session."
-                )),
-                ..Reply::default()
-            },
-            Self::Ceiling { percent, ceiling, load, subagent, refused, guessed } => {
-                let fact = format!("CONTEXT: ~{percent:.0}% used, above the {ceiling} ceiling");
-                if *refused {
-                    let refusal = format!(
-                        "{fact}: `{load}` was not loaded. Summarize or finish first; recovery skills still run."
-                    );
-                    return Reply { refusal: Some(refusal), ..Reply::default() };
-                }
-                let guess = guessed.map_or_else(String::new, |window| {
-                    format!(" The window of {window} tokens is a guess: set {variable}.")
-                });
-                // A subagent's window is nothing that a command of the user's could empty.
-                let advice = match subagent {
-                    Some(_) => String::new(),
-                    None => format!(" Consider {command} first."),
-                };
-                let whose = in_subagent(subagent);
-                Reply {
-                    to_user: Some(format!("{fact} while loading `{load}`{whose}.{advice}{guess}")),
-                    to_model: Some(format!("{fact}. `{load}` adds to it.")),
-                    refusal: None,
-                }
-            }
-        }
-    }
-}
-
-fn warning(percent: f64, left: Left, subagent: &Option<String>, command: &str) -> Reply {
-    let fact = format!("CONTEXT: ~{percent:.0}% used");
-    let to_user = match subagent {
-        Some(_) => format!("{fact}{}.", in_subagent(subagent)),
-        None => format!("{fact}. Consider {command} before context exhaustion."),
-    };
-    let to_model = format!("{fact}. {}", left.sentence());
-    Reply { to_user: Some(to_user), to_model: Some(to_model), refusal: None }
-}
-
-/// Whose window it is, for the user; the subagent knows.
-fn in_subagent(subagent: &Option<String>) -> String {
-    match subagent.as_deref() {
-        None => String::new(),
-        Some("") => " in a subagent".to_owned(),
-        Some(kind) => format!(" in subagent {kind}"),
-    }
-}
-
-/// Decides what to do about `event` in a window loaded as `reading` says.
+/// Decides what to do about a call in a window loaded as `reading` says, if that is known.
 ///
 /// The agent is warned once per bucket, not on every call: advice that repeats is advice that gets
 /// ignored. `growth` gives the session's median growth per call, which is asked for only where it
-/// matters, and `subagent` is whose window it is.
+/// matters.
 pub fn decide(
     outlook: &Outlook<'_>,
-    event: &EventKind,
-    subagent: Option<&str>,
-    reading: &Reading,
+    call: &Call<'_>,
+    reading: Option<&Reading>,
     growth: &dyn Fn() -> Tokens,
     state: &SessionState,
 ) -> Decision {
-    let mut next = forget_what_has_fallen(outlook, reading.used, state);
+    let Some(reading) = reading else { return unread(call, state) };
+    let used = reading.used;
+    let mut next = forget_what_has_fallen(outlook, used, state);
     prove(outlook, &mut next);
-    let speech = match event {
-        EventKind::Prompted | EventKind::ToolFinished => {
-            warn(outlook, subagent, reading, growth, &mut next)
+    let line = outlook.level(|levels| levels.checkpoint, used, growth);
+    let due = due::by_line(outlook, call, used, line, &next).or(due::by_event(call, &next));
+    due::seen_to(due, call.now, outlook.bucket(used), &mut next);
+    let speech = match call.kind {
+        EventKind::Prompted | EventKind::ToolFinished | EventKind::ToolFailed => {
+            warn(outlook, call, used, line, growth, &mut next)
         }
-        EventKind::Loading(load) => guard(outlook, load, subagent, reading, growth, &mut next),
-        EventKind::Started
-        | EventKind::Compacting
-        | EventKind::Compacted
-        | EventKind::Cleared
-        | EventKind::Ended
-        | EventKind::Other => None,
+        EventKind::Loading(load) => guard(outlook, load, call.subagent, reading, growth, &mut next),
+        // What is said when the agent stops would set it to work again.
+        _ => None,
     };
     let news = next != *state || speech.is_some();
-    Decision { speech, remember: news.then_some(next) }
+    Decision { speech, due, remember: news.then_some(next) }
 }
 
-/// The state of a window whose contents were replaced.
-pub fn replaced(state: &SessionState) -> Decision {
-    let (window, sealed) = (state.window.clone(), state.sealed);
-    let next = SessionState { window, sealed, ..SessionState::default() };
-    Decision { speech: None, remember: (next != *state).then_some(next) }
-}
-
-/// How many tokens are given back after a compaction.
-const RESTORE: usize = 2_000;
-/// How many after one that came right behind another.
-const BRIEF_RESTORE: usize = 500;
-
-/// The state of a window that was compacted after so many tool calls, and how many tokens may be
-/// given back.
-///
-/// A client gives up on a session whose window is full again right after each of several compactions:
-/// what we give back must not be what fills it.
-pub fn compacted(state: &SessionState, steps: u32) -> (SessionState, usize) {
-    const SOON: u32 = 3;
-    let again = state.restored.filter(|last| steps.saturating_sub(last.steps) <= SOON);
-    let times = again.map_or(1, |last| last.times + 1);
-    let budget = match times {
-        1 => RESTORE,
-        2 => BRIEF_RESTORE,
-        _ => 0,
-    };
-    let (window, sealed) = (state.window.clone(), state.sealed);
-    let restored = Some(Restored { steps, times });
-    (SessionState { window, sealed, restored, ..SessionState::default() }, budget)
+/// Without a reading only the clock and what has happened can ask for anything.
+fn unread(call: &Call<'_>, state: &SessionState) -> Decision {
+    let due = due::by_event(call, state);
+    let mut next = state.clone();
+    due::seen_to(due, call.now, 0, &mut next);
+    Decision { speech: None, due, remember: due.map(|_| next) }
 }
 
 fn forget_what_has_fallen(
@@ -362,6 +232,7 @@ fn forget_what_has_fallen(
     SessionState {
         warned: still(state.warned),
         guarded: still(state.guarded),
+        crossed: still(state.crossed),
         suggested: false,
         quiet: None,
         ..state.clone()
@@ -376,37 +247,60 @@ fn prove(outlook: &Outlook<'_>, next: &mut SessionState) {
     }
 }
 
+/// Warns, or suggests saving, once a line is passed, and notes until when nothing can be due.
 fn warn(
     outlook: &Outlook<'_>,
-    subagent: Option<&str>,
-    reading: &Reading,
+    call: &Call<'_>,
+    used: Tokens,
+    checkpoint: Tokens,
     growth: &dyn Fn() -> Tokens,
     next: &mut SessionState,
 ) -> Option<Speech> {
     if outlook.settings.quiet || !outlook.settings.enabled {
         return None;
     }
-    let used = reading.used;
     let line = outlook.level(|levels| levels.warn, used, growth);
     let save = outlook.level(|levels| levels.save, used, growth);
-    let bucket = outlook.bucket(used);
-    let percent = outlook.percent(used);
-    let speech = if used >= line && next.warned.is_none_or(|warned| warned < bucket) {
-        (next.warned, next.suggested) = (Some(bucket), true);
-        let left = match outlook.trigger.tokens() {
-            Some(trigger) => Left::UntilCompaction(trigger.saturating_sub(used)),
-            None => Left::InWindow(outlook.window.tokens.saturating_sub(used)),
-        };
-        Some(Speech::Warning { percent, left, subagent: subagent.map(brief) })
-    } else if used >= save && outlook.can_save && subagent.is_none() && !next.suggested {
-        next.suggested = true;
-        Some(Speech::Save { percent })
-    } else {
-        None
+    let speech = if used >= line { warning(outlook, call, used, next) } else { None };
+    let suggests = call.subagent.is_none() && outlook.can_save && !next.suggested;
+    let speech = match speech {
+        None if used >= save && suggests => {
+            next.suggested = true;
+            Some(Speech::Save { percent: outlook.percent(used) })
+        }
+        speech => speech,
     };
-    let due = if used < save && outlook.can_save && !next.suggested { save } else { line };
-    next.quiet = Some(quiet(outlook, used, due, next.quiet));
+    let seals = call.subagent.is_none() && next.crossed.is_none();
+    next.quiet = if seals && used >= checkpoint {
+        // Whoever comes next and may make a checkpoint is to look.
+        None
+    } else {
+        let ahead = [(seals, checkpoint), (suggests, save)];
+        let ahead = ahead.into_iter().filter(|(open, level)| *open && used < *level);
+        let due = ahead.map(|(_, level)| level).min().unwrap_or(line);
+        Some(quiet(outlook, used, due, next.quiet))
+    };
     speech
+}
+
+/// The warning, unless it was given in this bucket.
+fn warning(
+    outlook: &Outlook<'_>,
+    call: &Call<'_>,
+    used: Tokens,
+    next: &mut SessionState,
+) -> Option<Speech> {
+    let bucket = outlook.bucket(used);
+    if next.warned.is_some_and(|warned| warned >= bucket) {
+        return None;
+    }
+    (next.warned, next.suggested) = (Some(bucket), true);
+    let left = match outlook.trigger.tokens() {
+        Some(trigger) => Left::UntilCompaction(trigger.saturating_sub(used)),
+        None => Left::InWindow(outlook.window.tokens.saturating_sub(used)),
+    };
+    let (percent, subagent) = (outlook.percent(used), call.subagent.map(brief));
+    Some(Speech::Warning { percent, left, subagent })
 }
 
 /// Whether a character of a text from outside may be shown: none that moves the cursor or turns the

@@ -25,12 +25,38 @@ pub struct SessionState {
     /// What this session proved of its window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<ProvenWindow>,
-    /// When the last checkpoint of this session was sealed, in milliseconds since the epoch.
+    /// The bucket in which the checkpoint line was crossed, and that was seen to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sealed: Option<u64>,
+    pub crossed: Option<Bucket>,
+    /// Since when there is work without a checkpoint, in milliseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// When the last breakpoint was seen to, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<u64>,
+    /// The last checkpoint of this session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<Seal>,
     /// The last restore after a compaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored: Option<Restored>,
+    /// The checkpoint of another session that this one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given: Option<String>,
+    /// Something waits to be told to the model.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub waiting: bool,
+}
+
+/// A checkpoint of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    /// When it was sealed, in milliseconds since the epoch.
+    pub at: u64,
+    /// Its id.
+    pub id: String,
+    /// What the work came to by then: the same number means that nothing has changed.
+    pub mark: u64,
 }
 
 /// A restore after a compaction.
@@ -40,6 +66,8 @@ pub struct Restored {
     pub steps: u32,
     /// How many compactions came one right after the other by then.
     pub times: u32,
+    /// How many tokens were given.
+    pub budget: usize,
 }
 
 /// Five points of a percentage: 85 % to just under 90 % is the 17th.
@@ -62,7 +90,9 @@ pub struct Basis {
     /// Where the client compacts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trigger: Option<Tokens>,
-    /// The save line in tokens, before the trigger moves it.
+    /// The checkpoint line in tokens, before the trigger moves it.
+    pub checkpoint: Tokens,
+    /// The save line, likewise.
     pub save: Tokens,
     /// The warn line, likewise.
     pub warn: Tokens,
@@ -87,8 +117,14 @@ impl SessionState {
             .then_some(Window { tokens: proven.tokens, source: proven.source })
     }
 
-    /// The highest bucket in which anything was said.
+    /// The highest bucket in which anything was said or done.
     pub fn spoken(&self) -> Option<Bucket> {
-        self.warned.max(self.guarded)
+        self.warned.max(self.guarded).max(self.crossed)
+    }
+
+    /// What is still true of a session whose window was emptied.
+    pub fn emptied(&self) -> Self {
+        let Self { window, since, paused, sealed, given, .. } = self.clone();
+        Self { window, since, paused, sealed, given, ..Self::default() }
     }
 }

@@ -1,6 +1,6 @@
 //! Making a checkpoint of a session: what its transcript tells of the work, sealed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -55,13 +55,13 @@ impl Captured {
         Self { words, ..self }
     }
 
-    /// Seals a checkpoint of it in `project`.
+    /// Seals a checkpoint of it in a place. `restored` is the checkpoint that the session was given.
     pub fn seal(
         &self,
-        world: &World,
         adapter: &dyn Adapter,
-        project: PathBuf,
+        place: &Place,
         occasion: Occasion,
+        restored: Option<String>,
     ) -> Result<Sealed, Unsealed> {
         let (used, window) = self.load();
         let draft = Draft {
@@ -69,16 +69,16 @@ impl Captured {
             occasion,
             created: now() as Millis,
             partial: self.folded.partial,
-            restored: None,
+            restored,
             agent: adapter.name().to_owned(),
             model: self.measured.as_ref().and_then(|measured| measured.model.clone()),
             used,
             window,
-            git: git(&project),
+            git: git(&place.project),
             transcript: self.transcript.clone(),
             body: self.words.refine(&body(&self.folded.work)),
         };
-        seal(&Place::of(world, adapter, project), &draft)
+        seal(place, &draft)
     }
 
     fn load(&self) -> (Option<Tokens>, Option<Tokens>) {
@@ -112,7 +112,7 @@ fn source(file: &JsonLines, path: &Path, offset: u64) -> Source {
 const GIT: Duration = Duration::from_millis(500);
 
 /// How the repository of a project stands; nothing if there is none.
-pub fn git(project: &Path) -> Option<Git> {
+pub(crate) fn git(project: &Path) -> Option<Git> {
     let mut command = Command::new("git");
     command.arg("-C").arg(project).args(["status", "--porcelain=v2", "--branch"]);
     command.env("GIT_OPTIONAL_LOCKS", "0");

@@ -199,7 +199,7 @@ pub fn repository_above(folder: &Path) -> Option<&Path> {
 }
 
 /// The first folder named in a transcript, among its first lines.
-pub(crate) fn first_folder(adapter: &dyn Adapter, transcript: &JsonLines) -> Option<PathBuf> {
+pub fn first_folder(adapter: &dyn Adapter, transcript: &JsonLines) -> Option<PathBuf> {
     const LINES: usize = 32;
     let mut lines = transcript.forward(0);
     for _ in 0..LINES {

@@ -62,6 +62,11 @@ impl Paths {
         below(&self.data, &["work/", session.as_str(), ".bin"])
     }
 
+    /// What waits to be told to a session.
+    pub fn waiting(&self, session: &SessionId) -> PathBuf {
+        below(&self.data, &["work/", session.as_str(), ".txt"])
+    }
+
     /// The folder of what is kept of every session's work.
     pub fn works(&self) -> PathBuf {
         self.data.join("work")
@@ -136,7 +141,10 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             windows.split('.').count() <= 2
                 && windows.split('.').all(|window| SessionId::new(window).is_some())
         }),
-        Some("work") => after("", ".bin").is_some_and(|window| SessionId::new(window).is_some()),
+        Some("work") => [".bin", ".txt"]
+            .iter()
+            .filter_map(|ending| after("", ending))
+            .any(|session| SessionId::new(session).is_some()),
         Some("settings") => after("", ".json")
             .is_some_and(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())),
         // Milliseconds since the epoch have had 13 digits for a while.

@@ -12,6 +12,7 @@ use crate::capture;
 use crate::checkpoint::{self, Listed, NotFound, Place};
 use crate::fate::fate;
 use crate::running::running;
+use crate::spool;
 use crate::world::{World, now};
 
 /// A checkpoint that a session can go on from.
@@ -32,31 +33,40 @@ pub fn newest(
     world: &World,
     adapter: &dyn Adapter,
     place: &Place,
+    asks: Option<&SessionId>,
 ) -> Result<Option<Resumable>, NotFound> {
-    let (asks, running) = (asking(world, adapter), running(world, adapter));
-    let is_asking = |meta: &Meta| asks.as_deref() == Some(&meta.session_id);
-    let runs = |meta: &Meta| running.iter().any(|session| session.as_str() == meta.session_id);
-    let found = checkpoint::newest_fitting(place, &|meta| is_asking(meta) || !runs(meta))?;
-    found.map_or(Ok(None), |found| of(world, adapter, place, &found))
+    let busy: Vec<SessionId> =
+        running(world, adapter).into_iter().filter(|session| !has_ended(world, session)).collect();
+    let fits = |meta: &Meta| {
+        let is = |session: &SessionId| session.as_str() == meta.session_id;
+        asks.is_some_and(is) || !busy.iter().any(is)
+    };
+    let found = checkpoint::newest_fitting(place, &fits)?;
+    found.map_or(Ok(None), |found| of(place, &found, asks))
+}
+
+/// The client notes a session under its process, which may be busy with another by now.
+fn has_ended(world: &World, session: &SessionId) -> bool {
+    let last = spool::last(&world.paths.spool_of(session, None));
+    last.is_ok_and(|last| last.is_some_and(|last| last.what == spool::ENDED))
 }
 
 /// What can be resumed of a checkpoint that was found; nothing if it is not one that we sealed.
 pub fn of(
-    world: &World,
-    adapter: &dyn Adapter,
     place: &Place,
     found: &Listed,
+    asks: Option<&SessionId>,
 ) -> Result<Option<Resumable>, NotFound> {
     let own = checkpoint::read_own(place, &found.id)?;
     Ok(own.map(|(meta, body)| {
-        let to_another = asking(world, adapter).is_none_or(|session| session != meta.session_id);
+        let to_another = asks.is_none_or(|session| session.as_str() != meta.session_id);
         Resumable { summary: core::summary(&body), meta, body, to_another }
     }))
 }
 
 /// The session that a command runs in.
-fn asking(world: &World, adapter: &dyn Adapter) -> Option<String> {
-    world.env(adapter.session_variable())
+pub fn asking(world: &World, adapter: &dyn Adapter) -> Option<SessionId> {
+    SessionId::new(&world.env(adapter.session_variable())?)
 }
 
 impl Resumable {
@@ -82,24 +92,30 @@ impl Resumable {
 
     /// The text that a session is given of it, with what has become of the files it names.
     pub fn text(&self, budget: usize) -> String {
-        let origin = Origin::Checkpoint { id: &self.meta.id, other: self.other(), age: self.age() };
+        let moved = self.moved();
+        let origin = Origin::Checkpoint {
+            id: &self.meta.id,
+            other: self.other(),
+            age: self.age(),
+            moved: moved.as_deref(),
+        };
         work::reread(&self.body, &origin, budget, &|path| self.fate(path))
     }
 
     /// What has changed since.
     pub fn since(&self) -> Since {
-        let git = capture::git(Path::new(&self.meta.project));
-        let moved = self.meta.git.as_ref().zip(git.as_ref());
         let files = work::files(&self.body).into_iter();
         let with = |fate: Fate| {
             let files = files.clone().filter(move |path| self.fate(path) == Some(fate));
             files.map(str::to_owned).collect()
         };
-        Since {
-            moved: moved.and_then(|(then, now)| then.moved(now)),
-            changed: with(Fate::Changed),
-            gone: with(Fate::Gone),
-        }
+        Since { moved: self.moved(), changed: with(Fate::Changed), gone: with(Fate::Gone) }
+    }
+
+    /// How the repository has moved on since, in words.
+    fn moved(&self) -> Option<String> {
+        let then = self.meta.git.as_ref()?;
+        then.moved(&capture::git(Path::new(&self.meta.project))?)
     }
 
     fn fate(&self, path: &str) -> Option<Fate> {

@@ -35,6 +35,8 @@ pub struct SpoolLine {
 
 /// The decision that is none: a session has begun.
 pub const STARTED: &str = "started";
+/// Likewise: the session is over.
+pub const ENDED: &str = "ended";
 /// Likewise: the client told the size of the window.
 pub const WINDOW: &str = "window";
 /// Likewise: a tool has run, and there is no transcript to tell of it.

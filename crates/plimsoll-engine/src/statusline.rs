@@ -45,7 +45,7 @@ pub fn standing(world: &World, adapter: &dyn Adapter, status: &Status) -> Standi
     let trigger = trigger::resolve(window, Some(&status.model), &in_force.client, seen);
     // A spool that cannot be read tells of no checkpoint.
     let state = spool::state(&world.paths.spool_of(&status.session, None)).unwrap_or_default();
-    let sealed_before = state.sealed.map(|sealed| now().saturating_sub(sealed) / 1000);
+    let sealed_before = state.sealed.map(|sealed| now().saturating_sub(sealed.at) / 1000);
     Standing { used: status.used, window, trigger, sealed_before }
 }
 

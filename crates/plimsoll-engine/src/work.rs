@@ -72,6 +72,22 @@ pub fn scan(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Folded>
     Ok(Folded { work: kept.work, offset: kept.offset, partial })
 }
 
+/// A fold that is read on again and again, and kept nowhere.
+#[derive(Debug, Default)]
+pub(crate) struct Folding(Kept);
+
+impl Folding {
+    /// Folds on to the transcript's end.
+    pub(crate) fn read_on(
+        &mut self,
+        adapter: &dyn Adapter,
+        transcript: &JsonLines,
+    ) -> io::Result<&Work> {
+        self.0.read_on(adapter, transcript, None)?;
+        Ok(&self.0.work)
+    }
+}
+
 fn read(path: &Path) -> Option<Kept> {
     let bytes = paths::read_bytes(path, Links::Refused).ok()?;
     postcard::from_bytes::<Kept>(&bytes).ok().filter(|kept| kept.release == RELEASE)

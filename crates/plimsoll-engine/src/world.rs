@@ -101,6 +101,12 @@ pub fn now() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
+/// A moment as the user's clock shows it: `14:02`.
+pub fn local_time(moment: u64) -> String {
+    let moment = jiff::Timestamp::from_millisecond(moment as i64).unwrap_or_default();
+    moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M").to_string()
+}
+
 /// The variable that tells us a window's size.
 pub const WINDOW_VARIABLE: &str = variables::WINDOW.names[0];
 

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use plimsoll_core::time;
 use plimsoll_engine::history::Summary;
+use plimsoll_engine::score::Newest;
 
 use crate::layout::{self, bar, end};
 use crate::ui::{self, Ui};
@@ -86,6 +87,27 @@ fn unwarned(past: &Summary) -> Option<String> {
     })
 }
 
+/// Prints what the compactions of the past lost, if anything was needed after them.
+pub(crate) fn show_recall(out: &mut impl Write, newest: &Newest) -> anyhow::Result<()> {
+    let needed = newest.tally.needed;
+    if needed == 0 {
+        return Ok(());
+    }
+    let (alone, with_us) =
+        (percent(newest.tally.summary, needed), percent(newest.tally.together, needed));
+    writeln!(out, "  Summaries kept {alone} of what the work needed after them; with plimsoll")?;
+    let told = "`plimsoll score` tells what was lost.";
+    match newest.of - newest.sessions {
+        0 => writeln!(out, "  it would have been {with_us}: {told}")?,
+        _ => writeln!(
+            out,
+            "  it would have been {with_us} (the newest {}): {told}",
+            counted(newest.sessions as u64, "session", "sessions")
+        )?,
+    }
+    Ok(())
+}
+
 fn hooks(past: &Summary) -> Option<String> {
     let dearest = past.dearest_hook.as_ref()?;
     let total = layout::millis(past.hook_millis as f64);
@@ -94,6 +116,12 @@ fn hooks(past: &Summary) -> Option<String> {
     Some(format!("Hooks took {total}, {own} of it `{command}`."))
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
+/// A number with its noun.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", ui::thousands(count), if count == 1 { one } else { many })
+}
+
+/// A part of a whole in whole percent, rounded down: what is not all is not 100 %.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    format!("{} %", part * 100 / whole.max(1))
 }

@@ -3,6 +3,7 @@
 mod client;
 mod hook_runs;
 mod install;
+mod shown;
 mod status;
 mod transcript;
 mod weigh;
@@ -11,13 +12,14 @@ mod work;
 
 use std::path::{Path, PathBuf};
 
+use plimsoll_core::breakpoint::{self, Breakpoint};
 use plimsoll_core::entry::Entry;
 use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Status, Subagent};
 use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
-use plimsoll_core::work::Record;
+use plimsoll_core::work::{Record, Shown};
 
 use crate::install::Installer;
 use crate::json::Json;
@@ -52,7 +54,8 @@ impl Adapter for ClaudeCode {
             None => transcript,
         };
         let cwd = payload.cwd.as_deref().unwrap_or_default().into();
-        Ok(Some(Event { session, subagent, transcript, cwd, kind }))
+        let breakpoint = breakpoint(&payload);
+        Ok(Some(Event { session, subagent, transcript, cwd, kind, breakpoint }))
     }
 
     fn reply(&self, event: &EventKind, reply: &Reply) -> Output {
@@ -74,6 +77,10 @@ impl Adapter for ClaudeCode {
 
     fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>> {
         work::record(line, scope)
+    }
+
+    fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Shown<'a>> {
+        shown::shown(line, scope)
     }
 
     fn weigh(&self, line: &[u8]) -> Weight {
@@ -214,16 +221,38 @@ fn kind(payload: &Payload<'_>) -> EventKind {
     match payload.hook_event_name.as_deref().unwrap_or_default() {
         "UserPromptSubmit" => EventKind::Prompted,
         "PostToolUse" => EventKind::ToolFinished,
+        "PostToolUseFailure" => EventKind::ToolFailed,
         "PreToolUse" => load(payload).map_or(EventKind::Other, EventKind::Loading),
         "SessionStart" => match payload.source.as_deref() {
             Some("compact") => EventKind::Compacted,
             Some("clear") => EventKind::Cleared,
+            Some("resume" | "fork") => EventKind::Resumed,
             _ => EventKind::Started,
         },
         "PreCompact" => EventKind::Compacting,
+        "PostCompact" => {
+            let summary = payload.compact_summary.and_then(Json::text);
+            EventKind::Summarised(summary.unwrap_or_default().into_owned())
+        }
+        "Stop" => EventKind::Stopped,
         "SessionEnd" => EventKind::Ended,
         _ => EventKind::Other,
     }
+}
+
+/// The breakpoint that a tool call was. What it said is read only where it may be one.
+fn breakpoint(payload: &Payload<'_>) -> Option<Breakpoint> {
+    let failed = payload.hook_event_name.as_deref() == Some("PostToolUseFailure");
+    let is_shell = matches!(payload.tool_name.as_deref(), Some("Bash" | "PowerShell"));
+    let has_ended = failed || payload.tool_response.is_some();
+    let command = payload.tool_input.filter(|_| is_shell && has_ended)?.get("command")?.text()?;
+    if !breakpoint::may_be(&command) {
+        return None;
+    }
+    let said = |name: &str| payload.tool_response?.get(name)?.text();
+    let parts = [said("stdout"), said("stderr"), payload.error.and_then(Json::text)];
+    let output = parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
+    breakpoint::of(&command, failed, &output)
 }
 
 /// What a tool call loads: `Task` is the older name of `Agent`.

@@ -21,6 +21,9 @@ pub(super) struct Payload<'a> {
     pub(super) source: Option<Cow<'a, str>>,
     pub(super) tool_name: Option<Cow<'a, str>>,
     pub(super) tool_input: Option<Json<'a>>,
+    pub(super) tool_response: Option<Json<'a>>,
+    pub(super) error: Option<Json<'a>>,
+    pub(super) compact_summary: Option<Json<'a>>,
 }
 
 impl<'a> Payload<'a> {
@@ -38,15 +41,28 @@ impl<'a> Payload<'a> {
                 b"agent_type" => &mut payload.agent_type,
                 b"source" => &mut payload.source,
                 b"tool_name" => &mut payload.tool_name,
-                b"tool_input" => {
-                    payload.tool_input = Some(value);
+                _ => {
+                    payload.keep(key, value);
                     continue;
                 }
-                _ => continue,
             };
             *field = value.text();
         }
         members.ended().then_some(payload)
+    }
+}
+
+impl<'a> Payload<'a> {
+    /// Keeps a value that is looked into only where it matters.
+    fn keep(&mut self, key: &[u8], value: Json<'a>) {
+        let field = match key {
+            b"tool_input" => &mut self.tool_input,
+            b"tool_response" => &mut self.tool_response,
+            b"error" => &mut self.error,
+            b"compact_summary" => &mut self.compact_summary,
+            _ => return,
+        };
+        *field = Some(value);
     }
 }
 
@@ -108,10 +124,13 @@ fn injects(event: &EventKind) -> Option<&'static str> {
         EventKind::Prompted => Some("UserPromptSubmit"),
         EventKind::ToolFinished => Some("PostToolUse"),
         EventKind::Loading(_) => Some("PreToolUse"),
-        EventKind::Compacted => Some("SessionStart"),
-        EventKind::Started
-        | EventKind::Compacting
-        | EventKind::Cleared
+        EventKind::ToolFailed => Some("PostToolUseFailure"),
+        EventKind::Started | EventKind::Resumed | EventKind::Cleared | EventKind::Compacted => {
+            Some("SessionStart")
+        }
+        EventKind::Compacting
+        | EventKind::Summarised(_)
+        | EventKind::Stopped
         | EventKind::Ended
         | EventKind::Other => None,
     }

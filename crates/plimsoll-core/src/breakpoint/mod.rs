@@ -36,6 +36,16 @@ pub fn of(line: &str, failed: bool, output: &str) -> Option<Breakpoint> {
     commit(line, &commands, failed, output).or_else(|| tests(&commands, failed, output))
 }
 
+/// Whether a command line can be one at all: a short look, before anybody reads what it said.
+pub fn may_be(line: &str) -> bool {
+    const TELLING: [&str; 13] = [
+        "test", "commit", "check", "verify", "spec", "jest", "phpunit", "mocha", "karma", "nose2",
+        "tox", "nox", "behave",
+    ];
+    const RARE: [&str; 3] = ["ava", "busted", "pest"];
+    TELLING.iter().chain(&RARE).any(|word| line.contains(word))
+}
+
 /// Whether a command runs tests.
 pub fn runs_tests(command: &Command) -> bool {
     runner::runs_tests(&command.words)

@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::Reply;
 use crate::settings::Percent;
 
 fn outlook(settings: &Settings) -> Outlook<'_> {
@@ -15,23 +16,25 @@ fn reading(used: Tokens) -> Reading {
     Reading { used, source: ReadingSource::Measured, anchor: None }
 }
 
+fn call(kind: &EventKind) -> Call<'_> {
+    Call { kind, subagent: None, at_breakpoint: false, now: 0 }
+}
+
+fn words(command: &str) -> Words<'_> {
+    Words { command, variable: "W", sealed: None }
+}
+
 /// A session that goes through `uses` one after the other; the words of each call.
 fn warnings(uses: &[Tokens]) -> Vec<Option<String>> {
     let settings = Settings::default();
     let mut state = SessionState::default();
-    let call = |used: &Tokens| {
-        let decision = decide(
-            &outlook(&settings),
-            &EventKind::ToolFinished,
-            None,
-            &reading(*used),
-            &|| 0,
-            &state,
-        );
+    let spoken = |used: &Tokens| {
+        let event = call(&EventKind::ToolFinished);
+        let decision = decide(&outlook(&settings), &event, Some(&reading(*used)), &|| 0, &state);
         state = decision.remember.unwrap_or_else(|| state.clone());
-        decision.speech.and_then(|speech| speech.reply("/compact", "W").to_user)
+        decision.speech.and_then(|speech| speech.reply(&words("/compact")).to_user)
     };
-    uses.iter().map(call).collect()
+    uses.iter().map(spoken).collect()
 }
 
 fn spoken(uses: &[Tokens]) -> Vec<bool> {
@@ -72,16 +75,16 @@ fn saving_is_suggested_once_where_there_is_a_command_for_it() {
     let spoken = |can_save: bool| {
         let outlook = Outlook { can_save, ..outlook(&settings) };
         let mut state = SessionState::default();
-        let mut call = |used: Tokens| {
-            if nothing_due(&outlook, &EventKind::ToolFinished, &state, used, 0) {
+        let mut said = |used: Tokens| {
+            if nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, used, 0) {
                 return None;
             }
             let event = EventKind::ToolFinished;
-            let decision = decide(&outlook, &event, None, &reading(used), &|| 0, &state);
+            let decision = decide(&outlook, &call(&event), Some(&reading(used)), &|| 0, &state);
             state = decision.remember.unwrap_or_else(|| state.clone());
-            decision.speech.and_then(|speech| speech.reply("/ss", "W").to_user)
+            decision.speech.and_then(|speech| speech.reply(&words("/ss")).to_user)
         };
-        [139_999, 140_000, 145_000, 159_999, 160_000].map(&mut call)
+        [139_999, 140_000, 145_000, 159_999, 160_000].map(&mut said)
     };
     let save = Some("CONTEXT: ~70% used. Consider /ss to save the session.".to_owned());
     let warn = Some("CONTEXT: ~80% used. Consider /ss before context exhaustion.".to_owned());
@@ -101,10 +104,10 @@ fn silence_ends_when_the_user_ends_it() {
     let quiet = Settings { quiet: true, ..Settings::default() };
     let event = EventKind::Prompted;
     let state = SessionState::default();
-    let silent = decide(&outlook(&quiet), &event, None, &reading(164_000), &|| 0, &state);
+    let silent = decide(&outlook(&quiet), &call(&event), Some(&reading(164_000)), &|| 0, &state);
     assert_eq!(silent, Decision::default());
     let loud = Settings::default();
-    assert!(!nothing_due(&outlook(&loud), &event, &state, 164_000, 0));
+    assert!(!nothing_due(&outlook(&loud), &call(&event), &state, 164_000, 0));
 }
 
 #[test]
@@ -115,7 +118,8 @@ fn a_quiet_or_disabled_plimsoll_says_nothing() {
     ] {
         let event = EventKind::Prompted;
         let state = SessionState::default();
-        let decision = decide(&outlook(&settings), &event, None, &reading(190_000), &|| 0, &state);
+        let decision =
+            decide(&outlook(&settings), &call(&event), Some(&reading(190_000)), &|| 0, &state);
         assert_eq!(decision.speech, None);
     }
 }
@@ -126,8 +130,9 @@ fn the_model_gets_a_verdict_and_the_user_a_choice() {
     let trigger = Trigger::At { tokens: 167_000, source: crate::trigger::TriggerSource::Formula };
     let outlook = Outlook { trigger, ..outlook(&settings) };
     let state = SessionState::default();
-    let decision = decide(&outlook, &EventKind::Prompted, None, &reading(161_000), &|| 0, &state);
-    let reply = decision.speech.map(|speech| speech.reply("/compact", "W")).unwrap();
+    let decision =
+        decide(&outlook, &call(&EventKind::Prompted), Some(&reading(161_000)), &|| 0, &state);
+    let reply = decision.speech.map(|speech| speech.reply(&words("/compact"))).unwrap();
     assert_eq!(
         reply.to_model.unwrap(),
         "CONTEXT: ~80% used. About 6000 tokens are left before the conversation is compacted."
@@ -153,15 +158,15 @@ fn nothing_is_due_below_the_line_whatever_was_appended() {
     let settings = Settings::default();
     let outlook = outlook(&settings);
     let state = SessionState::default();
-    assert!(nothing_due(&outlook, &EventKind::ToolFinished, &state, 100_000, 10_000));
+    assert!(nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, 79_000, 10_000));
     assert!(
-        !nothing_due(&outlook, &EventKind::ToolFinished, &state, 100_000, 40_000),
+        !nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, 79_000, 41_000),
         "may be 80,000 tokens"
     );
-    assert!(!nothing_due(&outlook, &EventKind::ToolFinished, &state, 160_000, 0));
+    assert!(!nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, 160_000, 0));
     let warned = SessionState { warned: Some(17), ..state };
     assert!(
-        !nothing_due(&outlook, &EventKind::ToolFinished, &warned, 30_000, 0),
+        !nothing_due(&outlook, &call(&EventKind::ToolFinished), &warned, 30_000, 0),
         "the fall must be noticed"
     );
 }
@@ -172,20 +177,20 @@ fn with_a_trigger_the_line_is_looked_at_halfway() {
     let trigger = Trigger::At { tokens: 167_000, source: crate::trigger::TriggerSource::Formula };
     let outlook = Outlook { trigger, ..outlook(&settings) };
     let mut state = SessionState::default();
-    assert!(nothing_due(&outlook, &EventKind::ToolFinished, &state, 40_000, 0));
-    assert!(!nothing_due(&outlook, &EventKind::ToolFinished, &state, 41_750, 0));
+    assert!(nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, 40_000, 0));
+    assert!(!nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, 41_750, 0));
     let mut looks = 0;
     for used in (40_000..152_000).step_by(500) {
-        if !nothing_due(&outlook, &EventKind::ToolFinished, &state, used, 0) {
+        if !nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, used, 0) {
             let event = EventKind::ToolFinished;
-            let decision = decide(&outlook, &event, None, &reading(used), &|| 500, &state);
+            let decision = decide(&outlook, &call(&event), Some(&reading(used)), &|| 500, &state);
             assert_eq!(decision.speech, None);
             looks += usize::from(decision.remember.is_some());
             state = decision.remember.unwrap_or(state);
         }
     }
     assert!(looks < 12, "{looks} looks");
-    assert!(!nothing_due(&outlook, &EventKind::ToolFinished, &state, 152_000, 0));
+    assert!(!nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, 152_000, 0));
 }
 
 #[test]
@@ -193,12 +198,13 @@ fn a_change_of_settings_is_noticed_at_once() {
     let settings = Settings::default();
     let event = EventKind::ToolFinished;
     let state = SessionState::default();
-    let decision = decide(&outlook(&settings), &event, None, &reading(100_000), &|| 0, &state);
+    let decision =
+        decide(&outlook(&settings), &call(&event), Some(&reading(100_000)), &|| 0, &state);
     let state = decision.remember.unwrap();
     let mut lower = settings.clone();
     lower.lines.warn = Percent::whole(45);
-    assert!(nothing_due(&outlook(&settings), &EventKind::ToolFinished, &state, 100_000, 0));
-    assert!(!nothing_due(&outlook(&lower), &EventKind::ToolFinished, &state, 100_000, 0));
+    assert!(nothing_due(&outlook(&settings), &call(&EventKind::ToolFinished), &state, 100_000, 0));
+    assert!(!nothing_due(&outlook(&lower), &call(&EventKind::ToolFinished), &state, 100_000, 0));
 }
 
 fn guarded(settings: &Settings, source: WindowSource, load: Load, used: Tokens) -> Option<Reply> {
@@ -206,8 +212,10 @@ fn guarded(settings: &Settings, source: WindowSource, load: Load, used: Tokens) 
     let outlook = Outlook { window, ..outlook(settings) };
     let event = EventKind::Loading(load);
     let state = SessionState::default();
-    let decision = decide(&outlook, &event, None, &reading(used), &|| 0, &state);
-    decision.speech.map(|speech| speech.reply("/compact", "PLIMSOLL_CONTEXT_WINDOW"))
+    let decision = decide(&outlook, &call(&event), Some(&reading(used)), &|| 0, &state);
+    decision.speech.map(|speech| {
+        speech.reply(&Words { variable: "PLIMSOLL_CONTEXT_WINDOW", ..words("/compact") })
+    })
 }
 
 fn explore() -> Load {
@@ -280,21 +288,106 @@ fn an_inferred_window_is_remembered() {
     let window = Window { tokens: 1_000_000, source: WindowSource::Inferred };
     let outlook = Outlook { window, ..outlook(&settings) };
     let state = SessionState::default();
-    assert!(!nothing_due(&outlook, &EventKind::ToolFinished, &state, 250_000, 0));
+    assert!(!nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, 250_000, 0));
     let event = EventKind::ToolFinished;
-    let next = decide(&outlook, &event, None, &reading(250_000), &|| 0, &state).remember.unwrap();
+    let next =
+        decide(&outlook, &call(&event), Some(&reading(250_000)), &|| 0, &state).remember.unwrap();
     assert_eq!(next.proven(Some("claude-opus-4-5")), Some(window));
     assert_eq!(next.proven(Some("claude-haiku-4-5")), None);
-    assert!(nothing_due(&outlook, &EventKind::ToolFinished, &next, 250_000, 0));
+    assert!(nothing_due(&outlook, &call(&EventKind::ToolFinished), &next, 250_000, 0));
 }
 
 #[test]
 fn compactions_one_right_after_the_other_are_given_less_and_less() {
-    let (first, budget) = compacted(&SessionState::default(), 40);
-    assert_eq!(budget, 2_000);
-    let (second, budget) = compacted(&first, 43);
-    assert_eq!(budget, 500);
-    let (third, budget) = compacted(&second, 44);
-    assert_eq!(budget, 0);
-    assert_eq!(compacted(&third, 60).1, 2_000, "work went on in between");
+    let budgets = |steps: &[u32]| {
+        let mut state = SessionState::default();
+        let given = steps.iter().map(|steps| {
+            state = compacted(&state, *steps, 2_000);
+            state.restored.unwrap().budget
+        });
+        given.collect::<Vec<usize>>()
+    };
+    assert_eq!(budgets(&[40, 43, 44, 60]), [2_000, 500, 0, 2_000]);
+}
+
+/// What is due at `call` in a window with so many tokens.
+fn due(call: &Call<'_>, used: Tokens, state: &SessionState) -> Option<Due> {
+    let settings = Settings::default();
+    let outlook = outlook(&settings);
+    let decision = decide(&outlook, call, Some(&reading(used)), &|| 0, state);
+    assert!(decision.due.is_none() || !nothing_due(&outlook, call, state, used, 0));
+    decision.due
+}
+
+#[test]
+fn a_checkpoint_is_due_where_its_line_is_crossed_and_once() {
+    let settings = Settings::default();
+    let (outlook, finished) = (outlook(&settings), call(&EventKind::ToolFinished));
+    let state = SessionState::default();
+    assert_eq!(due(&finished, 119_999, &state), None);
+    let crossing = decide(&outlook, &finished, Some(&reading(120_000)), &|| 0, &state);
+    assert_eq!(crossing.due, Some(Due::Line));
+    let after = crossing.remember.unwrap();
+    assert_eq!(due(&finished, 125_000, &after), None);
+    assert!(nothing_due(&outlook, &finished, &after, 125_000, 0), "and then it is quiet again");
+    let fallen = decide(&outlook, &finished, Some(&reading(20_000)), &|| 0, &after);
+    assert_eq!(due(&finished, 121_000, &fallen.remember.unwrap()), Some(Due::Line));
+}
+
+#[test]
+fn a_prompt_makes_no_checkpoint_but_the_tool_after_it_does() {
+    let state = SessionState::default();
+    let settings = Settings::default();
+    let prompted = call(&EventKind::Prompted);
+    let decision = decide(&outlook(&settings), &prompted, Some(&reading(125_000)), &|| 0, &state);
+    assert_eq!(decision.due, None);
+    let state = decision.remember.unwrap_or_default();
+    assert_eq!(due(&call(&EventKind::ToolFinished), 126_000, &state), Some(Due::Line));
+    assert_eq!(due(&call(&EventKind::Stopped), 126_000, &state), Some(Due::Line));
+}
+
+#[test]
+fn a_compaction_that_follows_at_once_makes_its_own_checkpoint() {
+    let settings = Settings::default();
+    let trigger = Trigger::At { tokens: 167_000, source: crate::trigger::TriggerSource::Formula };
+    let outlook = Outlook { trigger, ..outlook(&settings) };
+    let decision = decide(
+        &outlook,
+        &call(&EventKind::ToolFinished),
+        Some(&reading(167_000)),
+        &|| 0,
+        &SessionState::default(),
+    );
+    assert_eq!(decision.due, None);
+}
+
+#[test]
+fn work_does_not_go_on_for_long_without_a_checkpoint() {
+    let state = SessionState { since: Some(1_000), ..SessionState::default() };
+    let kind = EventKind::ToolFinished;
+    let at = |now| Call { now, ..call(&kind) };
+    assert_eq!(due(&at(1_000 + LONGEST_WITHOUT - 1), 10_000, &state), None);
+    assert_eq!(due(&at(1_000 + LONGEST_WITHOUT), 10_000, &state), Some(Due::Time));
+    let subagent = Call { subagent: Some("explore"), ..at(u64::MAX) };
+    assert_eq!(due(&subagent, 10_000, &state), None, "a subagent's work is its own");
+}
+
+#[test]
+fn breakpoints_lie_five_minutes_apart() {
+    let kind = EventKind::ToolFinished;
+    let at = |now| Call { now, at_breakpoint: true, ..call(&kind) };
+    let fresh = SessionState::default();
+    assert_eq!(due(&at(1_000), 10_000, &fresh), Some(Due::Breakpoint));
+    let paused = SessionState { paused: Some(1_000), ..fresh };
+    assert_eq!(due(&at(300_999), 10_000, &paused), None);
+    assert_eq!(due(&at(301_000), 10_000, &paused), Some(Due::Breakpoint));
+}
+
+#[test]
+fn with_a_checkpoint_at_hand_nobody_need_do_anything() {
+    let speech = Speech::Warning { percent: 82.3, left: Left::InWindow(9), subagent: None };
+    let reply = speech.reply(&Words { sealed: Some("14:02"), ..words("/compact") });
+    let said = "CONTEXT: ~82% used. Checkpoint 14:02 is sealed; carry on.";
+    assert_eq!(reply.to_user.as_deref(), Some(said));
+    assert_eq!(reply.to_model, Some(format!("{said} About 9 tokens are left.")));
 }

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 
 use serde::Deserialize;
 
-use super::{GuardMode, Percent};
+use super::{GuardMode, Percent, RestoreMode};
 
 /// A config file as it is written; every key is optional.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -20,6 +20,7 @@ pub struct Config {
     pub(super) quiet: Option<bool>,
     pub(super) window: Option<NonZeroU64>,
     pub(super) warn_command: Option<String>,
+    pub(super) restore: RestoreConfig,
     pub(super) models: BTreeMap<String, ModelConfig>,
     pub(super) auto_context: AutoContextConfig,
 }
@@ -42,6 +43,14 @@ pub(super) struct GuardConfig {
     pub(super) mode: Option<GuardMode>,
     pub(super) ceiling_tokens: Option<NonZeroU64>,
     pub(super) recovery_skills: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RestoreConfig {
+    pub(super) mode: Option<RestoreMode>,
+    pub(super) budget: Option<NonZeroU64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

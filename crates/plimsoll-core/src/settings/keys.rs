@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::{Serialize, Serializer};
 
-use super::{GuardMode, ModelSettings, Percent, Settings};
+use super::{GuardMode, ModelSettings, Percent, RestoreMode, Settings};
 use crate::Tokens;
 
 /// One key.
@@ -256,6 +256,24 @@ pub const KEYS: &[Key] = &[
         variables: &[],
         alias_of: None,
         value: |settings| settings.warn_command.as_deref().map_or(Value::Unset, Value::Text),
+    },
+    Key {
+        name: "restore.mode",
+        meaning: "What a session begins with: auto, inject (the last checkpoint), offer or off",
+        kind: Kind::Choice(&RestoreMode::WORDS),
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Text(settings.restore.word()),
+    },
+    Key {
+        name: "restore.budget",
+        meaning: "How many tokens are given back, 2,400 at most",
+        kind: Kind::Tokens,
+        setter: Setter::Anyone,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Tokens(settings.budget() as Tokens),
     },
     Key {
         name: "models",

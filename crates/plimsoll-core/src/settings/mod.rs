@@ -88,7 +88,7 @@ impl Default for Lines {
 
 /// What the ceiling guard does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", from = "WrittenMode")]
+#[serde(rename_all = "snake_case", from = "Written<ModeWord>")]
 pub enum GuardMode {
     /// Tells the user and the model.
     #[default]
@@ -102,9 +102,9 @@ pub enum GuardMode {
 /// A mode as it is written: YAML takes a bare `off` for a switch.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum WrittenMode {
+enum Written<W> {
     Switch(bool),
-    Word(ModeWord),
+    Word(W),
 }
 
 #[derive(Deserialize)]
@@ -129,15 +129,68 @@ impl GuardMode {
     }
 }
 
-impl From<WrittenMode> for GuardMode {
-    fn from(written: WrittenMode) -> Self {
+impl From<Written<ModeWord>> for GuardMode {
+    fn from(written: Written<ModeWord>) -> Self {
         match written {
-            WrittenMode::Word(ModeWord::Strict) => Self::Strict,
-            WrittenMode::Word(ModeWord::Off) | WrittenMode::Switch(false) => Self::Off,
-            WrittenMode::Word(ModeWord::Warn) | WrittenMode::Switch(true) => Self::Warn,
+            Written::Word(ModeWord::Strict) => Self::Strict,
+            Written::Word(ModeWord::Off) | Written::Switch(false) => Self::Off,
+            Written::Word(ModeWord::Warn) | Written::Switch(true) => Self::Warn,
         }
     }
 }
+
+/// What a session is given when it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", from = "Written<RestoreWord>")]
+pub enum RestoreMode {
+    /// The last checkpoint where the work was cut off or the window was nearly full, else an offer.
+    #[default]
+    Auto,
+    /// The last checkpoint.
+    Inject,
+    /// A word that there is one.
+    Offer,
+    /// Nothing, after a compaction neither.
+    Off,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RestoreWord {
+    Auto,
+    Inject,
+    Offer,
+    Off,
+}
+
+impl RestoreMode {
+    /// Every mode, as it is written.
+    pub const WORDS: [&str; 4] = ["auto", "inject", "offer", "off"];
+
+    /// This mode, as it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Inject => "inject",
+            Self::Offer => "offer",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl From<Written<RestoreWord>> for RestoreMode {
+    fn from(written: Written<RestoreWord>) -> Self {
+        match written {
+            Written::Word(RestoreWord::Auto) | Written::Switch(true) => Self::Auto,
+            Written::Word(RestoreWord::Inject) => Self::Inject,
+            Written::Word(RestoreWord::Offer) => Self::Offer,
+            Written::Word(RestoreWord::Off) | Written::Switch(false) => Self::Off,
+        }
+    }
+}
+
+/// How many tokens are given back where the user has not said.
+const RESTORE_BUDGET: Tokens = 2_000;
 
 /// Skills that lead back under the ceiling: they are never gated.
 pub const RECOVERY_SKILLS: [&str; 10] = [
@@ -179,6 +232,12 @@ pub struct Settings {
     /// The command a warning names, where the user has one of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warn_command: Option<String>,
+    /// What a session is given when it begins.
+    #[serde(skip_serializing_if = "is_default")]
+    pub restore: RestoreMode,
+    /// How many tokens of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restore_budget: Option<Tokens>,
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
@@ -195,6 +254,8 @@ impl Default for Settings {
             ceiling_tokens: None,
             recovery_skills: Vec::new(),
             warn_command: None,
+            restore: RestoreMode::default(),
+            restore_budget: None,
             models: Vec::new(),
         }
     }
@@ -233,6 +294,8 @@ impl Settings {
         if let Some(command) = &config.warn_command {
             self.warn_command = Some(command.clone());
         }
+        self.restore = config.restore.mode.unwrap_or(self.restore);
+        self.restore_budget = config.restore.budget.map(NonZero::get).or(self.restore_budget);
         if !config.models.is_empty() {
             let settings = |model: &ModelConfig| ModelSettings { window: model.window.get() };
             let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));
@@ -306,6 +369,12 @@ impl Settings {
     /// Whether the skill called `name` leads back under the ceiling.
     pub fn recovers(&self, name: &str) -> bool {
         RECOVERY_SKILLS.contains(&name) || self.recovery_skills.iter().any(|skill| skill == name)
+    }
+
+    /// How many tokens a session is given back at most: the client puts longer texts aside.
+    pub fn budget(&self) -> usize {
+        const MOST: Tokens = 2_400;
+        self.restore_budget.unwrap_or(RESTORE_BUDGET).min(MOST) as usize
     }
 
     /// Lays the environment over the config.

@@ -3,6 +3,7 @@
 use super::restore::{commands, issues, references};
 use super::words::one_line;
 use super::{Change, Work, unlooked};
+use crate::bytes;
 use crate::checkpoint::SECTIONS;
 
 /// What stands in a section about which nothing is known.
@@ -30,6 +31,15 @@ pub fn body(work: &Work) -> String {
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
+}
+
+impl Work {
+    /// What the work comes to, as a number: the same as long as nothing has happened that a checkpoint
+    /// would be made for.
+    pub fn mark(&self) -> u64 {
+        let telling = [changed(self), active(self), steps(self), task(self)];
+        bytes::fnv1a(telling.concat().join("\n").as_bytes())
+    }
 }
 
 /// `[file:line] - …`, the newest first.

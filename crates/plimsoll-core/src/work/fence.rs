@@ -16,6 +16,10 @@ pub(super) fn fenced(text: &str, origin: &str) -> String {
 
 /// What every restored text begins with.
 pub const HEADING: &str = "## Resuming from Checkpoint";
+/// Whether a text is one that we gave to a session, whatever the client wrote before it.
+pub(super) fn is_ours(text: &str) -> bool {
+    text.contains(HEADING)
+}
 
 /// How long a fence is, its heading included.
 pub(super) fn length(origin: &str) -> usize {

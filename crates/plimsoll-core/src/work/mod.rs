@@ -5,10 +5,13 @@
 
 mod act;
 mod body;
+mod changed;
 mod fence;
+mod index;
 mod lacking;
 mod names;
 mod origin;
+mod recall;
 mod refine;
 mod reread;
 mod restore;
@@ -22,13 +25,17 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use crate::Millis;
+use crate::bytes;
 use crate::redact::redact;
 
 pub use act::{Act, Record, Step, Tool};
 pub use body::body;
+pub use changed::changed;
 pub use fence::HEADING;
 pub use lacking::lacking;
 pub use origin::{Fate, Origin, unlooked};
+pub use recall::{Fact, FactKind, Judgement, Recall, Shown, Tally};
 pub use refine::{LONGEST_WORDS, Words};
 pub use reread::{files, next_steps, reread};
 pub use restore::restore;
@@ -89,6 +96,8 @@ pub struct Work {
     delegated: VecDeque<(String, String)>,
     branch: Option<String>,
     folder: Option<String>,
+    /// When the newest record was written.
+    time: Option<Millis>,
     /// Calls whose results are still to come.
     calls: VecDeque<(String, Pending)>,
 }
@@ -128,10 +137,21 @@ impl Work {
         if let Some(branch) = record.branch.as_deref().filter(is_branch) {
             self.branch = Some(branch.to_owned());
         }
+        self.time = self.time.max(record.time);
         for act in &record.acts {
             self.act(act);
         }
         self.shrink();
+    }
+
+    /// When the newest record was written.
+    pub fn time(&self) -> Option<Millis> {
+        self.time
+    }
+
+    /// The files that the agent read or changed.
+    pub fn touched_files(&self) -> Vec<&str> {
+        self.touched.keys().map(|file| self.table.files[*file as usize].path.as_str()).collect()
     }
 
     /// How many tools the agent has used.
@@ -213,13 +233,22 @@ impl Work {
     fn changed(&mut self, path: &str, change: Change, text: &str) -> Pending {
         let file = self.file(path, weight::GIVEN);
         self.mention(text, weight::BODY, Some(file));
-        for line in text.lines().filter(|line| line.contains("TODO") || line.contains("FIXME")) {
-            push(&mut self.markers, (file, words::one_line(line, 160)), MOST_MARKERS);
-        }
+        self.marks(file, text);
         let touched = self.touched.entry(file).or_default();
         touched.change = touched.change.max(Some(change));
         touched.at = self.clock;
         Pending::File(file)
+    }
+
+    /// Notes what is marked as still to be done.
+    fn marks(&mut self, file: FileId, text: &str) {
+        let is_marked = |text: &str| text.contains("TODO") || text.contains("FIXME");
+        if !is_marked(text) {
+            return;
+        }
+        for line in text.lines().filter(|line| is_marked(line)) {
+            push(&mut self.markers, (file, words::one_line(line, 160)), MOST_MARKERS);
+        }
     }
 
     fn read(&mut self, path: &str, from: Option<u32>, lines: Option<u32>) -> Pending {
@@ -276,7 +305,7 @@ impl Work {
         self.clock += 1;
         let (now, folder, table) = (self.clock, self.folder.as_deref(), &mut self.table);
         let (mut files, mut symbols) = (Vec::new(), Vec::new());
-        for line in text.lines() {
+        for line in bytes::lines(text) {
             files.clear();
             symbols.clear();
             names::scan(line, |kind, name| match kind {
@@ -312,16 +341,10 @@ impl Work {
 
     fn shrink(&mut self) {
         self.commands.shrink(self.clock);
-        let needed: Vec<FileId> = self
-            .touched
-            .iter()
-            .filter(|(_, touched)| touched.change.is_some())
-            .map(|(file, _)| *file)
-            .collect();
-        let Some(moved) = self.table.shrink(self.clock, |file| needed.binary_search(&file).is_ok())
-        else {
-            return;
-        };
+        let touched = &self.touched;
+        let is_changed =
+            |file: FileId| touched.get(&file).is_some_and(|touched| touched.change.is_some());
+        let Some(moved) = self.table.shrink(self.clock, is_changed) else { return };
         let place = |file: FileId| moved.get(file as usize).copied().flatten();
         self.touched = std::mem::take(&mut self.touched)
             .into_iter()

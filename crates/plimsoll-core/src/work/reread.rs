@@ -168,7 +168,8 @@ mod tests {
 ";
 
     fn given(budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
-        let origin = Origin::Checkpoint { id: "C", other: Some("S"), age: 720_000 };
+        let origin =
+            Origin::Checkpoint { id: "C", other: Some("S"), age: 720_000, moved: Some("X") };
         reread(BODY, &origin, budget, fate)
     }
 
@@ -179,6 +180,7 @@ mod tests {
         assert_eq!(lines.next(), Some("## Resuming from Checkpoint"));
         let origin = lines.next().unwrap();
         assert!(origin.starts_with("From checkpoint C of another session, S, 12 min old"));
+        assert!(origin.ends_with(" Since then X."));
         for line in ["> second request", "- Never touch e.", "- [ ] finish d", "cargo test --all"] {
             assert!(text.lines().any(|known| known == line), "{line}: {text}");
         }

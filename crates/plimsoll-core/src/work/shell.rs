@@ -128,6 +128,11 @@ fn segments(line: &str) -> impl Iterator<Item = &str> {
     line.split(['\n', ';', '|', '&']).map(str::trim).filter(|segment| !segment.is_empty())
 }
 
+/// What the commands of a line are known by.
+pub(super) fn keys(line: &str) -> impl Iterator<Item = String> {
+    segments(line).filter_map(key)
+}
+
 /// What a command is known by: the program and up to two words that are no flags.
 fn key(segment: &str) -> Option<String> {
     let mut words = segment.split_whitespace().skip_while(|word| is_prefix(word));

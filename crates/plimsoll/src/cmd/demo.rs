@@ -131,13 +131,17 @@ fn happened(moment: &Moment) -> String {
     match &moment.event {
         EventKind::Prompted => "you ask".to_owned(),
         EventKind::ToolFinished => "a tool has run".to_owned(),
+        EventKind::ToolFailed => "a tool has failed".to_owned(),
         EventKind::Loading(Load::Agent(name)) => format!("agent {name}"),
         EventKind::Loading(Load::Skill(name)) => format!("skill {name}"),
         EventKind::Started => "a session".to_owned(),
+        EventKind::Resumed => "it goes on".to_owned(),
         EventKind::Compacting => "compaction".to_owned(),
         EventKind::Compacted => "restored".to_owned(),
         EventKind::Cleared => "a fresh window".to_owned(),
         EventKind::Ended => "the end".to_owned(),
+        EventKind::Stopped => "a pause".to_owned(),
+        EventKind::Summarised(_) => "the summary".to_owned(),
         EventKind::Other => String::new(),
     }
 }

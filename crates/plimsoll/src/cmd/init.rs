@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
@@ -9,6 +10,8 @@ use plimsoll_agents::install::{Scope, UserCommand, Version, Wish};
 use plimsoll_engine::audit;
 use plimsoll_engine::history;
 use plimsoll_engine::install::{self, Order, Plan};
+use plimsoll_engine::score;
+use plimsoll_engine::sessions;
 use plimsoll_engine::world::World;
 
 use super::planned::{self, Common, hinted, shown};
@@ -104,6 +107,9 @@ fn look_back(world: &World, ui: &Ui, adapter: &dyn Adapter, before: &audit::Look
     }
 }
 
+/// How long the look at what past compactions lost may take.
+const RECALL_PATIENCE: Duration = Duration::from_secs(3);
+
 /// How the client was set `before` is remembered: it is not we who changed that, though the file is
 /// a new one now.
 fn show_past(
@@ -117,6 +123,10 @@ fn show_past(
     let mut out = ui.out();
     writeln!(out)?;
     past::show(ui, &mut out, &history::summary(world, adapter, &ingester.store)?)?;
+    out.flush()?;
+    let found = sessions::find(world, adapter)?;
+    let newest = score::newest(adapter, &ingester.store, &found, RECALL_PATIENCE)?;
+    past::show_recall(&mut out, &newest)?;
     Ok(out.flush()?)
 }
 

@@ -14,6 +14,7 @@ mod measure;
 mod planned;
 mod restore;
 mod resume;
+mod score;
 mod search;
 mod status;
 mod statusline;
@@ -47,6 +48,7 @@ Examples:
   plimsoll status                 how full is every session of today?
   plimsoll audit                  does the client compact where it is told to?
   plimsoll tax                    what do all those hooks cost?
+  plimsoll score                  what did compactions lose, and who kept it?
   plimsoll checkpoint list        which states of the work are sealed?
   plimsoll resume                 where was I, and what has changed since?
   plimsoll search load_line       in which of them was that?
@@ -66,6 +68,7 @@ enum Command {
     Audit(audit::Args),
     Tax(tax::Args),
     Measure(measure::Args),
+    Score(score::Args),
     Checkpoint(checkpoint::Args),
     Resume(resume::Args),
     Restore(restore::Args),
@@ -95,6 +98,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Audit(args) => audit::run(&world()?, ui, &args),
         Command::Tax(args) => tax::run(&world()?, ui, &args),
         Command::Measure(args) => measure::run(&world()?, ui, &args),
+        Command::Score(args) => score::run(&world()?, ui, &args),
         Command::Checkpoint(args) => checkpoint::run(&world()?, ui, &args),
         Command::Resume(args) => resume::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(&world()?, ui, &args),

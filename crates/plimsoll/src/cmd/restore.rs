@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_core::work::{restore, unlooked};
+use plimsoll_core::event::SessionId;
 use plimsoll_engine::checkpoint;
 use plimsoll_engine::jsonl::JsonLines;
+use plimsoll_engine::load;
+use plimsoll_engine::restore;
 use plimsoll_engine::resume::{self, Resumable};
 use plimsoll_engine::work;
 use plimsoll_engine::world::World;
@@ -41,39 +43,45 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let budget = args.budget as usize;
     ui.print(&match (&args.transcript, &args.checkpoint) {
-        (Some(transcript), _) => restore(&folded(transcript)?.work, budget, &unlooked),
+        (Some(transcript), _) => after_compaction(transcript, budget)?,
         (None, Some(id)) => named(world, id)?.text(budget),
         (None, None) => newest(world)?.text(budget),
     })
 }
 
-fn folded(transcript: &Path) -> anyhow::Result<work::Folded> {
-    fold(transcript)
+/// What the hook gives to the session of a transcript.
+fn after_compaction(transcript: &Path, budget: usize) -> anyhow::Result<String> {
+    read(transcript, budget)
         .with_context(|| format!("could not read `{}`", transcript.display()))
         .hint("give the path of a transcript; `plimsoll status --all --json` names them")
 }
 
-fn fold(transcript: &Path) -> anyhow::Result<work::Folded> {
-    let path = transcript.canonicalize()?;
-    let file = JsonLines::open(&path)?.context("it is gone")?;
-    let folded = work::scan(plimsoll_agents::ALL[0], &file)?;
+fn read(transcript: &Path, budget: usize) -> anyhow::Result<String> {
+    let adapter = plimsoll_agents::ALL[0];
+    let file = JsonLines::open(&transcript.canonicalize()?)?.context("it is gone")?;
+    let folded = work::scan(adapter, &file)?;
     anyhow::ensure!(!folded.work.is_empty(), "no line of it is one of a conversation");
-    Ok(folded)
+    let project = load::first_folder(adapter, &file).unwrap_or_default();
+    Ok(restore::text(&project, &folded.work, budget))
 }
 
 /// A checkpoint by its name. What anybody else wrote is given to nobody.
 fn named(world: &World, id: &str) -> anyhow::Result<Resumable> {
     let place = place(world)?;
     let listed = found(checkpoint::find(&place, id))?;
-    found(resume::of(world, plimsoll_agents::ALL[0], &place, &listed))?
+    found(resume::of(&place, &listed, asking(world).as_ref()))?
         .ok_or_else(|| anyhow::anyhow!(standing(&listed)))
         .with_context(|| format!("could not restore the checkpoint `{}`", plain(&listed.id)))
         .hint(format!("`plimsoll checkpoint show {}` shows it", plain(&listed.id)))
 }
 
+fn asking(world: &World) -> Option<SessionId> {
+    resume::asking(world, plimsoll_agents::ALL[0])
+}
+
 fn newest(world: &World) -> anyhow::Result<Resumable> {
     let place = place(world)?;
-    found(resume::newest(world, plimsoll_agents::ALL[0], &place))?
+    found(resume::newest(world, plimsoll_agents::ALL[0], &place, asking(world).as_ref()))?
         .ok_or_else(|| {
             let project = plain(&place.project.to_string_lossy());
             anyhow::anyhow!("there is no checkpoint to go on from in `{project}`")

@@ -33,7 +33,8 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let place = place(world)?;
-    let newest = found(resume::newest(world, adapter, &place))?;
+    let newest =
+        found(resume::newest(world, adapter, &place, resume::asking(world, adapter).as_ref()))?;
     let seen = newest.as_ref().map(|newest| Seen {
         newest,
         since: newest.since(),

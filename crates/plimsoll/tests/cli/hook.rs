@@ -1,6 +1,8 @@
 //! `plimsoll hook`
 
 mod bad_input;
+mod beginning;
+mod checkpoints;
 mod guard;
 mod killed;
 mod settings;

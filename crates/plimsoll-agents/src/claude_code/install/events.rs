@@ -21,12 +21,15 @@ pub(super) struct Listened {
 }
 
 /// The events that we listen to, in the order in which they are written.
-pub(super) const LISTENED: [Listened; 6] = [
+pub(super) const LISTENED: [Listened; 9] = [
     Listened { event: "UserPromptSubmit", matcher: None, timeout: 5 },
     Listened { event: "PostToolUse", matcher: None, timeout: 5 },
+    Listened { event: "PostToolUseFailure", matcher: None, timeout: 5 },
     Listened { event: "PreToolUse", matcher: Some("Agent|Task|Skill"), timeout: 5 },
     Listened { event: "PreCompact", matcher: None, timeout: 5 },
+    Listened { event: "PostCompact", matcher: None, timeout: 3 },
     Listened { event: "SessionStart", matcher: None, timeout: 3 },
+    Listened { event: "Stop", matcher: None, timeout: 3 },
     Listened { event: "SessionEnd", matcher: None, timeout: 3 },
 ];
 

@@ -43,7 +43,7 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     let words = if args.refine { words(ui)? } else { Words::default() };
     let captured = Captured::read(world, adapter, session, &found.path, &state, None);
     let captured = captured.refined(words);
-    let sealed = captured.seal(world, adapter, place.project.clone(), Occasion::Manual);
+    let sealed = captured.seal(adapter, place, Occasion::Manual, state.given.clone());
     let hint = sealed.as_ref().err().map(Unsealed::hint).unwrap_or_default();
     let sealed = sealed.context("could not make a checkpoint").hint(hint)?;
     for warning in &sealed.warnings {

@@ -81,7 +81,7 @@ fn a_call_that_decides_nothing_writes_nothing() {
     let session = env.session("s");
     session.fill(30_000).prompted();
     assert!(!session.spool().exists());
-    session.fill(170_000).prompted();
+    session.fill(170_000).tool_finished();
     let spool = fs::read(session.spool()).unwrap();
     for _ in 0..5 {
         session.tool_finished();

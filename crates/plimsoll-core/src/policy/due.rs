@@ -1,0 +1,102 @@
+//! When a checkpoint is due, and how much is given back.
+
+use super::{Call, Decision, Outlook};
+use crate::Tokens;
+use crate::checkpoint::Occasion;
+use crate::event::EventKind;
+use crate::session::{Bucket, Restored, SessionState};
+
+/// Why a checkpoint is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// The checkpoint line was crossed.
+    Line,
+    /// The work has gone on for long without one.
+    Time,
+    /// Something was committed, or tests were run.
+    Breakpoint,
+}
+
+impl Due {
+    /// What the checkpoint is made for.
+    pub fn occasion(self) -> Occasion {
+        match self {
+            Self::Line | Self::Time => Occasion::Auto,
+            Self::Breakpoint => Occasion::Breakpoint,
+        }
+    }
+}
+
+/// How long work may go on without a checkpoint, in milliseconds.
+pub const LONGEST_WITHOUT: u64 = 30 * 60 * 1000;
+/// How long breakpoints lie apart.
+const BETWEEN_BREAKPOINTS: u64 = 5 * 60 * 1000;
+
+/// Whether a checkpoint is due by the clock or by what has happened, however full the window is.
+pub(super) fn by_event(call: &Call<'_>, state: &SessionState) -> Option<Due> {
+    if !call.may_seal() {
+        return None;
+    }
+    let is_past = |moment: u64, length| call.now.saturating_sub(moment) >= length;
+    if call.at_breakpoint && state.paused.is_none_or(|last| is_past(last, BETWEEN_BREAKPOINTS)) {
+        return Some(Due::Breakpoint);
+    }
+    state.since.is_some_and(|since| is_past(since, LONGEST_WITHOUT)).then_some(Due::Time)
+}
+
+/// Whether one is due because the checkpoint line was crossed.
+///
+/// At the client's trigger it is not: there the compaction follows at once, and has one of its own.
+pub(super) fn by_line(
+    outlook: &Outlook<'_>,
+    call: &Call<'_>,
+    used: Tokens,
+    line: Tokens,
+    state: &SessionState,
+) -> Option<Due> {
+    let compacts = outlook.trigger.tokens().is_some_and(|trigger| used >= trigger);
+    let crosses = state.crossed.is_none() && used >= line && !compacts;
+    (crosses && call.may_seal()).then_some(Due::Line)
+}
+
+/// Notes that a checkpoint that was due is seen to, whatever comes of it.
+pub(super) fn seen_to(due: Option<Due>, now: u64, bucket: Bucket, next: &mut SessionState) {
+    match due {
+        Some(Due::Line) => next.crossed = Some(bucket),
+        Some(Due::Time) => next.since = Some(now),
+        Some(Due::Breakpoint) => next.paused = Some(now),
+        None => {}
+    }
+}
+
+impl Call<'_> {
+    /// Whether a checkpoint may be made now: one of the session itself, while it works.
+    fn may_seal(&self) -> bool {
+        use EventKind::{Stopped, ToolFailed, ToolFinished};
+        self.subagent.is_none() && matches!(self.kind, ToolFinished | ToolFailed | Stopped)
+    }
+}
+
+/// The state of a window whose contents were replaced.
+pub fn replaced(state: &SessionState) -> Decision {
+    let next = state.emptied();
+    let remember = (next != *state).then_some(next);
+    Decision { remember, ..Decision::default() }
+}
+
+/// The state of a window that was compacted after so many tool calls, and how many of `budget`
+/// tokens may be given back.
+///
+/// A client gives up on a session whose window is full again right after each of several compactions:
+/// what we give back must not be what fills it.
+pub fn compacted(state: &SessionState, steps: u32, budget: usize) -> SessionState {
+    const SOON: u32 = 3;
+    let again = state.restored.filter(|last| steps.saturating_sub(last.steps) <= SOON);
+    let times = again.map_or(1, |last| last.times + 1);
+    let budget = match times {
+        1 => budget,
+        2 => budget / 4,
+        _ => 0,
+    };
+    SessionState { restored: Some(Restored { steps, times, budget }), ..state.emptied() }
+}

@@ -1,0 +1,167 @@
+use super::*;
+use crate::work::Step;
+
+/// A session that is compacted once, with what was said before and after.
+#[derive(Default)]
+struct Session {
+    recall: Recall,
+}
+
+impl Session {
+    fn said(mut self, text: &str) -> Self {
+        self.record(Act::Said(text.into()));
+        self
+    }
+
+    fn called(mut self, tool: Tool<'_>) -> Self {
+        self.record(Act::Called { call: "1", tool });
+        self
+    }
+
+    fn ran(self, command: &str) -> Self {
+        self.called(Tool::Shell { command: command.into() })
+    }
+
+    fn shown(mut self, text: &str) -> Self {
+        self.recall.show(&Shown::Texts(vec![text.into()]));
+        self
+    }
+
+    fn compacted(mut self, summary: &str, restore: &str) -> Self {
+        assert_eq!(self.recall.compacted(Some(1), None, restore.to_owned()), None);
+        self.recall.show(&Shown::Summary(summary.into()));
+        self
+    }
+
+    fn record(&mut self, act: Act<'_>) {
+        let folder = Some("/home/ada/load_line".into());
+        self.recall.take(&Record { folder, acts: vec![act], ..Record::default() });
+    }
+
+    /// The needed names, each with who kept it.
+    #[track_caller]
+    fn needs(mut self, expected: &[(&str, &str)]) {
+        let judgement = self.recall.finish().unwrap();
+        let kept = |fact: &Fact| match (fact.in_summary, fact.in_restore) {
+            (true, true) => "both",
+            (true, false) => "summary",
+            (false, true) => "restore",
+            (false, false) => "neither",
+        };
+        let facts = judgement.facts.iter().map(|fact| (fact.name.as_str(), kept(fact)));
+        assert_eq!(facts.collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn needed_is_what_stood_before_and_is_used_before_it_is_shown_again() {
+    Session::default()
+        .shown("fn read_hull() in src/hull.rs, draught_of, waterLine, paintColour")
+        .compacted("read_hull and draught_of are done", "src/hull.rs: read_hull, waterLine")
+        .shown("paintColour = red")
+        .said("I go on with read_hull, waterLine, paintColour, newName and draught_of.")
+        .said("Again read_hull.")
+        .called(Tool::Read {
+            path: "/home/ada/load_line/src/hull.rs".into(),
+            from: None,
+            lines: None,
+        })
+        .needs(&[
+            ("read_hull", "both"),
+            ("waterLine", "restore"),
+            ("draught_of", "summary"),
+            ("src/hull.rs", "restore"),
+        ]);
+}
+
+#[test]
+fn a_name_is_kept_only_as_a_whole() {
+    Session::default()
+        .said("readHull, commit 1a2b3c4d, see PROJ-12")
+        .compacted("readHullTwice PROJ-123", "1a2b3c4d5e6f")
+        .said("readHull of 1a2b3c4d for PROJ-12")
+        .needs(&[("readHull", "neither"), ("1a2b3c4d", "restore"), ("PROJ-12", "neither")]);
+}
+
+#[test]
+fn a_file_is_kept_if_it_can_be_told_from_others() {
+    Session::default()
+        .shown("src/hull/mod.rs src/mast/mod.rs src/keel.rs")
+        .compacted("mod.rs and keel.rs", "crates/app/src/hull/mod.rs")
+        .called(Tool::Read { path: "src/hull/mod.rs".into(), from: None, lines: None })
+        .called(Tool::Edit { path: "src/keel.rs".into(), texts: vec!["src/mast/mod.rs".into()] })
+        .needs(&[("src/hull/mod.rs", "restore"), ("src/keel.rs", "summary")]);
+}
+
+#[test]
+fn commands_count_by_what_is_the_projects_own() {
+    Session::default()
+        .ran("mise run lint --fix && git commit -m x && cargo test; make deploy-staging")
+        .ran("git checkout feat/load-line && npm run build")
+        .compacted("run `mise run  lint` first", "make deploy-staging")
+        .shown("> npm run build")
+        .ran("mise run lint; cargo test; git status; make deploy-staging; npm run build")
+        .ran("git push origin feat/load-line")
+        .needs(&[
+            ("mise run lint", "summary"),
+            ("make deploy-staging", "restore"),
+            ("feat/load-line", "neither"),
+        ]);
+}
+
+#[test]
+fn what_is_no_fact_of_the_work_is_not_counted() {
+    Session::default()
+        .shown("console.log in #2, load_line, hull_plan and docs/hull_plan.md, ghp_0123456789abcdefghijABCDEFGHIJ012345")
+        .compacted("", "")
+        .called(Tool::Plan(vec![Step { text: "console.log of #2 in load_line".into(), done: false }]))
+        .called(Tool::Write { path: "docs/hull_plan.md".into(), text: "hull_plan".into() })
+        .said("hull_plan, ghp_0123456789abcdefghijABCDEFGHIJ012345")
+        .needs(&[("docs/hull_plan.md", "neither")]);
+}
+
+#[test]
+fn what_the_client_keeps_is_still_in_view() {
+    let mut recall = Recall::default();
+    let record = |id: &[u8], text: &'static str| Record {
+        id: Some(EntryId::new(id)),
+        acts: vec![Act::Said(text.into())],
+        ..Record::default()
+    };
+    recall.take(&record(b"1", "readHull"));
+    recall.take(&record(b"2", "waterLine"));
+    recall.compacted(None, Some(EntryId::new(b"2")), String::new());
+    recall.take(&record(b"3", "readHull at the waterLine"));
+    let judgement = recall.finish().unwrap();
+    assert!(!judgement.has_summary);
+    assert_eq!(judgement.facts.iter().map(|fact| &fact.name).collect::<Vec<_>>(), ["readHull"]);
+}
+
+#[test]
+fn our_own_text_shows_nothing() {
+    let restore = fence::fenced("src/hull.rs: readHull", "From afar.");
+    Session::default()
+        .said("readHull")
+        .compacted("", &restore)
+        .shown(&format!("SessionStart hook additional context: {restore}"))
+        .said("readHull")
+        .needs(&[("readHull", "restore")]);
+}
+
+#[test]
+fn each_compaction_is_judged_by_the_work_until_the_next() {
+    let mut session = Session::default().said("readHull waterLine").compacted("readHull", "");
+    session = session.said("readHull");
+    let first = session.recall.compacted(Some(2), None, "waterLine".to_owned()).unwrap();
+    assert_eq!(Tally::of(&first.facts), Tally { needed: 1, summary: 1, restore: 0, together: 1 });
+    session.said("waterLine, readHull").needs(&[("waterLine", "restore"), ("readHull", "neither")]);
+}
+
+#[test]
+fn only_the_beginning_of_the_work_after_it_counts() {
+    let mut session = Session::default().said("readHull waterLine").compacted("", "");
+    for step in 0..HORIZON {
+        session = session.ran(&format!("echo {step}"));
+    }
+    session.said("readHull").ran("echo waterLine").needs(&[("readHull", "neither")]);
+}

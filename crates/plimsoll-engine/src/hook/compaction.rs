@@ -1,0 +1,92 @@
+//! Before, at and after a compaction.
+
+use std::time::Instant;
+
+use plimsoll_core::checkpoint::Occasion;
+use plimsoll_core::event::Reply;
+use plimsoll_core::policy;
+use plimsoll_core::session::SessionState;
+use plimsoll_core::settings::RestoreMode;
+use plimsoll_core::work;
+
+use super::sealing::sealed;
+use super::{Answer, Hook, READING_TIME, line};
+use crate::jsonl::JsonLines;
+use crate::paths;
+use crate::restore;
+use crate::settings;
+use crate::spool::{self, Locked};
+use crate::work::{Folded, fold};
+
+/// The client cuts instructions for its summary at ten thousand characters.
+const STEERING: usize = 4_000;
+/// How many tokens are added where summary and restore both lack something.
+const ADDED: usize = 300;
+
+impl Hook<'_> {
+    /// The conversation is about to be compacted: the state of the work is sealed first, and the
+    /// summariser is told what must survive. Whatever fails, the compaction goes on.
+    pub(super) fn compacting(&self) -> anyhow::Result<Answer> {
+        let project = self.project();
+        let in_force = settings::load(self.world, self.adapter, &project);
+        let state = spool::state(&self.spool()).unwrap_or_default();
+        let captured = self.captured(&state, READING_TIME);
+        let seal = self.seal(&captured, &project, Occasion::Auto, &state);
+        // Without a memory only the checkpoint's age is not shown.
+        let remember = seal
+            .and_then(|seal| self.remember("sealed", |state| sealed(seal, state)).ok().flatten());
+        // Another time will do as well: whoever ingests next reads on from where we stopped.
+        let _ = self.ingest();
+        let text = work::steer(&captured.folded.work, STEERING);
+        Ok(self.answer(&in_force, for_model(text), remember))
+    }
+
+    /// The conversation was compacted: what was said about the old one is void, and what its summary
+    /// is known to lose is given back.
+    pub(super) fn compacted(&self) -> anyhow::Result<Answer> {
+        let project = self.project();
+        let in_force = settings::load(self.world, self.adapter, &project);
+        let Some(folded) = self.folded()? else { return self.replaced() };
+        let path = self.spool();
+        let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
+        let is_off = in_force.settings.restore == RestoreMode::Off;
+        let budget = if is_off { 0 } else { in_force.settings.budget() };
+        let next = policy::compacted(&spool::state(&path)?, folded.work.steps(), budget);
+        let given = next.restored.map_or(0, |restored| restored.budget);
+        let text = restore::text(&project, &folded.work, given);
+        Ok(self.answer(&in_force, for_model(text), Some((locked, line("restored", next)))))
+    }
+
+    /// The client tells its summary, after the restore was given. What both lack is kept for the next
+    /// event that can tell the model.
+    pub(super) fn summarised(&self, summary: &str) -> anyhow::Result<Answer> {
+        let project = self.project();
+        let restored = spool::state(&self.spool())?.restored;
+        let Some(restored) = restored.filter(|last| last.times == 1 && last.budget > 0) else {
+            return Ok(Answer::default());
+        };
+        let Some(folded) = self.folded()? else { return Ok(Answer::default()) };
+        let given = restore::text(&project, &folded.work, restored.budget);
+        let lacking = work::lacking(&folded.work, &[summary, &given], ADDED);
+        if lacking.is_empty() {
+            return Ok(Answer::default());
+        }
+        paths::replace(&self.world.paths.waiting(&self.event.session), lacking.as_bytes())?;
+        let waits = |state| SessionState { waiting: true, ..state };
+        Ok(Answer { remember: self.remember("summarised", waits)?, ..Answer::default() })
+    }
+
+    /// The session's work to the end of its transcript, as far as there is time; nothing without a
+    /// transcript.
+    pub(super) fn folded(&self) -> anyhow::Result<Option<Folded>> {
+        let Some(transcript) = JsonLines::open(&self.event.transcript)? else { return Ok(None) };
+        let deadline = Some(Instant::now() + READING_TIME);
+        let (paths, session) = (&self.world.paths, &self.event.session);
+        Ok(Some(fold(paths, self.adapter, session, &transcript, deadline)?))
+    }
+}
+
+/// A text for the model, if there is any.
+pub(super) fn for_model(text: String) -> Reply {
+    Reply { to_model: Some(text).filter(|text| !text.is_empty()), ..Reply::default() }
+}

@@ -1,0 +1,241 @@
+//! Events that depend on how full the window is.
+
+use std::cell::OnceCell;
+use std::path::Path;
+
+use anyhow::Context;
+use plimsoll_core::event::{EventKind, Reply};
+use plimsoll_core::policy::{self, Call, Decision, LONGEST_WITHOUT, Outlook, Speech, Words};
+use plimsoll_core::reading::{Reading, Scope};
+use plimsoll_core::session::SessionState;
+
+use super::sealing::sealed;
+use super::{Answer, Hook, READING_TIME};
+use crate::jsonl::JsonLines;
+use crate::load::{self, Load};
+use crate::paths::{self, Links};
+use crate::settings::{self, InForce};
+use crate::spool::{self, Locked, SpoolLine};
+use crate::world::{WINDOW_VARIABLE, local_time, now};
+
+/// Commands that we name if they are there.
+const CHECKPOINT: &str = "checkpoint";
+const SAVE: &str = "ss";
+
+impl Hook<'_> {
+    /// Answers an event that depends on how full the window is.
+    pub(super) fn measured(&self) -> anyhow::Result<Answer> {
+        let Self { world, adapter, event } = *self;
+        let opened = JsonLines::open(&event.transcript).context("could not open the transcript")?;
+        let Some(transcript) = opened else { return self.unseen() };
+        let project = load::project(world, adapter, Some(&transcript), &event.cwd);
+        let in_force = settings::load(world, adapter, &project);
+        let path = self.spool();
+        // What cannot be read cannot be locked either, so nothing is said; a refusal needs no memory.
+        let state = spool::state(&path).unwrap_or_default();
+        let scope = if event.subagent.is_some() { Scope::Subagent } else { Scope::Main };
+        let load = Load::look(adapter, &transcript, scope, &in_force, &state)
+            .context("could not read the transcript")?;
+        let deciding = Deciding {
+            hook: self,
+            load: &load,
+            in_force: &in_force,
+            project: &project,
+            call: self.call(),
+        };
+        if deciding.nothing_due(&state) {
+            return Ok(Answer::default());
+        }
+        deciding.answer(&path, &state)
+    }
+
+    fn call(&self) -> Call<'_> {
+        let subagent = self.event.subagent.as_ref().map(|subagent| subagent.kind.as_str());
+        let at_breakpoint = self.event.breakpoint.is_some();
+        Call { kind: &self.event.kind, subagent, at_breakpoint, now: now() }
+    }
+
+    /// There is no transcript: not yet before the first response, and never where the client keeps
+    /// none.
+    ///
+    /// A tool runs after the first response. So the session is marked for whoever wonders why we are
+    /// silent.
+    fn unseen(&self) -> anyhow::Result<Answer> {
+        match self.event.kind {
+            EventKind::ToolFinished if self.event.subagent.is_none() => self.mark(spool::UNSEEN),
+            _ => Ok(Answer::default()),
+        }
+    }
+}
+
+/// A call at which something may be due.
+struct Deciding<'a> {
+    hook: &'a Hook<'a>,
+    load: &'a Load<'a>,
+    in_force: &'a InForce,
+    project: &'a Path,
+    call: Call<'a>,
+}
+
+impl Deciding<'_> {
+    fn nothing_due(&self, state: &SessionState) -> bool {
+        let tail = &self.load.tail;
+        let Some(newest) = tail.newest.as_ref().filter(|_| tail.is_counted()) else {
+            return false;
+        };
+        let outlook = self.load.outlook(self.in_force);
+        policy::nothing_due(&outlook, &self.call, state, newest.tokens, tail.bytes_since)
+    }
+
+    /// Something may be due: now it is worth reading closely.
+    fn answer(&self, spool: &Path, state: &SessionState) -> anyhow::Result<Answer> {
+        let reading = self.load.reading().context("could not read the transcript")?;
+        let growth = OnceCell::new();
+        let growth = || *growth.get_or_init(|| self.load.growth());
+        let can_save = self.has_command(SAVE);
+        let outlook = Outlook { can_save, ..self.load.outlook(self.in_force) };
+        let decide = |state: &SessionState| {
+            policy::decide(&outlook, &self.call, reading.as_ref(), &growth, state)
+        };
+        let decision = decide(state);
+        let Some(locked) = self.lock(spool, &decision, state)? else {
+            return Ok(self.unremembered(&decision));
+        };
+        // Another call may have spoken since.
+        let state = spool::state(spool).context("could not read the spool")?;
+        self.carry_out(locked, decide(&state), reading.as_ref(), state)
+    }
+
+    /// The spool, if there is anything to remember and it can be had.
+    fn lock(
+        &self,
+        spool: &Path,
+        decision: &Decision,
+        state: &SessionState,
+    ) -> anyhow::Result<Option<Locked>> {
+        if decision.remember.is_none() && !self.delivers(state) {
+            return Ok(None);
+        }
+        match Locked::open(spool).context("could not lock the spool") {
+            Err(error) if refuses(decision) => {
+                crate::log::write(&self.hook.world.paths.log(), &format!("{error:#}"));
+                Ok(None)
+            }
+            locked => locked,
+        }
+    }
+
+    /// Does what was decided, with the spool at hand to remember it.
+    fn carry_out(
+        &self,
+        locked: Locked,
+        decision: Decision,
+        reading: Option<&Reading>,
+        state: SessionState,
+    ) -> anyhow::Result<Answer> {
+        let delivers = self.delivers(&state);
+        let next = match decision.remember.clone() {
+            Some(next) => next,
+            None if delivers => state.clone(),
+            None => return Ok(Answer::default()),
+        };
+        let next = SessionState { since: next.since.or(Some(self.call.now)), ..next };
+        let what = decision.speech.as_ref().map_or("quiet", Speech::label).to_owned();
+        let (used, window) = (reading.map_or(0, |reading| reading.used), self.load.window.tokens);
+        let mut line = SpoolLine { at: now(), what, used, window, state: next };
+        if !locked.has_room(&line) {
+            return Ok(self.unremembered(&decision));
+        }
+        if let Some(due) = decision.due {
+            self.seal(due, &mut line);
+        }
+        let mut reply = self.words(&decision, &state);
+        if delivers {
+            line.state.waiting = false;
+            reply.to_model = joined(reply.to_model, self.waiting());
+        }
+        let output = self.hook.adapter.reply(self.call.kind, &reply);
+        Ok(Answer { output, reply, remember: Some((locked, line)) })
+    }
+
+    /// Makes the checkpoint that is due, and notes it.
+    fn seal(&self, due: policy::Due, line: &mut SpoolLine) {
+        let captured = self.hook.captured(&line.state, READING_TIME);
+        let project = paths::canonical(self.project);
+        if let Some(seal) = self.hook.seal(&captured, &project, due.occasion(), &line.state) {
+            line.state = sealed(seal, std::mem::take(&mut line.state));
+            if line.what == "quiet" {
+                line.what = "sealed".to_owned();
+            }
+        }
+    }
+
+    /// Whether something waits that this call can tell the model.
+    fn delivers(&self, state: &SessionState) -> bool {
+        use EventKind::{Prompted, ToolFailed, ToolFinished};
+        let tells = matches!(self.call.kind, Prompted | ToolFinished | ToolFailed);
+        state.waiting && tells && self.call.subagent.is_none()
+    }
+
+    /// What waits to be told to the model.
+    fn waiting(&self) -> Option<String> {
+        let silent = self.in_force.settings.quiet || !self.in_force.settings.enabled;
+        let path = self.hook.world.paths.waiting(&self.hook.event.session);
+        paths::read_small(&path, Links::Refused).ok().filter(|_| !silent)
+    }
+
+    /// Without a memory only a refusal is safe to repeat.
+    fn unremembered(&self, decision: &Decision) -> Answer {
+        if !refuses(decision) {
+            return Answer::default();
+        }
+        let reply = self.words(decision, &SessionState::default());
+        let output = self.hook.adapter.reply(self.call.kind, &reply);
+        Answer { output, reply, remember: None }
+    }
+
+    /// The words of a decision. A checkpoint that was there before is worth a word.
+    fn words(&self, decision: &Decision, state: &SessionState) -> Reply {
+        let Some(speech) = &decision.speech else { return Reply::default() };
+        let is_fresh = |at: u64| self.call.now.saturating_sub(at) < LONGEST_WITHOUT;
+        let sealed = state.sealed.as_ref().filter(|seal| is_fresh(seal.at));
+        let sealed = sealed.map(|seal| local_time(seal.at));
+        let command = self.command(speech);
+        let sealed = sealed.as_deref();
+        speech.reply(&Words { command: &command, variable: WINDOW_VARIABLE, sealed })
+    }
+
+    /// A command that the user can run right now.
+    fn command(&self, speech: &Speech) -> String {
+        match &self.in_force.settings.warn_command {
+            _ if matches!(speech, Speech::Save { .. }) => format!("/{SAVE}"),
+            Some(command) => policy::brief(command),
+            None if self.has_command(CHECKPOINT) => format!("/{CHECKPOINT}"),
+            None => self.hook.adapter.room_command().to_owned(),
+        }
+    }
+
+    fn has_command(&self, name: &str) -> bool {
+        self.hook.has_command(self.project, name)
+    }
+}
+
+impl Hook<'_> {
+    /// Whether the user has a command of that name.
+    pub(super) fn has_command(&self, project: &Path, name: &str) -> bool {
+        let folders =
+            self.world.with_home(self.adapter, |home| self.adapter.command_folders(home, project));
+        folders.iter().any(|folder| folder.join(name).with_extension("md").is_file())
+    }
+}
+
+fn refuses(decision: &Decision) -> bool {
+    decision.speech.as_ref().is_some_and(Speech::refuses)
+}
+
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one}\n\n{other}")),
+        (one, other) => one.or(other),
+    }
+}

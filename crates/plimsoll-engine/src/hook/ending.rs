@@ -1,0 +1,39 @@
+//! The end of a session.
+
+use std::time::Duration;
+
+use plimsoll_core::Millis;
+use plimsoll_core::checkpoint::Occasion;
+
+use super::sealing::sealed;
+use super::{Answer, Hook};
+use crate::checkpoint::{self, Place};
+use crate::spool;
+use crate::world::now;
+
+/// How long the transcript may be read. The client does not wait for long when it ends.
+const TIME: Duration = Duration::from_millis(800);
+
+impl Hook<'_> {
+    /// The session is over: its work is sealed if there was any, and old checkpoints go.
+    pub(super) fn ended(&self) -> anyhow::Result<Answer> {
+        let project = self.project();
+        let state = spool::state(&self.spool()).unwrap_or_default();
+        let captured = self.captured(&state, TIME);
+        // Where no tool was used there is nothing to go on with.
+        let seal = match captured.folded.work.steps() {
+            0 => None,
+            _ => self.seal(&captured, &project, Occasion::Auto, &state),
+        };
+        let remember = self.remember(spool::ENDED, |state| match seal {
+            Some(seal) => sealed(seal, state),
+            None => state,
+        })?;
+        // Another time will do as well: whoever ingests next reads on from where we stopped, and the
+        // next session's end prunes what this one does not.
+        let _ = self.ingest();
+        let place = Place::of(self.world, self.adapter, project);
+        let _ = checkpoint::prune(&place, now() as Millis, &|_| false);
+        Ok(Answer { remember, ..Answer::default() })
+    }
+}

@@ -1,0 +1,175 @@
+//! A hook call, from payload to answer.
+
+mod beginning;
+mod compaction;
+mod deciding;
+mod ending;
+mod sealing;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use plimsoll_agents::{Adapter, Output};
+use plimsoll_core::event::{Event, EventKind, Reply};
+use plimsoll_core::policy;
+use plimsoll_core::session::SessionState;
+
+use crate::ingest::Ingester;
+use crate::jsonl::JsonLines;
+use crate::load;
+use crate::paths;
+use crate::settings::InForce;
+use crate::spool::{self, Locked, SpoolLine};
+use crate::world::{World, now};
+
+/// A payload larger than this is not looked at.
+pub const LARGEST_PAYLOAD: u64 = 8 << 20;
+
+/// What to print, and what to remember once that is done.
+///
+/// A warning is remembered after it was printed: a call killed in between warns again, and is never
+/// silent about what nobody saw. The spool stays locked until then, so that of many calls at once
+/// one speaks.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// What to print.
+    pub output: Output,
+    /// The same in nobody's dialect.
+    pub reply: Reply,
+    remember: Option<(Locked, SpoolLine)>,
+}
+
+impl Answer {
+    /// To be called when the output has reached the agent.
+    pub fn delivered(self) -> anyhow::Result<()> {
+        match self.remember {
+            Some((spool, line)) => spool.append(&line).context("could not write the spool"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Answers one hook call: what the agent wrote on stdin in, what it reads on stdout out.
+pub fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow::Result<Answer> {
+    let Some(event) = adapter.event(&payload)? else {
+        return Ok(Answer::default());
+    };
+    // A payload may be as large as all the rest together, and has said its word.
+    drop(payload);
+    answer_event(world, adapter, &event).with_context(|| format!("session {}", event.session))
+}
+
+fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
+    let hook = Hook { world, adapter, event };
+    let is_main = event.subagent.is_none();
+    match &event.kind {
+        EventKind::Prompted
+        | EventKind::ToolFinished
+        | EventKind::ToolFailed
+        | EventKind::Stopped
+        | EventKind::Loading(_) => hook.measured(),
+        // A subagent's window is its own business: no checkpoint, no restore.
+        EventKind::Cleared | EventKind::Compacted if !is_main => hook.replaced(),
+        EventKind::Compacting if !is_main => hook.taken_in(),
+        EventKind::Started | EventKind::Cleared if is_main => hook.begun(),
+        EventKind::Resumed if is_main => hook.resumed(),
+        EventKind::Compacting => hook.compacting(),
+        EventKind::Compacted => hook.compacted(),
+        EventKind::Summarised(summary) if is_main => hook.summarised(summary),
+        EventKind::Ended => hook.ended(),
+        _ => Ok(Answer::default()),
+    }
+}
+
+/// One call of the hook.
+struct Hook<'a> {
+    world: &'a World,
+    adapter: &'a dyn Adapter,
+    event: &'a Event,
+}
+
+/// How long a hook may read for a checkpoint; then what is known is sealed.
+const READING_TIME: Duration = Duration::from_millis(1500);
+/// How long a hook may spend on the store.
+const STORE_TIME: Duration = Duration::from_millis(100);
+
+impl Hook<'_> {
+    fn spool(&self) -> PathBuf {
+        self.world.paths.spool(self.event)
+    }
+
+    /// The project of the session, by its true name.
+    fn project(&self) -> PathBuf {
+        // A transcript that cannot be read names no folder.
+        let transcript = JsonLines::open(&self.event.transcript).ok().flatten();
+        let (world, cwd) = (self.world, &self.event.cwd);
+        paths::canonical(&load::project(world, self.adapter, transcript.as_ref(), cwd))
+    }
+
+    /// An answer with words for the model, unless the user wants none.
+    fn answer(
+        &self,
+        in_force: &InForce,
+        reply: Reply,
+        remember: Option<(Locked, SpoolLine)>,
+    ) -> Answer {
+        let silent = in_force.settings.quiet || !in_force.settings.enabled;
+        let reply = if silent { Reply::default() } else { reply };
+        Answer { output: self.adapter.reply(&self.event.kind, &reply), reply, remember }
+    }
+
+    /// Locks the spool and changes the session's state; nothing where the spool cannot be had.
+    fn remember(
+        &self,
+        what: &str,
+        change: impl FnOnce(SessionState) -> SessionState,
+    ) -> anyhow::Result<Option<(Locked, SpoolLine)>> {
+        let path = self.spool();
+        let locked = Locked::open(&path).context("could not lock the spool")?;
+        let Some(locked) = locked else { return Ok(None) };
+        let state = spool::state(&path).context("could not read the spool")?;
+        Ok(Some((locked, line(what, change(state)))))
+    }
+
+    /// Marks a session about which nothing was decided yet, for whoever wonders whether we were
+    /// called.
+    fn mark(&self, what: &str) -> anyhow::Result<Answer> {
+        let last = spool::last(&self.spool()).context("could not read the spool")?;
+        let undecided = |last: &SpoolLine| matches!(&*last.what, spool::STARTED | spool::WINDOW);
+        if last.as_ref().is_some_and(|last| last.what == what || !undecided(last)) {
+            return Ok(Answer::default());
+        }
+        Ok(Answer { remember: self.remember(what, |state| state)?, ..Answer::default() })
+    }
+
+    /// The window's contents were replaced: what was said about the old ones is void.
+    fn replaced(&self) -> anyhow::Result<Answer> {
+        if policy::replaced(&spool::state(&self.spool())?).remember.is_none() {
+            return self.mark(spool::STARTED);
+        }
+        let remember = self.remember("replaced", |state| state.emptied())?;
+        Ok(Answer { remember, ..Answer::default() })
+    }
+
+    /// Takes the session into the store, and has nothing to say.
+    fn taken_in(&self) -> anyhow::Result<Answer> {
+        // Another time will do as well: whoever ingests next reads on from where we stopped.
+        let _ = self.ingest();
+        Ok(Answer::default())
+    }
+
+    /// Takes the session into the store, as far as there is time.
+    fn ingest(&self) -> anyhow::Result<()> {
+        let deadline = Some(Instant::now() + STORE_TIME);
+        let mut ingester = Ingester::open(self.world, self.adapter, STORE_TIME / 2, deadline)?;
+        ingester.session(&self.event.transcript)?;
+        ingester.learn()?;
+        ingester.prune()
+    }
+}
+
+/// What is remembered of an event that nothing was measured for.
+fn line(what: &str, state: SessionState) -> SpoolLine {
+    SpoolLine { at: now(), what: what.to_owned(), used: 0, window: 0, state }
+}

@@ -1,0 +1,134 @@
+//! What the compactions of finished transcripts lost, and who kept it.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::entry::Kind;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::reading::Scope;
+use plimsoll_core::work::{Judgement, Recall, Shown, Tally, restore, unlooked};
+use plimsoll_store::Store;
+
+use crate::jsonl::JsonLines;
+use crate::sessions::Found;
+use crate::work::Folding;
+
+/// What a session is given back, in tokens, where nothing else is configured.
+const BUDGET: usize = 2000;
+
+/// The transcripts in a folder and the folders in it, in order of their names.
+pub fn find(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+            if kind.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Judges the compactions of a transcript by the work after each; nothing if `deadline` came first.
+pub fn judge(
+    adapter: &dyn Adapter,
+    transcript: &Path,
+    deadline: Option<Instant>,
+) -> io::Result<Option<Vec<Judgement>>> {
+    let Some(file) = JsonLines::open(transcript)? else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    match is_compacted(adapter, &file)? {
+        true => read(adapter, &file, deadline),
+        false => Ok(Some(Vec::new())),
+    }
+}
+
+/// Whether there is any compaction: most transcripts have none, and need no second look.
+fn is_compacted(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<bool> {
+    let mut lines = file.forward(0);
+    while let Some(line) = lines.next()? {
+        let entry = adapter.entry(line.bytes, Scope::Main);
+        if entry.is_some_and(|entry| matches!(entry.kind, Kind::Boundary(_))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn read(
+    adapter: &dyn Adapter,
+    file: &JsonLines,
+    deadline: Option<Instant>,
+) -> io::Result<Option<Vec<Judgement>>> {
+    let (mut recall, mut folding) = (Recall::default(), Folding::default());
+    let mut judgements = Vec::new();
+    let mut lines = file.forward(0);
+    while let Some(line) = lines.next()? {
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(None);
+        }
+        let record = adapter.record(line.bytes, Scope::Main);
+        let shown = adapter.shown(line.bytes, Scope::Main);
+        if let Some(Shown::Compacted { kept_from }) = shown {
+            let time = record.as_ref().and_then(|record| record.time);
+            let work = folding.read_on(adapter, &file.until(line.offset)?)?;
+            judgements.extend(recall.compacted(time, kept_from, restore(work, BUDGET, &unlooked)));
+        }
+        record.iter().for_each(|record| recall.take(record));
+        shown.iter().for_each(|shown| recall.show(shown));
+    }
+    judgements.extend(recall.finish());
+    Ok(Some(judgements))
+}
+
+/// What the newest compactions lost, all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Newest {
+    /// What was needed, and who kept it.
+    pub tally: Tally,
+    /// How many sessions were looked at.
+    pub sessions: usize,
+    /// How many sessions with compactions there are.
+    pub of: usize,
+}
+
+/// How many sessions are looked at, at most.
+const MOST_SESSIONS: usize = 20;
+
+/// Judges the newest sessions that were compacted, as many as there is time for.
+pub fn newest(
+    adapter: &dyn Adapter,
+    store: &Store,
+    found: &[Found],
+    patience: Duration,
+) -> anyhow::Result<Newest> {
+    let deadline = Instant::now() + patience;
+    let rows = store.compactions()?.into_iter().filter(|row| row.subagent.is_none());
+    let compacted: HashSet<SessionId> = rows.map(|row| row.session).collect();
+    let compacted: Vec<&Found> =
+        found.iter().filter(|found| compacted.contains(&found.owner.session)).collect();
+    let mut newest = Newest { of: compacted.len(), ..Newest::default() };
+    for found in compacted.into_iter().take(MOST_SESSIONS) {
+        // One that cannot be read is like one that there is no time for: it is not in the figure.
+        let Ok(Some(judgements)) = judge(adapter, &found.path, Some(deadline)) else { continue };
+        newest.sessions += 1;
+        newest.tally += comparable(&judgements);
+    }
+    Ok(newest)
+}
+
+/// The facts that both sides can be judged by: those of compactions whose summary is there.
+fn comparable(judgements: &[Judgement]) -> Tally {
+    let with_summary = judgements.iter().filter(|judgement| judgement.has_summary);
+    Tally::of(with_summary.flat_map(|judgement| &judgement.facts))
+}

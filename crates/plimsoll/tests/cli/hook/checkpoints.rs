@@ -1,0 +1,208 @@
+//! When a hook makes a checkpoint.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::env::{Ran, Session, TestEnv};
+use crate::transcript::captured;
+
+/// The texts of the project's checkpoints, the oldest first.
+pub(super) fn checkpoints(env: &TestEnv) -> Vec<String> {
+    let folder = env.project().join(".claude/checkpoints");
+    let files = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let is_one = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ending == "md") && !path.is_symlink()
+    };
+    let mut files: Vec<PathBuf> = files.filter(is_one).collect();
+    files.sort();
+    files.into_iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
+/// A session in which the agent has worked: it wrote `b.txt`, and its window holds so many tokens.
+pub(super) fn worked<'e>(env: &'e TestEnv, id: &str, used: u64) -> Session<'e> {
+    let session = env.session(id);
+    let project = env.project();
+    let text = captured("tools.jsonl").replace("/home/dev/project", project.to_str().unwrap());
+    let text = text.replace(
+        "\"cache_read_input_tokens\":24097",
+        &format!("\"cache_read_input_tokens\":{used}"),
+    );
+    session.write(text);
+    session
+}
+
+fn ran_in_shell(session: &Session<'_>, env: &TestEnv, command: &str, stdout: &str) -> Ran {
+    let mut payload = session.payload("PostToolUse");
+    payload["tool_name"] = json!("Bash");
+    payload["tool_input"] = json!({"command": command});
+    payload["tool_response"] = json!({"stdout": stdout, "stderr": "", "interrupted": false});
+    env.hook(payload.to_string())
+}
+
+/// Changes what is remembered of the session.
+fn remembered(session: &Session<'_>, change: impl FnOnce(&mut Value)) {
+    let text = fs::read_to_string(session.spool()).unwrap();
+    let mut line: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    change(&mut line["state"]);
+    fs::write(session.spool(), format!("{line}\n")).unwrap();
+}
+
+#[test]
+fn a_checkpoint_is_sealed_where_the_line_is_crossed_and_once() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 580_000);
+    assert!(session.tool_finished().is_silent());
+    assert_eq!(checkpoints(&env).len(), 0);
+    worked(&env, "s", 610_000);
+    for _ in 0..3 {
+        assert!(session.tool_finished().is_silent());
+    }
+    let sealed = checkpoints(&env);
+    assert_eq!(sealed.len(), 1);
+    assert!(sealed[0].contains("trigger: auto\n") && sealed[0].contains("[b.txt"), "{}", sealed[0]);
+    assert!(env.plimsoll("checkpoint verify --all").status.success());
+    assert_eq!(env.log(), Vec::<String>::new());
+}
+
+#[test]
+fn a_warning_names_the_checkpoint_that_is_at_hand() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 610_000);
+    session.tool_finished();
+    worked(&env, "s", 820_000);
+    let said = session.prompted().to_user().unwrap();
+    let time =
+        said.strip_prefix("CONTEXT: ~82% used. Checkpoint ").unwrap_or_else(|| panic!("{said}"));
+    let time = time.strip_suffix(" is sealed; carry on.").unwrap();
+    assert!(time.len() == 5 && time.as_bytes()[2] == b':', "{said}");
+}
+
+#[test]
+fn a_session_that_wants_no_words_has_its_checkpoint_all_the_same() {
+    let env = TestEnv::new();
+    env.user_config("quiet: true\n");
+    let session = worked(&env, "s", 850_000);
+    assert!(session.tool_finished().is_silent());
+    assert!(session.tool_finished().is_silent());
+    assert_eq!(checkpoints(&env).len(), 1);
+}
+
+#[test]
+fn a_subagent_makes_none() {
+    let env = TestEnv::new();
+    let subagent = env.session("s").subagent("a1");
+    subagent.fill(150_000).tool_finished();
+    for event in ["PreCompact", "PostCompact", "Stop"] {
+        assert!(subagent.hook(event).is_silent(), "{event}");
+    }
+    assert_eq!(checkpoints(&env).len(), 0);
+}
+
+#[test]
+fn a_commit_and_a_run_of_tests_are_breakpoints_five_minutes_apart() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    assert!(ran_in_shell(&session, &env, "git log", "").is_silent());
+    assert_eq!(checkpoints(&env).len(), 0);
+    let commit =
+        || ran_in_shell(&session, &env, "git commit -m x", "[main 1a2b3c4] x\n 1 file changed");
+    assert!(commit().is_silent());
+    let sealed = checkpoints(&env);
+    assert!(sealed.len() == 1 && sealed[0].contains("trigger: breakpoint\n"), "{sealed:?}");
+
+    let later = captured("tools.jsonl").replace("do tools", "and now this");
+    let more = fs::read_to_string(&session.transcript).unwrap() + &later;
+    session.write(more);
+    let tests = || ran_in_shell(&session, &env, "cargo nextest run", "3 tests run: 3 passed");
+    tests();
+    assert_eq!(checkpoints(&env).len(), 1, "too soon");
+    remembered(&session, |state| state["paused"] = json!(1));
+    tests();
+    assert_eq!(checkpoints(&env).len(), 2);
+    remembered(&session, |state| state["paused"] = json!(1));
+    commit();
+    assert_eq!(checkpoints(&env).len(), 2, "nothing has changed");
+}
+
+#[test]
+fn failed_tests_are_a_breakpoint_too() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    let mut payload = session.payload("PostToolUseFailure");
+    payload["tool_name"] = json!("Bash");
+    payload["tool_input"] = json!({"command": "pytest -q"});
+    payload["error"] = json!("Exit code 1\n1 failed, 2 passed in 0.1s");
+    assert!(env.hook(payload.to_string()).is_silent());
+    assert_eq!(checkpoints(&env).len(), 1);
+}
+
+#[test]
+fn work_does_not_go_on_for_half_an_hour_without_one() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    let mut payload = session.payload("SessionStart");
+    payload["source"] = json!("startup");
+    env.hook(payload.to_string());
+    session.tool_finished();
+    assert_eq!(checkpoints(&env).len(), 0);
+    remembered(&session, |state| {
+        state["since"] = json!(state["since"].as_u64().unwrap() - 30 * 60 * 1000);
+    });
+    assert!(session.prompted().is_silent());
+    assert_eq!(checkpoints(&env).len(), 0, "a prompt is no work yet");
+    assert!(session.hook("Stop").is_silent());
+    assert_eq!(checkpoints(&env).len(), 1);
+    session.tool_finished();
+    assert_eq!(checkpoints(&env).len(), 1);
+}
+
+#[test]
+fn the_end_of_a_session_is_sealed_if_there_was_work() {
+    let env = TestEnv::new();
+    let talk = env.session("talk");
+    talk.fill(30_000).hook("SessionEnd");
+    assert_eq!(checkpoints(&env).len(), 0, "no tool was used");
+    let session = worked(&env, "work", 30_000);
+    session.hook("SessionEnd");
+    assert_eq!(checkpoints(&env).len(), 1);
+    session.hook("SessionEnd");
+    assert_eq!(checkpoints(&env).len(), 1, "nothing has changed");
+}
+
+#[test]
+fn a_compaction_asked_for_twice_has_one_checkpoint_as_long_as_it_is_there() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    for _ in 0..3 {
+        let ran = session.hook("PreCompact");
+        assert!(ran.stdout.contains("word for word"), "{ran}");
+    }
+    assert_eq!(checkpoints(&env).len(), 1);
+    fs::remove_dir_all(env.project().join(".claude")).unwrap();
+    session.hook("PreCompact");
+    assert_eq!(checkpoints(&env).len(), 1, "never a phantom");
+}
+
+#[test]
+fn what_summary_and_restore_both_lack_is_told_once() {
+    let env = TestEnv::new();
+    env.user_config("restore: {budget: 60}\n");
+    let session = worked(&env, "s", 30_000);
+    session.hook("PreCompact");
+    let mut payload = session.payload("SessionStart");
+    payload["source"] = json!("compact");
+    let given = env.hook(payload.to_string()).stdout;
+    assert!(
+        given.contains("## Resuming from Checkpoint") && !given.contains("seq 1 20"),
+        "{given}"
+    );
+    let mut payload = session.payload("PostCompact");
+    payload["compact_summary"] = json!("They wrote a.txt and b.txt.");
+    assert!(env.hook(payload.to_string()).is_silent());
+    let told = session.prompted();
+    assert!(told.stdout.contains("seq 1 20") && !told.stdout.contains("a.txt"), "{told}");
+    assert!(session.prompted().is_silent());
+    assert!(session.tool_finished().is_silent());
+}
