@@ -98,6 +98,9 @@ pub struct Work {
     folder: Option<String>,
     /// When the newest record was written.
     time: Option<Millis>,
+    /// What the model last said of it when it was asked for a checkpoint, and after how many steps.
+    words: Words,
+    refined_at: u32,
     /// Calls whose results are still to come.
     calls: VecDeque<(String, Pending)>,
 }
@@ -159,6 +162,22 @@ impl Work {
         self.steps
     }
 
+    /// Takes the model's own words, in the place of earlier ones.
+    pub fn refine(&mut self, words: Words) {
+        if !words.is_empty() {
+            (self.words, self.refined_at) = (words, self.steps);
+        }
+    }
+
+    /// The model's own words. What it said comes next has been done, or not, after a while.
+    pub fn words(&self) -> Words {
+        const A_WHILE: u32 = 20;
+        match self.steps - self.refined_at > A_WHILE {
+            true => self.words.clone().without_steps(),
+            false => self.words.clone(),
+        }
+    }
+
     /// Whether nothing has happened yet.
     pub fn is_empty(&self) -> bool {
         self.clock == 0
@@ -208,8 +227,13 @@ impl Work {
             }
             Tool::Write { path, text } => Some(self.changed(path, Change::Written, text)),
             Tool::Read { path, from, lines } => Some(self.read(path, *from, *lines)),
-            Tool::Shell { command } if refine::is_call(command) => None,
-            Tool::Shell { command } => Some(Pending::Shell(self.shell(command))),
+            Tool::Shell { command } => match Words::handed_over(command) {
+                Some(words) => {
+                    self.refine(words);
+                    None
+                }
+                None => Some(Pending::Shell(self.shell(command))),
+            },
             Tool::Delegate { task, text } => {
                 self.mention(text, weight::GIVEN, None);
                 Some(Pending::Delegated(words::one_line(task, 120)))

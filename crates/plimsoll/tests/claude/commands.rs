@@ -61,6 +61,9 @@ fn the_model_refines_a_checkpoint_without_asking_for_leave() {
         ] {
             assert!(text.contains(words), "{}: {text}", client.version());
         }
+        bed.plimsoll(&["checkpoint", "create", &session]);
+        let later = bed.plimsoll(&["restore", "--checkpoint", "latest"]);
+        assert!(later.contains("- [ ] (model) caulk"), "a later one has them too: {later}");
         for ours in ["Seal a checkpoint", "--refine", "END_OF_WORDS"] {
             assert!(!text.contains(ours), "our own text is no source: {text}");
         }
