@@ -48,6 +48,8 @@ pub fn words(line: &str) -> Vec<Word> {
 /// One command of a line: what is run, and where its output goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
+    /// As it was typed.
+    pub typed: String,
     /// Its words, quotes undone and nothing expanded.
     pub words: Vec<String>,
     /// The files that its output is sent to.
@@ -57,14 +59,22 @@ pub struct Command {
 /// The commands of a line, pipes and lists taken apart, documents that stand in it left out.
 pub fn commands(line: &str) -> Vec<Command> {
     let line = without_documents(line);
-    let mut tokens = Tokens { rest: line.chars().peekable() };
-    let mut commands = vec![Command::default()];
-    while let (Some(token), Some(command)) = (tokens.next(), commands.last_mut()) {
-        match token {
-            Token::Word(word) if word.is_empty() => {}
-            Token::Word(word) => command.words.push(word),
-            Token::Output(file) => command.outputs.push(file),
-            Token::End => commands.push(Command::default()),
+    let mut tokens = Tokens(&line);
+    let (mut commands, mut command, mut rest) = (Vec::new(), Command::default(), line.as_str());
+    loop {
+        let left = tokens.0.len();
+        match tokens.next() {
+            Some(Token::Word(word)) if word.is_empty() => {}
+            Some(Token::Word(word)) => command.words.push(word),
+            Some(Token::Output(file)) => command.outputs.push(file),
+            end => {
+                command.typed = rest[..rest.len() - left].trim().to_owned();
+                commands.push(std::mem::take(&mut command));
+                rest = tokens.0;
+                if end.is_none() {
+                    break;
+                }
+            }
         }
     }
     commands.retain(|command| !command.words.is_empty());
@@ -102,14 +112,13 @@ enum Token {
     End,
 }
 
-struct Tokens<'a> {
-    rest: std::iter::Peekable<std::str::Chars<'a>>,
-}
+/// What is left of a line.
+struct Tokens<'a>(&'a str);
 
 impl Tokens<'_> {
     fn next(&mut self) -> Option<Token> {
         self.skip(|c| matches!(c, ' ' | '\t' | '\r'));
-        match *self.rest.peek()? {
+        match self.peek()? {
             '\n' | ';' | '|' | '&' | '(' | ')' => self.sign(),
             '>' => self.output(),
             '<' => {
@@ -123,18 +132,32 @@ impl Tokens<'_> {
             }
             _ => {
                 let word = self.word();
+                // The 2 of `2>` is no word.
                 let is_channel = word.bytes().all(|byte| byte.is_ascii_digit());
-                let word =
-                    if is_channel && self.rest.peek() == Some(&'>') { String::new() } else { word };
-                Some(Token::Word(word))
+                let is_word = !is_channel || self.peek() != Some('>');
+                Some(Token::Word(if is_word { word } else { String::new() }))
             }
         }
     }
 
+    fn peek(&self) -> Option<char> {
+        self.0.chars().next()
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let first = self.peek()?;
+        self.0 = &self.0[first.len_utf8()..];
+        Some(first)
+    }
+
+    fn skip(&mut self, unwanted: impl Fn(char) -> bool) {
+        self.0 = self.0.trim_start_matches(unwanted);
+    }
+
     /// What stands between two commands; `&>` stands before a file instead.
     fn sign(&mut self) -> Option<Token> {
-        let sign = self.rest.next()?;
-        match sign == '&' && self.rest.peek() == Some(&'>') {
+        let sign = self.take()?;
+        match sign == '&' && self.peek() == Some('>') {
             true => self.output(),
             false => Some(Token::End),
         }
@@ -143,7 +166,8 @@ impl Tokens<'_> {
     fn output(&mut self) -> Option<Token> {
         self.skip(|c| matches!(c, '>' | '|'));
         // `2>&1` goes where the other goes, not to a file.
-        if self.rest.next_if_eq(&'&').is_some() {
+        if let Some(rest) = self.0.strip_prefix('&') {
+            self.0 = rest;
             self.word();
             return self.next();
         }
@@ -155,22 +179,18 @@ impl Tokens<'_> {
         self.word()
     }
 
-    fn skip(&mut self, unwanted: impl Fn(char) -> bool) {
-        while self.rest.next_if(|c| unwanted(*c)).is_some() {}
-    }
-
     fn word(&mut self) -> String {
         let (mut word, mut quote) = (String::new(), None);
-        while let Some(&character) = self.rest.peek() {
+        while let Some(character) = self.peek() {
             if quote.is_none() && " \t\r\n;|&()<>".contains(character) {
                 break;
             }
-            self.rest.next();
+            self.take();
             match (quote, character) {
                 (None, '\'' | '"') => quote = Some(character),
                 (Some(open), close) if open == close => quote = None,
                 (None | Some('"'), '\\') => {
-                    word.extend(self.rest.next().filter(|next| *next != '\n'));
+                    word.extend(self.take().filter(|next| *next != '\n'));
                 }
                 _ => word.push(character),
             }

@@ -101,7 +101,7 @@ impl Captured {
 /// model's words, so that a checkpoint with them holds no less than one without.
 fn body(work: &Work) -> String {
     /// What the front matter takes at most.
-    const FRONT_MATTER: usize = 6_000;
+    const FRONT_MATTER: usize = 2_300;
     let mut body = work::body(work);
     let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER - LONGEST_WORDS);
     while !body.is_char_boundary(end) {

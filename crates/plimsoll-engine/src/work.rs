@@ -33,8 +33,8 @@ pub struct Folded {
 /// What is kept between two looks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Kept {
-    /// Who made it: another release may fold differently.
-    release: String,
+    /// Who made it: another release may fold differently, and another layout be misread.
+    made: Made,
     inode: u64,
     offset: u64,
     /// Where each prompt of the conversation begins, and what it follows.
@@ -44,7 +44,15 @@ struct Kept {
     work: Work,
 }
 
-const RELEASE: &str = env!("CARGO_PKG_VERSION");
+/// The release and the layout of what is kept.
+type Made = (String, u32);
+
+/// Raised with every change of what is kept, or of how it comes about.
+const LAYOUT: u32 = 2;
+
+fn made() -> Made {
+    (env!("CARGO_PKG_VERSION").to_owned(), LAYOUT)
+}
 
 /// Folds the transcript of a session to its end, or to `deadline`, and keeps the result for next time.
 pub fn fold(
@@ -90,7 +98,9 @@ impl Folding {
 
 fn read(path: &Path) -> Option<Kept> {
     let bytes = paths::read_bytes(path, Links::Refused).ok()?;
-    postcard::from_bytes::<Kept>(&bytes).ok().filter(|kept| kept.release == RELEASE)
+    // Behind its first field another layout may look like anything.
+    let (made_by, _) = postcard::take_from_bytes::<Made>(&bytes).ok()?;
+    (made_by == made()).then(|| postcard::from_bytes(&bytes).ok())?
 }
 
 fn write(path: &Path, kept: &Kept) -> io::Result<()> {
@@ -111,7 +121,7 @@ impl Kept {
         transcript: &JsonLines,
         deadline: Option<Instant>,
     ) -> io::Result<bool> {
-        (self.inode, self.release) = (transcript.inode(), RELEASE.to_owned());
+        (self.inode, self.made) = (transcript.inode(), made());
         let mut lines = transcript.forward(self.offset);
         let mut rewound = None;
         while let Some(line) = lines.next()? {
@@ -125,7 +135,7 @@ impl Kept {
             }
             if !self.dead.iter().any(|dead| dead.contains(&line.offset)) {
                 let record = adapter.record(line.bytes, Scope::Main);
-                rewound = record.and_then(|record| self.take(&record, line.offset));
+                rewound = record.and_then(|record| self.take(record, line.offset));
             }
             if rewound.is_some() {
                 break;
@@ -139,7 +149,7 @@ impl Kept {
     }
 
     /// Takes a record that begins at `offset`; or tells from where on the user went back with it.
-    fn take(&mut self, record: &Record<'_>, offset: u64) -> Option<Range<u64>> {
+    fn take(&mut self, mut record: Record<'_>, offset: u64) -> Option<Range<u64>> {
         let is_prompt = record.acts.iter().any(|act| matches!(act, Act::Asked(_)));
         if let Some(parent) = record.parent.filter(|_| is_prompt) {
             let before = self.prompts.iter().find(|(_, followed)| *followed == parent);
@@ -148,7 +158,8 @@ impl Kept {
             }
             self.prompts.push((offset, parent));
         }
-        self.work.take(record);
+        record.place = offset + 1;
+        self.work.take(&record);
         None
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::{Act, Record, Step, Tool};
+use plimsoll_core::work::{Act, Change, FileChange, Record, Step, StepState, Tool};
 
 use super::transcript::Line;
 use crate::json::{Fields, Json};
@@ -19,6 +19,7 @@ pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
         _ => return None,
     }
     Some(Record {
+        place: 0,
         id: line.id,
         parent: line.parent,
         time: line.time(),
@@ -32,7 +33,10 @@ fn answer<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
     for block in blocks(line) {
         match block.get("type").and_then(Json::plain) {
             Some("text") => acts.extend(block.get("text").and_then(Json::text).map(Act::Said)),
-            Some("tool_use") => acts.extend(call(&block)),
+            Some("tool_use") => {
+                acts.extend(plan_file(&block));
+                acts.extend(call(&block));
+            }
             _ => {}
         }
     }
@@ -42,12 +46,12 @@ fn blocks<'a>(line: &Line<'a>) -> impl Iterator<Item = Fields<'a>> {
     content(line).into_iter().flat_map(Json::objects)
 }
 
-/// Members of a tool's input that choose among words of the tool's own.
-const OPTIONS: [&str; 4] = ["output_mode", "status", "subagent_type", "type"];
-
 fn content<'a>(line: &Line<'a>) -> Option<Json<'a>> {
     line.message.as_ref()?.get("content")
 }
+
+/// Members of a tool's input that choose among words of the tool's own.
+const OPTIONS: [&str; 4] = ["output_mode", "status", "subagent_type", "type"];
 
 fn call<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
     let input = block.get("input")?;
@@ -57,7 +61,8 @@ fn call<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
     let path = || field("file_path").or_else(|| field("notebook_path")).or_else(|| field("path"));
     let tool = match name {
         "Edit" | "MultiEdit" | "NotebookEdit" => {
-            Tool::Edit { path: path()?, texts: strings(input, &["file_path", "notebook_path"]) }
+            let (old, new) = edited(input);
+            Tool::Edit { path: path()?, old, new }
         }
         "Write" => Tool::Write { path: path()?, text: field("content").unwrap_or_default() },
         "Read" => Tool::Read { path: path()?, from: number("offset"), lines: number("limit") },
@@ -67,6 +72,15 @@ fn call<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
             text: field("prompt").unwrap_or_default(),
         },
         "TodoWrite" => Tool::Plan(input.get("todos")?.elements().filter_map(step).collect()),
+        "TaskCreate" => Tool::AddStep {
+            text: field("subject")?,
+            about: field("description").unwrap_or_default(),
+        },
+        "TaskUpdate" => Tool::SetStep {
+            step: field("taskId")?,
+            text: field("subject"),
+            state: input.get("status").and_then(Json::plain).and_then(state),
+        },
         _ => Tool::Other { name, path: path(), texts: strings(input, &OPTIONS) },
     };
     Some(Act::Called { call: block.get("id").and_then(Json::plain)?, tool })
@@ -75,6 +89,36 @@ fn call<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
 fn step(todo: Json<'_>) -> Option<Step<'_>> {
     let done = todo.get("status").and_then(Json::plain) == Some("completed");
     Some(Step { text: todo.get("content")?.text()?, done })
+}
+
+fn state(status: &str) -> Option<StepState> {
+    match status {
+        "pending" | "in_progress" => Some(StepState::Open),
+        "completed" => Some(StepState::Done),
+        "deleted" => Some(StepState::Dropped),
+        _ => None,
+    }
+}
+
+/// The client lets plans be written into a folder of its own.
+fn plan_file<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
+    let input = block
+        .get("input")
+        .filter(|_| block.get("name").and_then(Json::plain).is_some_and(|name| name == "Write"))?;
+    let path = input.get("file_path")?.text()?;
+    let is_plan = path.contains("/.claude/plans/") || path.contains("\\.claude\\plans\\");
+    input.get("content").filter(|_| is_plan)?.text().map(Act::Planned)
+}
+
+/// What an edit takes away, and what it puts there.
+fn edited(input: Json<'_>) -> (Vec<Cow<'_, str>>, Vec<Cow<'_, str>>) {
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    input.strings(|key, inside| match key {
+        b"file_path" | b"notebook_path" => {}
+        b"old_string" => old.push(Json::decoded(inside)),
+        _ => new.push(Json::decoded(inside)),
+    });
+    (old, new)
 }
 
 /// Every string in a value, however deep.
@@ -91,6 +135,9 @@ fn strings<'a>(value: Json<'a>, but: &[&str]) -> Vec<Cow<'a, str>> {
 fn said<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
     let Some(content) = content(line) else { return };
     if let Some(text) = content.text() {
+        if let Some(report) = report(&text) {
+            return acts.push(report);
+        }
         return acts.extend(own_words(text, line.meta).map(Act::Asked));
     }
     for block in content.objects() {
@@ -99,32 +146,77 @@ fn said<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
                 let text = block.get("text").and_then(Json::text);
                 acts.extend(text.and_then(|text| own_words(text, line.meta)).map(Act::Asked));
             }
-            Some("tool_result") => acts.extend(returned(line, &block)),
+            Some("tool_result") => returned(line, &block, acts),
             _ => {}
         }
     }
 }
 
-fn returned<'a>(line: &Line<'a>, block: &Fields<'a>) -> Option<Act<'a>> {
+/// What a subagent reports that nobody waited for: the client says it in the user's place.
+fn report(text: &str) -> Option<Act<'static>> {
+    let rest = text.trim_start().strip_prefix("<task-notification>")?;
+    let inside = |from: &str, to: &str| Some(rest.split_once(from)?.1.split_once(to)?.0.to_owned());
+    let task = inside("<summary>Agent \"", "\"")?;
+    Some(Act::Reported { task: task.into(), text: inside("<result>", "</result>")?.into() })
+}
+
+fn returned<'a>(line: &Line<'a>, block: &Fields<'a>, acts: &mut Vec<Act<'a>>) {
+    let Some(call) = block.get("tool_use_id").and_then(Json::plain) else { return };
+    let text = said_by_tool(block);
+    let failed = block.get("is_error").is_some_and(Json::is_true);
+    if let Some(words) = refused(&text).filter(|_| failed) {
+        acts.push(Act::Dropped { call });
+        return acts.extend(words.map(|words| Act::Asked(words.to_owned().into())));
+    }
+    if line.result.as_ref().is_some_and(is_unwaited) {
+        return acts.push(Act::Dropped { call });
+    }
+    if let Some(result) = &line.result {
+        acts.extend(result.get("plan").and_then(Json::text).map(Act::Planned));
+        acts.extend(answers(result));
+    }
+    let changes = line.result.as_ref().map(changes).unwrap_or_default();
+    let step = line.result.as_ref().and_then(|result| result.get("task")?.get("id")?.text());
+    acts.push(Act::Returned { call, failed, text, changes, step });
+}
+
+fn said_by_tool<'a>(block: &Fields<'a>) -> Cow<'a, str> {
     let content = block.get("content");
-    let text = match content.and_then(Json::escaped) {
-        Some(inside) => ends(inside),
-        None => {
-            let mut all = String::new();
-            for part in content.into_iter().flat_map(Json::elements) {
-                if let Some(inside) = part.get("text").and_then(Json::escaped) {
-                    all += &ends(inside);
-                    all.push('\n');
-                }
-            }
-            Cow::Owned(all)
+    if let Some(inside) = content.and_then(Json::escaped) {
+        return ends(inside);
+    }
+    let mut all = String::new();
+    for part in content.into_iter().flat_map(Json::elements) {
+        if let Some(inside) = part.get("text").and_then(Json::escaped) {
+            all += &ends(inside);
+            all.push('\n');
         }
-    };
-    Some(Act::Returned {
-        call: block.get("tool_use_id").and_then(Json::plain)?,
-        failed: block.get("is_error").is_some_and(Json::is_true),
-        text,
-        changed: line.result.as_ref().map(changed).unwrap_or_default(),
+    }
+    Cow::Owned(all)
+}
+
+/// Whether a failed call was not made at all, and what the user said to that.
+fn refused(text: &str) -> Option<Option<&str>> {
+    if text.starts_with("<tool_use_error>Sibling tool call errored") {
+        return Some(None);
+    }
+    let rest = text.strip_prefix("The user doesn't want to proceed with this tool use.")?;
+    let words = rest.split_once("the user said:\n").map(|(_, words)| words.trim());
+    Some(words.filter(|words| !words.is_empty()))
+}
+
+/// Whether a tool goes on in the background: what it gave back is not its result.
+fn is_unwaited(result: &Fields<'_>) -> bool {
+    let status = result.get("status").and_then(Json::plain);
+    result.get("backgroundTaskId").is_some_and(|task| !task.is_null())
+        || matches!(status, Some("async_launched" | "teammate_spawned"))
+}
+
+/// The user's answers to the questions of a dialog.
+fn answers<'a>(result: &Fields<'a>) -> impl Iterator<Item = Act<'a>> {
+    let answers = result.get("answers").into_iter().flat_map(Json::members);
+    answers.filter_map(|(question, answer)| {
+        Some(Act::Answered { question: Json::decoded(question), answer: answer.text()? })
     })
 }
 
@@ -139,15 +231,47 @@ fn ends(inside: &[u8]) -> Cow<'_, str> {
     Cow::Owned(format!("{}\n{}", Json::decoded(head), Json::decoded(tail)))
 }
 
-/// The lines that an edit changed, as the client found them.
-fn changed(result: &Fields<'_>) -> Vec<(u32, u32)> {
-    let hunks = result.get("structuredPatch").into_iter().flat_map(Json::elements);
-    hunks
-        .filter_map(|hunk| {
-            let number = |name: &str| Some(hunk.get(name)?.number()? as u32);
-            Some((number("newStart")?, number("newLines")?))
-        })
-        .collect()
+/// What a tool changed, as the client found it: one file that an edit names, or those that changed
+/// while a command ran.
+fn changes<'a>(result: &Fields<'a>) -> Vec<FileChange<'a>> {
+    if let Some(patch) = result.get("structuredPatch") {
+        let change = match result.get("type").and_then(Json::plain) {
+            Some("create") => Some(Change::Created),
+            Some("update") => Some(Change::Overwritten),
+            _ => None,
+        };
+        return vec![FileChange { path: None, change, lines: hunks(patch) }];
+    }
+    let Some(diff) = result.get("bashEditDiff") else { return Vec::new() };
+    let shown = diff.get("files").into_iter().flat_map(Json::elements);
+    let mut changes: Vec<FileChange<'_>> = shown.filter_map(shown_change).collect();
+    // Of many files only some are shown with their lines.
+    for path in diff.get("changedFiles").into_iter().flat_map(Json::elements) {
+        let path = path.text();
+        if path.is_some() && !changes.iter().any(|known| known.path == path) {
+            changes.push(FileChange { path, change: None, lines: Vec::new() });
+        }
+    }
+    changes
+}
+
+fn shown_change(file: Json<'_>) -> Option<FileChange<'_>> {
+    let is = |name: &str| file.get(name).is_some_and(Json::is_true);
+    let change = match (is("created"), is("deleted")) {
+        (true, _) => Change::Created,
+        (_, true) => Change::Deleted,
+        _ => Change::Edited,
+    };
+    let lines = file.get("hunks").map(hunks).unwrap_or_default();
+    Some(FileChange { path: Some(file.get("filePath")?.text()?), change: Some(change), lines })
+}
+
+fn hunks(patch: Json<'_>) -> Vec<(u32, u32)> {
+    let lines = |hunk: Json<'_>| {
+        let number = |name: &str| Some(hunk.get(name)?.number()? as u32);
+        Some((number("newStart")?, number("newLines")?))
+    };
+    patch.elements().filter_map(lines).collect()
 }
 
 /// What of a prompt the user said: clients speak in their place, too.

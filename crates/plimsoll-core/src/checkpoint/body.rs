@@ -31,6 +31,17 @@ fn heading(line: &str) -> Option<&'static str> {
     SECTIONS.into_iter().find(|section| *section == name)
 }
 
+/// A line without the place of the record that it came from, `@123456`, and without blanks behind it.
+pub fn without_pointer(line: &str) -> &str {
+    let line = line.trim_end();
+    match line.rsplit_once(" @") {
+        Some((text, place)) if !place.is_empty() && place.bytes().all(|b| b.is_ascii_digit()) => {
+            text.trim_end()
+        }
+        _ => line,
+    }
+}
+
 /// What a checkpoint is about, in a line: `Implementing auth feature - 3 files modified`.
 pub fn summary(body: &str) -> String {
     const LONGEST: usize = 80;
@@ -69,7 +80,7 @@ fn files(changes: &str) -> usize {
 
 /// A line without the marks of lists and quotes, and without what moves a cursor.
 fn bare(line: &str) -> String {
-    let line = line.trim_start_matches(['-', '*', '>', '#', ' ', '\t']);
+    let line = without_pointer(line).trim_start_matches(['-', '*', '>', '#', ' ', '\t']);
     let line: String = line.chars().filter(|c| crate::policy::is_plain(*c)).collect();
     line.trim().to_owned()
 }
@@ -92,10 +103,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pointer_is_no_part_of_what_a_line_says() {
+        for (line, said) in
+            [("- a @12", "- a"), ("- a @", "- a @"), ("- a@1", "- a@1"), ("b @x ", "b @x")]
+        {
+            assert_eq!(without_pointer(line), said);
+        }
+    }
+
+    #[test]
     fn a_summary_says_task_and_size() {
         let changed = "## What Changed\n- [a.rs:1] - x\n- [a.rs:9] - y\n- [b.rs:1-3] - z\n";
         let body =
-            format!("{changed}## Next Steps\n## Task\n\n> Implementing auth\u{1b} feature\n");
+            format!("{changed}## Next Steps\n## Task\n\n> Implementing auth\u{1b} feature @57\n");
         assert_eq!(summary(&body), "Implementing auth feature - 2 files modified");
         assert_eq!(summary("## What Changed\n- [a:b.rs] - x\n"), "[a:b.rs] - x - 1 file modified");
         assert_eq!(summary("## What Changed\nNothing.\n"), "Nothing.");

@@ -1,6 +1,6 @@
 //! What the work did between two checkpoints.
 
-use super::{SECTIONS, sections};
+use super::{SECTIONS, sections, without_pointer};
 
 /// What changed in a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct SectionDiff {
 }
 
 /// The sections in which two bodies differ. A section is a list: an item that only moved is no
-/// difference.
+/// difference, nor is one that only points to another record.
 pub fn diff(before: &str, after: &str) -> Vec<SectionDiff> {
     let (before, after) = (sections(before), sections(after));
     let compare = |section: &'static str| {
@@ -34,8 +34,8 @@ fn lines<'a>(sections: &[(&str, &'a str)], name: &str) -> Vec<&'a str> {
 /// The `lines` that are not among `others`; one that stands there twice needs two of them.
 fn beyond(lines: &[&str], others: &[&str]) -> Vec<String> {
     let mut counts = std::collections::HashMap::new();
-    others.iter().for_each(|line| *counts.entry(*line).or_insert(0_usize) += 1);
-    let is_new = |line: &&&str| match counts.get_mut(**line) {
+    others.iter().for_each(|line| *counts.entry(without_pointer(line)).or_insert(0_usize) += 1);
+    let is_new = |line: &&&str| match counts.get_mut(without_pointer(line)) {
         Some(count) if *count > 0 => {
             *count -= 1;
             false
@@ -51,8 +51,9 @@ mod tests {
 
     #[test]
     fn lines_are_compared_section_by_section() {
-        let before = "## What Changed\n- a\n- b\n- b\n## Next Steps\n- [ ] c\n";
-        let after = "## What Changed\n- b\n- d\n- a\n\n## Next Steps\n- [ ] c  \n## Task\n- c\n";
+        let before = "## What Changed\n- a @1\n- b\n- b\n## Next Steps\n- [ ] c\n";
+        let after =
+            "## What Changed\n- b @9\n- d\n- a @2\n\n## Next Steps\n- [ ] c  \n## Task\n- c\n";
         let section = |section, added: &[&str], removed: &[&str]| SectionDiff {
             section,
             added: added.iter().map(|line| (*line).to_owned()).collect(),

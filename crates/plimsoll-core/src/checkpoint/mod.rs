@@ -24,7 +24,7 @@ mod key;
 mod meta;
 mod yaml;
 
-pub use body::{sections, summary};
+pub use body::{sections, summary, without_pointer};
 pub use check::{Origin, Problem, Verdict, check};
 pub use diff::{SectionDiff, diff};
 pub use key::{Key, sha256};

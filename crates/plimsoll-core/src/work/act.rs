@@ -2,12 +2,17 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
+use super::noted::Place;
 use crate::Millis;
 use crate::entry::EntryId;
 
 /// A line of a transcript, as far as it tells of the work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record<'a> {
+    /// Where it stands; whoever reads the file knows.
+    pub place: Place,
     /// What its successors call it.
     pub id: Option<EntryId>,
     /// The record it follows.
@@ -44,8 +49,31 @@ pub enum Act<'a> {
         failed: bool,
         /// What it said; the middle of a long text is left out.
         text: Cow<'a, str>,
-        /// Lines of a file that it changed: the first, and how many.
-        changed: Vec<(u32, u32)>,
+        /// The files that it changed, as far as the agent tells.
+        changes: Vec<FileChange<'a>>,
+        /// What a step that it added to the plan is called.
+        step: Option<Cow<'a, str>>,
+    },
+    /// A call came to nothing: it was refused, or it goes on and nobody waits for it.
+    Dropped {
+        /// The call.
+        call: &'a str,
+    },
+    /// The user answered a question of the agent's.
+    Answered {
+        /// The question.
+        question: Cow<'a, str>,
+        /// The answer.
+        answer: Cow<'a, str>,
+    },
+    /// A plan was written down, or agreed to.
+    Planned(Cow<'a, str>),
+    /// A subagent that nobody waited for gave something back.
+    Reported {
+        /// What it was about, in a line.
+        task: Cow<'a, str>,
+        /// What it said.
+        text: Cow<'a, str>,
     },
     /// The conversation was replaced by a summary.
     Compacted,
@@ -58,8 +86,10 @@ pub enum Tool<'a> {
     Edit {
         /// The file.
         path: Cow<'a, str>,
-        /// What it was, and what it became.
-        texts: Vec<Cow<'a, str>>,
+        /// What it was.
+        old: Vec<Cow<'a, str>>,
+        /// What it became.
+        new: Vec<Cow<'a, str>>,
     },
     /// Writes a file.
     Write {
@@ -89,8 +119,24 @@ pub enum Tool<'a> {
         /// The whole of it.
         text: Cow<'a, str>,
     },
-    /// Keeps a list of steps.
+    /// Replaces the list of steps.
     Plan(Vec<Step<'a>>),
+    /// Adds a step to the list.
+    AddStep {
+        /// What is to be done, in a line.
+        text: Cow<'a, str>,
+        /// The whole of it.
+        about: Cow<'a, str>,
+    },
+    /// Changes a step of the list.
+    SetStep {
+        /// What it is called.
+        step: Cow<'a, str>,
+        /// What is to be done, where that is said.
+        text: Option<Cow<'a, str>>,
+        /// How it stands, where that is said.
+        state: Option<StepState>,
+    },
     /// Anything else, with the texts it was given.
     Other {
         /// The tool's name.
@@ -109,4 +155,43 @@ pub struct Step<'a> {
     pub text: Cow<'a, str>,
     /// Whether it is done.
     pub done: bool,
+}
+
+/// How a step of a plan stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepState {
+    /// It is still to be done.
+    Open,
+    /// It is done.
+    Done,
+    /// It is not wanted any more.
+    Dropped,
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileChange<'a> {
+    /// The file; the one that the call named where none is told.
+    pub path: Option<Cow<'a, str>>,
+    /// How it was changed, where that is told.
+    pub change: Option<Change>,
+    /// The lines that were changed: the first, and how many.
+    pub lines: Vec<(u32, u32)>,
+}
+
+/// How a file was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// A part of it.
+    Edited,
+    /// The whole of it; whether it was there before is not known.
+    Written,
+    /// It was not there before.
+    Created,
+    /// It was there before.
+    Overwritten,
+    /// It has this name now.
+    Moved,
+    /// It is gone.
+    Deleted,
 }

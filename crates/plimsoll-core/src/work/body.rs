@@ -1,17 +1,26 @@
 //! The body of a checkpoint: the state of the work, for people and for the next session.
+//!
+//! Every item ends with the place of the record that it came from, `@123456`: the byte of the
+//! transcript, counted from 1, with which the record begins. `tail -c +123456 FILE | head -1` shows it.
 
-use super::restore::{commands, issues, references};
+use super::names::NameKind;
+use super::noted::{Noted, Place, pointer};
+use super::restore::{failing, files, loose, sorted, useful};
+use super::shell::Command;
 use super::words::one_line;
-use super::{Change, Work, unlooked};
+use super::{Work, unlooked};
 use crate::bytes;
 use crate::checkpoint::SECTIONS;
 
 /// What stands in a section about which nothing is known.
 pub(super) const NOTHING: &str = "- none seen";
 
+/// How many bytes a section has at most, in their order. All together fit into a checkpoint.
+const ROOM: [usize; SECTIONS.len()] =
+    [6_000, 4_000, 3_500, 4_000, 3_500, 9_000, 3_500, 7_500, 2_500];
+
 /// A checkpoint's body, all sections in their order.
 pub fn body(work: &Work) -> String {
-    let commands = commands(work).into_iter().take(30).map(|line| format!("- `{line}`"));
     let sections: [Vec<String>; SECTIONS.len()] = [
         changed(work),
         why(work),
@@ -19,13 +28,16 @@ pub fn body(work: &Work) -> String {
         decisions(work),
         steps(work),
         task(work),
-        commands.collect(),
+        commands(work),
         working_set(work),
-        references(work, 2_000).map(|line| format!("- {line}")).collect(),
+        references(work),
     ];
     let mut text = String::new();
-    for (title, lines) in SECTIONS.into_iter().zip(sections) {
-        let lines = if lines.is_empty() { vec![NOTHING.to_owned()] } else { lines };
+    for ((title, lines), room) in SECTIONS.into_iter().zip(sections).zip(ROOM) {
+        let mut lines = fitting(lines, room);
+        if lines.is_empty() {
+            lines.push(NOTHING.to_owned());
+        }
         text += &format!("## {title}\n\n{}\n\n", lines.join("\n"));
     }
     text.truncate(text.trim_end().len());
@@ -42,61 +54,121 @@ impl Work {
     }
 }
 
+/// The first lines, as many as there is room for.
+fn fitting(mut lines: Vec<String>, mut room: usize) -> Vec<String> {
+    let end = lines.iter().position(|line| {
+        room = room.saturating_sub(line.len() + 1);
+        room == 0
+    });
+    lines.truncate(end.unwrap_or(lines.len()));
+    lines
+}
+
+/// The last lines, as many as there is room for.
+fn newest(mut lines: Vec<String>, room: usize) -> Vec<String> {
+    lines.reverse();
+    let mut lines = fitting(lines, room);
+    lines.reverse();
+    lines
+}
+
+fn item(text: &str, place: Place) -> String {
+    format!("- {text}{}", pointer(place))
+}
+
+fn noted(text: &Noted, longest: usize) -> String {
+    item(&one_line(text, longest), text.place)
+}
+
 /// `[file:line] - …`, the newest first.
 fn changed(work: &Work) -> Vec<String> {
-    let files = work.changes().into_iter().take(60);
+    let files = work.changes().into_iter();
     files
         .map(|(path, touched)| {
-            let place =
-                touched.newest_lines().map_or_else(String::new, |lines| format!(":{lines}"));
-            let what = if touched.change == Some(Change::Written) { "written" } else { "edited" };
-            format!("- [{path}{place}] - {what}")
+            let lines = touched.all_lines();
+            let gap = if lines.is_empty() { "" } else { ":" };
+            item(&format!("[{path}{gap}{lines}] - {}", touched.what()), touched.place)
         })
         .collect()
 }
 
+/// What was asked for and said last, and what subagents found out.
 fn why(work: &Work) -> Vec<String> {
-    let newest = work.asked.back().map(|text| format!("- asked for: {}", one_line(text, 400)));
-    let said = work.said.back().map(|text| format!("- last said: {}", one_line(text, 400)));
-    newest.into_iter().chain(said).collect()
+    let line = |what: &str, text: &Noted, longest| {
+        item(&format!("{what}: {}", one_line(text, longest)), text.place)
+    };
+    let asked = work.asked.back().map(|text| line("asked for", text, 400));
+    let mut said = work.said.iter().rev();
+    let last = said.next().map(|text| line("last said", text, 600));
+    let before = said.map(|text| line("said before", text, 200));
+    let delegated = work.delegated.iter().rev();
+    let found = delegated.map(|(task, text)| line(&format!("subagent `{task}` said"), text, 300));
+    asked.into_iter().chain(last).chain(before).chain(found).collect()
 }
 
 fn active(work: &Work) -> Vec<String> {
-    let markers = work
-        .markers
-        .iter()
-        .rev()
-        .map(|(file, text)| format!("- [{}] {text}", work.table.files[*file as usize].path));
-    issues(work).chain(markers).collect()
+    let failing = failing(work).map(|(command, line)| line + &pointer(command.place));
+    let markers = work.markers.iter().rev().map(|(file, text)| {
+        let path = &work.table.files[*file as usize].path;
+        item(&format!("[{path}] {}", &**text), text.place)
+    });
+    failing.chain(markers).collect()
 }
 
 fn decisions(work: &Work) -> Vec<String> {
-    work.decisions.iter().rev().take(12).map(|text| format!("- {}", one_line(text, 300))).collect()
+    work.decisions.iter().rev().map(|text| noted(text, 300)).collect()
 }
 
 fn steps(work: &Work) -> Vec<String> {
-    let open: Vec<String> = work
-        .plan
-        .iter()
-        .filter(|(_, done)| !done)
-        .map(|(step, _)| format!("- [ ] {}", one_line(step, 200)))
-        .collect();
-    let asked = || work.asked.back().map(|text| format!("- [ ] {}", one_line(text, 200)));
+    let step = |text: &Noted| format!("- [ ] {}{}", one_line(text, 200), pointer(text.place));
+    let open: Vec<String> = work.plan.open().map(step).collect();
+    let asked = || work.asked.back().map(step);
     if open.is_empty() { asked().into_iter().collect() } else { open }
 }
 
 /// The user's own words, and how they want to have it.
 fn task(work: &Work) -> Vec<String> {
-    let asked = work.asked.iter().map(|text| format!("> {}", one_line(text, 600)));
-    let directives = work.directives.iter().map(|text| format!("- {text}"));
-    asked.chain(directives).collect()
+    const ASKED: usize = 4_800;
+    const DIRECTIVES: usize = 4_000;
+    let asked = work.asked.iter();
+    let mut asked: Vec<String> =
+        asked.map(|text| format!("> {}{}", one_line(text, 600), pointer(text.place))).collect();
+    let first: Vec<String> = asked.drain(..asked.len().min(1)).collect();
+    let directives = work.directives.iter().map(|text| noted(text, 400)).collect();
+    let rest = newest(asked, ASKED - 700).into_iter().chain(newest(directives, DIRECTIVES));
+    first.into_iter().chain(rest).collect()
+}
+
+/// Commands with how they ended last.
+fn commands(work: &Work) -> Vec<String> {
+    let line = |command: &Command| {
+        let end = match (&command.tally, command.worked) {
+            (Some(tally), _) => format!(": {tally}"),
+            (None, Some(true)) => ": ok".to_owned(),
+            (None, Some(false)) => ": failed".to_owned(),
+            (None, None) => String::new(),
+        };
+        let typed = one_line(&command.typed, 100).replace('`', "'");
+        item(&format!("`{typed}`{end}"), command.place)
+    };
+    useful(work).into_iter().take(40).map(line).collect()
 }
 
 fn working_set(work: &Work) -> Vec<String> {
-    let delegated = work.delegated.iter().map(|(task, said)| format!("- subagent: {task}: {said}"));
-    super::restore::map(work, 8_000, &unlooked)
-        .into_iter()
-        .map(|line| format!("- {line}"))
-        .chain(delegated)
-        .collect()
+    const FILES: usize = 6_000;
+    const LOOSE: usize = 20;
+    let files = files(work, FILES, &unlooked).into_iter();
+    let lines = files.flat_map(|(file, lines)| {
+        let place = work.table.files[file as usize].place;
+        lines.into_iter().map(move |line| item(&line, place))
+    });
+    let also = loose(work).take(LOOSE);
+    lines.chain(also.map(|name| item(&format!("also: {}", name.text), name.place))).collect()
+}
+
+fn references(work: &Work) -> Vec<String> {
+    let branch = work.branch.as_ref();
+    let branch = branch.map(|branch| item(&format!("branch {}", &**branch), branch.place));
+    let names = sorted(work, NameKind::Reference).into_iter();
+    branch.into_iter().chain(names.map(|name| item(&name.text, name.place))).collect()
 }

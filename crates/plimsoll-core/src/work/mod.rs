@@ -10,15 +10,20 @@ mod fence;
 mod index;
 mod lacking;
 mod names;
+mod noted;
 mod origin;
+mod plan;
 mod recall;
 mod refine;
 mod reread;
 mod restore;
+mod rewrites;
 mod score;
 mod shell;
 mod steer;
 mod table;
+mod tools;
+mod touched;
 mod words;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -29,11 +34,12 @@ use crate::Millis;
 use crate::bytes;
 use crate::redact::redact;
 
-pub use act::{Act, Record, Step, Tool};
+pub use act::{Act, Change, FileChange, Record, Step, StepState, Tool};
 pub use body::body;
 pub use changed::changed;
 pub use fence::HEADING;
 pub use lacking::lacking;
+pub use noted::Place;
 pub use origin::{Fate, Origin, unlooked};
 pub use recall::{Fact, FactKind, Judgement, Recall, Shown, Tally};
 pub use refine::{LONGEST_WORDS, Words};
@@ -42,9 +48,13 @@ pub use restore::restore;
 pub use steer::steer;
 
 use names::NameKind;
+use noted::Noted;
+use plan::Plan;
 use score::Clock;
 use shell::Commands;
 use table::{FileId, Table};
+use tools::Pending;
+use touched::Touched;
 use words::cut;
 
 /// How much a name counts, by who brought it up. The agent's own tool inputs and the user's words
@@ -68,9 +78,10 @@ const LONGEST_SENTENCE: usize = 400;
 const MOST_DECISIONS: usize = 24;
 const MOST_SAID: usize = 4;
 const MOST_CALLS: usize = 256;
-const MOST_RANGES: usize = 4;
 const MOST_MARKERS: usize = 20;
 const MOST_DELEGATED: usize = 8;
+/// How many files are kept of which more than the name is known, when there are twice as many.
+const MOST_TOUCHED: usize = 400;
 
 /// All that is kept of the work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -80,21 +91,21 @@ pub struct Work {
     table: Table,
     commands: Commands,
     /// What the user asked for: the first request, and the last ones.
-    asked: VecDeque<String>,
+    asked: VecDeque<Noted>,
     /// How the user wants to have it, the newest last.
-    directives: VecDeque<String>,
-    /// What the model decided, the newest last.
-    decisions: VecDeque<String>,
+    directives: VecDeque<Noted>,
+    /// What was decided, the newest last.
+    decisions: VecDeque<Noted>,
     /// The model's last messages.
-    said: VecDeque<String>,
-    plan: Vec<(String, bool)>,
+    said: VecDeque<Noted>,
+    plan: Plan,
     /// What happened to files, by their place in the table.
     touched: BTreeMap<FileId, Touched>,
     /// TODO and FIXME marks in what was written, with the file.
-    markers: VecDeque<(FileId, String)>,
+    markers: VecDeque<(FileId, Noted)>,
     /// What was given to subagents, and what they gave back.
-    delegated: VecDeque<(String, String)>,
-    branch: Option<String>,
+    delegated: VecDeque<(String, Noted)>,
+    branch: Option<Noted>,
     folder: Option<String>,
     /// When the newest record was written.
     time: Option<Millis>,
@@ -105,40 +116,19 @@ pub struct Work {
     calls: VecDeque<(String, Pending)>,
 }
 
-/// What happened to a file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Touched {
-    change: Option<Change>,
-    /// The lines that were changed last, or read last where none was.
-    lines: Vec<(u32, u32)>,
-    at: Clock,
-}
-
-/// How a file was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum Change {
-    Edited,
-    Written,
-}
-
-/// A call whose result is still to come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum Pending {
-    File(FileId),
-    Shell(Vec<String>),
-    Delegated(String),
-}
-
 impl Work {
     /// Takes the next record.
     pub fn take(&mut self, record: &Record<'_>) {
+        self.table.here = record.place;
         if self.folder.is_none() {
             self.folder = record.folder.as_deref().map(str::to_owned);
         }
         // A client that finds no branch writes `HEAD`, or nothing.
-        let is_branch = |branch: &&str| !matches!(*branch, "" | "HEAD");
-        if let Some(branch) = record.branch.as_deref().filter(is_branch) {
-            self.branch = Some(branch.to_owned());
+        let is_new = |branch: &&str| {
+            !matches!(*branch, "" | "HEAD") && self.branch.as_deref() != Some(*branch)
+        };
+        if let Some(branch) = record.branch.as_deref().filter(is_new) {
+            self.branch = Some(Noted::new(branch, record.place));
         }
         self.time = self.time.max(record.time);
         for act in &record.acts {
@@ -189,8 +179,19 @@ impl Work {
             Act::Asked(text) => self.asked(&redact(text)),
             Act::Said(text) => self.said(&redact(text)),
             Act::Called { call, tool } => self.called(call, tool),
-            Act::Returned { call, failed, text, changed } => {
-                self.returned(call, *failed, &redact(text), changed);
+            Act::Returned { call, failed, text, changes, step } => {
+                let result = tools::Returned { failed: *failed, text: &redact(text), changes };
+                self.returned(call, &result, step.as_deref());
+            }
+            Act::Dropped { call } => {
+                self.pending(call);
+            }
+            Act::Answered { question, answer } => self.answered(&redact(question), &redact(answer)),
+            Act::Planned(text) => self.plan.agree(&redact(text), self.table.here),
+            Act::Reported { task, text } => {
+                let text = redact(text);
+                self.reported(&redact(task), &text);
+                self.mention(&text, weight::RETURNED, None);
             }
             Act::Compacted => {}
         }
@@ -199,120 +200,51 @@ impl Work {
     fn asked(&mut self, text: &str) {
         self.mention(text, weight::ASKED, None);
         for sentence in words::directives(text) {
-            let sentence = cut(sentence, LONGEST_SENTENCE);
-            self.directives.retain(|known| known != sentence);
-            push(&mut self.directives, sentence.to_owned(), MOST_DIRECTIVES);
+            let sentence = self.noted(sentence, LONGEST_SENTENCE);
+            self.directives.retain(|known| **known != *sentence);
+            push(&mut self.directives, sentence, MOST_DIRECTIVES);
+        }
+        let text = self.noted(text, LONGEST_ASKED);
+        if self.asked.back().is_some_and(|known| **known == *text) {
+            self.asked.pop_back();
         }
         if self.asked.len() == MOST_ASKED {
             // The first one tells what it is all about.
             self.asked.remove(1);
         }
-        self.asked.push_back(cut(text, LONGEST_ASKED).to_owned());
+        self.asked.push_back(text);
     }
 
     fn said(&mut self, text: &str) {
         self.mention(text, weight::SAID, None);
         for sentence in words::decisions(text) {
-            let sentence = cut(sentence, LONGEST_SENTENCE).to_owned();
-            push(&mut self.decisions, sentence, MOST_DECISIONS);
+            self.decided(sentence);
         }
-        push(&mut self.said, cut(text, LONGEST_ASKED).to_owned(), MOST_SAID);
+        let text = self.noted(text, LONGEST_ASKED);
+        push(&mut self.said, text, MOST_SAID);
     }
 
-    fn called(&mut self, call: &str, tool: &Tool<'_>) {
-        self.steps += 1;
-        let pending = match tool {
-            Tool::Edit { path, texts } => {
-                Some(self.changed(path, Change::Edited, &texts.join("\n")))
-            }
-            Tool::Write { path, text } => Some(self.changed(path, Change::Written, text)),
-            Tool::Read { path, from, lines } => Some(self.read(path, *from, *lines)),
-            Tool::Shell { command } => match Words::handed_over(command) {
-                Some(words) => {
-                    self.refine(words);
-                    None
-                }
-                None => Some(Pending::Shell(self.shell(command))),
-            },
-            Tool::Delegate { task, text } => {
-                self.mention(text, weight::GIVEN, None);
-                Some(Pending::Delegated(words::one_line(task, 120)))
-            }
-            Tool::Plan(steps) => {
-                self.plan =
-                    steps.iter().map(|step| (redact(&step.text).into_owned(), step.done)).collect();
-                None
-            }
-            Tool::Other { path, texts, .. } => {
-                self.mention(&redact(&texts.join("\n")), weight::GIVEN, None);
-                let path = path.as_ref().filter(|path| names::is_file(path));
-                path.map(|path| Pending::File(self.file(path, 0.0)))
-            }
-        };
-        if let Some(pending) = pending {
-            push(&mut self.calls, (call.to_owned(), pending), MOST_CALLS);
-        }
+    fn decided(&mut self, sentence: &str) {
+        let sentence = self.noted(sentence, LONGEST_SENTENCE);
+        self.decisions.retain(|known| **known != *sentence);
+        push(&mut self.decisions, sentence, MOST_DECISIONS);
     }
 
-    fn changed(&mut self, path: &str, change: Change, text: &str) -> Pending {
-        let file = self.file(path, weight::GIVEN);
-        self.mention(text, weight::BODY, Some(file));
-        self.marks(file, text);
-        let touched = self.touched.entry(file).or_default();
-        touched.change = touched.change.max(Some(change));
-        touched.at = self.clock;
-        Pending::File(file)
+    /// A question that the user answered is decided.
+    fn answered(&mut self, question: &str, answer: &str) {
+        self.mention(answer, weight::ASKED, None);
+        let question = words::one_line(question, LONGEST_SENTENCE / 2);
+        self.decided(&format!("{question} The user: {}", words::one_line(answer, 200)));
     }
 
-    /// Notes what is marked as still to be done.
-    fn marks(&mut self, file: FileId, text: &str) {
-        let is_marked = |text: &str| text.contains("TODO") || text.contains("FIXME");
-        if !is_marked(text) {
-            return;
-        }
-        for line in text.lines().filter(|line| is_marked(line)) {
-            push(&mut self.markers, (file, words::one_line(line, 160)), MOST_MARKERS);
-        }
+    fn reported(&mut self, task: &str, text: &str) {
+        let said = Noted::new(words::one_line(text, 300), self.table.here);
+        push(&mut self.delegated, (words::one_line(task, 120), said), MOST_DELEGATED);
     }
 
-    fn read(&mut self, path: &str, from: Option<u32>, lines: Option<u32>) -> Pending {
-        let file = self.file(path, weight::GIVEN);
-        let touched = self.touched.entry(file).or_default();
-        if let (None, Some(from)) = (touched.change, from) {
-            note_lines(&mut touched.lines, (from, lines.unwrap_or(1)));
-        }
-        touched.at = self.clock;
-        Pending::File(file)
-    }
-
-    fn shell(&mut self, command: &str) -> Vec<String> {
-        self.mention(command, weight::GIVEN, None);
-        for branch in shell::branches(command) {
-            self.table.name(NameKind::Reference, branch, weight::GIVEN, self.clock);
-        }
-        self.commands.typed(command, self.clock)
-    }
-
-    fn returned(&mut self, call: &str, failed: bool, text: &str, changed: &[(u32, u32)]) {
-        let at = self.calls.iter().position(|(name, _)| name == call);
-        let file = match at.and_then(|at| self.calls.remove(at)).map(|(_, pending)| pending) {
-            Some(Pending::File(file)) => {
-                if let Some(touched) = self.touched.get_mut(&file).filter(|_| !changed.is_empty()) {
-                    changed.iter().for_each(|lines| note_lines(&mut touched.lines, *lines));
-                }
-                Some(file)
-            }
-            Some(Pending::Shell(keys)) => {
-                self.commands.ended(&keys, failed, text);
-                None
-            }
-            Some(Pending::Delegated(task)) => {
-                push(&mut self.delegated, (task, words::one_line(text, 300)), MOST_DELEGATED);
-                None
-            }
-            None => None,
-        };
-        self.mention(text, weight::RETURNED, file);
+    /// The beginning of a text, with the place of the record that is being taken.
+    fn noted(&self, text: &str, longest: usize) -> Noted {
+        Noted::new(cut(text, longest), self.table.here)
     }
 
     fn file(&mut self, path: &str, weight: f32) -> FileId {
@@ -365,20 +297,29 @@ impl Work {
 
     fn shrink(&mut self) {
         self.commands.shrink(self.clock);
+        self.shrink_touched();
         let touched = &self.touched;
-        let is_changed =
-            |file: FileId| touched.get(&file).is_some_and(|touched| touched.change.is_some());
-        let Some(moved) = self.table.shrink(self.clock, is_changed) else { return };
+        let changed = |file| touched.get(&file).is_some_and(|file| file.change.is_some());
+        let Some(moved) = self.table.shrink(self.clock, changed) else { return };
         let place = |file: FileId| moved.get(file as usize).copied().flatten();
         self.touched = std::mem::take(&mut self.touched)
             .into_iter()
             .filter_map(|(file, touched)| Some((place(file)?, touched)))
             .collect();
         self.markers.retain_mut(|(file, _)| place(*file).map(|place| *file = place).is_some());
-        self.calls.retain_mut(|(_, pending)| match pending {
-            Pending::File(file) => place(*file).map(|place| *file = place).is_some(),
-            Pending::Shell(_) | Pending::Delegated(_) => true,
-        });
+        self.calls.retain_mut(|(_, pending)| pending.moved(place));
+    }
+
+    /// Forgets what happened to files long ago, what was merely read first.
+    fn shrink_touched(&mut self) {
+        if self.touched.len() <= 2 * MOST_TOUCHED {
+            return;
+        }
+        let value = |touched: &Touched| (touched.change.is_some(), touched.at);
+        let mut values: Vec<_> = self.touched.values().map(value).collect();
+        values.sort_unstable();
+        let least = values[values.len() - MOST_TOUCHED];
+        self.touched.retain(|_, touched| value(touched) >= least);
     }
 }
 
@@ -388,14 +329,6 @@ fn push<T>(list: &mut VecDeque<T>, item: T, most: usize) {
         list.pop_front();
     }
     list.push_back(item);
-}
-
-fn note_lines(lines: &mut Vec<(u32, u32)>, new: (u32, u32)) {
-    lines.retain(|known| *known != new);
-    if lines.len() == MOST_RANGES {
-        lines.remove(0);
-    }
-    lines.push(new);
 }
 
 /// A path inside the project, as seen from there; of a diff without its side.

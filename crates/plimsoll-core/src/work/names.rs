@@ -448,7 +448,7 @@ pub(super) fn is_file(word: &str) -> bool {
 }
 
 /// Whether a word is something to look up elsewhere.
-fn is_reference(word: &str) -> bool {
+pub(super) fn is_reference(word: &str) -> bool {
     const LONGEST: usize = 40;
     /// Of those that begin with no sign or capital: `1.2.3`.
     const SHORTEST: usize = 5;

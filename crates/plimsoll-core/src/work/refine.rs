@@ -17,7 +17,7 @@ pub struct Words {
 }
 
 /// How many bytes of a body the words take at most.
-pub const LONGEST_WORDS: usize = 6_000;
+pub const LONGEST_WORDS: usize = 4_000;
 
 const MOST_ITEMS: usize = 12;
 const LONGEST_ITEM: usize = 400;

@@ -3,7 +3,7 @@
 use super::body::NOTHING;
 use super::restore::{Text, room, share};
 use super::{Fate, Origin};
-use crate::checkpoint::sections;
+use crate::checkpoint::{sections, without_pointer};
 
 /// What the model decided, and why, in percent of the budget: a session that did the work itself has
 /// that from its summary.
@@ -44,7 +44,8 @@ pub fn files(body: &str) -> Vec<&str> {
         Some(place.rsplit_once(':').map_or(place, |(path, _)| path))
     });
     let mut files: Vec<&str> = Vec::new();
-    for path in changed.chain(body.items("Working Set").map(path)) {
+    let named = body.items("Working Set").filter(|item| !item.starts_with("also: ")).map(path);
+    for path in changed.chain(named) {
         if !files.contains(&path) {
             files.push(path);
         }
@@ -73,7 +74,8 @@ impl<'a> Body<'a> {
 
     fn lines(&self, name: &str) -> impl Iterator<Item = &'a str> {
         let text = self.0.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
-        text.lines().map(str::trim_end).filter(|line| !line.is_empty() && *line != NOTHING)
+        let lines = text.lines().map(without_pointer);
+        lines.filter(|line| !line.is_empty() && *line != NOTHING)
     }
 
     /// The items of a list, without their marks.
@@ -97,7 +99,8 @@ impl<'a> Body<'a> {
     }
 
     fn commands(&self) -> impl Iterator<Item = String> {
-        self.items("Commands").map(|item| item.trim_matches('`').to_owned())
+        let marked = |item: &str| item.trim_matches('`').replacen("`: ", "  # ", 1);
+        self.items("Commands").map(move |item| marked(item.strip_suffix(": ok").unwrap_or(item)))
     }
 
     /// As many of the references as fit into a line of that length.
@@ -129,7 +132,7 @@ mod tests {
     const BODY: &str = "\
 ## What Changed
 
-- [src/a.rs:3-4] - edited
+- [src/a.rs:3-4] - edited @17
 
 ## Why Changed
 
@@ -145,7 +148,7 @@ mod tests {
 
 ## Next Steps
 
-- [ ] finish d
+- [ ] finish d @1234
 
 ## Task
 
@@ -155,12 +158,14 @@ mod tests {
 
 ## Commands
 
-- `cargo test --all`
+- `cargo test --all`: 2 passed @99
+- `cargo build`: ok @100
 
 ## Working Set
 
 - src/a.rs (3-4): f, g
-- src/h.rs
+- src/h.rs @5
+- also: loose_name @6
 
 ## References
 
@@ -181,7 +186,13 @@ mod tests {
         let origin = lines.next().unwrap();
         assert!(origin.starts_with("From checkpoint C of another session, S, 12 min old"));
         assert!(origin.ends_with(" Since then X."));
-        for line in ["> second request", "- Never touch e.", "- [ ] finish d", "cargo test --all"] {
+        for line in [
+            "> second request",
+            "- Never touch e.",
+            "- [ ] finish d",
+            "cargo test --all  # 2 passed",
+            "cargo build",
+        ] {
             assert!(text.lines().any(|known| known == line), "{line}: {text}");
         }
         assert!(!text.contains("none seen"), "{text}");

@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 
 use super::names::NameKind;
 use super::score::{Clock, Score};
+use super::shell::Command;
 use super::table::{FileId, Name};
+use super::touched::Touched;
 use super::words::one_line;
-use super::{Fate, Origin, Touched, Work, fence};
+use super::{Fate, Origin, Work, fence};
 
 /// How many characters a token of the budget stands for.
 const CHARACTERS: usize = 4;
@@ -38,7 +40,7 @@ pub fn restore(work: &Work, budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) 
     text.section("## Directives", directives(work), part(share::DIRECTIVES));
     text.section("## Next Steps", steps(work), part(share::PLAN));
     text.section("## Active Issues", issues(work), part(share::ISSUES));
-    text.section("## Commands", commands(work).into_iter(), part(share::COMMANDS));
+    text.section("## Commands", commands(work), part(share::COMMANDS));
     text.section(
         "## References",
         references(work, part(share::REFERENCES)),
@@ -106,41 +108,44 @@ fn directives(work: &Work) -> impl Iterator<Item = String> {
 }
 
 fn steps(work: &Work) -> impl Iterator<Item = String> {
-    let open = work.plan.iter().filter(|(_, done)| !done);
-    open.map(|(step, _)| format!("- [ ] {}", one_line(step, 160)))
+    work.plan.open().map(|step| format!("- [ ] {}", one_line(step, 160)))
 }
 
-/// Commands that failed and have not worked since.
-pub(super) fn issues(work: &Work) -> impl Iterator<Item = String> {
+/// Commands that failed and have not worked since, the newest first.
+pub(super) fn failing(work: &Work) -> impl Iterator<Item = (&Command, String)> {
     let open = work.commands.all.iter().rev().filter_map(|command| {
-        Some(format!(
-            "- `{}`: {}",
-            one_line(&command.typed, 60),
-            one_line(command.complaint.as_ref()?, 120)
-        ))
+        let complaint = one_line(command.complaint.as_ref()?, 120);
+        Some((command, format!("- `{}`: {complaint}", one_line(&command.typed, 60))))
     });
     open.take(6)
 }
 
-/// Commands as they were typed, the most useful first.
-pub(super) fn commands(work: &Work) -> Vec<String> {
-    let mut all: Vec<_> = work.commands.all.iter().collect();
+pub(super) fn issues(work: &Work) -> impl Iterator<Item = String> {
+    failing(work).map(|(_, line)| line)
+}
+
+/// Commands, the most useful first.
+pub(super) fn useful(work: &Work) -> Vec<&Command> {
+    let mut all: Vec<&Command> = work.commands.all.iter().collect();
     all.sort_by(|one, other| {
         by_score(&one.score, &other.score, work.clock).then_with(|| one.key.cmp(&other.key))
     });
-    all.into_iter()
-        .map(|command| {
-            let typed = one_line(&command.typed, 44);
-            let shown = if typed.starts_with(&command.key) { typed } else { command.key.clone() };
-            if command.worked == Some(false) { format!("{shown}  # failed") } else { shown }
-        })
-        .collect()
+    all
+}
+
+/// Commands as they were typed, the most useful first.
+fn commands(work: &Work) -> impl Iterator<Item = String> {
+    useful(work).into_iter().map(|command| {
+        let typed = one_line(&command.typed, 44);
+        let shown = if typed.starts_with(&command.key) { typed } else { command.key.clone() };
+        if command.worked == Some(false) { format!("{shown}  # failed") } else { shown }
+    })
 }
 
 /// References in one line, the most useful first.
-pub(super) fn references(work: &Work, share: usize) -> impl Iterator<Item = String> {
+fn references(work: &Work, share: usize) -> impl Iterator<Item = String> {
     let mut line =
-        work.branch.as_ref().map_or_else(String::new, |branch| format!("branch {branch}"));
+        work.branch.as_ref().map_or_else(String::new, |branch| format!("branch {}", &**branch));
     for name in sorted(work, NameKind::Reference) {
         if line.len() + name.text.len() < share {
             let gap = if line.is_empty() { "" } else { " " };
@@ -172,16 +177,26 @@ struct Item<'w> {
     symbol: Option<&'w str>,
 }
 
-/// Files with the symbols in play: a map, not lists apart. At most so many characters.
-pub(super) fn map(work: &Work, room: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> Vec<String> {
-    let (items, loose) = items(work);
-    let names = loose_names(&loose, room * share::LOOSE / 100);
-    let room = room.saturating_sub(names.len() + 1);
+/// Files with the symbols in play: a map, not lists apart; then names that belong to none. At most so
+/// many characters.
+fn map(work: &Work, room: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> Vec<String> {
+    let names = loose_names(work, room * share::LOOSE / 100);
+    let files = files(work, room.saturating_sub(names.len() + 1), fate);
+    let lines = files.into_iter().flat_map(|(_, lines)| lines);
+    lines.chain(Some(names).filter(|names| !names.is_empty())).collect()
+}
+
+/// The files of the map, with the lines that each takes.
+pub(super) fn files(
+    work: &Work,
+    room: usize,
+    fate: &dyn Fn(&str) -> Option<Fate>,
+) -> Vec<(FileId, Vec<String>)> {
+    let items = items(work);
     let (order, _) = choose(work, &items, room);
     let marks = marks(work, &order, fate);
     let (order, chosen) = choose(work, &items, room.saturating_sub(marks.len() * Fate::LONGEST));
-    let files = order.into_iter().flat_map(|file| lines(work, file, &chosen[&file], &marks));
-    files.chain(Some(names).filter(|names| !names.is_empty())).collect()
+    order.into_iter().map(|file| (file, lines(work, file, &chosen[&file], &marks))).collect()
 }
 
 /// What has become of the files that are to be named. Only of those: each is a look at the disk.
@@ -194,38 +209,39 @@ fn marks(
     files.iter().filter_map(mark).collect()
 }
 
-/// Everything that could stand in the map, the most valuable first, and what belongs to no file.
-fn items(work: &Work) -> (Vec<Item<'_>>, Vec<&str>) {
+/// Everything that could stand in the map, the most valuable first.
+fn items(work: &Work) -> Vec<Item<'_>> {
     let now = work.clock;
     let files: Vec<f32> = work.table.files.iter().map(|file| file.score.at(now)).collect();
     let paths = files.iter().enumerate();
     let mut items: Vec<Item<'_>> = paths
         .map(|(file, score)| Item { value: score * PATH, file: file as FileId, symbol: None })
         .collect();
-    let mut loose = Vec::new();
     for name in sorted(work, NameKind::Symbol) {
         let worth = |(file, tie): &&(FileId, Score)| files[*file as usize] * (0.2 + tie.at(now));
         let home = name.files.iter().max_by(|one, other| worth(one).total_cmp(&worth(other)));
-        match home {
-            Some((file, _)) => {
-                let (value, symbol) = (name.score.at(now), Some(name.text.as_str()));
-                items.push(Item { value, file: *file, symbol });
-            }
-            None => loose.push(name.text.as_str()),
+        if let Some((file, _)) = home {
+            let (value, symbol) = (name.score.at(now), Some(name.text.as_str()));
+            items.push(Item { value, file: *file, symbol });
         }
     }
     items.sort_by(|one, other| other.value.total_cmp(&one.value));
-    (items, loose)
+    items
 }
 
-fn loose_names(names: &[&str], share: usize) -> String {
+/// Names that belong to no file, the most useful first.
+pub(super) fn loose(work: &Work) -> impl Iterator<Item = &Name> {
+    sorted(work, NameKind::Symbol).into_iter().filter(|name| name.files.is_empty())
+}
+
+fn loose_names(work: &Work, share: usize) -> String {
     let mut line = String::new();
-    for name in names {
-        if line.len() + name.len() + 8 > share {
+    for name in loose(work) {
+        if line.len() + name.text.len() + 8 > share {
             break;
         }
         line += if line.is_empty() { "also: " } else { " " };
-        line += name;
+        line += &name.text;
     }
     line
 }
@@ -272,17 +288,6 @@ pub(super) fn head(work: &Work, file: FileId) -> String {
     match work.touched.get(&file).and_then(Touched::newest_lines) {
         Some(lines) => format!("{path} ({lines})"),
         None => path.clone(),
-    }
-}
-
-impl Touched {
-    /// The lines that were in play last.
-    pub(super) fn newest_lines(&self) -> Option<String> {
-        let (from, count) = self.lines.last()?;
-        Some(match count {
-            0 | 1 => format!("{from}"),
-            _ => format!("{from}-{}", from + count - 1),
-        })
     }
 }
 

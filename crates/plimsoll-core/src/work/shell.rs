@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::names;
+use super::noted::Place;
 use super::score::{Clock, Score};
 use super::words::cut;
+use crate::breakpoint::{self, Tally};
+use crate::shell::Command as Typed;
 
 /// A command, known by its program and subcommands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Command {
     /// What it is known by.
     pub(super) key: String,
@@ -20,6 +23,11 @@ pub(super) struct Command {
     pub(super) worked: Option<bool>,
     /// What it said when it failed last, as long as it has not worked since.
     pub(super) complaint: Option<String>,
+    /// Whether it runs tests, and how these went last.
+    tests: bool,
+    pub(super) tally: Option<String>,
+    /// The record that told most of it: how it ended, or that it was typed.
+    pub(super) place: Place,
 }
 
 /// All commands, the most useful of them at least.
@@ -66,32 +74,44 @@ const MOST: usize = 300;
 
 impl Commands {
     /// Notes the commands of a line, and gives what each is known by.
-    pub(super) fn typed(&mut self, line: &str, now: Clock) -> Vec<String> {
-        segments(line).filter_map(|segment| self.segment(segment, now)).collect()
+    pub(super) fn typed(&mut self, line: &[Typed], now: Clock, place: Place) -> Vec<String> {
+        line.iter().filter_map(|typed| self.one(typed, now, place)).collect()
     }
 
-    fn segment(&mut self, segment: &str, now: Clock) -> Option<String> {
-        let key = key(segment)?;
+    fn one(&mut self, typed: &Typed, now: Clock, place: Place) -> Option<String> {
+        let key = key(&typed.typed)?;
         let at = *self.by_key.entry(key.clone()).or_insert(self.all.len());
         if at == self.all.len() {
-            let (key, typed, score) = (key.clone(), String::new(), Score::default());
-            self.all.push(Command { key, typed, score, worked: None, complaint: None });
+            self.all.push(Command { key: key.clone(), ..Command::default() });
         }
         let command = &mut self.all[at];
         command.score.add(1.0, now);
-        command.typed = cut(segment, LONGEST).to_owned();
+        command.typed = cut(&typed.typed, LONGEST).to_owned();
+        command.tests = breakpoint::runs_tests(typed);
+        command.place = place;
         Some(key)
     }
 
     /// Notes how a line ended. A later success closes what failed before.
-    pub(super) fn ended(&mut self, keys: &[String], failed: bool, said: &str) {
-        for (at, key) in keys.iter().enumerate() {
-            let Some(known) = self.by_key.get(key) else { continue };
-            let command = &mut self.all[*known];
+    pub(super) fn ended(&mut self, keys: &[String], failed: bool, said: &str, place: Place) {
+        let known: Vec<usize> =
+            keys.iter().filter_map(|key| self.by_key.get(key).copied()).collect();
+        let tests = known.iter().rposition(|at| self.all[*at].tests);
+        let tally = tests.map_or_else(Tally::default, |_| breakpoint::tally(said));
+        // Of a list the last one is to blame, unless tests say that they failed: what came before it
+        // worked, and what comes after it was not run.
+        let blamed = match tests {
+            Some(at) if tally.is_bad() => Some(at),
+            _ => failed.then(|| known.len().saturating_sub(1)),
+        };
+        let ran = blamed.map_or(known.len(), |blamed| blamed + 1);
+        for (nth, at) in known.into_iter().enumerate().take(ran) {
+            let command = &mut self.all[at];
+            let failed = blamed == Some(nth);
             command.worked = Some(!failed);
-            // Of a list the last one is to blame: what came before it worked.
-            let blamed = failed && at + 1 == keys.len();
-            command.complaint = blamed.then(|| complaint(said));
+            command.complaint = failed.then(|| complaint(said));
+            command.tally = tally.words().filter(|_| command.tests);
+            command.place = place;
         }
     }
 
@@ -123,14 +143,9 @@ fn complaint(said: &str) -> String {
     cut(&lines.join("\n"), LONGEST_COMPLAINT).to_owned()
 }
 
-/// The commands of a line, pipes and lists taken apart.
-fn segments(line: &str) -> impl Iterator<Item = &str> {
-    line.split(['\n', ';', '|', '&']).map(str::trim).filter(|segment| !segment.is_empty())
-}
-
 /// What the commands of a line are known by.
-pub(super) fn keys(line: &str) -> impl Iterator<Item = String> {
-    segments(line).filter_map(key)
+pub(super) fn keys(line: &[Typed]) -> impl Iterator<Item = String> {
+    line.iter().filter_map(|typed| key(&typed.typed))
 }
 
 /// What a command is known by: the program and up to two words that are no flags.
@@ -159,15 +174,15 @@ fn is_prefix(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| is_variable(name)) || PREFIXES.contains(&word)
 }
 
-/// Branches that git commands of a line name.
-pub(super) fn branches(line: &str) -> Vec<&str> {
+/// Branches that the git commands among these name.
+pub(super) fn branches(commands: &[Typed]) -> Vec<&str> {
     const VERBS: &[&str] = &[
         "branch", "checkout", "diff", "fetch", "log", "merge", "pull", "push", "rebase", "switch",
         "worktree",
     ];
     let mut found = Vec::new();
-    for segment in segments(line) {
-        let mut words = segment.split_whitespace();
+    for command in commands {
+        let mut words = command.words.iter().map(String::as_str);
         if words.next() == Some("git") && words.next().is_some_and(|verb| VERBS.contains(&verb)) {
             found.extend(words.filter_map(branch));
         }
@@ -188,11 +203,15 @@ fn branch(word: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell::commands;
 
     fn keys(line: &str) -> Vec<String> {
-        let mut commands = Commands::default();
-        commands.typed(line, 1);
-        commands.all.into_iter().map(|command| command.key).collect()
+        Commands::default().typed(&commands(line), 1, 1)
+    }
+
+    fn run(known: &mut Commands, line: &str, failed: bool, said: &str) {
+        let keys = known.typed(&commands(line), 1, 1);
+        known.ended(&keys, failed, said, 2);
     }
 
     #[test]
@@ -213,19 +232,31 @@ mod tests {
 
     #[test]
     fn a_later_success_closes_what_failed() {
-        let mut commands = Commands::default();
-        let keys = commands.typed("cargo test --all", 1);
-        commands.ended(&keys, true, "running\nerror[E0308]: mismatched types\n  --> src/a.rs:1");
-        assert_eq!(commands.all[0].complaint.as_deref(), Some("error[E0308]: mismatched types"));
-        let keys = commands.typed("cargo test", 2);
-        commands.ended(&keys, false, "ok");
-        assert_eq!((commands.all[0].worked, &commands.all[0].complaint), (Some(true), &None));
+        let mut known = Commands::default();
+        let said = "running\nerror[E0308]: mismatched types\n  --> src/a.rs:1";
+        run(&mut known, "cargo test --all", true, said);
+        assert_eq!(known.all[0].complaint.as_deref(), Some("error[E0308]: mismatched types"));
+        run(&mut known, "cargo test", false, "ok");
+        assert_eq!((known.all[0].worked, &known.all[0].complaint), (Some(true), &None));
+    }
+
+    #[test]
+    fn tests_are_told_from_what_runs_beside_them() {
+        let mut known = Commands::default();
+        let said = "test result: FAILED. 3 passed; 1 failed; 0 ignored";
+        run(&mut known, "cargo build -q && cargo test | tail -3 && git push origin x", false, said);
+        let ends: Vec<_> = known.all.iter().map(|command| command.worked).collect();
+        assert_eq!(ends, [Some(true), Some(false), None]);
+        assert_eq!(known.all[1].tally.as_deref(), Some("3 passed, 1 failed"));
     }
 
     #[test]
     fn branches_are_found_in_git_commands() {
-        assert_eq!(branches("git checkout -b feat/load-line && ls a/b"), ["feat/load-line"]);
-        assert_eq!(branches("git push origin fix-the-thing"), ["fix-the-thing"]);
-        assert_eq!(branches("git diff src/main.rs"), [""; 0]);
+        let check = |line: &str, expected: &[&str]| {
+            assert_eq!(branches(&commands(line)), expected, "{line}");
+        };
+        check("git checkout -b feat/load-line && ls a/b", &["feat/load-line"]);
+        check("git push origin fix-the-thing", &["fix-the-thing"]);
+        check("git diff src/main.rs", &[]);
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::index::Index;
 use super::names::NameKind;
+use super::noted::Place;
 use super::score::{Clock, Score};
 
 /// A file's place in the table.
@@ -17,6 +18,8 @@ pub(super) struct Name {
     pub(super) kind: NameKind,
     pub(super) text: String,
     pub(super) score: Score,
+    /// The record that named it last.
+    pub(super) place: Place,
     /// Files that a symbol belongs to.
     pub(super) files: Vec<(FileId, Score)>,
 }
@@ -27,6 +30,8 @@ pub(super) struct File {
     /// As much of its path as was ever named.
     pub(super) path: String,
     pub(super) score: Score,
+    /// The record that named it last.
+    pub(super) place: Place,
 }
 
 /// All names, the most useful of them at least.
@@ -35,6 +40,8 @@ pub(super) struct File {
 pub(super) struct Table {
     pub(super) names: Vec<Name>,
     pub(super) files: Vec<File>,
+    /// The record that is being taken.
+    pub(super) here: Place,
     by_text: Index,
     /// By the last part of their paths.
     by_base: Index,
@@ -81,17 +88,21 @@ impl Table {
             let id = self.names.len() as NameId;
             self.by_text.add(text, id);
             let (text, score) = (text.to_owned(), Score::default());
-            self.names.push(Name { kind, text, score, files: Vec::new() });
+            self.names.push(Name { kind, text, score, place: 0, files: Vec::new() });
             id
         });
-        self.names[id as usize].score.add(weight, now);
+        let name = &mut self.names[id as usize];
+        name.score.add(weight, now);
+        name.place = self.here;
         id
     }
 
     /// Notes a file, by a path or the end of one.
     pub(super) fn file(&mut self, path: &str, weight: f32, now: Clock) -> FileId {
         let id = self.find_file(path);
-        self.files[id as usize].score.add(weight, now);
+        let file = &mut self.files[id as usize];
+        file.score.add(weight, now);
+        file.place = self.here;
         id
     }
 
@@ -110,7 +121,7 @@ impl Table {
         }
         let id = self.files.len() as FileId;
         self.by_base.add(base, id);
-        self.files.push(File { path: path.to_owned(), score: Score::default() });
+        self.files.push(File { path: path.to_owned(), score: Score::default(), place: 0 });
         id
     }
 

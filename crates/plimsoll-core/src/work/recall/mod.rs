@@ -218,9 +218,9 @@ impl Recall {
             after.steps += 1;
         }
         match tool {
-            Tool::Edit { path, texts } => {
+            Tool::Edit { path, old, new } => {
                 self.used(path);
-                texts.iter().for_each(|text| self.text(text));
+                old.iter().chain(new).for_each(|text| self.text(text));
             }
             Tool::Write { path, text } => {
                 self.used(path);
@@ -230,16 +230,21 @@ impl Recall {
             Tool::Shell { command } => self.ran(command),
             Tool::Delegate { text, .. } => self.used(text),
             Tool::Plan(steps) => steps.iter().for_each(|step| self.used(&step.text)),
+            Tool::AddStep { text, about } => {
+                [text, about].into_iter().for_each(|text| self.used(text))
+            }
+            Tool::SetStep { text, .. } => text.iter().for_each(|text| self.used(text)),
             Tool::Other { texts, .. } => texts.iter().for_each(|text| self.used(text)),
         }
     }
 
     fn ran(&mut self, line: &str) {
         self.used(line);
-        for command in shell::keys(line).filter_map(|key| command(&key)) {
+        let commands = crate::shell::commands(line);
+        for command in shell::keys(&commands).filter_map(|key| command(&key)) {
             self.used_unmarked(FactKind::Command, &command);
         }
-        for branch in shell::branches(line) {
+        for branch in shell::branches(&commands) {
             self.used_unmarked(FactKind::Reference, branch);
         }
     }

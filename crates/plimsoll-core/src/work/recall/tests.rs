@@ -89,7 +89,11 @@ fn a_file_is_kept_if_it_can_be_told_from_others() {
         .shown("src/hull/mod.rs src/mast/mod.rs src/keel.rs")
         .compacted("mod.rs and keel.rs", "crates/app/src/hull/mod.rs")
         .called(Tool::Read { path: "src/hull/mod.rs".into(), from: None, lines: None })
-        .called(Tool::Edit { path: "src/keel.rs".into(), texts: vec!["src/mast/mod.rs".into()] })
+        .called(Tool::Edit {
+            path: "src/keel.rs".into(),
+            old: Vec::new(),
+            new: vec!["src/mast/mod.rs".into()],
+        })
         .needs(&[("src/hull/mod.rs", "restore"), ("src/keel.rs", "summary")]);
 }
 

@@ -1,0 +1,35 @@
+//! What is kept of a text, and where it stands.
+
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
+
+/// The place of a record: its first byte in the transcript, counted from 1. `tail -c +PLACE` begins
+/// with it. 0 where it is not known.
+pub type Place = u64;
+
+/// A text with the place of the record that it came from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Noted {
+    text: String,
+    pub(super) place: Place,
+}
+
+impl Noted {
+    pub(super) fn new(text: impl Into<String>, place: Place) -> Self {
+        Self { text: text.into(), place }
+    }
+}
+
+impl Deref for Noted {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+/// What ends an item of a body: where its record stands.
+pub(super) fn pointer(place: Place) -> String {
+    if place == 0 { String::new() } else { format!(" @{place}") }
+}
