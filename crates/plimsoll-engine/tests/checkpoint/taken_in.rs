@@ -46,7 +46,7 @@ fn what_anybody_else_wrote_is_not_found() {
     let world = world(bed.root());
     let mut ingester = ingester(&world);
     ingester.checkpoints(&bed.place).unwrap();
-    assert_eq!(found(&world, "something"), [own.meta.id.clone()]);
+    assert_eq!(found(&world, "something"), [&*own.meta.id]);
     assert!(found(&world, "backdoor").is_empty());
     fs::remove_file(&own.path).unwrap();
     ingester.all_checkpoints().unwrap();

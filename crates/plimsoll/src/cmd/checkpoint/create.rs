@@ -24,7 +24,7 @@ use crate::ui::Ui;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  plimsoll checkpoint create           of the session this runs in, else the newest of this project
+  plimsoll checkpoint create           of this session, or the newest of the project
   plimsoll checkpoint create 5f2c      of another one
   plimsoll checkpoint create --refine < notes.md")]
 pub(super) struct Args {
