@@ -1,5 +1,6 @@
 //! Making a checkpoint of a session: what its transcript tells of the work, sealed.
 
+use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::{self, Git, Occasion, Source};
 use plimsoll_core::event::SessionId;
-use plimsoll_core::session::SessionState;
+use plimsoll_core::session::{Seal, SessionState};
 use plimsoll_core::work::{self, LONGEST_WORDS, Words, Work};
 use plimsoll_core::{Millis, Tokens};
 
@@ -15,6 +16,7 @@ use crate::checkpoint::{Draft, Place, Sealed, Unsealed, seal};
 use crate::child;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Measured};
+use crate::spool::{self, Locked, SpoolLine};
 use crate::work::{Folded, fold};
 use crate::world::{World, now};
 
@@ -22,8 +24,6 @@ use crate::world::{World, now};
 pub struct Captured {
     /// Its work so far.
     pub folded: Folded,
-    /// What the model says of it.
-    words: Words,
     session: SessionId,
     transcript: Option<Source>,
     measured: Option<Measured>,
@@ -46,13 +46,13 @@ impl Captured {
         let folded = folded.and_then(Result::ok).unwrap_or_else(unread);
         let source = file.as_ref().map(|file| source(file, transcript, folded.offset));
         let measured = load::measure(world, adapter, transcript, None, state).ok().flatten();
-        let words = Words::default();
-        Self { folded, words, session: session.clone(), transcript: source, measured }
+        Self { folded, session: session.clone(), transcript: source, measured }
     }
 
     /// The same with the model's own words beside what the transcript tells.
-    pub fn refined(self, words: Words) -> Self {
-        Self { words, ..self }
+    pub fn refined(mut self, words: Words) -> Self {
+        self.folded.work.refine(words);
+        self
     }
 
     /// Seals a checkpoint of it in a place. `restored` is the checkpoint that the session was given.
@@ -76,9 +76,19 @@ impl Captured {
             window,
             git: git(&place.project),
             transcript: self.transcript.clone(),
-            body: self.words.refine(&body(&self.folded.work)),
+            body: self.folded.work.words().refine(&body(&self.folded.work)),
         };
         seal(place, &draft)
+    }
+
+    /// Tells the hooks of a session of a checkpoint that was made of it on request.
+    pub fn remember(&self, world: &World, sealed: &Sealed) -> io::Result<()> {
+        let path = world.paths.spool_of(&self.session, None);
+        let Some(locked) = Locked::open(&path)? else { return Ok(()) };
+        let (at, mark) = (now(), self.folded.work.mark());
+        let seal = Seal { at, id: sealed.meta.id.clone(), mark };
+        let state = SessionState { since: Some(at), sealed: Some(seal), ..spool::state(&path)? };
+        locked.append(&SpoolLine { at, what: "sealed".to_owned(), used: 0, window: 0, state })
     }
 
     fn load(&self) -> (Option<Tokens>, Option<Tokens>) {
@@ -91,7 +101,7 @@ impl Captured {
 /// model's words, so that a checkpoint with them holds no less than one without.
 fn body(work: &Work) -> String {
     /// What the front matter takes at most.
-    const FRONT_MATTER: usize = 6_000;
+    const FRONT_MATTER: usize = 2_300;
     let mut body = work::body(work);
     let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER - LONGEST_WORDS);
     while !body.is_char_boundary(end) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
+use plimsoll_engine::checkpoint::Place;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::world::World;
@@ -42,6 +43,28 @@ pub(crate) fn everything<'a>(
     Ok(ingester)
 }
 
+/// Takes in the checkpoints of all projects that are known, and of this one.
+pub(crate) fn checkpoints<'a>(
+    world: &'a World,
+    ui: &Ui,
+    adapter: &'a dyn Adapter,
+    here: &Place,
+) -> anyhow::Result<Ingester<'a>> {
+    let data = ui::pasted(&world.paths.data);
+    let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)
+        .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
+    take_checkpoints(ui, &mut ingester);
+    // What is wrong with it was said just now, unless nobody knew of it.
+    let _ = ingester.checkpoints(here);
+    Ok(ingester)
+}
+
+fn take_checkpoints(ui: &Ui, ingester: &mut Ingester<'_>) {
+    if let Err(error) = ingester.all_checkpoints() {
+        ui.warn(&format!("your checkpoints could not be taken in: {error:#}"));
+    }
+}
+
 fn take_in<'a>(
     world: &'a World,
     ui: &Ui,
@@ -51,8 +74,6 @@ fn take_in<'a>(
     let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
     let unreadable =
         ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
-    if let Err(error) = ingester.all_checkpoints() {
-        ui.warn(&format!("your checkpoints could not be taken in: {error:#}"));
-    }
+    take_checkpoints(ui, &mut ingester);
     Ok((ingester, unreadable))
 }

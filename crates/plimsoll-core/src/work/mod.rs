@@ -109,6 +109,9 @@ pub struct Work {
     folder: Option<String>,
     /// When the newest record was written.
     time: Option<Millis>,
+    /// What the model last said of it when it was asked for a checkpoint, and after how many steps.
+    words: Words,
+    refined_at: u32,
     /// Calls whose results are still to come.
     calls: VecDeque<(String, Pending)>,
 }
@@ -147,6 +150,22 @@ impl Work {
     /// How many tools the agent has used.
     pub fn steps(&self) -> u32 {
         self.steps
+    }
+
+    /// Takes the model's own words, in the place of earlier ones.
+    pub fn refine(&mut self, words: Words) {
+        if !words.is_empty() {
+            (self.words, self.refined_at) = (words, self.steps);
+        }
+    }
+
+    /// The model's own words. What it said comes next has been done, or not, after a while.
+    pub fn words(&self) -> Words {
+        const A_WHILE: u32 = 20;
+        match self.steps - self.refined_at > A_WHILE {
+            true => self.words.clone().without_steps(),
+            false => self.words.clone(),
+        }
     }
 
     /// Whether nothing has happened yet.

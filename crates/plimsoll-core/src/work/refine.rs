@@ -1,5 +1,7 @@
 //! The model's own words in a checkpoint: an addition to what was extracted, never in its place.
 
+use serde::{Deserialize, Serialize};
+
 use super::body::NOTHING;
 use super::words::one_line;
 use crate::checkpoint::sections;
@@ -7,7 +9,7 @@ use crate::policy::is_plain;
 use crate::redact::redact;
 
 /// What the model says of the work: why, what was decided, what comes next.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words {
     why: Vec<String>,
     decisions: Vec<String>,
@@ -15,10 +17,12 @@ pub struct Words {
 }
 
 /// How many bytes of a body the words take at most.
-pub const LONGEST_WORDS: usize = 6_000;
+pub const LONGEST_WORDS: usize = 4_000;
 
 const MOST_ITEMS: usize = 12;
 const LONGEST_ITEM: usize = 400;
+/// What the command is called that takes words.
+const CREATE: &str = " checkpoint create ";
 /// What tells an item of the model's from an extracted one.
 const MARK: &str = "(model) ";
 
@@ -41,6 +45,21 @@ impl Words {
             }
         }
         words.shortened()
+    }
+
+    /// The words in a command that hands them to us; nothing if it is any other command. Later
+    /// checkpoints of the session have them too, though nobody asks the model again.
+    pub(super) fn handed_over(command: &str) -> Option<Self> {
+        let (first, text) = command.split_once('\n')?;
+        let (_, end) = first.split_once(" --refine <<").filter(|_| first.contains(CREATE))?;
+        let end = end.trim().trim_matches(['\'', '"']);
+        let lines = text.lines().take_while(|line| *line != end);
+        Some(Self::parse(&lines.collect::<Vec<_>>().join("\n")))
+    }
+
+    /// The same without what comes next.
+    pub(super) fn without_steps(self) -> Self {
+        Self { steps: Vec::new(), ..self }
     }
 
     /// Whether nothing is said.
@@ -114,12 +133,6 @@ impl Words {
     }
 }
 
-/// Whether a command is the call that hands us the words: what they are wrapped in is not the work.
-pub(super) fn is_call(command: &str) -> bool {
-    let first = command.lines().next().unwrap_or_default();
-    first.contains(" checkpoint create ") && first.contains(" --refine <<")
-}
-
 #[derive(Clone, Copy)]
 enum Part {
     Why,
@@ -157,6 +170,7 @@ fn plain(item: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::{Act, Record, Tool, Work};
 
     fn refined(words: &str, body: &str) -> String {
         Words::parse(words).refine(body)
@@ -187,6 +201,29 @@ mod tests {
         };
         assert_eq!(words, expected);
         assert!(Words::parse(" \n\n## Next Steps\n").is_empty());
+    }
+
+    #[test]
+    fn words_are_found_in_the_command_that_hands_them_over() {
+        let call =
+            "plimsoll checkpoint create 5f2c --refine <<'END'\n- a\n## Next Steps\n- b\nEND\n- c";
+        assert_eq!(Words::handed_over(call), Some(Words::parse("- a\n## Next Steps\n- b")));
+        for other in ["cargo test", "plimsoll checkpoint create 5f2c", "cat <<END\n- a\nEND"] {
+            assert_eq!(Words::handed_over(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn later_checkpoints_have_the_words_and_for_a_while_what_comes_next() {
+        let call = |command: &'static str| Record {
+            acts: vec![Act::Called { call: "1", tool: Tool::Shell { command: command.into() } }],
+            ..Record::default()
+        };
+        let mut work = Work::default();
+        work.take(&call("p checkpoint create s --refine <<'E'\n- a\n## Next Steps\n- b\nE"));
+        assert_eq!(work.words(), Words::parse("- a\n## Next Steps\n- b"));
+        (0..21).for_each(|_| work.take(&call("make")));
+        assert_eq!(work.words(), Words::parse("- a"));
     }
 
     #[test]

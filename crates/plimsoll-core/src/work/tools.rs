@@ -8,7 +8,7 @@ use super::noted::Noted;
 use super::rewrites::{Rewrite, rewrites};
 use super::table::FileId;
 use super::words::one_line;
-use super::{MOST_CALLS, MOST_MARKERS, Work, push, refine, relative, shell, weight};
+use super::{MOST_CALLS, MOST_MARKERS, Words, Work, push, relative, shell, weight};
 use crate::redact::redact;
 
 /// A call whose result is still to come.
@@ -70,8 +70,13 @@ impl Work {
                 Some(self.changing(path, Change::Written, "", &redact(text)))
             }
             Tool::Read { path, from, lines } => Some(self.reading(path, *from, *lines)),
-            Tool::Shell { command } if refine::is_call(command) => None,
-            Tool::Shell { command } => Some(self.shell(&redact(command))),
+            Tool::Shell { command } => match Words::handed_over(command) {
+                Some(words) => {
+                    self.refine(words);
+                    None
+                }
+                None => Some(self.shell(&redact(command))),
+            },
             Tool::Delegate { task, text } => {
                 self.mention(&redact(text), weight::GIVEN, None);
                 Some(Pending::Delegated(one_line(&redact(task), 120)))

@@ -88,11 +88,15 @@ impl Bed {
     }
 }
 
+/// The world of a user whose home is below `root`.
+pub(crate) fn world(root: &Path) -> World {
+    let home = root.join("home").to_str().unwrap().to_owned();
+    World::new(Box::new(move |name| (name == "HOME").then(|| home.clone()))).unwrap()
+}
+
 /// The place of a project below `root`.
 pub(crate) fn place(root: &Path, project: &str) -> Place {
-    let home = root.join("home").to_str().unwrap().to_owned();
-    let world = World::new(Box::new(move |name| (name == "HOME").then(|| home.clone()))).unwrap();
-    let place = Place::of(&world, ALL[0], root.join(project));
+    let place = Place::of(&world(root), ALL[0], root.join(project));
     Place { patience: Duration::from_secs(100), ..place }
 }
 

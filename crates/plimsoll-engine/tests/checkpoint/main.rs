@@ -12,3 +12,4 @@ mod index;
 mod keeping;
 mod killed;
 mod sealing;
+mod taken_in;

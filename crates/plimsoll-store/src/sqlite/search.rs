@@ -101,8 +101,12 @@ impl Search<'_> {
         self.hits(sql, &joined(terms, "AND", quoted))
     }
 
+    /// Every checkpoint has the same headings: one that fits by them alone does not.
     fn hits(&self, sql: &str, query: &str) -> rusqlite::Result<Vec<Hit>> {
-        self.all(sql, params![query, self.project.map(Kept), self.limit, BEGIN, END], hit)
+        let looked_for = params![query, self.project.map(Kept), self.limit, BEGIN, END];
+        let mut hits = self.all(sql, looked_for, hit)?;
+        hits.retain(|hit| !hit.line.is_empty());
+        Ok(hits)
     }
 
     /// The terms with those replaced that occur nowhere but almost do, and what was replaced by what.

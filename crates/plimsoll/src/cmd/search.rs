@@ -12,6 +12,7 @@ use plimsoll_engine::world::{World, now};
 use plimsoll_store::{Found, Hit, Match, Piece};
 use serde::Serialize;
 
+use super::checkpoint::place;
 use crate::ingest;
 use crate::layout::{self, COLUMNS, fit};
 use crate::report::HintExt;
@@ -68,7 +69,7 @@ fn find(
     project: Option<&Path>,
     limit: u32,
 ) -> anyhow::Result<Option<Found>> {
-    let ingester = ingest::everything(world, ui, plimsoll_agents::ALL[0])?;
+    let ingester = ingest::checkpoints(world, ui, plimsoll_agents::ALL[0], &place(world)?)?;
     let found = ingester.store.search(query, project, limit);
     found.context("could not search your checkpoints").hint("run `plimsoll doctor` to see why")
 }

@@ -177,6 +177,7 @@ fn nothing_that_is_typed_is_an_operator() {
     assert_eq!(ids(&store, "-login")[0], "auth");
     assert_eq!(store.search(" * -- \"\"", None, 20).unwrap(), None, "there is no word in it");
     assert!(ids(&store, "xylophone").is_empty());
+    assert!(ids(&store, "changed").is_empty(), "headings are in all of them");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::work::Words;
 use plimsoll_engine::capture::Captured;
 use plimsoll_engine::checkpoint::{Place, Unsealed};
+use plimsoll_engine::running::running;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::spool;
 use plimsoll_engine::world::World;
@@ -23,7 +24,7 @@ use crate::ui::Ui;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  plimsoll checkpoint create           of the session this runs in, else the newest of this project
+  plimsoll checkpoint create           of this session, or the newest of the project
   plimsoll checkpoint create 5f2c      of another one
   plimsoll checkpoint create --refine < notes.md")]
 pub(super) struct Args {
@@ -48,6 +49,11 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     let sealed = sealed.context("could not make a checkpoint").hint(hint)?;
     for warning in &sealed.warnings {
         ui.warn(warning);
+    }
+    // A session that has ended has nothing more to decide.
+    if running(world, adapter).contains(session) {
+        // Without it only the age that its status line shows is too high.
+        let _ = captured.remember(world, &sealed);
     }
     ui.print(&format!("{}\n", crate::ui::plain(&sealed.path.to_string_lossy())))
 }
