@@ -48,7 +48,7 @@ pub fn words(line: &str) -> Vec<Word> {
 /// One command of a line: what is run, and where its output goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// As it was typed.
+    /// As it was typed, up to its last word.
     pub typed: String,
     /// Its words, quotes undone and nothing expanded.
     pub words: Vec<String>,
@@ -60,21 +60,12 @@ pub struct Command {
 pub fn commands(line: &str) -> Vec<Command> {
     let line = without_documents(line);
     let mut tokens = Tokens(&line);
-    let (mut commands, mut command, mut rest) = (Vec::new(), Command::default(), line.as_str());
+    let mut commands = Vec::new();
     loop {
-        let left = tokens.0.len();
-        match tokens.next() {
-            Some(Token::Word(word)) if word.is_empty() => {}
-            Some(Token::Word(word)) => command.words.push(word),
-            Some(Token::Output(file)) => command.outputs.push(file),
-            end => {
-                command.typed = rest[..rest.len() - left].trim().to_owned();
-                commands.push(std::mem::take(&mut command));
-                rest = tokens.0;
-                if end.is_none() {
-                    break;
-                }
-            }
+        let (command, more) = tokens.command();
+        commands.push(command);
+        if !more {
+            break;
         }
     }
     commands.retain(|command| !command.words.is_empty());
@@ -116,6 +107,26 @@ enum Token {
 struct Tokens<'a>(&'a str);
 
 impl Tokens<'_> {
+    /// The next command, and whether anything follows it.
+    fn command(&mut self) -> (Command, bool) {
+        let (start, mut end) = (self.0, 0);
+        let (mut words, mut outputs) = (Vec::new(), Vec::new());
+        loop {
+            match self.next() {
+                Some(Token::Word(word)) if word.is_empty() => {}
+                Some(Token::Word(word)) => {
+                    words.push(word);
+                    end = start.len() - self.0.len();
+                }
+                Some(Token::Output(file)) => outputs.push(file),
+                last => {
+                    let typed = start[..end].trim().to_owned();
+                    return (Command { typed, words, outputs }, last.is_some());
+                }
+            }
+        }
+    }
+
     fn next(&mut self) -> Option<Token> {
         self.skip(|c| matches!(c, ' ' | '\t' | '\r'));
         match self.peek()? {

@@ -73,6 +73,57 @@ fn any_split_gives_what_one_pass_gives() {
     }
 }
 
+/// All texts of a record, in one line.
+fn words(record: &serde_json::Value) -> String {
+    match record {
+        serde_json::Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        serde_json::Value::Array(all) => all.iter().map(words).collect::<Vec<_>>().join(" "),
+        serde_json::Value::Object(all) => all.values().map(words).collect::<Vec<_>>().join(" "),
+        _ => String::new(),
+    }
+}
+
+/// The longest word of an item that is not ours.
+fn longest_word(item: &str) -> &str {
+    let ours = ["asked for: ", "last said: ", "said before: ", " said: ", "also: ", "branch "];
+    let said = ours.iter().find_map(|words| item.split_once(words)).map_or(item, |(_, said)| said);
+    let said = said.split("] - ").next().unwrap();
+    let words = said.split(|c: char| !c.is_alphanumeric() && !"_-.".contains(c));
+    words.map(|word| word.trim_matches(['.', '-'])).max_by_key(|word| word.len()).unwrap()
+}
+
+#[test]
+fn every_item_points_to_the_record_that_holds_its_words() {
+    for path in captured() {
+        let bytes = fs::read(&path).unwrap();
+        let body = body(&whole(&path.canonicalize().unwrap()).work);
+        let items = body.lines().filter(|line| line.starts_with("- ") || line.starts_with("> "));
+        for item in items.filter(|item| *item != "- none seen") {
+            let (text, place) = item.rsplit_once(" @").expect(item);
+            let record = &bytes[place.parse::<usize>().expect(item) - 1..];
+            let record = record.split(|byte| *byte == b'\n').next().unwrap();
+            let record = words(&serde_json::from_slice(record).expect(item));
+            assert!(record.contains(longest_word(text)), "{item}: {record}");
+        }
+    }
+}
+
+#[test]
+fn what_was_kept_in_another_layout_is_not_read() {
+    let machine = Machine::new();
+    let record = r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"Fix src/a_file.rs"},"uuid":"00000000-0000-4000-8000-000000000001","cwd":"/p"}
+"#;
+    let expected = machine.grown(record.as_bytes());
+    let kept = machine.paths.work(&SessionId::new("session").unwrap());
+    let mut bytes = fs::read(&kept).unwrap();
+    let version = env!("CARGO_PKG_VERSION").len();
+    assert_eq!(usize::from(bytes[0]), version);
+    bytes[version + 1] += 1;
+    fs::write(&kept, &bytes).unwrap();
+    assert_eq!(machine.grown(record.as_bytes()), expected);
+    assert_ne!(fs::read(&kept).unwrap(), bytes, "it is written anew");
+}
+
 #[test]
 fn what_the_user_went_back_behind_is_not_part_of_the_work() {
     let record = |kind: &str, id: u8, parent: &str, content: &str| {

@@ -30,6 +30,11 @@ pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
 }
 
 fn answer<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
+    let model = line.message.and_then(|message| message.get("model"));
+    // The client speaks in the model's place, too.
+    if model.and_then(Json::plain) == Some("<synthetic>") {
+        return;
+    }
     for block in blocks(line) {
         match block.get("type").and_then(Json::plain) {
             Some("text") => acts.extend(block.get("text").and_then(Json::text).map(Act::Said)),
@@ -98,6 +103,12 @@ fn state(status: &str) -> Option<StepState> {
         "deleted" => Some(StepState::Dropped),
         _ => None,
     }
+}
+
+/// A step as the list of all shows it.
+fn shown(task: Json<'_>) -> Option<Act<'_>> {
+    let state = task.get("status").and_then(Json::plain).and_then(state)?;
+    Some(Act::Shown { step: task.get("id")?.text()?, text: task.get("subject")?.text()?, state })
 }
 
 /// The client lets plans be written into a folder of its own.
@@ -174,6 +185,7 @@ fn returned<'a>(line: &Line<'a>, block: &Fields<'a>, acts: &mut Vec<Act<'a>>) {
     if let Some(result) = &line.result {
         acts.extend(result.get("plan").and_then(Json::text).map(Act::Planned));
         acts.extend(answers(result));
+        acts.extend(result.get("tasks").into_iter().flat_map(Json::elements).filter_map(shown));
     }
     let changes = line.result.as_ref().map(changes).unwrap_or_default();
     let step = line.result.as_ref().and_then(|result| result.get("task")?.get("id")?.text());

@@ -66,6 +66,15 @@ pub enum Act<'a> {
         /// The answer.
         answer: Cow<'a, str>,
     },
+    /// The list of steps was shown, this one in it.
+    Shown {
+        /// What it is called.
+        step: Cow<'a, str>,
+        /// What is to be done.
+        text: Cow<'a, str>,
+        /// How it stands.
+        state: StepState,
+    },
     /// A plan was written down, or agreed to.
     Planned(Cow<'a, str>),
     /// A subagent that nobody waited for gave something back.

@@ -7,8 +7,9 @@ use super::names::NameKind;
 use super::noted::{Noted, Place, pointer};
 use super::restore::{failing, files, loose, sorted, useful};
 use super::shell::Command;
+use super::table::FileId;
 use super::words::one_line;
-use super::{Work, unlooked};
+use super::{LEAST, Work, unlooked};
 use crate::bytes;
 use crate::checkpoint::SECTIONS;
 
@@ -107,7 +108,7 @@ fn why(work: &Work) -> Vec<String> {
 }
 
 fn active(work: &Work) -> Vec<String> {
-    let failing = failing(work).map(|(command, line)| line + &pointer(command.place));
+    let failing = failing(work).map(|(line, place)| line + &pointer(place));
     let markers = work.markers.iter().rev().map(|(file, text)| {
         let path = &work.table.files[*file as usize].path;
         item(&format!("[{path}] {}", &**text), text.place)
@@ -157,7 +158,9 @@ fn commands(work: &Work) -> Vec<String> {
 fn working_set(work: &Work) -> Vec<String> {
     const FILES: usize = 6_000;
     const LOOSE: usize = 20;
-    let files = files(work, FILES, &unlooked).into_iter();
+    // Of a file that was merely listed somewhere nobody wants to read.
+    let is_used = |file: FileId| work.table.files[file as usize].score.at(work.clock) >= LEAST;
+    let files = files(work, FILES, &unlooked).into_iter().filter(|(file, _)| is_used(*file));
     let lines = files.flat_map(|(file, lines)| {
         let place = work.table.files[file as usize].place;
         lines.into_iter().map(move |line| item(&line, place))

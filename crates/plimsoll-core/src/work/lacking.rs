@@ -3,10 +3,7 @@
 use super::names::NameKind;
 use super::restore::{Text, head, room, sorted};
 use super::shell::Command;
-use super::{Origin, Work};
-
-/// What counts at least so much was brought up by the user or the agent, not merely seen.
-const LEAST: f32 = 1.0;
+use super::{LEAST, Origin, Work};
 
 /// What the work needs and none of `told` holds, the most useful first, of at most `budget` tokens;
 /// nothing where nothing is lacking.

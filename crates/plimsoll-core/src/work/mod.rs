@@ -71,6 +71,9 @@ mod weight {
     pub(super) const LEAST_TIE: f32 = 0.1;
 }
 
+/// What counts at least so much was brought up by the user or the agent, not merely seen.
+const LEAST: f32 = 1.0;
+
 const MOST_ASKED: usize = 24;
 const LONGEST_ASKED: usize = 2_000;
 const MOST_DIRECTIVES: usize = 60;
@@ -121,7 +124,7 @@ impl Work {
     pub fn take(&mut self, record: &Record<'_>) {
         self.table.here = record.place;
         if self.folder.is_none() {
-            self.folder = record.folder.as_deref().map(str::to_owned);
+            self.folder = record.folder.as_deref().map(|folder| folder.replace('\\', "/"));
         }
         // A client that finds no branch writes `HEAD`, or nothing.
         let is_new = |branch: &&str| {
@@ -187,6 +190,9 @@ impl Work {
                 self.pending(call);
             }
             Act::Answered { question, answer } => self.answered(&redact(question), &redact(answer)),
+            Act::Shown { step, text, state } => {
+                self.plan.show(step, &redact(text), *state, self.table.here);
+            }
             Act::Planned(text) => self.plan.agree(&redact(text), self.table.here),
             Act::Reported { task, text } => {
                 let text = redact(text);
@@ -249,8 +255,9 @@ impl Work {
 
     fn file(&mut self, path: &str, weight: f32) -> FileId {
         self.clock += 1;
-        let path = relative(self.folder.as_deref(), path).to_owned();
-        self.table.file(&path, weight * weight::FILE, self.clock)
+        let path = path.replace('\\', "/");
+        let path = relative(self.folder.as_deref(), &path);
+        self.table.file(path, weight * weight::FILE, self.clock)
     }
 
     /// Notes every name in a text, once each; symbols belong to the file that the text is `of`, and

@@ -58,6 +58,15 @@ impl Plan {
         self.steps.push(Planned::new(name, text, false, at));
     }
 
+    /// Takes a step as a list shows it.
+    pub(super) fn show(&mut self, name: &str, text: &str, state: StepState, at: Place) {
+        let is_known = self.steps.iter().any(|step| step.name == name);
+        if !is_known && state == StepState::Open {
+            self.add(name, text, at);
+        }
+        self.set(name, None, Some(state), at);
+    }
+
     /// Changes a step.
     pub(super) fn set(
         &mut self,
@@ -144,6 +153,8 @@ mod tests {
         plan.set("2", Some("second, better"), Some(StepState::Open), 50);
         plan.set("3", None, Some(StepState::Dropped), 60);
         plan.set("9", None, Some(StepState::Done), 70);
+        plan.show("2", "second, better", StepState::Open, 80);
+        plan.show("4", "fourth", StepState::Done, 80);
         assert_eq!(open(&plan), ["second, better"]);
         assert_eq!(plan.open().next().map(|step| step.place), Some(50));
     }

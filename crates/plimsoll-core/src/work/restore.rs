@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::names::NameKind;
+use super::noted::Place;
 use super::score::{Clock, Score};
 use super::shell::Command;
 use super::table::{FileId, Name};
@@ -112,16 +113,17 @@ fn steps(work: &Work) -> impl Iterator<Item = String> {
 }
 
 /// Commands that failed and have not worked since, the newest first.
-pub(super) fn failing(work: &Work) -> impl Iterator<Item = (&Command, String)> {
+pub(super) fn failing(work: &Work) -> impl Iterator<Item = (String, Place)> {
     let open = work.commands.all.iter().rev().filter_map(|command| {
-        let complaint = one_line(command.complaint.as_ref()?, 120);
-        Some((command, format!("- `{}`: {complaint}", one_line(&command.typed, 60))))
+        let complaint = command.complaint.as_ref()?;
+        let said = one_line(complaint, 120);
+        Some((format!("- `{}`: {said}", one_line(&command.typed, 60)), complaint.place))
     });
     open.take(6)
 }
 
 pub(super) fn issues(work: &Work) -> impl Iterator<Item = String> {
-    failing(work).map(|(_, line)| line)
+    failing(work).map(|(line, _)| line)
 }
 
 /// Commands, the most useful first.

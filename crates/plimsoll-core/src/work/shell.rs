@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::names;
-use super::noted::Place;
+use super::noted::{Noted, Place};
 use super::score::{Clock, Score};
 use super::words::cut;
 use crate::breakpoint::{self, Tally};
@@ -22,11 +22,11 @@ pub(super) struct Command {
     /// How it ended last; nothing as long as it runs.
     pub(super) worked: Option<bool>,
     /// What it said when it failed last, as long as it has not worked since.
-    pub(super) complaint: Option<String>,
+    pub(super) complaint: Option<Noted>,
     /// Whether it runs tests, and how these went last.
     tests: bool,
     pub(super) tally: Option<String>,
-    /// The record that told most of it: how it ended, or that it was typed.
+    /// The record that typed it last.
     pub(super) place: Place,
 }
 
@@ -105,13 +105,25 @@ impl Commands {
             _ => failed.then(|| known.len().saturating_sub(1)),
         };
         let ran = blamed.map_or(known.len(), |blamed| blamed + 1);
+        self.close_parts(&keys[..ran.min(keys.len())], blamed);
         for (nth, at) in known.into_iter().enumerate().take(ran) {
             let command = &mut self.all[at];
             let failed = blamed == Some(nth);
             command.worked = Some(!failed);
-            command.complaint = failed.then(|| complaint(said));
+            command.complaint = failed.then(|| Noted::new(complaint(said), place));
             command.tally = tally.words().filter(|_| command.tests);
-            command.place = place;
+        }
+    }
+
+    /// What worked as a whole works in its parts: `go test` closes `go test ./a`, and what goes on
+    /// with `git rebase` closes `git rebase main`.
+    fn close_parts(&mut self, keys: &[String], blamed: Option<usize>) {
+        let worked = keys.iter().enumerate().filter(|(nth, _)| Some(*nth) != blamed);
+        for (_, key) in worked {
+            let is_part = |command: &&mut Command| {
+                command.key.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with(' '))
+            };
+            self.all.iter_mut().filter(is_part).for_each(|command| command.complaint = None);
         }
     }
 
@@ -238,6 +250,17 @@ mod tests {
         assert_eq!(known.all[0].complaint.as_deref(), Some("error[E0308]: mismatched types"));
         run(&mut known, "cargo test", false, "ok");
         assert_eq!((known.all[0].worked, &known.all[0].complaint), (Some(true), &None));
+    }
+
+    #[test]
+    fn what_works_as_a_whole_closes_what_failed_in_part() {
+        let mut known = Commands::default();
+        run(&mut known, "git rebase origin/main", true, "error: could not apply");
+        run(&mut known, "go test ./a", true, "FAIL");
+        run(&mut known, "git rebase --continue", false, "");
+        run(&mut known, "go test ./b", false, "");
+        let open: Vec<_> = known.all.iter().map(|command| command.complaint.is_some()).collect();
+        assert_eq!(open, [false, true, false, false]);
     }
 
     #[test]

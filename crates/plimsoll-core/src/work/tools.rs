@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::act::{Change, FileChange, Tool};
 use super::names::{self, NameKind};
-use super::noted::Noted;
+use super::noted::{Noted, Place};
 use super::rewrites::{Rewrite, rewrites};
 use super::table::FileId;
 use super::words::one_line;
@@ -19,7 +19,7 @@ pub(super) enum Pending {
     /// It changes a file.
     Change(FileId, Change),
     /// It runs commands, known by their keys.
-    Shell { keys: Vec<String>, rewrites: Vec<Rewrite> },
+    Shell { keys: Vec<String>, rewrites: Vec<Rewrite>, place: Place },
     /// It gives a task to a subagent.
     Delegated(String),
     /// It adds a step to the plan.
@@ -146,7 +146,7 @@ impl Work {
             self.table.name(NameKind::Reference, branch, weight::GIVEN, self.clock);
         }
         let keys = self.commands.typed(&commands, self.clock, self.table.here);
-        Pending::Shell { keys, rewrites: rewrites(&commands) }
+        Pending::Shell { keys, rewrites: rewrites(&commands), place: self.table.here }
     }
 
     /// The call of that name, which is not waited for any longer.
@@ -162,9 +162,15 @@ impl Work {
             Some(Pending::Change(file, change)) if !result.failed => {
                 let told = result.changes.first();
                 let change = told.and_then(|told| told.change).unwrap_or(change);
-                self.changed(file, change, told.map_or(&[], |told| &told.lines));
+                let lines = told.map_or(&[][..], |told| &told.lines);
+                self.changed(file, change, lines, self.table.here);
             }
-            Some(Pending::Shell { keys, rewrites }) => self.ran(&keys, rewrites, result),
+            Some(Pending::Shell { keys, rewrites, place }) => {
+                self.ran(&keys, result);
+                if result.changes.is_empty() && !result.failed {
+                    rewrites.into_iter().for_each(|rewrite| self.rewritten(rewrite, place));
+                }
+            }
             Some(Pending::Delegated(task)) => self.reported(&task, result.text),
             Some(Pending::Step(text)) => {
                 let named = step.filter(|_| !result.failed);
@@ -175,31 +181,28 @@ impl Work {
         self.mention(result.text, weight::RETURNED, file);
     }
 
-    fn changed(&mut self, file: FileId, change: Change, lines: &[(u32, u32)]) {
-        let (now, here) = (self.clock, self.table.here);
-        self.touched.entry(file).or_default().changed(change, lines, now, here);
+    fn changed(&mut self, file: FileId, change: Change, lines: &[(u32, u32)], place: Place) {
+        self.touched.entry(file).or_default().changed(change, lines, self.clock, place);
     }
 
     /// What commands changed is told by the agent, or else by the commands themselves.
-    fn ran(&mut self, keys: &[String], rewrites: Vec<Rewrite>, result: &Returned<'_>) {
+    fn ran(&mut self, keys: &[String], result: &Returned<'_>) {
         self.commands.ended(keys, result.failed, result.text, self.table.here);
         for told in result.changes {
             let Some(path) = &told.path else { continue };
             let file = self.file(path, weight::GIVEN);
-            self.changed(file, told.change.unwrap_or(Change::Edited), &told.lines);
-        }
-        if result.changes.is_empty() && !result.failed {
-            rewrites.into_iter().for_each(|rewrite| self.rewritten(rewrite));
+            let change = told.change.unwrap_or(Change::Written);
+            self.changed(file, change, &told.lines, self.table.here);
         }
     }
 
     /// A file that a command changed, by its own words. What is not of the project is scratch.
-    fn rewritten(&mut self, Rewrite { path, change, from }: Rewrite) {
+    fn rewritten(&mut self, Rewrite { path, change, from }: Rewrite, place: Place) {
         if relative(self.folder.as_deref(), &path).starts_with('/') {
             return;
         }
         let file = self.file(&path, 0.0);
-        self.changed(file, change, &[]);
+        self.changed(file, change, &[], place);
         if let Some(from) = from {
             let before = self.file(&from, 0.0);
             self.touched.remove(&before);

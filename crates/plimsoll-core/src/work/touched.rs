@@ -61,11 +61,20 @@ impl Touched {
         self.lines.last().map(range)
     }
 
-    /// All lines that are known to have been in play.
+    /// All lines that are known to have been in play, in their order.
     pub(super) fn all_lines(&self) -> String {
         let mut lines = self.lines.clone();
         lines.sort_unstable();
-        lines.iter().map(range).collect::<Vec<_>>().join(",")
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for (from, count) in lines {
+            match ranges.last_mut().filter(|(first, known)| first.saturating_add(*known) >= from) {
+                Some((first, known)) => {
+                    *known = (*known).max((from - *first).saturating_add(count))
+                }
+                None => ranges.push((from, count)),
+            }
+        }
+        ranges.iter().map(range).collect::<Vec<_>>().join(",")
     }
 
     /// What was done to it, in words.
@@ -111,6 +120,8 @@ mod tests {
         file.changed(Change::Edited, &[(40, 3), (10, 1)], 2, 20);
         file.read(Some((7, 9)), 3, 30);
         assert_eq!((file.all_lines().as_str(), file.place), ("10,40-42", 20));
+        file.changed(Change::Edited, &[(41, 9), (50, 1)], 4, 40);
+        assert_eq!(file.all_lines(), "10,40-50");
     }
 
     #[test]

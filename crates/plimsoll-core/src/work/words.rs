@@ -54,9 +54,43 @@ pub(super) fn directives(prompt: &str) -> impl Iterator<Item = &str> {
     sentences(prompt).filter(|sentence| tells(sentence, TELLING, 3))
 }
 
-/// The sentences of the model's that tell a decision.
-pub(super) fn decisions(text: &str) -> impl Iterator<Item = &str> {
-    sentences(text).filter(|sentence| tells(sentence, DECIDING, 5))
+/// The sentences of the model's that tell a decision. Code is no sentence; a sentence that ends in a
+/// colon goes on with the next line.
+pub(super) fn decisions(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut in_code = false;
+    for (at, line) in lines(text) {
+        let trimmed = line.trim();
+        in_code ^= trimmed.starts_with("```");
+        let is_code =
+            in_code || ["//", "|", "#", "```"].iter().any(|mark| trimmed.starts_with(mark));
+        if is_code {
+            continue;
+        }
+        for sentence in Sentences(trimmed).filter(|sentence| tells(sentence, DECIDING, 5)) {
+            let goes_on = sentence.ends_with(':') && trimmed.ends_with(sentence);
+            let next = goes_on.then(|| with_next(text, at, sentence)).flatten();
+            found.push(next.unwrap_or(sentence).trim_start_matches(['-', '*', ' ']));
+        }
+    }
+    found
+}
+
+/// The lines of a text with where they begin.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        at += line.len();
+        (at - line.len(), line)
+    })
+}
+
+/// A sentence that ends the line at `at`, together with the next line that says anything.
+fn with_next<'t>(text: &'t str, at: usize, sentence: &str) -> Option<&'t str> {
+    let start = at + text[at..].find(sentence)?;
+    let rest = &text[start + sentence.len()..];
+    let (next, line) = lines(rest).find(|(_, line)| !line.trim().is_empty())?;
+    Some(text[start..start + sentence.len() + next + line.len()].trim_end())
 }
 
 fn tells(sentence: &str, words: &[&str], shortest: usize) -> bool {
@@ -137,6 +171,13 @@ mod tests {
         let found: Vec<&str> =
             directives("Fix the login. Don’t touch the schema. It is a nice day today.").collect();
         assert_eq!(found, ["Don’t touch the schema."]);
+    }
+
+    #[test]
+    fn decisions_are_whole_sentences_and_no_code() {
+        let text = "I looked.\n- We go with B because:\n\n  - it is small\n```\n// x instead of y, so that z\n```\n";
+        assert_eq!(decisions(text), ["We go with B because:\n\n  - it is small"]);
+        assert_eq!(decisions("Ending here, and only because:"), ["Ending here, and only because:"]);
     }
 
     #[test]
