@@ -7,6 +7,7 @@ mod act;
 mod body;
 mod changed;
 mod fence;
+mod index;
 mod lacking;
 mod names;
 mod origin;
@@ -231,13 +232,22 @@ impl Work {
     fn changed(&mut self, path: &str, change: Change, text: &str) -> Pending {
         let file = self.file(path, weight::GIVEN);
         self.mention(text, weight::BODY, Some(file));
-        for line in text.lines().filter(|line| line.contains("TODO") || line.contains("FIXME")) {
-            push(&mut self.markers, (file, words::one_line(line, 160)), MOST_MARKERS);
-        }
+        self.marks(file, text);
         let touched = self.touched.entry(file).or_default();
         touched.change = touched.change.max(Some(change));
         touched.at = self.clock;
         Pending::File(file)
+    }
+
+    /// Notes what is marked as still to be done.
+    fn marks(&mut self, file: FileId, text: &str) {
+        let is_marked = |text: &str| text.contains("TODO") || text.contains("FIXME");
+        if !is_marked(text) {
+            return;
+        }
+        for line in text.lines().filter(|line| is_marked(line)) {
+            push(&mut self.markers, (file, words::one_line(line, 160)), MOST_MARKERS);
+        }
     }
 
     fn read(&mut self, path: &str, from: Option<u32>, lines: Option<u32>) -> Pending {

@@ -14,60 +14,182 @@ pub(super) enum NameKind {
     Reference,
 }
 
+/// What a byte of a word can be part of, a bit each. All that is told by them is that there is none.
+mod class {
+    /// Between words, or the first byte of a character that may be.
+    pub(super) const GAP: u8 = 1 << 0;
+    pub(super) const UPPER: u8 = 1 << 1;
+    pub(super) const DIGIT: u8 = 1 << 2;
+    pub(super) const UNDERSCORE: u8 = 1 << 3;
+    pub(super) const DOT: u8 = 1 << 4;
+    pub(super) const DASH: u8 = 1 << 5;
+    pub(super) const COLON: u8 = 1 << 6;
+    /// Another sign that joins words.
+    pub(super) const JOINT: u8 = 1 << 7;
+    /// What the joints of a word are.
+    pub(super) const JOINTS: u8 = COLON | JOINT;
+}
+
+static CLASSES: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < classes.len() {
+        classes[byte] = match byte as u8 {
+            b'\t'..=b'\r'
+            | b' '
+            | b'"'
+            | b'\''
+            | b'`'
+            | b'('
+            | b')'
+            | b'<'
+            | b'>'
+            | b'{'
+            | b'}'
+            | b','
+            | b';'
+            | b'|'
+            | b'='
+            | b'*'
+            | b'!' => class::GAP,
+            // What every blank beyond ASCII begins with.
+            0xC2 | 0xE1..=0xE3 => class::GAP,
+            b'A'..=b'Z' => class::UPPER,
+            b'0'..=b'9' => class::DIGIT,
+            b'_' => class::UNDERSCORE,
+            b'.' => class::DOT,
+            b'-' => class::DASH,
+            b':' => class::COLON,
+            b'/' | b'@' | b'[' | b']' | b'&' => class::JOINT,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+}
+
+fn class(byte: u8) -> u8 {
+    CLASSES[usize::from(byte)]
+}
+
+/// A stretch of text between gaps, with the classes of its bytes.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a str,
+    first: u8,
+    rest: u8,
+}
+
 /// Gives `take` every name in `text`.
 pub(super) fn scan<'a>(text: &'a str, mut take: impl FnMut(NameKind, &'a str)) {
-    let mut rest = text;
-    while let Some(from) = rest.find(|character: char| !is_gap(character)) {
-        rest = &rest[from..];
-        let end = rest.find(is_gap).unwrap_or(rest.len());
-        word(&rest[..end], &mut take);
-        rest = &rest[end..];
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(first) = bytes.get(at).copied().map(class) {
+        if first & class::GAP != 0
+            && let Some(gap) = gap(text, at)
+        {
+            at += gap;
+            continue;
+        }
+        let (end, rest) = word_end(text, at + 1);
+        if may_name(first, rest, end - at) {
+            Word { text: &text[at..end], first, rest }.names(&mut take);
+        }
+        at = end;
     }
 }
 
-/// Whether a character stands between words rather than in one.
-fn is_gap(character: char) -> bool {
-    character.is_whitespace()
-        || matches!(
-            character,
-            '"' | '\''
-                | '`'
-                | '('
-                | ')'
-                | '<'
-                | '>'
-                | '{'
-                | '}'
-                | ','
-                | ';'
-                | '|'
-                | '='
-                | '*'
-                | '!'
-        )
+/// How long the gap at a place is where the class says that there may be one.
+fn gap(text: &str, at: usize) -> Option<usize> {
+    if text.as_bytes()[at].is_ascii() {
+        return Some(1);
+    }
+    let character = text[at..].chars().next()?;
+    character.is_whitespace().then(|| character.len_utf8())
 }
 
-fn word<'a>(word: &'a str, take: &mut impl FnMut(NameKind, &'a str)) {
-    if let Some(at) = word.find("://") {
-        return address(word, at, take);
+/// Where the word that goes on at `at` ends, and the classes of its bytes from there on.
+#[inline]
+fn word_end(text: &str, mut at: usize) -> (usize, u8) {
+    let mut seen = 0;
+    while let Some(class) = text.as_bytes().get(at).copied().map(class) {
+        if class & class::GAP != 0 && gap(text, at).is_some() {
+            break;
+        }
+        seen |= class;
+        at += 1;
     }
-    let trimmed = word.trim_matches(|c: char| matches!(c, '.' | ':' | '?' | '[' | ']' | '…'));
-    if trimmed.len() < 2 {
-        return;
+    (at, seen)
+}
+
+/// Whether a word of these classes can hold a name at all: most words of a text cannot.
+#[inline]
+fn may_name(first: u8, rest: u8, length: usize) -> bool {
+    let seen = first | rest;
+    rest & (class::UPPER | class::UNDERSCORE | class::DOT) != 0
+        || seen & class::DIGIT != 0 && length > 1
+        || seen & class::COLON != 0 && seen & class::JOINT != 0
+        || seen & class::DASH != 0 && length >= UUID
+}
+
+impl<'a> Word<'a> {
+    /// Whether it has a byte of one of these classes.
+    fn has(&self, classes: u8) -> bool {
+        (self.first | self.rest) & classes != 0
     }
-    let path = without_place(trimmed);
-    if is_file(path) {
-        take(NameKind::File, path);
-    } else if is_reference(trimmed) {
-        return take(NameKind::Reference, trimmed);
-    } else {
-        parts(trimmed, |part| {
-            if is_reference(part) {
-                take(NameKind::Reference, part);
+
+    fn names(&self, take: &mut impl FnMut(NameKind, &'a str)) {
+        if self.has(class::COLON)
+            && self.has(class::JOINT)
+            && let Some(at) = self.text.as_bytes().windows(3).position(|three| three == b"://")
+        {
+            return address(self.text, at, take);
+        }
+        let trimmed = trim(self.text);
+        if trimmed.len() < 2 {
+            return;
+        }
+        if self.has(class::DOT) && is_file(self.without_place(trimmed)) {
+            take(NameKind::File, self.without_place(trimmed));
+        } else if self.has(class::DIGIT | class::DASH) {
+            if is_reference(trimmed) {
+                return take(NameKind::Reference, trimmed);
             }
-        });
+            if self.has(class::JOINTS) {
+                parts(trimmed, |part| take(NameKind::Reference, part));
+            }
+        }
+        if self.rest & (class::UPPER | class::UNDERSCORE) != 0 {
+            symbols(trimmed, take);
+        }
     }
-    symbols(trimmed, take);
+
+    /// A path without the line and column behind it, as compilers write them.
+    fn without_place(&self, trimmed: &'a str) -> &'a str {
+        if !self.has(class::COLON) {
+            return trimmed;
+        }
+        match trimmed.split_once(':') {
+            Some((path, rest))
+                if path.len() > 1 && rest.starts_with(|c: char| c.is_ascii_digit()) =>
+            {
+                path
+            }
+            _ => trimmed,
+        }
+    }
+}
+
+/// A word without the signs around it.
+fn trim(word: &str) -> &str {
+    let bytes = word.as_bytes();
+    let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    if is_plain(bytes.first()) && is_plain(bytes.last()) {
+        return word;
+    }
+    word.trim_matches(|c: char| matches!(c, '.' | ':' | '?' | '[' | ']' | '…'))
 }
 
 fn address<'a>(word: &'a str, at: usize, take: &mut impl FnMut(NameKind, &'a str)) {
@@ -81,32 +203,35 @@ fn address<'a>(word: &'a str, at: usize, take: &mut impl FnMut(NameKind, &'a str
     }
 }
 
-/// A path without the line and column behind it, as compilers write them.
-fn without_place(word: &str) -> &str {
-    match word.split_once(':') {
-        Some((path, rest)) if path.len() > 1 && rest.starts_with(|c: char| c.is_ascii_digit()) => {
-            path
-        }
-        _ => word,
-    }
-}
-
-/// Gives `take` the pieces of a word between the signs that join words.
+/// Gives `take` the references among the pieces of a word between its joints.
 fn parts<'a>(word: &'a str, mut take: impl FnMut(&'a str)) {
-    for part in word.split(['/', ':', '@', '[', ']', '&']) {
-        if part.len() != word.len() && !part.is_empty() {
-            take(part.trim_matches('.'));
+    let bytes = word.as_bytes();
+    let is_joint = |byte: &u8| class(*byte) & class::JOINTS != 0;
+    let mut from = 0;
+    while from < bytes.len() {
+        let end = bytes[from..].iter().position(is_joint).map_or(bytes.len(), |at| from + at);
+        if end > from && end - from < bytes.len() {
+            let part = word[from..end].trim_matches('.');
+            if is_reference(part) {
+                take(part);
+            }
         }
+        from = end + 1;
     }
 }
 
 /// Gives `take` the names in code that a word holds.
 fn symbols<'a>(word: &'a str, take: &mut impl FnMut(NameKind, &'a str)) {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    for part in word.split(|c: char| !is_part(c)) {
-        if is_symbol(part) {
-            take(NameKind::Symbol, part);
+    let bytes = word.as_bytes();
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+    let mut from = 0;
+    while from < bytes.len() {
+        let end = bytes[from..].iter().position(|byte| !is_part(byte));
+        let end = end.map_or(bytes.len(), |at| from + at);
+        if end - from >= SHORTEST_SYMBOL && is_symbol(&bytes[from..end]) {
+            take(NameKind::Symbol, &word[from..end]);
         }
+        from = end + 1;
     }
 }
 
@@ -114,23 +239,26 @@ const SHORTEST_SYMBOL: usize = 5;
 const LONGEST_SYMBOL: usize = 80;
 
 /// Whether a word is a name that somebody made up: of several words, joined by case or underscore.
-pub(super) fn is_symbol(word: &str) -> bool {
-    let core = word.trim_matches(['_', '$']);
-    let bytes = core.as_bytes();
-    if !(SHORTEST_SYMBOL..=LONGEST_SYMBOL).contains(&bytes.len())
-        || bytes[0].is_ascii_digit()
-        || word.starts_with(|c: char| c.is_ascii_digit())
-    {
-        return false;
-    }
-    let humps =
-        bytes.windows(2).any(|pair| !pair[0].is_ascii_uppercase() && pair[1].is_ascii_uppercase());
-    let acronym = bytes.windows(3).any(|three| {
+fn is_symbol(word: &[u8]) -> bool {
+    let is_edge = |byte: &u8| matches!(byte, b'_' | b'$');
+    let Some(from) = word.iter().position(|byte| !is_edge(byte)) else { return false };
+    let to = word.iter().rposition(|byte| !is_edge(byte)).map_or(0, |last| last + 1);
+    let core = &word[from..to];
+    (SHORTEST_SYMBOL..=LONGEST_SYMBOL).contains(&core.len())
+        && !core[0].is_ascii_digit()
+        && (core.contains(&b'_') || has_humps(core))
+        && core.iter().any(u8::is_ascii_alphabetic)
+}
+
+/// Whether a word begins within this one: `aWord`, `URLOf`.
+fn has_humps(word: &[u8]) -> bool {
+    let hump = |pair: &[u8; 2]| !pair[0].is_ascii_uppercase() && pair[1].is_ascii_uppercase();
+    let acronym = |three: &[u8; 3]| {
         three[0].is_ascii_uppercase()
             && three[1].is_ascii_uppercase()
             && three[2].is_ascii_lowercase()
-    });
-    (bytes.contains(&b'_') || humps || acronym) && bytes.iter().any(u8::is_ascii_alphabetic)
+    };
+    word.array_windows().any(hump) || word.array_windows().any(acronym)
 }
 
 /// Endings of files that people work on.
@@ -237,8 +365,8 @@ const ENDINGS: &[&str] = &[
     "scss",
     "service",
     "sh",
-    "sln",
     "slim",
+    "sln",
     "snap",
     "sol",
     "sql",
@@ -272,34 +400,60 @@ const ENDINGS: &[&str] = &[
     "zsh",
 ];
 
+/// The endings as numbers, in the same order.
+static ENDING_NUMBERS: [u128; ENDINGS.len()] = {
+    let mut numbers = [0; ENDINGS.len()];
+    let mut at = 0;
+    while at < numbers.len() {
+        numbers[at] = number(ENDINGS[at].as_bytes());
+        at += 1;
+    }
+    numbers
+};
+
+const LONGEST_ENDING: usize = 10;
+
+/// A short text as a number, ordered as texts are.
+const fn number(text: &[u8]) -> u128 {
+    let mut number = 0;
+    let mut at = 0;
+    while at < LONGEST_ENDING {
+        number = number << 8 | if at < text.len() { text[at] as u128 } else { 0 };
+        at += 1;
+    }
+    number << 8 | text.len() as u128
+}
+
 /// Whether a word names a file: it ends like one.
 pub(super) fn is_file(word: &str) -> bool {
     const LONGEST: usize = 200;
-    let Some((stem, ending)) = word.rsplit_once('.') else { return false };
-    let name = stem.rsplit(['/', '\\']).next().unwrap_or_default();
-    if word.len() > LONGEST || name.is_empty() || ending.is_empty() || ending.len() > 10 {
+    let bytes = word.as_bytes();
+    let near = bytes.len().saturating_sub(LONGEST_ENDING + 1);
+    let Some(dot) = bytes[near..].iter().rposition(|byte| *byte == b'.') else { return false };
+    let (stem, ending) = (&word[..near + dot], &bytes[near + dot + 1..]);
+    if word.len() > LONGEST || ENDING_NUMBERS.binary_search(&number(ending)).is_err() {
         return false;
     }
-    let known = ENDINGS.binary_search(&ending).is_ok();
-    known
+    let name = stem.rsplit(['/', '\\']).next().unwrap_or_default();
+    !name.is_empty()
         && name.chars().all(|c| {
             c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '@' | '~' | '$' | ']' | '[')
         })
 }
 
 /// Whether a word is something to look up elsewhere.
-pub(super) fn is_reference(word: &str) -> bool {
+fn is_reference(word: &str) -> bool {
+    const LONGEST: usize = 40;
+    /// Of those that begin with no sign or capital: `1.2.3`.
+    const SHORTEST: usize = 5;
     let bytes = word.as_bytes();
-    match bytes.first() {
-        Some(b'#') => (2..=7).contains(&bytes.len()) && bytes[1..].iter().all(u8::is_ascii_digit),
-        Some(_) => {
-            is_hash(bytes)
-                || is_uuid(bytes)
-                || is_version(word)
-                || is_ticket(word)
-                || is_code(bytes)
-        }
-        None => false,
+    let Some(first) = bytes.first().filter(|_| bytes.len() <= LONGEST) else { return false };
+    match first {
+        b'#' => (2..=7).contains(&bytes.len()) && bytes[1..].iter().all(u8::is_ascii_digit),
+        b'A'..=b'Z' => is_ticket(word) || is_code(bytes) || is_uuid(bytes),
+        _ if bytes.len() < SHORTEST => false,
+        b'0'..=b'9' | b'a'..=b'f' | b'v' => is_hash(bytes) || is_version(word) || is_uuid(bytes),
+        _ => false,
     }
 }
 
@@ -312,8 +466,11 @@ pub(super) fn is_hash(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_alphabetic)
 }
 
+/// How long a UUID is.
+const UUID: usize = 36;
+
 fn is_uuid(bytes: &[u8]) -> bool {
-    bytes.len() == 36
+    bytes.len() == UUID
         && bytes.iter().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => *byte == b'-',
             _ => byte.is_ascii_hexdigit(),
@@ -351,4 +508,15 @@ fn is_code(bytes: &[u8]) -> bool {
     letters + digits == bytes.len()
         && ((letters == 1 && bytes[0] == b'E' && digits == 4)
             || ((2..=5).contains(&letters) && (3..=5).contains(&digits)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_endings_can_be_searched() {
+        assert!(ENDINGS.is_sorted());
+        assert!(ENDINGS.iter().all(|ending| ending.len() <= LONGEST_ENDING));
+    }
 }

@@ -1,10 +1,9 @@
 //! The names of a session's work, each with its score: files, symbols and where they belong, and
 //! references.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
+use super::index::Index;
 use super::names::NameKind;
 use super::score::{Clock, Score};
 
@@ -31,13 +30,20 @@ pub(super) struct File {
 }
 
 /// All names, the most useful of them at least.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Kept", into = "Kept")]
 pub(super) struct Table {
     pub(super) names: Vec<Name>,
     pub(super) files: Vec<File>,
-    by_text: HashMap<String, NameId>,
-    by_base: HashMap<String, Vec<FileId>>,
+    by_text: Index,
+    /// By the last part of their paths.
+    by_base: Index,
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.names, &self.files) == (&other.names, &other.files)
+    }
 }
 
 /// What is saved of a table; the rest follows from it.
@@ -70,16 +76,14 @@ const MOST_TIES: usize = 8;
 impl Table {
     /// Notes a symbol or a reference.
     pub(super) fn name(&mut self, kind: NameKind, text: &str, weight: f32, now: Clock) -> NameId {
-        let id = match self.by_text.get(text) {
-            Some(id) => *id,
-            None => {
-                let id = self.names.len() as NameId;
-                let (text, score) = (text.to_owned(), Score::default());
-                self.by_text.insert(text.clone(), id);
-                self.names.push(Name { kind, text, score, files: Vec::new() });
-                id
-            }
-        };
+        let known = self.by_text.find(text, |id| self.names[id as usize].text == text);
+        let id = known.unwrap_or_else(|| {
+            let id = self.names.len() as NameId;
+            self.by_text.add(text, id);
+            let (text, score) = (text.to_owned(), Score::default());
+            self.names.push(Name { kind, text, score, files: Vec::new() });
+            id
+        });
         self.names[id as usize].score.add(weight, now);
         id
     }
@@ -93,12 +97,11 @@ impl Table {
 
     fn find_file(&mut self, path: &str) -> FileId {
         let base = base(path);
-        let known = self.by_base.get(base).into_iter().flatten().copied();
-        let same = |id: &FileId| {
-            let known = self.files[*id as usize].path.as_str();
+        let same = |id: FileId| {
+            let known = self.files[id as usize].path.as_str();
             is_end_of(path, known) || is_end_of(known, path)
         };
-        if let Some(id) = { known }.find(same) {
+        if let Some(id) = self.by_base.find(base, same) {
             let file = &mut self.files[id as usize];
             if path.len() > file.path.len() {
                 file.path = path.to_owned();
@@ -106,7 +109,7 @@ impl Table {
             return id;
         }
         let id = self.files.len() as FileId;
-        self.by_base.entry(base.to_owned()).or_default().push(id);
+        self.by_base.add(base, id);
         self.files.push(File { path: path.to_owned(), score: Score::default() });
         id
     }
@@ -168,13 +171,8 @@ impl Table {
     }
 
     fn index(&mut self) {
-        let names = self.names.iter().enumerate();
-        self.by_text = names.map(|(id, name)| (name.text.clone(), id as NameId)).collect();
-        self.by_base = HashMap::new();
-        for (id, file) in self.files.iter().enumerate() {
-            let base = base(&file.path).to_owned();
-            self.by_base.entry(base).or_default().push(id as FileId);
-        }
+        self.by_text = Index::of(self.names.iter().map(|name| name.text.as_str()));
+        self.by_base = Index::of(self.files.iter().map(|file| base(&file.path)));
     }
 }
 
@@ -188,7 +186,8 @@ fn nth_largest(scores: &[f32], n: usize) -> f32 {
 }
 
 pub(super) fn base(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
+    let slash = path.bytes().rposition(|byte| matches!(byte, b'/' | b'\\'));
+    slash.map_or(path, |at| &path[at + 1..])
 }
 
 /// Whether `short` is `long` or its last parts.
