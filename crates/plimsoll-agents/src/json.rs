@@ -71,7 +71,7 @@ impl<'a> Json<'a> {
         }
         let mut text = Vec::with_capacity(inside.len());
         decode(inside, |piece| text.extend_from_slice(piece));
-        Cow::Owned(String::from_utf8_lossy(&text).into_owned())
+        Cow::Owned(String::from_utf8(text).unwrap_or_else(|error| lossy(error.as_bytes())))
     }
 
     /// Gives `take` every string in the value, however deep, with the key it was last under. One
@@ -103,6 +103,10 @@ impl<'a> Json<'a> {
     pub(crate) fn is_null(self) -> bool {
         self.0 == b"null"
     }
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The members of an object, in order: each key as it is written, and its value.

@@ -34,6 +34,20 @@ pub fn contains(needle: &[u8], haystack: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
 }
 
+/// The lines of a text, as `str::lines` gives them.
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = find(b'\n', rest.as_bytes());
+        let line = &rest[..end.unwrap_or(rest.len())];
+        rest = end.map_or("", |end| &rest[end + 1..]);
+        Some(if end.is_some() { line.strip_suffix('\r').unwrap_or(line) } else { line })
+    })
+}
+
 /// A number for some bytes, the same at every time and place: FNV-1a.
 #[inline]
 pub fn fnv1a<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
@@ -51,6 +65,13 @@ mod tests {
         assert_eq!((find(b'a', b"banana"), rfind(b'a', b"banana")), (Some(1), Some(5)));
         assert_eq!((find(b'x', b"banana"), rfind(b'x', b"")), (None, None));
         assert!(contains(b"nan", b"banana") && !contains(b"nab", b"banana"));
+    }
+
+    #[test]
+    fn lines_are_those_of_the_standard_library() {
+        for text in ["", "\n", "a", "a\nb", "a\r\nb\r", "\n\na\n", "é\r\r\n\r\n"] {
+            assert!(lines(text).eq(text.lines()), "{text:?}");
+        }
     }
 
     #[test]

@@ -104,7 +104,8 @@ impl JsonLines {
 
     /// The lines from `offset` on, which is the beginning of one.
     pub fn forward(&self, offset: u64) -> Forward<'_> {
-        Forward { file: self, buffer: Vec::new(), start: offset, from: 0, long: Vec::new() }
+        let (buffer, long) = (Vec::new(), Vec::new());
+        Forward { file: self, buffer, start: offset, from: 0, to: 0, long }
     }
 
     /// A stretch of the file as it is.
@@ -117,20 +118,29 @@ impl JsonLines {
     /// Reads up to `len` bytes at `offset` to the end of `into`; fewer only at the end of the file.
     fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) -> io::Result<()> {
         let before = into.len();
-        let len =
-            usize::try_from(self.len.saturating_sub(offset)).map_or(len, |rest| rest.min(len));
-        into.resize(before + len, 0);
-        let mut done = before;
-        while done < before + len {
-            match self.file.read_at(&mut into[done..], offset + (done - before) as u64) {
+        into.resize(before + self.rest(offset, len), 0);
+        let read = self.read_into(offset, &mut into[before..])?;
+        into.truncate(before + read);
+        Ok(())
+    }
+
+    /// How much of `len` bytes at `offset` there is.
+    fn rest(&self, offset: u64, len: usize) -> usize {
+        usize::try_from(self.len.saturating_sub(offset)).map_or(len, |rest| rest.min(len))
+    }
+
+    /// Fills `into` with the bytes at `offset`, and says how many there were.
+    fn read_into(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let mut done = 0;
+        while done < into.len() {
+            match self.file.read_at(&mut into[done..], offset + done as u64) {
                 Ok(0) => break, // shrunk since it was opened
                 Ok(read) => done += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        into.truncate(done);
-        Ok(())
+        Ok(done)
     }
 
     /// The line at `start..end` with its long strings cut.
@@ -269,10 +279,11 @@ impl Backward<'_> {
 #[derive(Debug)]
 pub struct Forward<'t> {
     file: &'t JsonLines,
-    /// Bytes of the file from `start` on, of which those from `from` on are still to be given.
+    /// Bytes of the file from `start` on, of which `from..to` are still to be given.
     buffer: Vec<u8>,
     start: u64,
     from: usize,
+    to: usize,
     long: Vec<u8>,
 }
 
@@ -282,7 +293,7 @@ impl Forward<'_> {
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = 0;
         loop {
-            let rest = &self.buffer[self.from..];
+            let rest = &self.buffer[self.from..self.to];
             if let Some(newline) = bytes::find(b'\n', &rest[searched..]) {
                 let from = self.from;
                 self.from += searched + newline + 1;
@@ -293,8 +304,8 @@ impl Forward<'_> {
                 return self.long_line().map(Some);
             }
             if !self.read_on()? {
-                let from = std::mem::replace(&mut self.from, self.buffer.len());
-                return Ok((searched > 0).then(|| self.line(from, self.buffer.len())));
+                let from = std::mem::replace(&mut self.from, self.to);
+                return Ok((searched > 0).then(|| self.line(from, self.to)));
             }
         }
     }
@@ -306,19 +317,25 @@ impl Forward<'_> {
 
     /// Reads on behind the buffer; false at the end of the file.
     fn read_on(&mut self) -> io::Result<bool> {
-        self.buffer.drain(..self.from);
-        self.start += std::mem::take(&mut self.from) as u64;
-        let before = self.buffer.len();
-        self.file.read(self.start + before as u64, FORWARD_STEP, &mut self.buffer)?;
-        Ok(self.buffer.len() > before)
+        self.buffer.copy_within(self.from..self.to, 0);
+        self.start += self.from as u64;
+        (self.from, self.to) = (0, self.to - self.from);
+        let offset = self.start + self.to as u64;
+        let end = self.to + self.file.rest(offset, FORWARD_STEP);
+        if end > self.buffer.len() {
+            self.buffer.resize(end, 0);
+        }
+        let read = self.file.read_into(offset, &mut self.buffer[self.to..end])?;
+        self.to += read;
+        Ok(read > 0)
     }
 
     fn long_line(&mut self) -> io::Result<Line<'_>> {
         let offset = self.start + self.from as u64;
-        let end = self.file.line_end(self.start + self.buffer.len() as u64)?;
+        let end = self.file.line_end(self.start + self.to as u64)?;
         self.long = self.file.long_line(offset, end)?;
         self.buffer = Vec::new();
-        self.from = 0;
+        (self.from, self.to) = (0, 0);
         self.start = (end + 1).min(self.file.len);
         Ok(Line { offset, len: end - offset, bytes: &self.long })
     }

@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
+use crate::bytes;
 use crate::redact::redact;
 
 pub use act::{Act, Record, Step, Tool};
@@ -304,7 +305,7 @@ impl Work {
         self.clock += 1;
         let (now, folder, table) = (self.clock, self.folder.as_deref(), &mut self.table);
         let (mut files, mut symbols) = (Vec::new(), Vec::new());
-        for line in text.lines() {
+        for line in bytes::lines(text) {
             files.clear();
             symbols.clear();
             names::scan(line, |kind, name| match kind {
@@ -340,16 +341,10 @@ impl Work {
 
     fn shrink(&mut self) {
         self.commands.shrink(self.clock);
-        let needed: Vec<FileId> = self
-            .touched
-            .iter()
-            .filter(|(_, touched)| touched.change.is_some())
-            .map(|(file, _)| *file)
-            .collect();
-        let Some(moved) = self.table.shrink(self.clock, |file| needed.binary_search(&file).is_ok())
-        else {
-            return;
-        };
+        let touched = &self.touched;
+        let is_changed =
+            |file: FileId| touched.get(&file).is_some_and(|touched| touched.change.is_some());
+        let Some(moved) = self.table.shrink(self.clock, is_changed) else { return };
         let place = |file: FileId| moved.get(file as usize).copied().flatten();
         self.touched = std::mem::take(&mut self.touched)
             .into_iter()

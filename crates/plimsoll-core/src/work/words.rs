@@ -66,14 +66,17 @@ fn tells(sentence: &str, words: &[&str], shortest: usize) -> bool {
         return false;
     }
     let lower = sentence.to_lowercase().replace('’', "'");
-    words.iter().any(|word| holds_word(&lower, word))
+    holds_one(&lower, words)
 }
 
-fn holds_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + word.len()..].chars().next();
-        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+/// Whether one of these words stands in a text as a word of its own.
+fn holds_one(text: &str, words: &[&str]) -> bool {
+    let ends = |rest: &str| !rest.chars().next().is_some_and(char::is_alphanumeric);
+    let mut in_word = false;
+    text.char_indices().any(|(at, character)| {
+        let begins = !std::mem::replace(&mut in_word, character.is_alphanumeric());
+        let rest = &text[at..];
+        begins && words.iter().any(|word| rest.strip_prefix(word).is_some_and(ends))
     })
 }
 
