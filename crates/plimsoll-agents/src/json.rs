@@ -36,6 +36,12 @@ impl<'a> Json<'a> {
         Elements(self.0.strip_prefix(b"[").unwrap_or_default())
     }
 
+    /// The members of each element of an array; none of an element that is no object, and no element
+    /// of anything but an array.
+    pub(crate) fn objects(self) -> Objects<'a> {
+        Objects(self.0.strip_prefix(b"[").unwrap_or_default())
+    }
+
     /// The member called `key`.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
         self.members().find(|(name, _)| *name == key.as_bytes()).map(|(_, value)| value)
@@ -118,10 +124,39 @@ impl<'a> Members<'a> {
         skip_blanks(input).strip_prefix(b"{").map(Self)
     }
 
+    /// The next key; the walk then stands before its value.
+    pub(crate) fn key(&mut self) -> Option<&'a [u8]> {
+        let input = skip_comma(self.0);
+        if input.first() != Some(&b'"') {
+            return None;
+        }
+        let (key, rest) = input.split_at(string_end(input)?);
+        self.0 = skip_blanks(rest).strip_prefix(b":")?;
+        Some(&key[1..key.len() - 1])
+    }
+
+    /// The value of the key just given.
+    pub(crate) fn value(&mut self) -> Option<Json<'a>> {
+        let (value, rest) = Json::first(self.0)?;
+        self.0 = rest;
+        Some(value)
+    }
+
+    /// The members of the value of the key just given; none of anything but an object.
+    pub(crate) fn fields(&mut self) -> Option<Fields<'a>> {
+        let (fields, rest) = Fields::first(self.0)?;
+        self.0 = rest;
+        Some(fields)
+    }
+
     /// Whether the walk came to the object's end, and nothing follows it.
     pub(crate) fn ended(&self) -> bool {
-        let rest = skip_blanks(self.0).strip_prefix(b"}");
-        rest.is_some_and(|rest| skip_blanks(rest).is_empty())
+        self.behind().is_some_and(|rest| skip_blanks(rest).is_empty())
+    }
+
+    /// What follows the object, if the walk came to its end.
+    fn behind(&self) -> Option<&'a [u8]> {
+        skip_blanks(self.0).strip_prefix(b"}")
     }
 }
 
@@ -129,14 +164,52 @@ impl<'a> Iterator for Members<'a> {
     type Item = (&'a [u8], Json<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let input = skip_comma(self.0);
-        if input.first() != Some(&b'"') {
-            return None;
-        }
-        let (key, rest) = input.split_at(string_end(input)?);
-        let (value, rest) = Json::first(skip_blanks(rest).strip_prefix(b":")?)?;
+        Some((self.key()?, self.value()?))
+    }
+}
+
+/// The members of an object, walked over once however many of them are asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Fields<'a>(Vec<(&'a [u8], Json<'a>)>);
+
+impl<'a> Fields<'a> {
+    /// The members of the value that `input` begins with, none of anything but an object; and what
+    /// follows it.
+    fn first(input: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let Some(mut members) = Members::of(input) else {
+            let (_, rest) = Json::first(input)?;
+            return Some((Self::default(), rest));
+        };
+        let mut fields = Vec::with_capacity(8);
+        fields.extend(members.by_ref());
+        Some((Self(fields), members.behind()?))
+    }
+
+    /// The member called `key`.
+    pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
+        self.0.iter().find(|(name, _)| *name == key.as_bytes()).map(|(_, value)| *value)
+    }
+}
+
+impl<'a> IntoIterator for Fields<'a> {
+    type Item = (&'a [u8], Json<'a>);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// The elements of an array as objects, in order; see [`Json::objects`].
+pub(crate) struct Objects<'a>(&'a [u8]);
+
+impl<'a> Iterator for Objects<'a> {
+    type Item = Fields<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (fields, rest) = Fields::first(skip_comma(self.0))?;
         self.0 = rest;
-        Some((&key[1..key.len() - 1], value))
+        Some(fields)
     }
 }
 

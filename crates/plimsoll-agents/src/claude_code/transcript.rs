@@ -6,13 +6,13 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::time::moment;
 
 use crate::Request;
-use crate::json::{Json, Members};
+use crate::json::{Fields, Json, Members};
 
 /// The fields of a line that tell what it is.
 #[derive(Default)]
 pub(super) struct Line<'a> {
     pub(super) kind: &'a str,
-    pub(super) message: Option<Json<'a>>,
+    pub(super) message: Option<Fields<'a>>,
     pub(super) attachment: Option<Json<'a>>,
     pub(super) rendered: Option<Json<'a>>,
     pub(super) summary: bool,
@@ -21,7 +21,7 @@ pub(super) struct Line<'a> {
     pub(super) meta: bool,
     pub(super) folder: Option<Json<'a>>,
     pub(super) branch: Option<Json<'a>>,
-    pub(super) result: Option<Json<'a>>,
+    pub(super) result: Option<Fields<'a>>,
     sidechain: bool,
     api_error: bool,
     subtype: &'a str,
@@ -39,7 +39,19 @@ impl<'a> Line<'a> {
     pub(super) fn read(bytes: &'a [u8], scope: Option<Scope>) -> Option<Self> {
         let mut line = Self::default();
         let mut members = Members::of(bytes)?;
-        for (key, value) in members.by_ref() {
+        while let Some(key) = members.key() {
+            match key {
+                b"message" => {
+                    line.message = Some(members.fields()?);
+                    continue;
+                }
+                b"toolUseResult" => {
+                    line.result = Some(members.fields()?);
+                    continue;
+                }
+                _ => {}
+            }
+            let value = members.value()?;
             match key {
                 b"type" => {
                     line.kind = value.plain()?;
@@ -63,11 +75,9 @@ impl<'a> Line<'a> {
                 b"version" => line.version = value.plain(),
                 b"requestedModel" => line.requested_model = value.plain(),
                 b"apiBlockIndex" => line.block = value.number(),
-                b"message" => line.message = Some(value),
                 b"attachment" => line.attachment = Some(value),
                 b"cwd" => line.folder = Some(value),
                 b"gitBranch" => line.branch = Some(value),
-                b"toolUseResult" => line.result = Some(value),
                 b"rendered" => line.rendered = Some(value),
                 b"compactMetadata" => line.compaction = Some(value),
                 _ => {}
@@ -104,36 +114,36 @@ pub(super) fn entry(bytes: &[u8], scope: Scope) -> Option<Entry<'_>> {
         parent: line.parent,
         time: line.time.and_then(moment),
         version: line.version,
-        kind: kind(&line),
+        kind: kind(line),
     })
 }
 
-fn kind<'a>(line: &Line<'a>) -> Kind<'a> {
+fn kind<'a>(line: Line<'a>) -> Kind<'a> {
     match line.kind {
         "assistant" => response(line).map_or(Kind::Link, Kind::Response),
         "user" if line.summary => Kind::Summary,
-        "user" if has_tool_result(line) => Kind::ToolResult,
+        "user" if has_tool_result(&line) => Kind::ToolResult,
         "user" if line.meta => Kind::Attachment,
         "user" => Kind::Prompt,
         "attachment" => Kind::Attachment,
-        "system" if line.subtype == "compact_boundary" => Kind::Boundary(boundary(line)),
+        "system" if line.subtype == "compact_boundary" => Kind::Boundary(boundary(&line)),
         _ => Kind::Link,
     }
 }
 
 fn has_tool_result(line: &Line<'_>) -> bool {
-    let content = line.message.and_then(|message| message.get("content"));
+    let content = line.message.as_ref().and_then(|message| message.get("content"));
     content
         .into_iter()
-        .flat_map(Json::elements)
+        .flat_map(Json::objects)
         .any(|block| block.get("type").and_then(Json::plain) == Some("tool_result"))
 }
 
 /// The response a line is a block of. Messages that the client made up itself, errors among them,
 /// have no usage or an empty one, and count as links of the chain.
-fn response<'a>(line: &Line<'a>) -> Option<Response<'a>> {
+fn response<'a>(line: Line<'a>) -> Option<Response<'a>> {
     let (mut id, mut model, mut usage, mut complete) = (None, None, None, false);
-    for (key, value) in line.message?.members() {
+    for (key, value) in line.message? {
         match key {
             b"id" => id = value.escaped().map(EntryId::new),
             b"model" => model = value.plain(),

@@ -35,7 +35,7 @@ enum Side {
 pub(super) fn weigh(bytes: &[u8]) -> Weight {
     let mut weight = Weight::default();
     let Some(line) = Line::read(bytes, None) else { return weight };
-    let content = || line.message.and_then(|message| message.get("content"));
+    let content = || line.message.as_ref().and_then(|message| message.get("content"));
     match line.kind {
         "assistant" => content().into_iter().for_each(|content| answer(&mut weight, content)),
         "user" => {

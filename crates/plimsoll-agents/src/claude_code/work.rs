@@ -6,7 +6,7 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::work::{Act, Record, Step, Tool};
 
 use super::transcript::Line;
-use crate::json::Json;
+use crate::json::{Fields, Json};
 
 pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
     let line = Line::read(bytes, Some(scope))?;
@@ -32,20 +32,24 @@ fn answer<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
     for block in blocks(line) {
         match block.get("type").and_then(Json::plain) {
             Some("text") => acts.extend(block.get("text").and_then(Json::text).map(Act::Said)),
-            Some("tool_use") => acts.extend(call(block)),
+            Some("tool_use") => acts.extend(call(&block)),
             _ => {}
         }
     }
 }
 
-fn blocks<'a>(line: &Line<'a>) -> impl Iterator<Item = Json<'a>> {
-    line.message.and_then(|message| message.get("content")).into_iter().flat_map(Json::elements)
+fn blocks<'a>(line: &Line<'a>) -> impl Iterator<Item = Fields<'a>> {
+    content(line).into_iter().flat_map(Json::objects)
+}
+
+fn content<'a>(line: &Line<'a>) -> Option<Json<'a>> {
+    line.message.as_ref()?.get("content")
 }
 
 /// Members of a tool's input that choose among words of the tool's own.
 const OPTIONS: [&str; 4] = ["output_mode", "status", "subagent_type", "type"];
 
-fn call(block: Json<'_>) -> Option<Act<'_>> {
+fn call<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
     let input = block.get("input")?;
     let field = |name: &str| input.get(name).and_then(Json::text);
     let number = |name: &str| input.get(name).and_then(Json::number).map(|number| number as u32);
@@ -85,23 +89,23 @@ fn strings<'a>(value: Json<'a>, but: &[&str]) -> Vec<Cow<'a, str>> {
 }
 
 fn said<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
-    let Some(content) = line.message.and_then(|message| message.get("content")) else { return };
+    let Some(content) = content(line) else { return };
     if let Some(text) = content.text() {
         return acts.extend(own_words(text, line.meta).map(Act::Asked));
     }
-    for block in content.elements() {
+    for block in content.objects() {
         match block.get("type").and_then(Json::plain) {
             Some("text") => {
                 let text = block.get("text").and_then(Json::text);
                 acts.extend(text.and_then(|text| own_words(text, line.meta)).map(Act::Asked));
             }
-            Some("tool_result") => acts.extend(returned(line, block)),
+            Some("tool_result") => acts.extend(returned(line, &block)),
             _ => {}
         }
     }
 }
 
-fn returned<'a>(line: &Line<'a>, block: Json<'a>) -> Option<Act<'a>> {
+fn returned<'a>(line: &Line<'a>, block: &Fields<'a>) -> Option<Act<'a>> {
     let content = block.get("content");
     let text = match content.and_then(Json::escaped) {
         Some(inside) => ends(inside),
@@ -120,7 +124,7 @@ fn returned<'a>(line: &Line<'a>, block: Json<'a>) -> Option<Act<'a>> {
         call: block.get("tool_use_id").and_then(Json::plain)?,
         failed: block.get("is_error").is_some_and(Json::is_true),
         text,
-        changed: line.result.map(changed).unwrap_or_default(),
+        changed: line.result.as_ref().map(changed).unwrap_or_default(),
     })
 }
 
@@ -136,7 +140,7 @@ fn ends(inside: &[u8]) -> Cow<'_, str> {
 }
 
 /// The lines that an edit changed, as the client found them.
-fn changed(result: Json<'_>) -> Vec<(u32, u32)> {
+fn changed(result: &Fields<'_>) -> Vec<(u32, u32)> {
     let hunks = result.get("structuredPatch").into_iter().flat_map(Json::elements);
     hunks
         .filter_map(|hunk| {

@@ -70,6 +70,7 @@ const fn classes() -> [u8; 256] {
     classes
 }
 
+#[inline]
 fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
@@ -86,7 +87,8 @@ struct Word<'a> {
 pub(super) fn scan<'a>(text: &'a str, mut take: impl FnMut(NameKind, &'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while let Some(first) = bytes.get(at).copied().map(class) {
+    while let Some(byte) = bytes.get(at) {
+        let first = class(*byte);
         if first & class::GAP != 0
             && let Some(gap) = gap(text, at)
         {
@@ -102,26 +104,29 @@ pub(super) fn scan<'a>(text: &'a str, mut take: impl FnMut(NameKind, &'a str)) {
 }
 
 /// How long the gap at a place is where the class says that there may be one.
+#[inline]
 fn gap(text: &str, at: usize) -> Option<usize> {
-    if text.as_bytes()[at].is_ascii() {
-        return Some(1);
-    }
+    if text.as_bytes()[at].is_ascii() { Some(1) } else { wide_gap(text, at) }
+}
+
+#[cold]
+fn wide_gap(text: &str, at: usize) -> Option<usize> {
     let character = text[at..].chars().next()?;
     character.is_whitespace().then(|| character.len_utf8())
 }
 
-/// Where the word that goes on at `at` ends, and the classes of its bytes from there on.
+/// Where the word that goes on at `from` ends, and the classes of its bytes from there on.
 #[inline]
-fn word_end(text: &str, mut at: usize) -> (usize, u8) {
+fn word_end(text: &str, from: usize) -> (usize, u8) {
     let mut seen = 0;
-    while let Some(class) = text.as_bytes().get(at).copied().map(class) {
-        if class & class::GAP != 0 && gap(text, at).is_some() {
-            break;
+    for (at, byte) in text.as_bytes()[from..].iter().enumerate() {
+        let class = class(*byte);
+        if class & class::GAP != 0 && gap(text, from + at).is_some() {
+            return (from + at, seen);
         }
         seen |= class;
-        at += 1;
     }
-    (at, seen)
+    (text.len(), seen)
 }
 
 /// Whether a word of these classes can hold a name at all: most words of a text cannot.
@@ -140,6 +145,7 @@ impl<'a> Word<'a> {
         (self.first | self.rest) & classes != 0
     }
 
+    #[inline(never)]
     fn names(&self, take: &mut impl FnMut(NameKind, &'a str)) {
         if self.has(class::COLON)
             && self.has(class::JOINT)
@@ -442,7 +448,7 @@ pub(super) fn is_file(word: &str) -> bool {
 }
 
 /// Whether a word is something to look up elsewhere.
-fn is_reference(word: &str) -> bool {
+pub(super) fn is_reference(word: &str) -> bool {
     const LONGEST: usize = 40;
     /// Of those that begin with no sign or capital: `1.2.3`.
     const SHORTEST: usize = 5;
