@@ -35,18 +35,33 @@ const fn index() -> Index {
 }
 
 const fn slot([first, second, third]: [u8; 3]) -> usize {
+    slot_of(u32::from_le_bytes([first, second, third, 0]))
+}
+
+/// The slot of the three low bytes.
+const fn slot_of(bytes: u32) -> usize {
     const FOLD: u32 = 0x20_20_20;
-    let three = u32::from_le_bytes([first, second, third, 0]) | FOLD;
+    let three = bytes & 0xFF_FF_FF | FOLD;
     (three.wrapping_mul(0x9E37_79B1) >> (u32::BITS - SLOT_BITS)) as usize
 }
 
 /// Calls `found` with every rule and every place where its keyword stands, in whatever case.
 pub(super) fn each(text: &[u8], mut found: impl FnMut(&'static Rule, Range<usize>)) {
-    for (start, three) in text.array_windows().enumerate() {
-        let number = INDEX.first[slot(*three)];
-        if number != 0 {
-            chain(text, start, number, &mut found);
+    let mut start = 0;
+    // Eight bytes hold six times three.
+    while let Some(eight) = text.get(start..).and_then(<[u8]>::first_chunk::<8>) {
+        let eight = u64::from_le_bytes(*eight);
+        let numbers: [u8; 6] =
+            std::array::from_fn(|at| INDEX.first[slot_of((eight >> (8 * at)) as u32)]);
+        if numbers != [0; 6] {
+            let hits = numbers.iter().enumerate().filter(|(_, number)| **number != 0);
+            hits.for_each(|(at, number)| chain(text, start + at, *number, &mut found));
         }
+        start += numbers.len();
+    }
+    let rest = text.get(start..).unwrap_or_default();
+    for (at, three) in rest.array_windows().enumerate() {
+        chain(text, start + at, INDEX.first[slot(*three)], &mut found);
     }
 }
 
