@@ -23,7 +23,7 @@ pub(super) fn shown(bytes: &[u8], scope: Scope) -> Option<Shown<'_>> {
 /// The user's words, and what tools gave back.
 fn said<'a>(line: &Line<'a>) -> Vec<Cow<'a, str>> {
     let mut texts = Vec::new();
-    if let Some(content) = line.message.and_then(|message| message.get("content")) {
+    if let Some(content) = line.message.as_ref().and_then(|message| message.get("content")) {
         add(content, &mut texts);
         for result in content.elements().filter_map(|block| block.get("content")) {
             add(result, &mut texts);
