@@ -5,16 +5,16 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use plimsoll_agents::Adapter;
+use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::{self, Git, Occasion, Source};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
 use plimsoll_core::work::{self, LONGEST_WORDS, Words, Work};
-use plimsoll_core::{Millis, Tokens};
 
 use crate::checkpoint::{Draft, Place, Sealed, Unsealed, seal};
 use crate::child;
 use crate::jsonl::JsonLines;
-use crate::load::{self, Measured};
+use crate::load::{self, Fullness};
 use crate::work::{Folded, fold};
 use crate::world::{World, now};
 
@@ -26,7 +26,7 @@ pub struct Captured {
     words: Words,
     session: SessionId,
     transcript: Option<Source>,
-    measured: Option<Measured>,
+    fullness: Option<Fullness>,
 }
 
 impl Captured {
@@ -45,9 +45,10 @@ impl Captured {
         let folded = file.as_ref().map(|file| fold(&world.paths, adapter, session, file, deadline));
         let folded = folded.and_then(Result::ok).unwrap_or_else(unread);
         let source = file.as_ref().map(|file| source(file, transcript, folded.offset));
-        let measured = load::measure(world, adapter, transcript, None, state).ok().flatten();
+        let fullness =
+            file.as_ref().and_then(|file| load::fullness(world, adapter, file, state).ok());
         let words = Words::default();
-        Self { folded, words, session: session.clone(), transcript: source, measured }
+        Self { folded, words, session: session.clone(), transcript: source, fullness }
     }
 
     /// The same with the model's own words beside what the transcript tells.
@@ -63,7 +64,7 @@ impl Captured {
         occasion: Occasion,
         restored: Option<String>,
     ) -> Result<Sealed, Unsealed> {
-        let (used, window) = self.load();
+        let fullness = self.fullness.as_ref();
         let draft = Draft {
             session: self.session.clone(),
             occasion,
@@ -71,19 +72,14 @@ impl Captured {
             partial: self.folded.partial,
             restored,
             agent: adapter.name().to_owned(),
-            model: self.measured.as_ref().and_then(|measured| measured.model.clone()),
-            used,
-            window,
+            model: fullness.and_then(|fullness| fullness.model.clone()),
+            used: fullness.map(|fullness| fullness.used),
+            window: fullness.map(|fullness| fullness.window),
             git: git(&place.project),
             transcript: self.transcript.clone(),
             body: self.words.refine(&body(&self.folded.work)),
         };
         seal(place, &draft)
-    }
-
-    fn load(&self) -> (Option<Tokens>, Option<Tokens>) {
-        let measured = self.measured.as_ref();
-        (measured.map(|it| it.reading.used), measured.map(|it| it.window.tokens))
     }
 }
 
@@ -113,6 +109,8 @@ const GIT: Duration = Duration::from_millis(500);
 
 /// How the repository of a project stands; nothing if there is none.
 pub(crate) fn git(project: &Path) -> Option<Git> {
+    // Asking git costs more than all the rest.
+    project.ancestors().find(|folder| folder.join(".git").exists())?;
     let mut command = Command::new("git");
     command.arg("-C").arg(project).args(["status", "--porcelain=v2", "--branch"]);
     command.env("GIT_OPTIONAL_LOCKS", "0");
