@@ -110,6 +110,13 @@ pub(crate) fn python() -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(&stdout).trim())
 }
 
+/// The interpreter of JavaScript; nothing where there is none.
+pub(crate) fn node() -> Option<PathBuf> {
+    let output = Command::new("node").args(["-p", "process.execPath"]).output().ok()?;
+    Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+        .filter(|path| path.is_file())
+}
+
 fn version(program: &str) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).trim().replace("jq-", "jq "))

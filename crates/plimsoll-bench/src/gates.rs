@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::accuracy::{ALL, Accuracy, COMPACTED, Score};
 use crate::competitors::{NOOP, post_tool_use};
 use crate::listing::Listing;
+use crate::precompact;
 use crate::report::{Figures, Reading};
 use crate::spawn::Timing;
 
@@ -31,6 +32,9 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
         gates.extend(predictions(scores));
     }
     gates.extend(figures.listing.iter().flat_map(listing));
+    if let Some(checkpoints) = &figures.checkpoints {
+        gates.extend(precompact::gates(checkpoints)?);
+    }
     Ok(gates)
 }
 
@@ -76,7 +80,8 @@ pub(crate) fn row<'a>(timings: &'a [Timing], name: &str) -> anyhow::Result<&'a T
     found.with_context(|| format!("`{name}` was not timed"))
 }
 
-type Figure = fn(&Timing) -> f64;
+/// What is taken of a row.
+pub(crate) type Figure = fn(&Timing) -> f64;
 
 fn times(hook: &[Timing]) -> anyhow::Result<Vec<Gate>> {
     let noop = row(hook, NOOP)?;
@@ -93,7 +98,7 @@ fn times(hook: &[Timing]) -> anyhow::Result<Vec<Gate>> {
     ])
 }
 
-fn at_most(what: &str, ratio: f64, limit: f64) -> Gate {
+pub(crate) fn at_most(what: &str, ratio: f64, limit: f64) -> Gate {
     let promise = format!("{what} ≤ {limit}");
     Gate { promise, measured: format!("{ratio:.2}"), kept: ratio <= limit }
 }

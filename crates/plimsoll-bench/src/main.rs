@@ -9,6 +9,7 @@ mod count;
 mod gates;
 mod listing;
 mod plot;
+mod precompact;
 mod report;
 mod spawn;
 mod stage;
@@ -22,6 +23,7 @@ use anyhow::Context as _;
 use clap::Parser;
 
 use accuracy::Accuracy;
+use precompact::Contest;
 use report::{Count, Figures, Reading};
 use spawn::Competitor;
 use stage::Stage;
@@ -35,6 +37,9 @@ struct Args {
     /// The static process that does nothing
     #[arg(long, value_name = "FILE")]
     noop: PathBuf,
+    /// The program that maps a file and counts its newlines
+    #[arg(long, value_name = "FILE")]
+    newlines: PathBuf,
     /// Folder of the seeds' hooks (default: `../shared/bench` beside the workspace)
     #[arg(long, value_name = "DIR")]
     seeds: Option<PathBuf>,
@@ -88,6 +93,13 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
         rivals = race(args, &stage, &noop, &hooks, &mut figures)?;
         figures.accuracy = accuracy(args, &stage, &plimsoll)?;
     }
+    if !args.counted {
+        report::note("timing checkpoints");
+        let (newlines, seeds) = (program(&args.newlines)?, seeds(args));
+        let (stage, plimsoll, noop, quick) = (&stage, plimsoll.as_path(), &noop, args.quick);
+        let contest = Contest { stage, plimsoll, noop, newlines: &newlines, seeds: &seeds, quick };
+        figures.checkpoints = Some(contest.run()?);
+    }
     if !args.counted && !args.quick {
         report::note("listing the sessions of a large home");
         figures.listing = Some(listing::list(&plimsoll)?);
@@ -98,6 +110,10 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
 
 fn shared() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared")
+}
+
+fn seeds(args: &Args) -> PathBuf {
+    args.seeds.clone().unwrap_or_else(|| shared().join("bench"))
 }
 
 /// Times the hook among small processes, then beside the seeds' hooks; says which rows to compare.
@@ -114,8 +130,7 @@ fn race(
     figures.hook = spawn::race(stage, &small, rounds)?;
 
     report::note("timing the seeds' hooks");
-    let folder = args.seeds.clone().unwrap_or_else(|| shared().join("bench"));
-    let seeds = competitors::seeds(stage, &folder)?;
+    let seeds = competitors::seeds(stage, &seeds(args))?;
     let rounds = if args.quick { 8 } else { 40 };
     let others: Vec<_> = seeds.present.iter().map(|seed| seed.competitor.clone()).collect();
     let rivals = hooks.iter().filter(|hook| seeds.rivals().contains(&hook.name.as_str()));

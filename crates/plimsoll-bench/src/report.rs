@@ -8,6 +8,7 @@ use crate::competitors::NOOP;
 use crate::count::Calls;
 use crate::gates::Gate;
 use crate::listing::{Listing, Run};
+use crate::precompact::{Checkpoints, Extraction};
 use crate::spawn::Timing;
 
 /// Everything one run found out; what it did not look at is empty.
@@ -24,6 +25,8 @@ pub(crate) struct Figures {
     pub(crate) accuracy: Accuracy,
     /// Listing the sessions of a large home.
     pub(crate) listing: Option<Listing>,
+    /// Checkpoints before a compaction.
+    pub(crate) checkpoints: Option<Checkpoints>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -71,6 +74,7 @@ pub(crate) fn print(figures: &Figures) {
     }
     accuracy(&figures.accuracy);
     figures.listing.iter().for_each(listing);
+    figures.checkpoints.iter().for_each(checkpoints);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
         println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
@@ -145,4 +149,22 @@ fn listing(listing: &Listing) {
         let peak = *peak_bytes as f64 / 1e6;
         println!("| {name} | {first_screen_ms:.0} | {total_ms:.0} | {peak:.1} |");
     }
+}
+
+fn checkpoints(found: &Checkpoints) {
+    println!("\n## A checkpoint, from saved state\n");
+    timings(&found.saved, &[]);
+    println!(
+        "\n## Whole transcripts: the newline count, the extraction, a checkpoint from nothing\n"
+    );
+    timings(&found.whole, &found.missing);
+    println!(
+        "\n## Extraction\n\n| transcript | ms | GB/s | × newline count |\n|---|---:|---:|---:|"
+    );
+    for Extraction { size, bytes, min_us, counts } in &found.extraction {
+        let speed = *bytes as f64 / min_us / 1e3;
+        println!("| {size} | {:.1} | {speed:.2} | {counts:.1} |", min_us / 1e3);
+    }
+    let peak = found.peak_bytes as f64 / 1e6;
+    println!("\nPeak memory from nothing at 200 MB: {peak:.1} MB; fsyncs: {}.", found.syncs);
 }

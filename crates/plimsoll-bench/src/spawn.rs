@@ -1,7 +1,8 @@
 //! Times whole processes, in turn, on a machine that also does other things.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -23,6 +24,32 @@ pub(crate) struct Competitor {
     pub(crate) argv: Vec<OsString>,
     /// The file it reads on stdin.
     pub(crate) stdin: Option<PathBuf>,
+    /// Variables beside those of the stage, or in their place.
+    pub(crate) environment: Vec<(&'static str, PathBuf)>,
+    /// What is done before each run, outside of the clock.
+    pub(crate) before: Vec<Before>,
+}
+
+/// What is done before a run.
+#[derive(Clone, Debug)]
+pub(crate) enum Before {
+    /// A file or a folder goes, if it is there.
+    Remove(PathBuf),
+    /// A text is added to a file.
+    Append(PathBuf, &'static str),
+}
+
+impl Before {
+    fn carry_out(&self) -> io::Result<()> {
+        match self {
+            Self::Remove(path) if path.is_dir() => fs::remove_dir_all(path),
+            Self::Remove(path) if path.exists() => fs::remove_file(path),
+            Self::Remove(_) => Ok(()),
+            Self::Append(path, text) => {
+                File::options().append(true).open(path)?.write_all(text.as_bytes())
+            }
+        }
+    }
 }
 
 /// What one competitor took over all rounds.
@@ -44,7 +71,9 @@ impl Competitor {
         name: impl Into<String>,
         argv: impl IntoIterator<Item = A>,
     ) -> Self {
-        Self { name: name.into(), argv: argv.into_iter().map(Into::into).collect(), stdin: None }
+        let argv = argv.into_iter().map(Into::into).collect();
+        let (environment, before) = (Vec::new(), Vec::new());
+        Self { name: name.into(), argv, stdin: None, environment, before }
     }
 
     /// The same with this file on stdin.
@@ -52,14 +81,19 @@ impl Competitor {
         Self { stdin: Some(stdin), ..self }
     }
 
-    /// The command with the stage's environment, its output thrown away.
+    /// The command with the stage's environment, its output thrown away. What comes before a run is
+    /// done here.
     ///
     /// The program is an absolute path and no folder is changed, so that the standard library can
     /// start it without copying this process; the files are open before the clock starts.
     pub(crate) fn command(&self, stage: &Stage) -> anyhow::Result<Command> {
+        for before in &self.before {
+            before.carry_out().with_context(|| format!("could not prepare `{}`", self.name))?;
+        }
         let (program, arguments) = self.argv.split_first().context("nothing to start")?;
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(stage.environment());
+        command.envs(self.environment.iter().cloned());
         let nothing = File::options().read(true).write(true).open("/dev/null")?;
         command.stdin(match &self.stdin {
             Some(path) => File::open(path)?,

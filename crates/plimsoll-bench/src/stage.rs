@@ -115,6 +115,7 @@ pub(crate) enum Event {
     PostToolUse,
     UserPromptSubmit,
     PreToolUse,
+    PreCompact,
 }
 
 impl Event {
@@ -126,6 +127,9 @@ impl Event {
             }
             Self::UserPromptSubmit => {
                 r#""hook_event_name":"UserPromptSubmit","prompt":"now make the failing test pass""#
+            }
+            Self::PreCompact => {
+                r#""hook_event_name":"PreCompact","trigger":"auto","custom_instructions":"""#
             }
             Self::PreToolUse => {
                 r#""effort":{"level":"medium"},"hook_event_name":"PreToolUse","tool_name":"Agent","tool_input":{"description":"Count files","prompt":"Count the files here","subagent_type":"general-purpose"},"tool_use_id":"toolu_86967324b19843e2b8d4ddf1""#

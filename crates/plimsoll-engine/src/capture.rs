@@ -6,16 +6,16 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use plimsoll_agents::Adapter;
+use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::{self, Git, Occasion, Source};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::{Seal, SessionState};
 use plimsoll_core::work::{self, LONGEST_WORDS, Words, Work};
-use plimsoll_core::{Millis, Tokens};
 
 use crate::checkpoint::{Draft, Place, Sealed, Unsealed, seal};
 use crate::child;
 use crate::jsonl::JsonLines;
-use crate::load::{self, Measured};
+use crate::load::{self, Fullness};
 use crate::spool::{self, Locked, SpoolLine};
 use crate::work::{Folded, fold};
 use crate::world::{World, now};
@@ -26,7 +26,7 @@ pub struct Captured {
     pub folded: Folded,
     session: SessionId,
     transcript: Option<Source>,
-    measured: Option<Measured>,
+    fullness: Option<Fullness>,
 }
 
 impl Captured {
@@ -45,8 +45,9 @@ impl Captured {
         let folded = file.as_ref().map(|file| fold(&world.paths, adapter, session, file, deadline));
         let folded = folded.and_then(Result::ok).unwrap_or_else(unread);
         let source = file.as_ref().map(|file| source(file, transcript, folded.offset));
-        let measured = load::measure(world, adapter, transcript, None, state).ok().flatten();
-        Self { folded, session: session.clone(), transcript: source, measured }
+        let fullness =
+            file.as_ref().and_then(|file| load::fullness(world, adapter, file, state).ok());
+        Self { folded, session: session.clone(), transcript: source, fullness }
     }
 
     /// The same with the model's own words beside what the transcript tells.
@@ -63,7 +64,7 @@ impl Captured {
         occasion: Occasion,
         restored: Option<String>,
     ) -> Result<Sealed, Unsealed> {
-        let (used, window) = self.load();
+        let fullness = self.fullness.as_ref();
         let draft = Draft {
             session: self.session.clone(),
             occasion,
@@ -71,9 +72,9 @@ impl Captured {
             partial: self.folded.partial,
             restored,
             agent: adapter.name().to_owned(),
-            model: self.measured.as_ref().and_then(|measured| measured.model.clone()),
-            used,
-            window,
+            model: fullness.and_then(|fullness| fullness.model.clone()),
+            used: fullness.map(|fullness| fullness.used),
+            window: fullness.map(|fullness| fullness.window),
             git: git(&place.project),
             transcript: self.transcript.clone(),
             body: self.folded.work.words().refine(&body(&self.folded.work)),
@@ -89,11 +90,6 @@ impl Captured {
         let seal = Seal { at, id: sealed.meta.id.clone(), mark };
         let state = SessionState { since: Some(at), sealed: Some(seal), ..spool::state(&path)? };
         locked.append(&SpoolLine { at, what: "sealed".to_owned(), used: 0, window: 0, state })
-    }
-
-    fn load(&self) -> (Option<Tokens>, Option<Tokens>) {
-        let measured = self.measured.as_ref();
-        (measured.map(|it| it.reading.used), measured.map(|it| it.window.tokens))
     }
 }
 
@@ -123,6 +119,8 @@ const GIT: Duration = Duration::from_millis(500);
 
 /// How the repository of a project stands; nothing if there is none.
 pub(crate) fn git(project: &Path) -> Option<Git> {
+    // Asking git costs more than all the rest.
+    project.ancestors().find(|folder| folder.join(".git").exists())?;
     let mut command = Command::new("git");
     command.arg("-C").arg(project).args(["status", "--porcelain=v2", "--branch"]);
     command.env("GIT_OPTIONAL_LOCKS", "0");

@@ -25,6 +25,8 @@ const LARGEST_STEP: u64 = 1 << 20;
 /// How far back from the end anything is looked for.
 pub const HORIZON: u64 = 32 << 20;
 const FORWARD_STEP: usize = 256 << 10;
+/// The first step on from where a line begins: often a look at a few lines is enough.
+const FIRST_FORWARD_STEP: usize = 16 << 10;
 
 /// An open file, as long as it was when it was opened.
 #[derive(Debug)]
@@ -321,7 +323,8 @@ impl Forward<'_> {
         self.start += self.from as u64;
         (self.from, self.to) = (0, self.to - self.from);
         let offset = self.start + self.to as u64;
-        let end = self.to + self.file.rest(offset, FORWARD_STEP);
+        let step = if self.buffer.is_empty() { FIRST_FORWARD_STEP } else { FORWARD_STEP };
+        let end = self.to + self.file.rest(offset, step);
         if end > self.buffer.len() {
             self.buffer.resize(end, 0);
         }

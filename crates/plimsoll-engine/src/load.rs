@@ -149,6 +149,31 @@ pub fn measure(
     }))
 }
 
+/// How full a session's window is, for the record.
+#[derive(Clone, Debug)]
+pub(crate) struct Fullness {
+    /// The tokens in it.
+    pub(crate) used: Tokens,
+    /// Its size.
+    pub(crate) window: Tokens,
+    /// The model that answered last.
+    pub(crate) model: Option<String>,
+}
+
+/// How full the window of a session is: no more than that is looked at.
+pub(crate) fn fullness(
+    world: &World,
+    adapter: &dyn Adapter,
+    transcript: &JsonLines,
+    state: &SessionState,
+) -> io::Result<Fullness> {
+    let project = paths::canonical(&first_folder(adapter, transcript).unwrap_or_default());
+    let in_force = settings::load(world, adapter, &project);
+    let load = Load::look(adapter, transcript, Scope::Main, &in_force, state)?;
+    let model = load.tail.newest.as_ref().map(|newest| newest.model.clone());
+    Ok(Fullness { used: load.far_reading()?.used, window: load.window.tokens, model })
+}
+
 /// Whose window a transcript is of: a subagent's own file holds nothing but its lines, while in a
 /// session's they may stand among others.
 fn scope(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<Scope> {

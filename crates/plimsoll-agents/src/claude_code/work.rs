@@ -30,7 +30,7 @@ pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
 }
 
 fn answer<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
-    let model = line.message.and_then(|message| message.get("model"));
+    let model = line.message.as_ref().and_then(|message| message.get("model"));
     // The client speaks in the model's place, too.
     if model.and_then(Json::plain) == Some("<synthetic>") {
         return;

@@ -158,11 +158,13 @@ fn references(work: &Work, share: usize) -> impl Iterator<Item = String> {
 }
 
 pub(super) fn sorted(work: &Work, kind: NameKind) -> Vec<&Name> {
-    let mut names: Vec<&Name> = work.table.names.iter().filter(|name| name.kind == kind).collect();
-    names.sort_by(|one, other| {
-        by_score(&one.score, &other.score, work.clock).then_with(|| one.text.cmp(&other.text))
+    let of_kind = work.table.names.iter().filter(|name| name.kind == kind);
+    let mut scored: Vec<(f32, &Name)> =
+        of_kind.map(|name| (name.score.at(work.clock), name)).collect();
+    scored.sort_unstable_by(|(one, this), (other, that)| {
+        other.total_cmp(one).then_with(|| this.text.cmp(&that.text))
     });
-    names
+    scored.into_iter().map(|(_, name)| name).collect()
 }
 
 fn by_score(one: &Score, other: &Score, now: Clock) -> std::cmp::Ordering {
@@ -261,12 +263,11 @@ fn choose<'w>(
     let mut lengths = BTreeMap::<FileId, usize>::new();
     for item in items {
         let path = &work.table.files[item.file as usize].path;
-        let first = head(work, item.file).len() + 1;
         let symbol = item.symbol.map_or(0, |symbol| symbol.len() + 2);
         let length = lengths.get(&item.file).copied();
         let wraps = length.is_some_and(|length| length + symbol > LONG_LINE);
         let cost = match length {
-            None => first + symbol,
+            None => head(work, item.file).len() + 1 + symbol,
             Some(_) if wraps => last_two(path).len() + 1 + symbol,
             Some(_) => symbol,
         };

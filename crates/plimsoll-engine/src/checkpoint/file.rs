@@ -39,9 +39,18 @@ fn problem(error: &io::Error) -> Problem {
     }
 }
 
-/// Puts `bytes` in the place of one of our own files, for good, whole or not at all. The caller keeps
-/// everybody else out.
+/// Puts `bytes` in the place of one of our own files, whole or not at all. The caller keeps everybody
+/// else out.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, |_| Ok(()))
+}
+
+/// The same, and no crash takes it.
+pub(super) fn replace_for_good(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, File::sync_all)
+}
+
+fn put(path: &Path, bytes: &[u8], finish: fn(&File) -> io::Result<()>) -> io::Result<()> {
     let temporary = paths::beside(path, ".tmp");
     // What a killed process left is written anew.
     match fs::remove_file(&temporary) {
@@ -50,7 +59,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     let write = |mut file: File| {
         file.write_all(bytes)?;
-        file.sync_all()
+        finish(&file)
     };
     let written = paths::append(&temporary).and_then(write);
     let replaced = written.and_then(|()| fs::rename(&temporary, path));

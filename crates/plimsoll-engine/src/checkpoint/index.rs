@@ -264,6 +264,7 @@ fn write(path: &Path, mut entries: Vec<Entry>, strange: Vec<Value>) -> io::Resul
     let index = Index { version: "1.0", checkpoints, last_updated };
     let mut bytes = serde_json::to_vec_pretty(&index)?;
     bytes.push(b'\n');
+    // It follows from the files: one that a crash takes is made anew, and no disk is waited for.
     replace(path, &bytes)?;
     match fs::read(path)? == bytes {
         true => Ok(()),

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use plimsoll_core::checkpoint::Key;
 
-use super::file::replace;
+use super::file::replace_for_good;
 use super::lock::lock;
 use crate::paths::{self, Links};
 
@@ -92,7 +92,7 @@ fn make(path: &Path, deadline: Instant) -> Result<Key, Why> {
     }
     let mut bytes = [0; Key::LEN];
     getrandom::fill(&mut bytes).map_err(Why::NoRandomness)?;
-    replace(path, &bytes)?;
+    replace_for_good(path, &bytes)?;
     // A key that is lost with a crash would make strangers of the checkpoints sealed with it.
     File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()?;
     load(path)

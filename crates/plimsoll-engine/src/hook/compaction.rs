@@ -10,7 +10,7 @@ use plimsoll_core::settings::RestoreMode;
 use plimsoll_core::work;
 
 use super::sealing::sealed;
-use super::{Answer, Hook, READING_TIME, line};
+use super::{Answer, Hook, READING_TIME, STORE_TIME, line};
 use crate::jsonl::JsonLines;
 use crate::paths;
 use crate::restore;
@@ -27,6 +27,7 @@ impl Hook<'_> {
     /// The conversation is about to be compacted: the state of the work is sealed first, and the
     /// summariser is told what must survive. Whatever fails, the compaction goes on.
     pub(super) fn compacting(&self) -> anyhow::Result<Answer> {
+        let begun = Instant::now();
         let project = self.project();
         let in_force = settings::load(self.world, self.adapter, &project);
         let state = spool::state(&self.spool()).unwrap_or_default();
@@ -35,8 +36,9 @@ impl Hook<'_> {
         // Without a memory only the checkpoint's age is not shown.
         let remember = seal
             .and_then(|seal| self.remember("sealed", |state| sealed(seal, state)).ok().flatten());
-        // Another time will do as well: whoever ingests next reads on from where we stopped.
-        let _ = self.ingest();
+        // Another time will do as well: whoever ingests next reads on from where we stopped. A user
+        // who waits for a compaction does not wait for a store that has much to catch up on.
+        let _ = self.ingest(begun + STORE_TIME / 2);
         let text = work::steer(&captured.folded.work, STEERING);
         Ok(self.answer(&in_force, for_model(text), remember))
     }

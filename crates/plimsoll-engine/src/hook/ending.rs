@@ -1,12 +1,12 @@
 //! The end of a session.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 
 use super::sealing::sealed;
-use super::{Answer, Hook};
+use super::{Answer, Hook, STORE_TIME};
 use crate::checkpoint::{self, Place};
 use crate::spool;
 use crate::world::now;
@@ -31,7 +31,7 @@ impl Hook<'_> {
         })?;
         // Another time will do as well: whoever ingests next reads on from where we stopped, and the
         // next session's end prunes what this one does not.
-        let _ = self.ingest();
+        let _ = self.ingest(Instant::now() + STORE_TIME);
         let place = Place::of(self.world, self.adapter, project);
         let _ = checkpoint::prune(&place, now() as Millis, &|_| false);
         Ok(Answer { remember, ..Answer::default() })

@@ -155,14 +155,15 @@ impl Hook<'_> {
     /// Takes the session into the store, and has nothing to say.
     fn taken_in(&self) -> anyhow::Result<Answer> {
         // Another time will do as well: whoever ingests next reads on from where we stopped.
-        let _ = self.ingest();
+        let _ = self.ingest(Instant::now() + STORE_TIME);
         Ok(Answer::default())
     }
 
     /// Takes the session into the store, as far as there is time.
-    fn ingest(&self) -> anyhow::Result<()> {
-        let deadline = Some(Instant::now() + STORE_TIME);
-        let mut ingester = Ingester::open(self.world, self.adapter, STORE_TIME / 2, deadline)?;
+    fn ingest(&self, deadline: Instant) -> anyhow::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        anyhow::ensure!(!left.is_zero(), "no time is left for the store");
+        let mut ingester = Ingester::open(self.world, self.adapter, left / 2, Some(deadline))?;
         ingester.session(&self.event.transcript)?;
         ingester.learn()?;
         ingester.prune()
