@@ -273,7 +273,7 @@ pub const KEYS: &[Key] = &[
         setter: Setter::Anyone,
         variables: &[],
         alias_of: None,
-        value: |settings| Value::Tokens(settings.budget() as Tokens),
+        value: |settings| Value::Tokens(settings.restore_budget),
     },
     Key {
         name: "models",

@@ -192,6 +192,10 @@ impl From<Written<RestoreWord>> for RestoreMode {
 /// How many tokens are given back where the user has not said.
 const RESTORE_BUDGET: Tokens = 2_000;
 
+fn is_usual_budget(budget: &Tokens) -> bool {
+    *budget == RESTORE_BUDGET
+}
+
 /// Skills that lead back under the ceiling: they are never gated.
 pub const RECOVERY_SKILLS: [&str; 10] = [
     "context-summarization",
@@ -236,8 +240,8 @@ pub struct Settings {
     #[serde(skip_serializing_if = "is_default")]
     pub restore: RestoreMode,
     /// How many tokens of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub restore_budget: Option<Tokens>,
+    #[serde(skip_serializing_if = "is_usual_budget")]
+    pub restore_budget: Tokens,
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
@@ -255,7 +259,7 @@ impl Default for Settings {
             recovery_skills: Vec::new(),
             warn_command: None,
             restore: RestoreMode::default(),
-            restore_budget: None,
+            restore_budget: RESTORE_BUDGET,
             models: Vec::new(),
         }
     }
@@ -295,7 +299,7 @@ impl Settings {
             self.warn_command = Some(command.clone());
         }
         self.restore = config.restore.mode.unwrap_or(self.restore);
-        self.restore_budget = config.restore.budget.map(NonZero::get).or(self.restore_budget);
+        self.restore_budget = config.restore.budget.map_or(self.restore_budget, NonZero::get);
         if !config.models.is_empty() {
             let settings = |model: &ModelConfig| ModelSettings { window: model.window.get() };
             let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));
@@ -374,7 +378,7 @@ impl Settings {
     /// How many tokens a session is given back at most: the client puts longer texts aside.
     pub fn budget(&self) -> usize {
         const MOST: Tokens = 2_400;
-        self.restore_budget.unwrap_or(RESTORE_BUDGET).min(MOST) as usize
+        self.restore_budget.min(MOST) as usize
     }
 
     /// Lays the environment over the config.

@@ -13,6 +13,7 @@ use plimsoll_core::work::HEADING;
 use super::compaction::for_model;
 use super::{Answer, Hook};
 use crate::checkpoint::Place;
+use crate::install::has_command;
 use crate::load;
 use crate::restore;
 use crate::resume::{self, Resumable};
@@ -93,7 +94,7 @@ impl Hook<'_> {
 
     /// Two lines: the choice is the user's, so they are told too.
     fn offer(&self, project: &Path, last: &Resumable) -> Reply {
-        let command = match self.has_command(project, RESUME) {
+        let command = match has_command(self.world, self.adapter, project, RESUME) {
             true => format!("/{RESUME}"),
             false => format!("`plimsoll restore --checkpoint {}`", last.meta.id),
         };

@@ -11,6 +11,7 @@ use plimsoll_core::work;
 
 use super::sealing::sealed;
 use super::{Answer, Hook, READING_TIME, STORE_TIME, line};
+use crate::checkpoint::Place;
 use crate::jsonl::JsonLines;
 use crate::paths;
 use crate::restore;
@@ -38,7 +39,8 @@ impl Hook<'_> {
             .and_then(|seal| self.remember("sealed", |state| sealed(seal, state)).ok().flatten());
         // Another time will do as well: whoever ingests next reads on from where we stopped. A user
         // who waits for a compaction does not wait for a store that has much to catch up on.
-        let _ = self.ingest(begun + STORE_TIME / 2);
+        let place = Place::of(self.world, self.adapter, project);
+        let _ = self.ingest(begun + STORE_TIME / 2, Some(&place));
         let text = work::steer(&captured.folded.work, STEERING);
         Ok(self.answer(&in_force, for_model(text), remember))
     }

@@ -11,6 +11,7 @@ use plimsoll_core::session::SessionState;
 
 use super::sealing::sealed;
 use super::{Answer, Hook, READING_TIME};
+use crate::install::has_command;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Load};
 use crate::paths::{self, Links};
@@ -216,16 +217,7 @@ impl Deciding<'_> {
     }
 
     fn has_command(&self, name: &str) -> bool {
-        self.hook.has_command(self.project, name)
-    }
-}
-
-impl Hook<'_> {
-    /// Whether the user has a command of that name.
-    pub(super) fn has_command(&self, project: &Path, name: &str) -> bool {
-        let folders =
-            self.world.with_home(self.adapter, |home| self.adapter.command_folders(home, project));
-        folders.iter().any(|folder| folder.join(name).with_extension("md").is_file())
+        has_command(self.hook.world, self.hook.adapter, self.project, name)
     }
 }
 

@@ -25,15 +25,15 @@ impl Hook<'_> {
             0 => None,
             _ => self.seal(&captured, &project, Occasion::Auto, &state),
         };
+        let place = Place::of(self.world, self.adapter, project);
+        // Another time will do as well: whoever ingests next reads on from where we stopped, and the
+        // next session's end prunes what this one does not.
+        let _ = self.ingest(Instant::now() + STORE_TIME, Some(&place));
+        let _ = checkpoint::prune(&place, now() as Millis, &|_| false);
         let remember = self.remember(spool::ENDED, |state| match seal {
             Some(seal) => sealed(seal, state),
             None => state,
         })?;
-        // Another time will do as well: whoever ingests next reads on from where we stopped, and the
-        // next session's end prunes what this one does not.
-        let _ = self.ingest(Instant::now() + STORE_TIME);
-        let place = Place::of(self.world, self.adapter, project);
-        let _ = checkpoint::prune(&place, now() as Millis, &|_| false);
         Ok(Answer { remember, ..Answer::default() })
     }
 }

@@ -15,6 +15,7 @@ use plimsoll_core::event::{Event, EventKind, Reply};
 use plimsoll_core::policy;
 use plimsoll_core::session::SessionState;
 
+use crate::checkpoint::Place;
 use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
 use crate::load;
@@ -155,16 +156,17 @@ impl Hook<'_> {
     /// Takes the session into the store, and has nothing to say.
     fn taken_in(&self) -> anyhow::Result<Answer> {
         // Another time will do as well: whoever ingests next reads on from where we stopped.
-        let _ = self.ingest(Instant::now() + STORE_TIME);
+        let _ = self.ingest(Instant::now() + STORE_TIME, None);
         Ok(Answer::default())
     }
 
-    /// Takes the session into the store, as far as there is time.
-    fn ingest(&self, deadline: Instant) -> anyhow::Result<()> {
+    /// Takes the session into the store, and the checkpoints of a place, as far as there is time.
+    fn ingest(&self, deadline: Instant, place: Option<&Place>) -> anyhow::Result<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         anyhow::ensure!(!left.is_zero(), "no time is left for the store");
         let mut ingester = Ingester::open(self.world, self.adapter, left / 2, Some(deadline))?;
         ingester.session(&self.event.transcript)?;
+        place.map_or(Ok(()), |place| ingester.checkpoints(place))?;
         ingester.learn()?;
         ingester.prune()
     }

@@ -82,11 +82,14 @@ impl Bed {
         self.sandbox.home().join(".local/share/plimsoll")
     }
 
-    /// The names of the spools in which there is more than that a session has begun: the windows
-    /// about which anything was decided.
+    /// The names of the spools in which there is more than that a session has begun and ended: the
+    /// windows about which anything was decided.
     pub(crate) fn spools(&self) -> Vec<String> {
         let spools = fs::read_dir(self.data().join("spool")).into_iter().flatten().flatten();
-        let decided = |text: String| text.lines().any(|line| !line.contains(r#""what":"started""#));
+        let is_mark = |line: &str| {
+            ["started", "ended"].iter().any(|mark| line.contains(&format!(r#""what":"{mark}""#)))
+        };
+        let decided = |text: String| text.lines().any(|line| !is_mark(line));
         spools
             .filter(|spool| decided(fs::read_to_string(spool.path()).unwrap()))
             .map(|spool| spool.file_name().into_string().unwrap())
@@ -202,7 +205,7 @@ pub(crate) fn skill(name: &str) -> Answer {
 /// What a request holds of our words, each from its beginning to the end of its line.
 pub(crate) fn words(request: &Request) -> Vec<String> {
     let text = request.all_text();
-    let ours = |line: &str| Some(without_room(&line[line.find("CONTEXT: ~")?..]).to_owned());
+    let ours = |line: &str| Some(timeless(without_room(&line[line.find("CONTEXT: ~")?..])));
     text.lines().filter_map(ours).collect()
 }
 
@@ -210,6 +213,15 @@ pub(crate) fn words(request: &Request) -> Vec<String> {
 fn without_room(words: &str) -> &str {
     let room = words.strip_suffix(" tokens are left.").and_then(|rest| rest.rsplit_once(" About "));
     room.map_or(words, |(rest, _)| rest)
+}
+
+/// Our words without the time of day at which a checkpoint was sealed.
+fn timeless(words: &str) -> String {
+    const BEFORE: &str = "Checkpoint ";
+    match words.split_once(BEFORE) {
+        Some((fact, rest)) if rest.len() > 5 => format!("{fact}{BEFORE}TIME{}", &rest[5..]),
+        _ => words.to_owned(),
+    }
 }
 
 /// What the tools answered in the last round of `request`.
@@ -223,7 +235,7 @@ pub(crate) fn tool_result(request: &Request) -> String {
 /// What the client showed to the user on behalf of hooks.
 pub(crate) fn shown(transcript: &Transcript) -> Vec<String> {
     attachments(transcript, "hook_system_message")
-        .map(|attachment| attachment["content"].as_str().unwrap().to_owned())
+        .map(|attachment| timeless(attachment["content"].as_str().unwrap()))
         .collect()
 }
 

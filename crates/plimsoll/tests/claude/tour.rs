@@ -50,7 +50,7 @@ fn a_tour_leaves_the_home_as_it_was() {
     let tax = json(&["tax", "--json"]);
     let commands = tax["hooks"].as_array().unwrap().iter().map(|hook| hook["command"].to_string());
     assert!({ commands }.any(|command| command.contains("plimsoll")), "our words: {tax}");
-    assert!(bed.plimsoll(&["doctor"]).contains("✓ hooks         6 in "));
+    assert!(bed.plimsoll(&["doctor"]).contains("✓ hooks         9 in "));
 
     bed.plimsoll(&["uninstall", "--yes"]);
     assert_eq!(fs::read_to_string(home.join(".claude/settings.json")).unwrap(), SETTINGS);

@@ -28,6 +28,8 @@ fn every_value_is_shown_with_where_it_comes_from() {
     quiet                  true    $TEST/project/.plimsoll.yaml:1
     window                 none    default
     warn_command           none    default
+    restore.mode           auto    default
+    restore.budget         2000    default
     models                 {}      default
     auto_context.enabled   true    default
 

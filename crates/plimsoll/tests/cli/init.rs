@@ -204,11 +204,11 @@ fn hooks_that_were_put_in_by_hand_are_taken_over_and_removed() {
     let env = TestEnv::new();
     let hook = json!({"type": "command", "command": "/old/plimsoll", "args": ["hook"]});
     let stop = json!([{"hooks": [hook]}]);
-    env.client_settings(&json!({"hooks": {"Stop": stop, "PostToolUse": stop}}));
+    env.client_settings(&json!({"hooks": {"Notification": stop, "PostToolUse": stop}}));
     succeeds(&env, "init");
     let text = settings(&env).to_string();
-    assert!(!text.contains("/old/plimsoll") && !text.contains("Stop"), "{text}");
-    assert_eq!(text.matches("\"args\":[\"hook\"]").count(), 6);
+    assert!(!text.contains("/old/plimsoll") && !text.contains("Notification"), "{text}");
+    assert_eq!(text.matches("\"args\":[\"hook\"]").count(), 9);
     succeeds(&env, "uninstall");
     assert_eq!(settings(&env), json!({}));
 }

@@ -39,13 +39,22 @@ fn an_empty_file_gets_all_hooks_and_the_status_line() {
         "PostToolUse": [
           { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 5 }] }
         ],
+        "PostToolUseFailure": [
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 5 }] }
+        ],
         "PreToolUse": [
           { "matcher": "Agent|Task|Skill", "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 5 }] }
         ],
         "PreCompact": [
           { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 5 }] }
         ],
+        "PostCompact": [
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 3 }] }
+        ],
         "SessionStart": [
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 3 }] }
+        ],
+        "Stop": [
           { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 3 }] }
         ],
         "SessionEnd": [
@@ -65,7 +74,7 @@ fn every_event_that_is_written_is_one_that_the_client_knows() {
     for client in [None, Some(Version(2, 1, 197)), Some(Version(9, 0, 0))] {
         let text = ClaudeCode.install("", &Wish { client, ..WISH }).unwrap();
         assert_eq!(ClaudeCode.inspect(&text).unwrap().unknown_events, [""; 0]);
-        assert_eq!(our_hooks(&text).len(), 6);
+        assert_eq!(our_hooks(&text).len(), 9);
     }
     assert!(!ClaudeCode.knows(Version(2, 1, 197), "PreModelSwitch"));
     assert!(ClaudeCode.knows(Version(2, 1, 325), "PreModelSwitch"));
@@ -87,7 +96,7 @@ fn a_client_that_is_too_old_is_refused() {
 #[test]
 fn hooks_of_ours_that_are_there_already_come_to_the_wished_form() {
     let text = r#"{"hooks": {
-        "Stop": [{"hooks": [{"type": "command", "command": "plimsoll hook"}, {"type": "command", "command": "mine"}]}],
+        "Notification": [{"hooks": [{"type": "command", "command": "plimsoll hook"}, {"type": "command", "command": "mine"}]}],
         "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "/old/plimsoll", "args": ["hook"]}]}],
         "PostToolUse": [
             {"hooks": [{"type": "command", "command": "'/my tools/plimsoll' hook --agent claude-code", "timeout": 5000}]},
@@ -98,17 +107,20 @@ fn hooks_of_ours_that_are_there_already_come_to_the_wished_form() {
     let mut ours = our_hooks(&installed.to_string());
     ours.sort();
     let expected = [
+        ("PostCompact", None),
         ("PostToolUse", Some("*")),
+        ("PostToolUseFailure", None),
         ("PreCompact", None),
         ("PreToolUse", Some("Agent|Task|Skill")),
         ("SessionEnd", None),
         ("SessionStart", None),
+        ("Stop", None),
         ("UserPromptSubmit", None),
     ];
     let expected = expected.map(|(event, matcher)| (event.to_owned(), matcher.map(str::to_owned)));
     assert_eq!(ours, expected);
     assert_eq!(
-        installed["hooks"]["Stop"],
+        installed["hooks"]["Notification"],
         json!([{"hooks": [{"type": "command", "command": "mine"}]}])
     );
 }
@@ -441,7 +453,7 @@ proptest! {
     fn a_second_installation_changes_nothing((text, _) in settings(true), wish in wish()) {
         let once = ClaudeCode.install(&text, &wish).unwrap();
         prop_assert_eq!(ClaudeCode.install(&once, &wish).unwrap(), once.clone());
-        prop_assert_eq!(our_hooks(&once).len(), 6);
+        prop_assert_eq!(our_hooks(&once).len(), 9);
     }
 
     #[test]
