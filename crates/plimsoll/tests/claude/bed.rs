@@ -202,10 +202,17 @@ pub(crate) fn skill(name: &str) -> Answer {
     Answer::tool("Skill", json!({ "skill": name }))
 }
 
-/// What a request holds of our words, each from its beginning to the end of its line.
+/// What is said where a checkpoint is at hand.
+const AT_HAND: &str = " Checkpoint TIME is sealed; carry on.";
+
+/// What a request holds of our words, each from its beginning to the end of its line, without what
+/// is at hand.
 pub(crate) fn words(request: &Request) -> Vec<String> {
     let text = request.all_text();
-    let ours = |line: &str| Some(timeless(without_room(&line[line.find("CONTEXT: ~")?..])));
+    let ours = |line: &str| {
+        let line = timeless(&line[line.find("CONTEXT: ~")?..]).replace(AT_HAND, "");
+        Some(without_room(&line).to_owned())
+    };
     text.lines().filter_map(ours).collect()
 }
 

@@ -32,10 +32,10 @@ fn warned_again(client: &Client) {
     assert_eq!(outcome.text(), "all done");
     let transcript = outcome.transcript();
     assert_eq!(transcript.boundaries().len(), 1);
-    let consider = |percent| {
-        format!("CONTEXT: ~{percent}% used. Consider /compact before context exhaustion.")
-    };
-    assert_eq!(shown(&transcript), [consider(81), consider(85), consider(81)]);
+    let first = "CONTEXT: ~81% used. Consider /compact before context exhaustion.";
+    let carry_on =
+        |percent| format!("CONTEXT: ~{percent}% used. Checkpoint TIME is sealed; carry on.");
+    assert_eq!(shown(&transcript), [first, &carry_on(85), &carry_on(81)]);
     let turns = bed.server.main_turns();
     assert!(turns[2].all_text().contains("SUMMARY-OF-IT"));
     let heard = bed.heard();

@@ -70,6 +70,11 @@ fn the_hooks_of_a_project_call_us_by_name() {
         assert_eq!(outcome.text(), "all done");
         assert_eq!(bed.heard_at_last(), ["CONTEXT: ~83% used."], "{}", client.version());
         bed.plimsoll(&["uninstall", "--scope", "project"]);
+        // What the session was about stays: it is the user's.
+        let left = bed.sandbox.project().join(".claude");
+        fs::remove_dir_all(left.join("checkpoints")).unwrap();
+        fs::remove_file(left.join(".checkpoint_iteration")).unwrap();
+        fs::remove_dir(left).unwrap();
         assert!(is_empty(&bed.sandbox.project()));
     }
 }

@@ -32,8 +32,8 @@ fn warned_after_a_tool(client: &Client) {
     // 166,007 and some of 200,000.
     assert_eq!(bed.heard(), [vec![], vec![], vec!["CONTEXT: ~83% used."]]);
     let transcript = outcome.transcript();
-    let expected = "CONTEXT: ~83% used. Consider /compact before context exhaustion.";
-    assert_eq!(shown(&transcript), [expected]);
+    let expected = "CONTEXT: ~83% used. Checkpoint TIME is sealed; carry on.";
+    assert_eq!(shown(&transcript), [expected], "it was, at 120,000");
     let shown = attachments(&transcript, "hook_system_message").next().unwrap();
     assert_eq!(shown["hookEvent"], "PostToolUse");
 }
