@@ -109,6 +109,20 @@ fn every_item_points_to_the_record_that_holds_its_words() {
 }
 
 #[test]
+fn steps_changes_and_reports_are_told_as_the_client_recorded_them() {
+    let body = |name: &str| {
+        let path = captured().into_iter().find(|path| path.ends_with(name)).unwrap();
+        body(&whole(&path.canonicalize().unwrap()).work)
+    };
+    let tasks = body("tasks.jsonl");
+    assert!(tasks.contains("- [ ] Second job @") && !tasks.contains("- [ ] First job"), "{tasks}");
+    let tools = body("tools.jsonl");
+    assert!(tools.contains("- [a.txt:1] - created @"), "{tools}");
+    let subagent = body("subagent.jsonl");
+    assert!(subagent.contains("- subagent `Count files` said: There are 0 files. @"), "{subagent}");
+}
+
+#[test]
 fn what_was_kept_in_another_layout_is_not_read() {
     let machine = Machine::new();
     let record = r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"Fix src/a_file.rs"},"uuid":"00000000-0000-4000-8000-000000000001","cwd":"/p"}

@@ -60,13 +60,13 @@ use words::cut;
 /// How much a name counts, by who brought it up. The agent's own tool inputs and the user's words
 /// stand far above what a tool gave back: the figures are in docs/restore.md.
 mod weight {
-    pub(super) const ASKED: f32 = 4.2;
-    pub(super) const SAID: f32 = 1.4;
-    pub(super) const GIVEN: f32 = 5.5;
+    pub(super) const ASKED: f32 = 4.0;
+    pub(super) const SAID: f32 = 1.5;
+    pub(super) const GIVEN: f32 = 5.0;
     pub(super) const BODY: f32 = 0.1;
     pub(super) const RETURNED: f32 = 0.07;
     /// A file counts more than a name in it.
-    pub(super) const FILE: f32 = 5.9;
+    pub(super) const FILE: f32 = 6.0;
     /// How firmly a text ties symbols to a file, whoever's it is.
     pub(super) const LEAST_TIE: f32 = 0.1;
 }

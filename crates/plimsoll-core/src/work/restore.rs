@@ -22,8 +22,8 @@ pub(super) mod share {
     pub(in super::super) const TASK: usize = 4;
     pub(in super::super) const DIRECTIVES: usize = 16;
     pub(in super::super) const PLAN: usize = 4;
-    pub(in super::super) const ISSUES: usize = 4;
-    pub(in super::super) const COMMANDS: usize = 15;
+    pub(in super::super) const ISSUES: usize = 3;
+    pub(in super::super) const COMMANDS: usize = 18;
     pub(in super::super) const REFERENCES: usize = 17;
     /// Of what is then left, names that belong to no file.
     pub(super) const LOOSE: usize = 10;
@@ -172,7 +172,7 @@ fn by_score(one: &Score, other: &Score, now: Clock) -> std::cmp::Ordering {
 }
 
 /// How much more a file's path is worth than one of its symbols.
-const PATH: f32 = 1.8;
+const PATH: f32 = 2.0;
 
 /// Something to be put into the map: a file, or a symbol of it.
 struct Item<'w> {

@@ -16,7 +16,7 @@ pub(super) struct Score {
 /// After so many texts a use counts half.
 const HALF_LIFE: f32 = 400.0;
 /// What a use counts at least, however long ago.
-const FLOOR: f32 = 0.09;
+const FLOOR: f32 = 0.1;
 
 impl Score {
     /// Adds a use of some weight; several at the same moment count once.
