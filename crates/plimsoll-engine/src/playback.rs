@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use plimsoll_agents::{Adapter, Step};
 use plimsoll_core::event::{Event, EventKind, Reply};
+use plimsoll_core::session::SessionState;
 
 use crate::hook;
 use crate::load::{self, Measured};
@@ -23,6 +24,8 @@ pub struct Moment {
     pub measured: Option<Measured>,
     /// What was answered.
     pub reply: Reply,
+    /// Whether a checkpoint was sealed.
+    pub sealed: bool,
     /// What would have been answered in strict mode, if that is a refusal.
     pub refusal: Option<String>,
 }
@@ -51,6 +54,7 @@ struct Player<'a> {
     world: World,
     /// Another user with the same home, whose guard is strict.
     strict: World,
+    home: PathBuf,
     /// Where the session's transcript is, as its first call says.
     transcript: PathBuf,
 }
@@ -70,6 +74,7 @@ impl<'a> Player<'a> {
             adapter,
             world: world(vec![home_is.clone()])?,
             strict: world(vec![home_is, data_is, (STRICT_VARIABLE, "on".to_owned())])?,
+            home: home.to_owned(),
             transcript: PathBuf::new(),
         })
     }
@@ -85,17 +90,26 @@ impl<'a> Player<'a> {
     fn call(&mut self, payload: Vec<u8>) -> anyhow::Result<Option<Moment>> {
         let Some(event) = self.adapter.event(&payload)? else { return Ok(None) };
         self.transcript.clone_from(&event.transcript);
+        if event.cwd.starts_with(&self.home) {
+            fs::create_dir_all(&event.cwd).context("could not make the project's folder")?;
+        }
         let measured = self.measure(&event)?;
         let refusal = match event.kind {
             EventKind::Loading(_) => answer(&self.strict, self.adapter, payload.clone())?.refusal,
             _ => None,
         };
+        let before = self.state(&event)?.sealed;
         let reply = answer(&self.world, self.adapter, payload)?;
-        Ok(Some(Moment { event: event.kind, measured, reply, refusal }))
+        let sealed = self.state(&event)?.sealed != before;
+        Ok(Some(Moment { event: event.kind, measured, reply, sealed, refusal }))
+    }
+
+    fn state(&self, event: &Event) -> anyhow::Result<SessionState> {
+        spool::state(&self.world.paths.spool(event)).context("could not read the spool")
     }
 
     fn measure(&self, event: &Event) -> anyhow::Result<Option<Measured>> {
-        let state = spool::state(&self.world.paths.spool(event))?;
+        let state = self.state(event)?;
         load::measure(&self.world, self.adapter, &event.transcript, None, &state)
             .context("could not read the transcript")
     }

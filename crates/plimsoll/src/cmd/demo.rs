@@ -4,7 +4,7 @@ use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
-use plimsoll_core::event::{EventKind, Load};
+use plimsoll_core::event::{EventKind, Load, Reply};
 use plimsoll_engine::playback::{self, Moment};
 
 use super::status;
@@ -98,7 +98,8 @@ impl<W: Write> Screen<'_, W> {
 
     fn sum_up(&mut self, moments: &[Moment]) -> anyhow::Result<()> {
         let asked = moments.len();
-        let spoken = moments.iter().filter(|moment| !words(moment).is_empty()).count();
+        let spoke = |moment: &&Moment| moment.reply != Reply::default();
+        let spoken = moments.iter().filter(spoke).count();
         if self.ui.redraws() {
             writeln!(self.out)?;
         }
@@ -112,19 +113,22 @@ impl<W: Write> Screen<'_, W> {
 
 /// What is said at a moment, and who hears it.
 fn words(moment: &Moment) -> Vec<(&'static str, &str)> {
+    let sealed = moment.sealed.then_some("a checkpoint of the work so far, read back and verified");
     let said = [
-        ("you read", &moment.reply.to_user),
-        ("the model reads", &moment.reply.to_model),
-        ("refused", &moment.reply.refusal),
-        ("in strict mode", &moment.refusal),
+        ("sealed", sealed),
+        ("you read", moment.reply.to_user.as_deref()),
+        ("the model reads", moment.reply.to_model.as_deref()),
+        ("refused", moment.reply.refusal.as_deref()),
+        ("in strict mode", moment.refusal.as_deref()),
     ];
-    said.into_iter().filter_map(|(whose, text)| Some((whose, text.as_deref()?))).collect()
+    said.into_iter().filter_map(|(whose, text)| Some((whose, text?))).collect()
 }
 
-/// Whether the reading is of the window as it is: just after a compaction the transcript still
-/// shows the one before.
+/// Whether the reading tells anything: just after a compaction the transcript still shows the window
+/// before it, and a pause has no load of its own.
 fn tells_a_load(moment: &Moment) -> bool {
-    !matches!(moment.event, EventKind::Compacted | EventKind::Cleared)
+    use EventKind::{Cleared, Compacted, Stopped, Summarised};
+    !matches!(moment.event, Compacted | Cleared | Summarised(_) | Stopped)
 }
 
 fn happened(moment: &Moment) -> String {

@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::env::{Ran, TestEnv};
+use crate::env::{Ran, TestEnv, at_noon};
 
 #[test]
 fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() {
-    insta::assert_snapshot!(TestEnv::new().plimsoll("demo"), @"
+    insta::assert_snapshot!(at_noon(&TestEnv::new().plimsoll("demo").to_string()), @"
     --- stdout
     A recorded session of claude-code, played through plimsoll.
     The mark in the gauge is where the client compacts by itself.
@@ -33,22 +33,23 @@ fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() 
     a tool has run    ████████████░░░░░░░░│░░░  48.5 %  97,023 of 200,000 tokens
     a tool has run    █████████████░░░░░░░│░░░  50.5 %  101,023 of 200,000 tokens
     a tool has run    ███████████████░░░░░│░░░  60.3 %  120,523 of 200,000 tokens
+      sealed          a checkpoint of the work so far, read back and verified
     a tool has run    ███████████████░░░░░│░░░  62.0 %  124,023 of 200,000 tokens
     a tool has run    ████████████████░░░░│░░░  64.0 %  128,023 of 200,000 tokens
     a tool has run    ████████████████░░░░│░░░  66.0 %  132,023 of 200,000 tokens
     a tool has run    █████████████████░░░│░░░  70.3 %  140,523 of 200,000 tokens
     a tool has run    ██████████████████░░│░░░  72.5 %  145,023 of 200,000 tokens
     a tool has run    ███████████████████░│░░░  76.5 %  153,023 of 200,000 tokens
-      you read        CONTEXT: ~77% used. Consider /compact before context
-                      exhaustion.
-      the model reads CONTEXT: ~77% used. About 13977 tokens are left before the
-                      conversation is compacted.
+      you read        CONTEXT: ~77% used. Checkpoint 12:00 is sealed; carry on.
+      the model reads CONTEXT: ~77% used. Checkpoint 12:00 is sealed; carry on.
+                      About 13977 tokens are left before the conversation is
+                      compacted.
     a tool has run    ███████████████████░│░░░  78.5 %  157,023 of 200,000 tokens
     a tool has run    ████████████████████│░░░  80.5 %  161,023 of 200,000 tokens
-      you read        CONTEXT: ~81% used. Consider /compact before context
-                      exhaustion.
-      the model reads CONTEXT: ~81% used. About 5977 tokens are left before the
-                      conversation is compacted.
+      you read        CONTEXT: ~81% used. Checkpoint 12:00 is sealed; carry on.
+      the model reads CONTEXT: ~81% used. Checkpoint 12:00 is sealed; carry on.
+                      About 5977 tokens are left before the conversation is
+                      compacted.
     a tool has run    █████████████████████░░░  84.3 %  168,523 of 200,000 tokens
     compaction        █████████████████████░░░  84.3 %  168,600 of 200,000 tokens
       the model reads Keep in the summary, word for word, what the user asked for:
@@ -76,7 +77,7 @@ fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() 
                       </work-so-far-225721c7>
     a tool has run    ████░░░░░░░░░░░░░░░░│░░░  13.5 %  27,023 of 200,000 tokens
 
-    Asked 27 times, plimsoll spoke 5 times.
+    Asked 30 times, plimsoll spoke 5 times.
     To have this in your own sessions, run `plimsoll init`.
     [exit 0]
     ");

@@ -213,6 +213,19 @@ impl TestEnv {
 const BINARY: &str = env!("CARGO_BIN_EXE_plimsoll");
 const NOBODY: u32 = 65_534;
 
+/// A text in which every checkpoint was sealed at the same time of day.
+pub(crate) fn at_noon(text: &str) -> String {
+    const BEFORE: &str = "Checkpoint ";
+    let mut parts = text.split(BEFORE);
+    let mut steady = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_time = part.as_bytes().get(2) == Some(&b':');
+        steady += BEFORE;
+        steady += &if is_time { format!("12:00{}", &part[5..]) } else { part.to_owned() };
+    }
+    steady
+}
+
 /// Writes `stdin` to the child. One that stops listening has heard enough.
 pub(crate) fn feed(mut child: Child, stdin: &[u8]) -> Child {
     let _ = child.stdin.take().unwrap().write_all(stdin);

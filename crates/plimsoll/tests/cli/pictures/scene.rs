@@ -12,7 +12,7 @@ use anstyle::RgbColor as Rgb;
 use anstyle_svg::{Palette, Term};
 use plimsoll_core::time::utc;
 
-use crate::env::{Session, TestEnv};
+use crate::env::{Session, TestEnv, at_noon};
 use crate::transcript;
 
 /// Set to anything, it makes the tests write the pictures instead of comparing them.
@@ -75,6 +75,7 @@ impl Scene {
 /// The output without what is another at each run: where the binary lies, the day, a measured time.
 fn timeless(output: &str) -> String {
     let output = output.replace(env!("CARGO_BIN_EXE_plimsoll"), "/home/me/.local/bin/plimsoll");
+    let output = at_noon(&output);
     let lines = output.lines().map(|line| {
         let until = |word: &str| line.find(word).map(|at| &line[..at + word.len()]);
         let sums_up = until(" project since ").or_else(|| until(" projects since "));
