@@ -185,10 +185,10 @@ impl Contest<'_> {
 
 const DATA: &str = "data";
 
-/// What a session adds between two checkpoints, at least.
+/// What a session adds between two checkpoints, at least: without news none is made.
 const NEWS: &str = concat!(
-    r#"{"parentUuid":null,"isSidechain":false,"type":"assistant","message":{"role":"assistant","#,
-    r#""content":[{"type":"tool_use","id":"toolu_news","name":"Read","input":{"file_path":"src/load.rs"}}]},"#,
+    r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","#,
+    r#""content":"Now make case {} of src/load.rs pass."},"#,
     r#""uuid":"6197b1ea-38fd-4828-b824-bf0f5402d391","timestamp":"2026-11-15T12:00:00.000Z"}"#,
     "\n",
 );

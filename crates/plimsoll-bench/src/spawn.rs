@@ -35,7 +35,8 @@ pub(crate) struct Competitor {
 pub(crate) enum Before {
     /// A file or a folder goes, if it is there.
     Remove(PathBuf),
-    /// A text is added to a file.
+    /// A text is added to a file. `{}` in it stands for how long the file was, so that no two are the
+    /// same.
     Append(PathBuf, &'static str),
 }
 
@@ -46,7 +47,9 @@ impl Before {
             Self::Remove(path) if path.exists() => fs::remove_file(path),
             Self::Remove(_) => Ok(()),
             Self::Append(path, text) => {
-                File::options().append(true).open(path)?.write_all(text.as_bytes())
+                let mut file = File::options().append(true).open(path)?;
+                let text = text.replacen("{}", &file.metadata()?.len().to_string(), 1);
+                file.write_all(text.as_bytes())
             }
         }
     }

@@ -430,6 +430,24 @@ const fn number(text: &[u8]) -> u128 {
     number << 8 | text.len() as u128
 }
 
+/// For each letter, how long the endings are that begin with it: a bit per length.
+static ENDING_LENGTHS: [u16; 26] = {
+    let mut lengths = [0; 26];
+    let mut at = 0;
+    while at < ENDINGS.len() {
+        let ending = ENDINGS[at].as_bytes();
+        lengths[(ending[0] - b'a') as usize] |= 1 << ending.len();
+        at += 1;
+    }
+    lengths
+};
+
+fn is_ending(ending: &[u8]) -> bool {
+    let letter = ending.first().map_or(usize::MAX, |first| usize::from(first.wrapping_sub(b'a')));
+    let lengths = ENDING_LENGTHS.get(letter).copied().unwrap_or(0);
+    lengths >> ending.len() & 1 == 1 && ENDING_NUMBERS.binary_search(&number(ending)).is_ok()
+}
+
 /// Whether a word names a file: it ends like one.
 pub(super) fn is_file(word: &str) -> bool {
     const LONGEST: usize = 200;
@@ -437,7 +455,7 @@ pub(super) fn is_file(word: &str) -> bool {
     let near = bytes.len().saturating_sub(LONGEST_ENDING + 1);
     let Some(dot) = bytes[near..].iter().rposition(|byte| *byte == b'.') else { return false };
     let (stem, ending) = (&word[..near + dot], &bytes[near + dot + 1..]);
-    if word.len() > LONGEST || ENDING_NUMBERS.binary_search(&number(ending)).is_err() {
+    if word.len() > LONGEST || !is_ending(ending) {
         return false;
     }
     let name = stem.rsplit(['/', '\\']).next().unwrap_or_default();

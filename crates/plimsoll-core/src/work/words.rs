@@ -1,5 +1,7 @@
 //! Sentences: how the user wants to have it, and what was decided.
 
+use crate::bytes;
+
 /// Words by which a person says how to work.
 const TELLING: &[&str] = &[
     "always",
@@ -116,7 +118,7 @@ fn holds_one(text: &str, words: &[&str]) -> bool {
 
 /// The sentences of a text, line by line.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().flat_map(|line| Sentences(line.trim()))
+    bytes::lines(text).flat_map(|line| Sentences(line.trim()))
 }
 
 struct Sentences<'a>(&'a str);
