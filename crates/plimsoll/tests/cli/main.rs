@@ -20,6 +20,7 @@ mod restore;
 mod resume;
 mod score;
 mod search;
+mod secrets;
 mod status;
 mod statusline;
 mod tax;
