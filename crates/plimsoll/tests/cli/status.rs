@@ -205,7 +205,7 @@ fn the_last_checkpoint_is_told() {
     assert!(told("5f2c").contains("\n          no checkpoint yet\n"));
     assert!(told("5f2c --json").contains("\"checkpoint\": null"));
     let own = sealed(&env, "5f2c81aa-77b0", 12 * MINUTE, "x");
-    let line = format!(" UTC (12 min ago) · {}\n", own.meta.id);
+    let line = format!(" (12 min ago) · {}\n", own.meta.id);
     assert!(told("5f2c").contains(&line), "{}", told("5f2c"));
     assert!(told("").contains(" · checkpoint 12 min ago"), "{}", told(""));
     let listed: serde_json::Value = serde_json::from_str(&told("--json")).unwrap();

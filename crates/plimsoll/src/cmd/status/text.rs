@@ -6,12 +6,11 @@ use plimsoll_core::Millis;
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::reading::ReadingSource;
 use plimsoll_core::text::duration;
-use plimsoll_core::time::utc_second;
 use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_core::window::WindowSource;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Pace};
-use plimsoll_engine::world::{WINDOW_VARIABLE, World, now};
+use plimsoll_engine::world::{WINDOW_VARIABLE, World, local_time, now};
 use plimsoll_store::LastCheckpoint;
 
 use super::listing::Shown;
@@ -112,9 +111,9 @@ fn sealed(last: &LastCheckpoint) -> String {
 /// The same with its time and its name.
 fn sealed_fully(last: Option<&LastCheckpoint>) -> String {
     let Some(last) = last else { return "no checkpoint yet".to_owned() };
-    let (time, age) = (utc_second(last.created), duration(seconds_since(last.created)));
-    let time = time.get(11..16).unwrap_or_default();
-    format!("checkpoint {time} UTC ({age} ago) · {}", ui::plain(&last.id))
+    let time = local_time(u64::try_from(last.created).unwrap_or(0));
+    let age = duration(seconds_since(last.created));
+    format!("checkpoint {time} ({age} ago) · {}", ui::plain(&last.id))
 }
 
 fn seconds_since(moment: Millis) -> u64 {
