@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::names;
 use super::noted::{Noted, Place};
@@ -31,8 +31,8 @@ pub(super) struct Command {
 }
 
 /// All commands, the most useful of them at least.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Vec<Command>", into = "Vec<Command>")]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "Vec<Command>")]
 pub(super) struct Commands {
     pub(super) all: Vec<Command>,
     by_key: HashMap<String, usize>,
@@ -46,9 +46,9 @@ impl From<Vec<Command>> for Commands {
     }
 }
 
-impl From<Commands> for Vec<Command> {
-    fn from(commands: Commands) -> Self {
-        commands.all
+impl Serialize for Commands {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.all.serialize(to)
     }
 }
 

@@ -36,14 +36,17 @@ pub(super) struct File {
 
 /// All names, the most useful of them at least.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Kept", into = "Kept")]
+#[serde(from = "Kept")]
 pub(super) struct Table {
     pub(super) names: Vec<Name>,
     pub(super) files: Vec<File>,
     /// The record that is being taken.
+    #[serde(skip)]
     pub(super) here: Place,
+    #[serde(skip)]
     by_text: Index,
     /// By the last part of their paths.
+    #[serde(skip)]
     by_base: Index,
 }
 
@@ -54,7 +57,7 @@ impl PartialEq for Table {
 }
 
 /// What is saved of a table; the rest follows from it.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Kept {
     names: Vec<Name>,
     files: Vec<File>,
@@ -65,12 +68,6 @@ impl From<Kept> for Table {
         let mut table = Self { names, files, ..Self::default() };
         table.index();
         table
-    }
-}
-
-impl From<Table> for Kept {
-    fn from(Table { names, files, .. }: Table) -> Self {
-        Self { names, files }
     }
 }
 
