@@ -11,7 +11,7 @@ use crate::trigger::Trigger;
 use crate::window::{Window, WindowSource};
 use crate::{Tokens, weight};
 
-pub use due::{Due, LONGEST_WITHOUT, compacted, replaced};
+pub use due::{Due, LONGEST_WITHOUT, compacted, is_told, replaced};
 pub use speech::{Left, Speech, Words};
 
 /// The lines in tokens of one window, kept clear of the client's trigger.

@@ -57,6 +57,9 @@ pub struct Seal {
     pub id: String,
     /// What the work came to by then: the same number means that nothing has changed.
     pub mark: u64,
+    /// How many tools the agent had used by then.
+    #[serde(default)]
+    pub steps: u32,
 }
 
 /// A restore after a compaction.

@@ -1,7 +1,7 @@
 //! Making a checkpoint of a session: what its transcript tells of the work, sealed.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ pub struct Captured {
     /// Its work so far.
     pub folded: Folded,
     session: SessionId,
+    path: PathBuf,
     transcript: Option<Source>,
     fullness: Option<Fullness>,
 }
@@ -47,7 +48,8 @@ impl Captured {
         let source = file.as_ref().map(|file| source(file, transcript, folded.offset));
         let fullness =
             file.as_ref().and_then(|file| load::fullness(world, adapter, file, state).ok());
-        Self { folded, session: session.clone(), transcript: source, fullness }
+        let path = transcript.to_owned();
+        Self { folded, session: session.clone(), path, transcript: source, fullness }
     }
 
     /// The same with the model's own words beside what the transcript tells.
@@ -77,9 +79,18 @@ impl Captured {
             window: fullness.map(|fullness| fullness.window),
             git: git(&place.project),
             transcript: self.transcript.clone(),
-            body: self.folded.work.words().refine(&body(&self.folded.work)),
+            body: self.body(),
         };
         seal(place, &draft)
+    }
+
+    /// The sections. Where the transcript could not be read, that is what is to be said.
+    fn body(&self) -> String {
+        let body = self.folded.work.words().refine(&body(&self.folded.work));
+        match self.transcript {
+            Some(_) => body,
+            None => work::unread(&body, &self.path.to_string_lossy()),
+        }
     }
 
     /// Tells the hooks of a session of a checkpoint that was made of it on request.
@@ -87,7 +98,8 @@ impl Captured {
         let path = world.paths.spool_of(&self.session, None);
         let Some(locked) = Locked::open(&path)? else { return Ok(()) };
         let (at, mark) = (now(), self.folded.work.mark());
-        let seal = Seal { at, id: sealed.meta.id.clone(), mark };
+        let steps = self.folded.work.steps();
+        let seal = Seal { at, id: sealed.meta.id.clone(), mark, steps };
         let state = SessionState { since: Some(at), sealed: Some(seal), ..spool::state(&path)? };
         locked.append(&SpoolLine { at, what: "sealed".to_owned(), used: 0, window: 0, state })
     }
@@ -115,14 +127,16 @@ fn source(file: &JsonLines, path: &Path, offset: u64) -> Source {
 }
 
 /// How long git may take to say how the repository stands.
-const GIT: Duration = Duration::from_millis(500);
+const GIT: Duration = Duration::from_millis(250);
 
 /// How the repository of a project stands; nothing if there is none.
 pub(crate) fn git(project: &Path) -> Option<Git> {
     // Asking git costs more than all the rest.
     project.ancestors().find(|folder| folder.join(".git").exists())?;
     let mut command = Command::new("git");
-    command.arg("-C").arg(project).args(["status", "--porcelain=v2", "--branch"]);
+    // A repository may name a program that is to watch its files: it is not ours to run.
+    command.args(["-c", "core.fsmonitor=false", "-C"]).arg(project);
+    command.args(["status", "--porcelain=v2", "--branch"]);
     command.env("GIT_OPTIONAL_LOCKS", "0");
     let ran = child::run(&mut command, Vec::new(), GIT).ok()?;
     ran.status.filter(std::process::ExitStatus::success)?;

@@ -33,7 +33,9 @@ pub fn changed_since(place: &Place, session: &SessionId, work: &Work) -> String 
     let touched = work.touched_files().into_iter();
     let files: Vec<(&str, Fate)> = touched.filter_map(|path| Some((path, fate(path)?))).collect();
     let fits = |meta: &Meta| meta.session_id == session.as_str();
-    let last = checkpoint::newest_fitting(place, &fits).ok().flatten();
+    let own = checkpoint::newest_fitting(place, &fits).ok().flatten();
+    // A fork has none of its own yet.
+    let last = own.or_else(|| checkpoint::newest_own(place).ok().flatten());
     let then = last.and_then(|last| last.verdict.meta?.git);
     let moved = then.and_then(|then| then.moved(&capture::git(&place.project)?));
     let pause = u64::try_from(now() as Millis - time).unwrap_or(0);

@@ -1,18 +1,20 @@
 //! Going on with the work that a checkpoint tells of.
 
+use std::io;
 use std::path::Path;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::{self as core, Meta};
 use plimsoll_core::event::SessionId;
+use plimsoll_core::session::SessionState;
 use plimsoll_core::work::{self, Fate, Origin};
 
 use crate::capture;
 use crate::checkpoint::{self, Listed, NotFound, Place};
 use crate::fate::fate;
 use crate::running::running;
-use crate::spool;
+use crate::spool::{self, Locked, SpoolLine};
 use crate::world::{World, now};
 
 /// A checkpoint that a session can go on from.
@@ -28,7 +30,7 @@ pub struct Resumable {
 }
 
 /// The newest checkpoint of a place that fits: one that we sealed, and of no session that runs. The
-/// session that asks may have its own.
+/// session that asks may have its own, once it was given another's or was compacted.
 pub fn newest(
     world: &World,
     adapter: &dyn Adapter,
@@ -37,9 +39,16 @@ pub fn newest(
 ) -> Result<Option<Resumable>, NotFound> {
     let busy: Vec<SessionId> =
         running(world, adapter).into_iter().filter(|session| !has_ended(world, session)).collect();
+    // What it goes on from comes first; what it did since is there once it has been given that.
+    let has_been_given = asks.is_some_and(|asks| {
+        let state = spool::state(&world.paths.spool_of(asks, None));
+        state.is_ok_and(|state| state.given.is_some() || state.restored.is_some())
+    });
     let fits = |meta: &Meta| {
         let is = |session: &SessionId| session.as_str() == meta.session_id;
-        asks.is_some_and(is) || !busy.iter().any(is)
+        // Where nothing could be read there is nothing to go on from.
+        let tells = meta.transcript.is_some();
+        tells && if asks.is_some_and(is) { has_been_given } else { !busy.iter().any(is) }
     };
     let found = checkpoint::newest_fitting(place, &fits)?;
     found.map_or(Ok(None), |found| of(place, &found, asks))
@@ -62,6 +71,17 @@ pub fn of(
         let to_another = asks.is_none_or(|session| session.as_str() != meta.session_id);
         Resumable { summary: core::summary(&body), meta, body, to_another }
     }))
+}
+
+/// Notes that a session was given a checkpoint of another: what it makes itself goes on from that.
+pub fn note_given(world: &World, session: &SessionId, resumed: &Resumable) -> io::Result<()> {
+    if resumed.other().is_none() {
+        return Ok(());
+    }
+    let path = world.paths.spool_of(session, None);
+    let Some(locked) = Locked::open(&path)? else { return Ok(()) };
+    let state = SessionState { given: Some(resumed.meta.id.clone()), ..spool::state(&path)? };
+    locked.append(&SpoolLine { at: now(), what: "given".to_owned(), used: 0, window: 0, state })
 }
 
 /// The session that a command runs in.
@@ -93,13 +113,8 @@ impl Resumable {
     /// The text that a session is given of it, with what has become of the files it names.
     pub fn text(&self, budget: usize) -> String {
         let moved = self.moved();
-        let origin = Origin::Checkpoint {
-            id: &self.meta.id,
-            other: self.other(),
-            age: self.age(),
-            moved: moved.as_deref(),
-        };
-        work::reread(&self.body, &origin, budget, &|path| self.fate(path))
+        let origin = Origin::Checkpoint { id: &self.meta.id, other: self.other(), age: self.age() };
+        work::reread(&self.body, &origin, moved.as_deref(), budget, &|path| self.fate(path))
     }
 
     /// What has changed since.

@@ -55,13 +55,16 @@ fn open(transcript: &Path) -> io::Result<JsonLines> {
 /// Whether there is any compaction: most transcripts have none, and need no second look.
 fn is_compacted(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<bool> {
     let mut lines = file.forward(0);
+    let mut talks = false;
     while let Some(line) = lines.next()? {
         let entry = adapter.entry(line.bytes, Scope::Main);
+        talks = talks || entry.is_some() || adapter.entry(line.bytes, Scope::Subagent).is_some();
         if entry.is_some_and(|entry| matches!(entry.kind, Kind::Boundary(_))) {
             return Ok(true);
         }
     }
-    Ok(false)
+    let why = "no line of it is one of a conversation";
+    if talks { Ok(false) } else { Err(io::Error::new(io::ErrorKind::InvalidData, why)) }
 }
 
 /// Reads the file and judges; nothing if `deadline` came first.

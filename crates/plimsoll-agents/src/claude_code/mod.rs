@@ -249,7 +249,14 @@ fn breakpoint(payload: &Payload<'_>) -> Option<Breakpoint> {
     if !breakpoint::may_be(&command) {
         return None;
     }
-    let said = |name: &str| payload.tool_response?.get(name)?.text();
+    let response = |name: &str| payload.tool_response?.get(name);
+    // What goes on in the background, or was broken off, has not ended yet.
+    if response("backgroundTaskId").is_some_and(|task| !task.is_null())
+        || payload.is_interrupt.is_some_and(Json::is_true)
+    {
+        return None;
+    }
+    let said = |name: &str| response(name)?.text();
     let parts = [said("stdout"), said("stderr"), payload.error.and_then(Json::text)];
     let output = parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
     breakpoint::of(&command, failed, &output)

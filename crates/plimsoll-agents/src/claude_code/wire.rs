@@ -23,6 +23,7 @@ pub(super) struct Payload<'a> {
     pub(super) tool_input: Option<Json<'a>>,
     pub(super) tool_response: Option<Json<'a>>,
     pub(super) error: Option<Json<'a>>,
+    pub(super) is_interrupt: Option<Json<'a>>,
     pub(super) compact_summary: Option<Json<'a>>,
 }
 
@@ -59,6 +60,7 @@ impl<'a> Payload<'a> {
             b"tool_input" => &mut self.tool_input,
             b"tool_response" => &mut self.tool_response,
             b"error" => &mut self.error,
+            b"is_interrupt" => &mut self.is_interrupt,
             b"compact_summary" => &mut self.compact_summary,
             _ => return,
         };

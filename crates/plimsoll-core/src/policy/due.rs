@@ -37,7 +37,9 @@ pub(super) fn by_event(call: &Call<'_>, state: &SessionState) -> Option<Due> {
     if !call.may_seal() {
         return None;
     }
-    let is_past = |moment: u64, length| call.now.saturating_sub(moment) >= length;
+    // A moment to come is one of a clock that was set back since.
+    let is_past =
+        |moment: u64, length| call.now.checked_sub(moment).is_none_or(|passed| passed >= length);
     if call.at_breakpoint && state.paused.is_none_or(|last| is_past(last, BETWEEN_BREAKPOINTS)) {
         return Some(Due::Breakpoint);
     }
@@ -77,6 +79,19 @@ impl Call<'_> {
     }
 }
 
+/// Whether the last checkpoint still tells what there is to tell, if it is there.
+///
+/// Before a compaction that follows another one, any step counts. Otherwise a few steps that changed
+/// nothing are no reason: a compaction may be asked for again and again before it comes, and a session
+/// may end right after its last checkpoint.
+pub fn is_told(state: &SessionState, mark: u64, steps: u32, compacting: bool) -> bool {
+    const FEW: u32 = 5;
+    let Some(last) = state.sealed.as_ref().filter(|last| last.mark == mark) else { return false };
+    let since = steps.abs_diff(last.steps);
+    let compacted = state.restored.is_some_and(|restored| restored.steps >= last.steps);
+    if compacting && compacted { since == 0 } else { since < FEW }
+}
+
 /// The state of a window whose contents were replaced.
 pub fn replaced(state: &SessionState) -> Decision {
     let next = state.emptied();
@@ -91,11 +106,12 @@ pub fn replaced(state: &SessionState) -> Decision {
 /// what we give back must not be what fills it.
 pub fn compacted(state: &SessionState, steps: u32, budget: usize) -> SessionState {
     const SOON: u32 = 3;
+    const BRIEF: usize = 500;
     let again = state.restored.filter(|last| steps.saturating_sub(last.steps) <= SOON);
     let times = again.map_or(1, |last| last.times + 1);
     let budget = match times {
         1 => budget,
-        2 => budget / 4,
+        2 => budget.min(BRIEF),
         _ => 0,
     };
     SessionState { restored: Some(Restored { steps, times, budget }), ..state.emptied() }

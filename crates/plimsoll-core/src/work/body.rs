@@ -46,6 +46,13 @@ pub fn body(work: &Work) -> String {
     text
 }
 
+/// A body in which it is said that nothing could be read of a transcript.
+pub fn unread(body: &str, transcript: &str) -> String {
+    let title = "## Active Issues\n\n";
+    let why = format!("{title}- the transcript could not be read: {}", one_line(transcript, 400));
+    body.replacen(&format!("{title}{NOTHING}"), &why, 1)
+}
+
 impl Work {
     /// What the work comes to, as a number: the same as long as nothing has happened that a checkpoint
     /// would be made for.

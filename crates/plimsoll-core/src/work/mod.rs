@@ -35,7 +35,7 @@ use crate::bytes;
 use crate::redact::redact;
 
 pub use act::{Act, Change, FileChange, Record, Step, StepState, Tool};
-pub use body::body;
+pub use body::{body, unread};
 pub use changed::changed;
 pub use fence::HEADING;
 pub use lacking::lacking;

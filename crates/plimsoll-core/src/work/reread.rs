@@ -9,12 +9,14 @@ use crate::checkpoint::{sections, without_pointer};
 /// that from its summary.
 const DECISIONS: usize = 10;
 
-/// The text that a session is given of a checkpoint's body, of at most `budget` tokens.
+/// The text that a session is given of a checkpoint's body, of at most `budget` tokens. `moved` says
+/// how the repository has moved on since.
 ///
 /// The body tells the most useful first, so each section gives as much as fits into its share.
 pub fn reread(
     body: &str,
     origin: &Origin<'_>,
+    moved: Option<&str>,
     budget: usize,
     fate: &dyn Fn(&str) -> Option<Fate>,
 ) -> String {
@@ -23,6 +25,8 @@ pub fn reread(
     let part = |percent: usize| total * percent / 100;
     let body = Body::read(body);
     let mut text = Text { room: total, out: String::new() };
+    let since = moved.map(|moved| format!("- {moved}"));
+    text.section("## Since Then", since.into_iter(), total / 4);
     text.section("## Task", body.quotes(), part(2 * share::TASK));
     text.section("## Directives", body.directives(), part(share::DIRECTIVES));
     text.section("## Next Steps", body.listed("Next Steps"), part(2 * share::PLAN));
@@ -117,9 +121,9 @@ impl<'a> Body<'a> {
 
     fn map(&self, fate: &dyn Fn(&str) -> Option<Fate>) -> impl Iterator<Item = String> {
         self.items("Working Set").map(move |line| {
-            let path = path(line);
-            let mark = fate(path).map_or("", Fate::mark);
-            format!("{path}{mark}{}", &line[path.len()..])
+            let mark = fate(path(line)).map_or("", Fate::mark);
+            let head = line.find(": ").unwrap_or(line.len());
+            format!("{}{mark}{}", &line[..head], &line[head..])
         })
     }
 }
@@ -173,9 +177,8 @@ mod tests {
 ";
 
     fn given(budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
-        let origin =
-            Origin::Checkpoint { id: "C", other: Some("S"), age: 720_000, moved: Some("X") };
-        reread(BODY, &origin, budget, fate)
+        let origin = Origin::Checkpoint { id: "C", other: Some("S"), age: 720_000 };
+        reread(BODY, &origin, Some("X"), budget, fate)
     }
 
     #[test]
@@ -185,7 +188,7 @@ mod tests {
         assert_eq!(lines.next(), Some("## Resuming from Checkpoint"));
         let origin = lines.next().unwrap();
         assert!(origin.starts_with("From checkpoint C of another session, S, 12 min old"));
-        assert!(origin.ends_with(" Since then X."));
+        assert!(text.contains("## Since Then\n- X\n"), "inside the fence: {text}");
         for line in [
             "> second request",
             "- Never touch e.",
@@ -201,7 +204,7 @@ mod tests {
     #[test]
     fn what_has_become_of_a_file_is_said_behind_its_name() {
         let text = given(500, &|path| (path == "src/a.rs").then_some(Fate::Gone));
-        assert!(text.contains("src/a.rs [gone] (3-4): f, g\nsrc/h.rs\n"), "{text}");
+        assert!(text.contains("src/a.rs (3-4) [gone]: f, g\nsrc/h.rs\n"), "{text}");
     }
 
     #[test]

@@ -89,23 +89,24 @@ impl Hook<'_> {
 
     fn restored(&self, in_force: &InForce, last: Resumable) -> (Reply, Option<String>) {
         let text = last.text(in_force.settings.budget());
-        (for_model(text), Some(last.meta.id))
+        let age = duration(last.age() / 1000);
+        let fact = format!("Checkpoint {} of an earlier session, {age} old", last.meta.id);
+        let to_user = Some(format!("{fact}, was given to the model."));
+        (Reply { to_user, ..for_model(text) }, Some(last.meta.id))
     }
 
     /// Two lines: the choice is the user's, so they are told too.
     fn offer(&self, project: &Path, last: &Resumable) -> Reply {
-        let command = match has_command(self.world, self.adapter, project, RESUME) {
-            true => format!("/{RESUME}"),
-            false => format!("`plimsoll restore --checkpoint {}`", last.meta.id),
+        let how = match has_command(self.world, self.adapter, project, RESUME) {
+            true => format!("/{RESUME} loads it"),
+            false => format!("`plimsoll restore --checkpoint {}` prints it", last.meta.id),
         };
-        let (age, about) = (duration(last.age() / 1000), policy::brief(&last.summary));
-        let offer = format!(
-            "Checkpoint {} of an earlier session is there, {age} old ({about}): {command} loads it.",
-            last.meta.id
-        );
+        let (age, about) = (duration(last.age() / 1000), shortened(&last.summary));
+        let fact = format!("Checkpoint {} of an earlier session is there, {age} old", last.meta.id);
         Reply {
-            to_user: Some(offer.clone()),
-            to_model: Some(format!("{HEADING}\n{offer}")),
+            to_user: Some(format!("{fact} ({about}): {how}.")),
+            // What it is about are words of a transcript, which the model is given as data only.
+            to_model: Some(format!("{HEADING}\n{fact}: {how}.")),
             refusal: None,
         }
     }
@@ -124,5 +125,15 @@ impl Hook<'_> {
         let remember =
             self.remember("resumed", |state| SessionState { since: Some(now()), ..state })?;
         Ok(self.answer(&in_force, for_model(text.unwrap_or_default()), remember))
+    }
+}
+
+/// A line from outside, fit to stand in a sentence of ours.
+fn shortened(line: &str) -> String {
+    let brief = policy::brief(line);
+    if brief.chars().count() < line.chars().count() {
+        format!("{}…", brief.trim_end())
+    } else {
+        brief
     }
 }

@@ -16,7 +16,7 @@ use crate::jsonl::JsonLines;
 use crate::paths;
 use crate::restore;
 use crate::settings;
-use crate::spool::{self, Locked};
+use crate::spool;
 use crate::work::{Folded, fold};
 
 /// The client cuts instructions for its summary at ten thousand characters.
@@ -28,23 +28,24 @@ impl Hook<'_> {
     /// The conversation is about to be compacted: the state of the work is sealed first, and the
     /// summariser is told what must survive. Whatever fails, the compaction goes on.
     pub(super) fn compacting(&self) -> anyhow::Result<Answer> {
-        let begun = Instant::now();
         let project = self.project();
         let in_force = settings::load(self.world, self.adapter, &project);
-        let state = spool::state(&self.spool()).unwrap_or_default();
+        // Of several calls at once one seals.
+        let (locked, state) = self.held();
         let captured = self.captured(&state, READING_TIME);
         let seal = self.seal(&captured, &project, Occasion::Auto, &state);
-        // Without a memory only the checkpoint's age is not shown.
-        let remember = seal
-            .and_then(|seal| self.remember("sealed", |state| sealed(seal, state)).ok().flatten());
+        if let (Some(locked), Some(seal)) = (locked, seal) {
+            // Without a memory only the checkpoint's age is not shown.
+            let _ = locked.append(&line("sealed", sealed(seal, state)));
+        }
         // Another time will do as well: whoever ingests next reads on from where we stopped. A user
         // who waits for a compaction does not wait for a store that has much to catch up on.
         let place = Place::of(self.world, self.adapter, project);
-        let _ = self.ingest(begun + STORE_TIME / 2, Some(&place));
+        let _ = self.ingest(self.begun + STORE_TIME / 2, Some(&place));
         let text = work::steer(&captured.folded.work, STEERING);
         // The call ends with this: thousands of small texts need not be given back one by one.
         std::mem::forget(captured);
-        Ok(self.answer(&in_force, for_model(text), remember))
+        Ok(self.answer(&in_force, for_model(text), None))
     }
 
     /// The conversation was compacted: what was said about the old one is void, and what its summary
@@ -53,14 +54,14 @@ impl Hook<'_> {
         let project = self.project();
         let in_force = settings::load(self.world, self.adapter, &project);
         let Some(folded) = self.folded()? else { return self.replaced() };
-        let path = self.spool();
-        let Some(locked) = Locked::open(&path)? else { return Ok(Answer::default()) };
+        let (locked, state) = self.held();
         let is_off = in_force.settings.restore == RestoreMode::Off;
         let budget = if is_off { 0 } else { in_force.settings.budget() };
-        let next = policy::compacted(&spool::state(&path)?, folded.work.steps(), budget);
+        let next = policy::compacted(&state, folded.work.steps(), budget);
         let given = next.restored.map_or(0, |restored| restored.budget);
         let text = restore::text(&project, &folded.work, given);
-        Ok(self.answer(&in_force, for_model(text), Some((locked, line("restored", next)))))
+        let remember = locked.map(|locked| (locked, line("restored", next)));
+        Ok(self.answer(&in_force, for_model(text), remember))
     }
 
     /// The client tells its summary, after the restore was given. What both lack is kept for the next
@@ -77,9 +78,10 @@ impl Hook<'_> {
         if lacking.is_empty() {
             return Ok(Answer::default());
         }
-        paths::replace(&self.world.paths.waiting(&self.event.session), lacking.as_bytes())?;
         let waits = |state| SessionState { waiting: true, ..state };
-        Ok(Answer { remember: self.remember("summarised", waits)?, ..Answer::default() })
+        let remember = self.remember("summarised", waits)?;
+        paths::replace(&self.world.paths.waiting(&self.event.session), lacking.as_bytes())?;
+        Ok(Answer { remember, ..Answer::default() })
     }
 
     /// The session's work to the end of its transcript, as far as there is time; nothing without a

@@ -7,10 +7,11 @@ use anyhow::Context;
 use plimsoll_core::event::{EventKind, Reply};
 use plimsoll_core::policy::{self, Call, Decision, LONGEST_WITHOUT, Outlook, Speech, Words};
 use plimsoll_core::reading::{Reading, Scope};
-use plimsoll_core::session::SessionState;
+use plimsoll_core::session::{Seal, SessionState};
 
 use super::sealing::sealed;
 use super::{Answer, Hook, READING_TIME};
+use crate::checkpoint::Place;
 use crate::install::has_command;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Load};
@@ -26,7 +27,7 @@ const SAVE: &str = "ss";
 impl Hook<'_> {
     /// Answers an event that depends on how full the window is.
     pub(super) fn measured(&self) -> anyhow::Result<Answer> {
-        let Self { world, adapter, event } = *self;
+        let Self { world, adapter, event, .. } = *self;
         let opened = JsonLines::open(&event.transcript).context("could not open the transcript")?;
         let Some(transcript) = opened else { return self.unseen() };
         let project = load::project(world, adapter, Some(&transcript), &event.cwd);
@@ -144,7 +145,7 @@ impl Deciding<'_> {
         let what = decision.speech.as_ref().map_or("quiet", Speech::label).to_owned();
         let (used, window) = (reading.map_or(0, |reading| reading.used), self.load.window.tokens);
         let mut line = SpoolLine { at: now(), what, used, window, state: next };
-        if !locked.has_room(&line) {
+        if !locked.has_room(&longest(&line)) {
             return Ok(self.unremembered(&decision));
         }
         if let Some(due) = decision.due {
@@ -200,10 +201,16 @@ impl Deciding<'_> {
         let Some(speech) = &decision.speech else { return Reply::default() };
         let is_fresh = |at: u64| self.call.now.saturating_sub(at) < LONGEST_WITHOUT;
         let sealed = state.sealed.as_ref().filter(|seal| is_fresh(seal.at));
+        // Never a phantom: it is named only if it is there.
+        let sealed = sealed.filter(|_| self.hook.is_there(&self.place(), state));
         let sealed = sealed.map(|seal| local_time(seal.at));
         let command = self.command(speech);
         let sealed = sealed.as_deref();
         speech.reply(&Words { command: &command, variable: WINDOW_VARIABLE, sealed })
+    }
+
+    fn place(&self) -> Place {
+        self.hook.place(&paths::canonical(self.project))
     }
 
     /// A command that the user can run right now.
@@ -219,6 +226,12 @@ impl Deciding<'_> {
     fn has_command(&self, name: &str) -> bool {
         has_command(self.hook.world, self.hook.adapter, self.project, name)
     }
+}
+
+/// A line as long as it may become: a checkpoint that is sealed meanwhile is told in it.
+fn longest(line: &SpoolLine) -> SpoolLine {
+    let seal = Seal { at: u64::MAX, id: "-".repeat(64), mark: u64::MAX, steps: u32::MAX };
+    SpoolLine { state: SessionState { sealed: Some(seal), ..line.state.clone() }, ..line.clone() }
 }
 
 fn refuses(decision: &Decision) -> bool {

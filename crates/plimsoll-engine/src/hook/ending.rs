@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 
 use super::sealing::sealed;
-use super::{Answer, Hook, STORE_TIME};
-use crate::checkpoint::{self, Place};
+use super::{Answer, Hook, STORE_TIME, line};
+use crate::checkpoint;
 use crate::spool;
 use crate::world::now;
 
@@ -18,22 +19,25 @@ impl Hook<'_> {
     /// The session is over: its work is sealed if there was any, and old checkpoints go.
     pub(super) fn ended(&self) -> anyhow::Result<Answer> {
         let project = self.project();
-        let state = spool::state(&self.spool()).unwrap_or_default();
+        let (locked, state) = self.held();
         let captured = self.captured(&state, TIME);
         // Where no tool was used there is nothing to go on with.
         let seal = match captured.folded.work.steps() {
             0 => None,
             _ => self.seal(&captured, &project, Occasion::Auto, &state),
         };
-        let place = Place::of(self.world, self.adapter, project);
+        let ended = match seal {
+            Some(seal) => sealed(seal, state),
+            None => state,
+        };
+        if let Some(locked) = locked {
+            locked.append(&line(spool::ENDED, ended)).context("could not write the spool")?;
+        }
+        let place = self.place(&project);
         // Another time will do as well: whoever ingests next reads on from where we stopped, and the
         // next session's end prunes what this one does not.
         let _ = self.ingest(Instant::now() + STORE_TIME, Some(&place));
         let _ = checkpoint::prune(&place, now() as Millis, &|_| false);
-        let remember = self.remember(spool::ENDED, |state| match seal {
-            Some(seal) => sealed(seal, state),
-            None => state,
-        })?;
-        Ok(Answer { remember, ..Answer::default() })
+        Ok(Answer::default())
     }
 }

@@ -62,7 +62,7 @@ pub fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow:
 }
 
 fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
-    let hook = Hook { world, adapter, event };
+    let hook = Hook { world, adapter, event, begun: Instant::now() };
     let is_main = event.subagent.is_none();
     match &event.kind {
         EventKind::Prompted
@@ -78,7 +78,7 @@ fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::
         EventKind::Compacting => hook.compacting(),
         EventKind::Compacted => hook.compacted(),
         EventKind::Summarised(summary) if is_main => hook.summarised(summary),
-        EventKind::Ended => hook.ended(),
+        EventKind::Ended if is_main => hook.ended(),
         _ => Ok(Answer::default()),
     }
 }
@@ -88,8 +88,11 @@ struct Hook<'a> {
     world: &'a World,
     adapter: &'a dyn Adapter,
     event: &'a Event,
+    begun: Instant,
 }
 
+/// How long a hook that makes a checkpoint may take in all.
+const LONGEST: Duration = Duration::from_millis(1_900);
 /// How long a hook may read for a checkpoint; then what is known is sealed.
 const READING_TIME: Duration = Duration::from_millis(1500);
 /// How long a hook may spend on the store.
@@ -118,6 +121,14 @@ impl Hook<'_> {
         let silent = in_force.settings.quiet || !in_force.settings.enabled;
         let reply = if silent { Reply::default() } else { reply };
         Answer { output: self.adapter.reply(&self.event.kind, &reply), reply, remember }
+    }
+
+    /// The spool, if it can be had, and the session's state. Without either there is still something
+    /// to do: a checkpoint or a restore must not depend on what is remembered.
+    fn held(&self) -> (Option<Locked>, SessionState) {
+        let path = self.spool();
+        let locked = Locked::open(&path).ok().flatten();
+        (locked, spool::state(&path).unwrap_or_default())
     }
 
     /// Locks the spool and changes the session's state; nothing where the spool cannot be had.

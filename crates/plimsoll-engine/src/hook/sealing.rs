@@ -4,9 +4,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use plimsoll_core::checkpoint::Occasion;
+use plimsoll_core::event::EventKind;
+use plimsoll_core::policy;
 use plimsoll_core::session::{Seal, SessionState};
 
-use super::Hook;
+use super::{Hook, LONGEST};
 use crate::capture::Captured;
 use crate::checkpoint::{self, Place};
 use crate::world::now;
@@ -19,8 +21,14 @@ impl Hook<'_> {
         Captured::read(self.world, self.adapter, session, transcript, state, deadline)
     }
 
-    /// Seals a checkpoint, unless nothing has changed since the session's last and that is still
-    /// there. Whatever fails is logged: the agent goes on.
+    /// Where a checkpoint is sealed, with as much patience as there is time.
+    pub(super) fn place(&self, project: &Path) -> Place {
+        let patience = LONGEST.saturating_sub(self.begun.elapsed());
+        Place { patience, ..Place::of(self.world, self.adapter, project.to_owned()) }
+    }
+
+    /// Seals a checkpoint, unless the session's last still tells all there is and is still there.
+    /// Whatever fails is logged: the agent goes on.
     pub(super) fn seal(
         &self,
         captured: &Captured,
@@ -28,20 +36,28 @@ impl Hook<'_> {
         occasion: Occasion,
         state: &SessionState,
     ) -> Option<Seal> {
-        let mark = captured.folded.work.mark();
-        let place = Place::of(self.world, self.adapter, project.to_owned());
-        let last = state.sealed.as_ref().filter(|last| last.mark == mark);
-        if last.is_some_and(|last| matches!(checkpoint::read_own(&place, &last.id), Ok(Some(_)))) {
+        let work = &captured.folded.work;
+        let (mark, steps) = (work.mark(), work.steps());
+        let place = self.place(project);
+        let compacting = self.event.kind == EventKind::Compacting;
+        let is_told = policy::is_told(state, mark, steps, compacting);
+        if is_told && self.is_there(&place, state) {
             return None;
         }
         match captured.seal(self.adapter, &place, occasion, state.given.clone()) {
-            Ok(sealed) => Some(Seal { at: now(), id: sealed.meta.id, mark }),
+            Ok(sealed) => Some(Seal { at: now(), id: sealed.meta.id, mark, steps }),
             Err(error) => {
                 let error = anyhow::Error::from(error).context("could not make a checkpoint");
                 crate::log::write(&self.world.paths.log(), &format!("{error:#}"));
                 None
             }
         }
+    }
+
+    /// Whether the session's last checkpoint is where it was sealed.
+    pub(super) fn is_there(&self, place: &Place, state: &SessionState) -> bool {
+        let last = state.sealed.as_ref();
+        last.is_some_and(|last| matches!(checkpoint::read_own(place, &last.id), Ok(Some(_))))
     }
 }
 

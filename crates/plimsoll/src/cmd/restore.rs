@@ -44,8 +44,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let budget = args.budget as usize;
     ui.print(&match (&args.transcript, &args.checkpoint) {
         (Some(transcript), _) => after_compaction(transcript, budget)?,
-        (None, Some(id)) => named(world, id)?.text(budget),
-        (None, None) => newest(world)?.text(budget),
+        (None, Some(id)) => given(world, &named(world, id)?, budget),
+        (None, None) => given(world, &newest(world)?, budget),
     })
 }
 
@@ -63,6 +63,15 @@ fn read(transcript: &Path, budget: usize) -> anyhow::Result<String> {
     anyhow::ensure!(!folded.work.is_empty(), "no line of it is one of a conversation");
     let project = load::first_folder(adapter, &file).unwrap_or_default();
     Ok(restore::text(&project, &folded.work, budget))
+}
+
+/// The text of a checkpoint. A session that asks for it goes on from there.
+fn given(world: &World, resumed: &Resumable, budget: usize) -> String {
+    if let Some(session) = asking(world) {
+        // Without it only the lineage of its own checkpoints is shorter.
+        let _ = resume::note_given(world, &session, resumed);
+    }
+    resumed.text(budget)
 }
 
 /// A checkpoint by its name. What anybody else wrote is given to nobody.

@@ -58,7 +58,9 @@ fn transcripts(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         true => score::find(&path),
         false => Ok(vec![path]),
     });
-    found.with_context(|| could_not_read(path)).hint(HINT)
+    let found = found.with_context(|| could_not_read(path)).hint(HINT)?;
+    let none = || format!("there is no transcript (`*.jsonl`) in `{}`", path.display());
+    if found.is_empty() { Err(anyhow::anyhow!(none())).hint(HINT) } else { Ok(found) }
 }
 
 fn could_not_read(path: &Path) -> String {

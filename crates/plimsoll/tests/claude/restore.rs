@@ -178,7 +178,7 @@ fn a_new_session_is_offered_what_the_last_one_left() {
     bed.sandbox.prompt("hello").model(MODEL).run();
     let text = bed.server.main_turns().pop().unwrap().all_text();
     let offer = text.lines().skip_while(|line| !line.contains(HEADING)).nth(1).unwrap_or_default();
-    assert!(offer.contains("of an earlier session") && offer.contains("loads it"), "{text}");
+    assert!(offer.contains("of an earlier session") && offer.contains("prints it"), "{text}");
     assert!(!text.contains("## Working Set"), "only an offer");
 }
 

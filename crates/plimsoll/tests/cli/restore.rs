@@ -33,6 +33,24 @@ fn secrets_are_not_given_back() {
 }
 
 #[test]
+fn a_session_is_sealed_in_its_own_project_wherever_one_stands() {
+    let env = TestEnv::new();
+    let project = env.project();
+    let text = captured("tools.jsonl").replace("/home/dev/project", project.to_str().unwrap());
+    env.session("5f2c1a3b").write(text);
+    let mut create = env.command(&["checkpoint", "create", "5f2c"]);
+    let ran = env.run(
+        {
+            create.current_dir(env.home());
+            create
+        },
+        b"",
+    );
+    assert!(ran.stdout.starts_with("$TEST/project/.claude/checkpoints/"), "{ran}");
+    assert!(!env.home().join(".claude/checkpoints").exists());
+}
+
+#[test]
 fn what_is_no_transcript_is_refused() {
     let env = TestEnv::new();
     let path = env.write("notes.txt", "nothing of that kind\n");

@@ -61,11 +61,9 @@ Then tell the user the path that was printed, and nothing more. $ARGUMENTS
         text: "\
 ---
 description: Go on with the work that the last checkpoint of this project tells of
-allowed-tools: Bash({program} resume:*), Bash({program} restore:*)
+allowed-tools: Bash({program} restore:*)
 disable-model-invocation: true
 ---
-
-!`{program} resume || echo`
 
 !`{program} restore || echo There is no checkpoint to go on from.`
 

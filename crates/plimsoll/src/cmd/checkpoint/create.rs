@@ -40,6 +40,10 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     let adapter = plimsoll_agents::ALL[0];
     let found = choose(world, adapter, place, args)?;
     let session = &found.owner.session;
+    // Wherever the user stands, or the agent has moved to: a session has one project.
+    let project = sessions::project(adapter, &found).filter(|project| project.is_dir());
+    let project = project.unwrap_or_else(|| place.project.clone());
+    let place = &Place::of(world, adapter, project);
     let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
     let words = if args.refine { words(ui)? } else { Words::default() };
     let captured = Captured::read(world, adapter, session, &found.path, &state, None);

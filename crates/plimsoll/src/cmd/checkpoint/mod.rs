@@ -8,11 +8,14 @@ mod show;
 mod verify;
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::{Meta, Origin, Problem};
 use plimsoll_engine::checkpoint::{Listed, NotFound, Place};
 use plimsoll_engine::world::World;
+use plimsoll_engine::{load, resume, sessions};
 
 use crate::report::HintExt;
 use crate::ui::{Ui, plain};
@@ -59,10 +62,26 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Where the checkpoints of the project are that the user stands in.
+/// Where the checkpoints of the project are: of the session that this runs in, else of the folder the
+/// user stands in, or of one above it in the same repository that has some.
 pub(super) fn place(world: &World) -> anyhow::Result<Place> {
     let adapter = plimsoll_agents::ALL[0];
-    Ok(Place::of(world, adapter, super::project(world, adapter)?))
+    let here = super::project(world, adapter)?;
+    let project = asking_project(world, adapter).unwrap_or_else(|| {
+        let root = load::repository_above(&here).unwrap_or(&here);
+        let above = here.ancestors().take_while(|folder| folder.starts_with(root));
+        let has_some = |folder: &&Path| folder.join(adapter.checkpoint_folder()).is_dir();
+        above.into_iter().find(has_some).unwrap_or(&here).to_owned()
+    });
+    Ok(Place::of(world, adapter, project))
+}
+
+/// The project of the session that this runs in: the agent may have moved to another folder.
+fn asking_project(world: &World, adapter: &dyn Adapter) -> Option<PathBuf> {
+    let session = resume::asking(world, adapter)?;
+    let found = sessions::find(world, adapter).ok()?;
+    let found = found.iter().find(|found| found.owner.session == session)?;
+    sessions::project(adapter, found)
 }
 
 /// An error with what to do about it. Names of files in a project may be anybody's.

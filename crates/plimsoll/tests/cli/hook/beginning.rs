@@ -35,9 +35,11 @@ fn a_session_that_ended_in_order_is_offered_in_two_lines() {
     assert_eq!(told.lines().count(), 2, "{told}");
     assert!(told.starts_with(HEADING), "{told}");
     let offer = told.lines().nth(1).unwrap();
-    assert!(offer.contains("of an earlier session") && offer.contains("do tools"), "{offer}");
-    assert!(offer.contains("`plimsoll restore --checkpoint "), "{offer}");
-    assert_eq!(ran.to_user().as_deref(), Some(offer), "the choice is the user's");
+    assert!(offer.contains("of an earlier session"), "{offer}");
+    assert!(offer.contains("`plimsoll restore --checkpoint ") && offer.ends_with(" prints it."));
+    assert!(!offer.contains("do tools"), "words of a transcript are data, and stand in a fence");
+    let shown = ran.to_user().unwrap();
+    assert!(shown.contains("(do tools - 2 files modified)"), "the choice is the user's: {shown}");
     env.write("home/.claude/commands/resume-work.md", "Load it.");
     let told = to_model(&begins(&env.session("third"), &env, "startup"));
     assert!(told.ends_with("/resume-work loads it."), "{told}");
@@ -60,7 +62,9 @@ fn a_session_that_was_cut_off_is_given_back_whole_and_once() {
     let session = worked(&env, "first", 30_000);
     session.hook("PreCompact");
     let next = env.session("second");
-    assert!(to_model(&begins(&next, &env, "startup")).contains("b.txt"));
+    let ran = begins(&next, &env, "startup");
+    assert!(to_model(&ran).contains("b.txt"));
+    assert!(ran.to_user().unwrap().ends_with("was given to the model."), "{ran}");
     assert!(begins(&next, &env, "startup").is_silent(), "it has it already");
 }
 
@@ -87,7 +91,7 @@ fn the_user_decides_what_a_session_begins_with() {
         ended(&env, 710_000);
         let told = to_model(&begins(&env.session("second"), &env, "startup"));
         assert_eq!(told.contains("## Working Set"), whole, "{mode}: {told}");
-        assert_eq!(told.contains("loads it"), offered, "{mode}: {told}");
+        assert_eq!(told.contains(" is there, "), offered, "{mode}: {told}");
     }
     let env = TestEnv::new();
     env.user_config("quiet: true\n");
@@ -107,8 +111,9 @@ fn what_is_gone_or_changed_since_is_marked() {
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     env.write("project/src/a.txt", "changed");
     let told = to_model(&begins(&env.session("second"), &env, "startup"));
-    assert!(told.contains("src/b.txt [gone]"), "{told}");
-    assert!(told.contains("src/a.txt [changed since]"), "{told}");
+    let line = |path: &str| told.lines().find(|line| line.starts_with(path)).unwrap_or_default();
+    assert!(line("src/b.txt").contains(" [gone]"), "{told}");
+    assert!(line("src/a.txt").contains(" [changed since]"), "{told}");
 }
 
 #[test]
@@ -132,4 +137,30 @@ fn what_somebody_planted_is_never_given() {
     env.write("project/.claude/checkpoints/2099-01-01-000000-planted.md", text);
     assert!(begins(&env.session("second"), &env, "startup").is_silent());
     assert!(begins(&env.session("third"), &env, "clear").is_silent());
+}
+
+#[test]
+fn a_checkpoint_that_tells_nothing_hides_none_that_does() {
+    let env = TestEnv::new();
+    ended(&env, 710_000);
+    let unread = env.session("unread");
+    unread.hook("PreCompact");
+    let told = to_model(&begins(&env.session("second"), &env, "startup"));
+    assert!(told.contains("of another session, first"), "{told}");
+    let shown = env.plimsoll("checkpoint show latest").stdout;
+    assert!(shown.contains("- the transcript could not be read: "), "{shown}");
+}
+
+#[test]
+fn what_a_session_makes_goes_on_from_what_it_was_given() {
+    let env = TestEnv::new();
+    ended(&env, 30_000);
+    let parent = env.plimsoll("checkpoint list --json").stdout;
+    let parent: serde_json::Value = serde_json::from_str(&parent).unwrap();
+    let env = env.with("CLAUDE_CODE_SESSION_ID", "second");
+    let second = worked(&env, "second", 30_000);
+    assert!(env.plimsoll("restore").stdout.contains("of another session, first"));
+    second.hook("SessionEnd");
+    let shown = env.plimsoll("checkpoint show latest").stdout;
+    assert!(shown.contains(&format!("parent: {}", parent[0]["id"])), "{shown}");
 }

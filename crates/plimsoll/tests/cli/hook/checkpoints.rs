@@ -186,6 +186,95 @@ fn a_compaction_asked_for_twice_has_one_checkpoint_as_long_as_it_is_there() {
 }
 
 #[test]
+fn work_that_changes_nothing_is_sealed_before_the_next_compaction_all_the_same() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    let compacts = || {
+        session.hook("PreCompact");
+        let mut payload = session.payload("SessionStart");
+        payload["source"] = json!("compact");
+        env.hook(payload.to_string());
+    };
+    compacts();
+    assert_eq!(checkpoints(&env).len(), 1);
+    let look = json!([{"type": "tool_use", "id": "toolu_9", "name": "Read",
+        "input": {"file_path": env.project().join("only_read.rs")}}]);
+    let text = fs::read_to_string(&session.transcript).unwrap();
+    let answer = text.lines().rfind(|line| line.contains("\"All done.\"")).unwrap();
+    let mut record: Value = serde_json::from_str(answer).unwrap();
+    (record["uuid"], record["message"]["content"]) = (json!("a-new-one"), look);
+    session.write(format!("{text}{record}\n"));
+    compacts();
+    let sealed = checkpoints(&env);
+    assert_eq!(sealed.len(), 2, "one for each compaction");
+    assert!(sealed.iter().any(|text| text.contains("only_read.rs")), "{sealed:?}");
+    compacts();
+    assert_eq!(checkpoints(&env).len(), 2, "nothing has happened since");
+}
+
+#[test]
+fn of_many_compactions_at_once_one_seals() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    let payload = session.payload("PreCompact").to_string();
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| env.hook(&payload));
+        }
+    });
+    assert_eq!(checkpoints(&env).len(), 1);
+}
+
+#[test]
+fn a_checkpoint_that_somebody_removed_is_not_called_sealed() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 610_000);
+    session.tool_finished();
+    fs::remove_dir_all(env.project().join(".claude")).unwrap();
+    worked(&env, "s", 820_000);
+    let said = session.prompted().to_user().unwrap();
+    assert!(said.contains("Consider /compact"), "{said}");
+}
+
+#[test]
+fn a_restore_is_given_though_the_memory_is_busy() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    session.hook("PreCompact");
+    let spool = fs::File::open(session.spool()).unwrap();
+    spool.lock().unwrap();
+    let mut payload = session.payload("SessionStart");
+    payload["source"] = json!("compact");
+    assert!(env.hook(payload.to_string()).stdout.contains("## Resuming from Checkpoint"));
+}
+
+#[test]
+fn tests_in_the_background_are_no_breakpoint_yet() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    let mut payload = session.payload("PostToolUse");
+    payload["tool_name"] = json!("Bash");
+    payload["tool_input"] = json!({"command": "cargo test", "run_in_background": true});
+    payload["tool_response"] = json!({"stdout": "", "stderr": "", "backgroundTaskId": "b1"});
+    env.hook(payload.to_string());
+    assert_eq!(checkpoints(&env).len(), 0);
+}
+
+#[test]
+fn a_clock_that_was_set_back_keeps_nothing_from_being_sealed() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    let mut payload = session.payload("SessionStart");
+    payload["source"] = json!("startup");
+    env.hook(payload.to_string());
+    remembered(&session, |state| {
+        state["since"] = json!(state["since"].as_u64().unwrap() + 9_000_000)
+    });
+    session.tool_finished();
+    assert_eq!(checkpoints(&env).len(), 1);
+}
+
+#[test]
 fn what_summary_and_restore_both_lack_is_told_once() {
     let env = TestEnv::new();
     env.user_config("restore: {budget: 60}\n");
