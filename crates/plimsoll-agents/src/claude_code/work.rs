@@ -7,6 +7,7 @@ use plimsoll_core::reading::Scope;
 use plimsoll_core::work::{Act, Change, FileChange, Record, Step, StepState, Tool};
 
 use super::transcript::Line;
+use crate::ends::ends;
 use crate::json::{Fields, Json};
 
 pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
@@ -242,17 +243,6 @@ fn answers<'a>(result: &Fields<'a>) -> impl Iterator<Item = Act<'a>> {
     answers.filter_map(|(question, answer)| {
         Some(Act::Answered { question: Json::decoded(question), answer: answer.text()? })
     })
-}
-
-/// Of a long text its beginning and its end.
-fn ends(inside: &[u8]) -> Cow<'_, str> {
-    const HEAD: usize = 12 << 10;
-    const TAIL: usize = 4 << 10;
-    if inside.len() <= HEAD + TAIL {
-        return Json::decoded(inside);
-    }
-    let (head, tail) = (&inside[..HEAD], &inside[inside.len() - TAIL..]);
-    Cow::Owned(format!("{}\n{}", Json::decoded(head), Json::decoded(tail)))
 }
 
 /// What a tool changed, as the client found it: one file that an edit names, or those that changed
