@@ -16,6 +16,7 @@ use plimsoll_core::work::{Record, Shown};
 use crate::install::Installer;
 
 pub mod claude_code;
+mod ends;
 mod image;
 pub mod install;
 mod json;

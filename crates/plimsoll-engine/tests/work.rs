@@ -123,6 +123,24 @@ fn steps_changes_and_reports_are_told_as_the_client_recorded_them() {
 }
 
 #[test]
+fn the_models_answers_are_counted_not_their_parts() {
+    for path in captured() {
+        let text = fs::read_to_string(&path).unwrap();
+        let records = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+        let answers: std::collections::BTreeSet<String> = records
+            .filter_map(|record| {
+                let record = record.ok().filter(|record| record["isSidechain"] != true)?;
+                let message = &record["message"];
+                let is_one = record["type"] == "assistant" && message["model"] != "<synthetic>";
+                message["id"].as_str().filter(|_| is_one).map(str::to_owned)
+            })
+            .collect();
+        let work = whole(&path.canonicalize().unwrap()).work;
+        assert_eq!(work.turns() as usize, answers.len(), "{}", path.display());
+    }
+}
+
+#[test]
 fn what_was_kept_in_another_layout_is_not_read() {
     let machine = Machine::new();
     let record = r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"Fix src/a_file.rs"},"uuid":"00000000-0000-4000-8000-000000000001","cwd":"/p"}

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
+use plimsoll_core::entry::EntryId;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::work::{Act, Change, FileChange, Record, Step, StepState, Tool};
 
 use super::transcript::Line;
+use crate::ends::ends;
 use crate::json::{Fields, Json};
 
 pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
@@ -22,6 +24,7 @@ pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
         place: 0,
         id: line.id,
         parent: line.parent,
+        message: message(&line),
         time: line.time(),
         folder: line.folder.and_then(Json::text),
         branch: line.branch.and_then(Json::text),
@@ -29,10 +32,20 @@ pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
     })
 }
 
-fn answer<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
+/// The message of the model's that a line is a part of.
+fn message(line: &Line<'_>) -> Option<EntryId> {
+    let id = line.message.as_ref().filter(|_| is_the_models(line))?.get("id")?;
+    id.escaped().map(EntryId::new)
+}
+
+/// Whether the model speaks: the client does so in its place, too.
+fn is_the_models(line: &Line<'_>) -> bool {
     let model = line.message.as_ref().and_then(|message| message.get("model"));
-    // The client speaks in the model's place, too.
-    if model.and_then(Json::plain) == Some("<synthetic>") {
+    line.kind == "assistant" && model.and_then(Json::plain) != Some("<synthetic>")
+}
+
+fn answer<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
+    if !is_the_models(line) {
         return;
     }
     for block in blocks(line) {
@@ -230,17 +243,6 @@ fn answers<'a>(result: &Fields<'a>) -> impl Iterator<Item = Act<'a>> {
     answers.filter_map(|(question, answer)| {
         Some(Act::Answered { question: Json::decoded(question), answer: answer.text()? })
     })
-}
-
-/// Of a long text its beginning and its end.
-fn ends(inside: &[u8]) -> Cow<'_, str> {
-    const HEAD: usize = 12 << 10;
-    const TAIL: usize = 4 << 10;
-    if inside.len() <= HEAD + TAIL {
-        return Json::decoded(inside);
-    }
-    let (head, tail) = (&inside[..HEAD], &inside[inside.len() - TAIL..]);
-    Cow::Owned(format!("{}\n{}", Json::decoded(head), Json::decoded(tail)))
 }
 
 /// What a tool changed, as the client found it: one file that an edit names, or those that changed

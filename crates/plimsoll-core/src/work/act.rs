@@ -17,6 +17,8 @@ pub struct Record<'a> {
     pub id: Option<EntryId>,
     /// The record it follows.
     pub parent: Option<EntryId>,
+    /// The message of the model's that it is a part of.
+    pub message: Option<EntryId>,
     /// When it was written.
     pub time: Option<Millis>,
     /// The folder the agent worked in.

@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::bytes;
+use crate::entry::EntryId;
 use crate::redact::redact;
 
 pub use act::{Act, Change, FileChange, Record, Step, StepState, Tool};
@@ -91,6 +92,9 @@ const MOST_TOUCHED: usize = 400;
 pub struct Work {
     clock: Clock,
     steps: u32,
+    turns: u32,
+    /// The message of the model's that was taken last.
+    message: Option<EntryId>,
     table: Table,
     commands: Commands,
     /// What the user asked for: the first request, and the last ones.
@@ -134,6 +138,10 @@ impl Work {
             self.branch = Some(Noted::new(branch, record.place));
         }
         self.time = self.time.max(record.time);
+        if record.message.is_some() && record.message != self.message {
+            self.turns += 1;
+            self.message = record.message;
+        }
         for act in &record.acts {
             self.act(act);
         }
@@ -153,6 +161,11 @@ impl Work {
     /// How many tools the agent has used.
     pub fn steps(&self) -> u32 {
         self.steps
+    }
+
+    /// How often the model has answered, whatever it said or used.
+    pub fn turns(&self) -> u32 {
+        self.turns
     }
 
     /// Takes the model's own words, in the place of earlier ones.

@@ -1,6 +1,7 @@
 //! Secrets of many kinds in a session's prompts, tool results, edits and commands: none is stored or
 //! given on, whatever plimsoll is asked to do. What only looks like one survives.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -61,20 +62,52 @@ const UPPER: &str = "QWERTZUIOPASDFGHJKLYXCVBNM23456789";
 const HEX: &str = "0123456789abcdef";
 const MIXED: &str = "qWeRtZuIoPaSdFgHjKlYxCvBnM0123456789";
 
+const BASE64: &str = "qWeRtZuIoPaSdFgHjKlYxCvBnM0123456789+/";
+
 /// A secret as it stands in a text, and the part of it that nobody may find.
 fn secret(at: usize, (begin, length, alphabet): &(&[&str], usize, &str)) -> (String, String) {
-    let alphabet = alphabet.as_bytes();
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(at as u64 + 7);
-    let rest: String = (0..*length)
-        .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            char::from(alphabet[(state >> 33) as usize % alphabet.len()])
-        })
-        .collect();
+    let rest = random(at, *length, alphabet);
     let after = if begin[0].starts_with("postgres") { "@db.internal:5432/app" } else { "" };
     (format!("{}{rest}{after}", begin.concat()), rest)
+}
+
+/// So many letters, different for each number.
+fn random(at: usize, length: usize, alphabet: &str) -> String {
+    let alphabet = alphabet.as_bytes();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(at as u64 + 7);
+    let letter = |_| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(alphabet[(state >> 33) as usize % alphabet.len()])
+    };
+    (0..length).map(letter).collect()
+}
+
+/// A private key of many lines.
+fn private_key(at: usize) -> (String, String) {
+    let rows: Vec<String> = (0..26).map(|row| random(at + row, 64, BASE64)).collect();
+    let rows = rows.join("\n");
+    let edge = |word: &str| ["-----", word, " RSA PRIV", "ATE KEY-----"].concat();
+    (format!("{}\n{rows}\n{}", edge("BEGIN"), edge("END")), rows)
+}
+
+fn web_token(at: usize) -> (String, String) {
+    let (claims, signature) = (random(at, 90, MIXED), random(at + 1, 43, MIXED));
+    (["ey", "JhbGciOiJIUzI1NiJ9.ey", &claims, ".", &signature].concat(), claims + "." + &signature)
+}
+
+/// What a tool gives back of which only the ends are kept, a key across each cut.
+fn long_result(first: &str, last: &str) -> String {
+    let lines = |length: usize| "a line of a long log, as builds write them\n".repeat(length / 43);
+    format!("{}{first}\n{}{last}\n{}", lines(11_000), lines(40_000), lines(3_000))
+}
+
+/// How much of a secret must not be found anywhere.
+const PART: usize = 12;
+
+/// The part of a secret that a text holds.
+fn leaked<'t>(parts: &HashSet<&[u8]>, text: &'t str) -> Option<&'t [u8]> {
+    text.as_bytes().windows(PART).find(|part| parts.contains(part))
 }
 
 const HASH: &str = "1f0c3d5b7a9e2468ace013579bdf02468ace1357";
@@ -82,7 +115,7 @@ const UUID: &str = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 const FILE: &str = "crates/hull/src/load_line_of_the_keel.rs";
 
 /// A session with `secrets` in every place that a transcript has.
-fn session(env: &TestEnv, secrets: &[(String, String)]) -> String {
+fn session(env: &TestEnv, secrets: &[(String, String)], long: &str) -> String {
     let cwd = env.project();
     let record = |id: u8, kind: &str, content: Value| {
         let message = match kind {
@@ -151,6 +184,14 @@ fn session(env: &TestEnv, secrets: &[(String, String)]) -> String {
             tool(11, "TodoWrite", json!({"todos": [{"content": lines, "status": "pending"}]})),
         ),
         record(12, "user", result(11, "ok")),
+        record(13, "assistant", tool(13, "Bash", json!({"command": "deploy log"}))),
+        record(14, "user", result(13, long)),
+        record(15, "assistant", tool(15, "Bash", json!({"command": "deploy all"}))),
+        record(
+            16,
+            "user",
+            json!([{"type": "tool_result", "tool_use_id": "toolu_15", "is_error": true, "content": long}]),
+        ),
     ];
     records.iter().map(|record| format!("{record}\n")).collect()
 }
@@ -168,13 +209,15 @@ fn stored(env: &TestEnv, folder: &Path, but: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn no_secret_is_stored_or_given_on_and_what_looks_like_one_survives() {
-    let secrets: Vec<(String, String)> =
+    let mut secrets: Vec<(String, String)> =
         KINDS.iter().enumerate().map(|(at, kind)| secret(at, kind)).collect();
+    secrets.extend([private_key(1_000), web_token(1_100)]);
     assert!(secrets.len() >= 40);
     let env = TestEnv::new();
     env.user_config("restore: {mode: inject}\n");
     let session_of = env.session("5f2c81aa");
-    session_of.write(session(&env, &secrets));
+    let cut = [private_key(1_200), private_key(1_300)];
+    session_of.write(session(&env, &secrets, &long_result(&cut[0].0, &cut[1].0)));
     let mut said = Vec::new();
     let mut hook = |event: &str, more: Value| {
         let mut payload = session_of.payload(event);
@@ -204,10 +247,11 @@ fn no_secret_is_stored_or_given_on_and_what_looks_like_one_survives() {
     texts.extend(stored(&env, &env.project(), Path::new("")));
     assert!(texts.iter().any(|(path, _)| path.contains("/checkpoints/")), "there is one");
     assert!(texts.iter().any(|(path, _)| path.contains("/work/")), "and a saved state");
-    for (text, hidden) in &secrets {
-        for (path, stored) in &texts {
-            assert!(!stored.contains(hidden.as_str()), "{text} in {path}");
-        }
+    let hidden = secrets.iter().chain(&cut).map(|(_, hidden)| hidden.as_bytes());
+    let parts: HashSet<&[u8]> = hidden.flat_map(|hidden| hidden.windows(PART)).collect();
+    for (path, stored) in &texts {
+        let leaked = leaked(&parts, stored).map(String::from_utf8_lossy);
+        assert_eq!(leaked, None, "in {path}");
     }
     for kept in [HASH, UUID, FILE] {
         let is_kept = |(path, text): &&(String, String)| {
