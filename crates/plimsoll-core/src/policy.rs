@@ -196,12 +196,12 @@ pub fn decide(
     let used = reading.used;
     let mut next = forget_what_has_fallen(outlook, used, state);
     prove(outlook, &mut next);
-    let line = outlook.level(|levels| levels.checkpoint, used, growth);
-    let due = due::by_line(outlook, call, used, line, &next).or(due::by_event(call, &next));
+    let line = || outlook.level(|levels| levels.checkpoint, used, growth);
+    let due = due::by_line(outlook, call, used, &line, &next).or(due::by_event(call, &next));
     due::seen_to(due, call.now, outlook.bucket(used), &mut next);
     let speech = match call.kind {
         EventKind::Prompted | EventKind::ToolFinished | EventKind::ToolFailed => {
-            warn(outlook, call, used, line, growth, &mut next)
+            warn(outlook, call, used, line(), growth, &mut next)
         }
         EventKind::Loading(load) => guard(outlook, load, call.subagent, reading, growth, &mut next),
         // What is said when the agent stops would set it to work again.

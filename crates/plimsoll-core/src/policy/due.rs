@@ -49,16 +49,17 @@ pub(super) fn by_event(call: &Call<'_>, state: &SessionState) -> Option<Due> {
 /// Whether one is due because the checkpoint line was crossed.
 ///
 /// At the client's trigger it is not: there the compaction follows at once, and has one of its own.
+/// Where the line lies is asked for last: that may take a look at the session's past.
 pub(super) fn by_line(
     outlook: &Outlook<'_>,
     call: &Call<'_>,
     used: Tokens,
-    line: Tokens,
+    line: &dyn Fn() -> Tokens,
     state: &SessionState,
 ) -> Option<Due> {
     let compacts = outlook.trigger.tokens().is_some_and(|trigger| used >= trigger);
-    let crosses = state.crossed.is_none() && used >= line && !compacts;
-    (crosses && call.may_seal()).then_some(Due::Line)
+    let may_cross = call.may_seal() && state.crossed.is_none() && !compacts;
+    (may_cross && used >= line()).then_some(Due::Line)
 }
 
 /// Notes that a checkpoint that was due is seen to, whatever comes of it.
