@@ -67,6 +67,9 @@ pub struct Seal {
 pub struct Restored {
     /// How many tools the agent had used by then.
     pub steps: u32,
+    /// How many times the model had answered by then.
+    #[serde(default)]
+    pub turns: u32,
     /// How many compactions came one right after the other by then.
     pub times: u32,
     /// How many tokens were given.

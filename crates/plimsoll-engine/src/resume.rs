@@ -30,7 +30,8 @@ pub struct Resumable {
 }
 
 /// The newest checkpoint of a place that fits: one that we sealed, and of no session that runs. The
-/// session that asks may have its own, once it was given another's or was compacted.
+/// session that asks may have its own, once it was given another's or was compacted, or where there is
+/// no other.
 pub fn newest(
     world: &World,
     adapter: &dyn Adapter,
@@ -44,13 +45,16 @@ pub fn newest(
         let state = spool::state(&world.paths.spool_of(asks, None));
         state.is_ok_and(|state| state.given.is_some() || state.restored.is_some())
     });
-    let fits = |meta: &Meta| {
+    let fits = |meta: &Meta, own: bool| {
         let is = |session: &SessionId| session.as_str() == meta.session_id;
         // Where nothing could be read there is nothing to go on from.
-        let tells = meta.transcript.is_some();
-        tells && if asks.is_some_and(is) { has_been_given } else { !busy.iter().any(is) }
+        let tells = !meta.partial || meta.transcript.is_some();
+        tells && if asks.is_some_and(is) { own } else { !busy.iter().any(is) }
     };
-    let found = checkpoint::newest_fitting(place, &fits)?;
+    let found = match checkpoint::newest_fitting(place, &|meta| fits(meta, has_been_given))? {
+        None => checkpoint::newest_fitting(place, &|meta| fits(meta, true))?,
+        found => found,
+    };
     found.map_or(Ok(None), |found| of(place, &found, asks))
 }
 

@@ -100,20 +100,20 @@ pub fn replaced(state: &SessionState) -> Decision {
     Decision { remember, ..Decision::default() }
 }
 
-/// The state of a window that was compacted after so many tool calls, and how many of `budget`
-/// tokens may be given back.
+/// The state of a window that was compacted after so many tool calls and answers of the model, with
+/// how many of `budget` tokens may be given back.
 ///
 /// A client gives up on a session whose window is full again right after each of several compactions:
 /// what we give back must not be what fills it.
-pub fn compacted(state: &SessionState, steps: u32, budget: usize) -> SessionState {
+pub fn compacted(state: &SessionState, steps: u32, turns: u32, budget: usize) -> SessionState {
     const SOON: u32 = 3;
     const BRIEF: usize = 500;
-    let again = state.restored.filter(|last| steps.saturating_sub(last.steps) <= SOON);
+    let again = state.restored.filter(|last| turns.saturating_sub(last.turns) <= SOON);
     let times = again.map_or(1, |last| last.times + 1);
     let budget = match times {
         1 => budget,
         2 => budget.min(BRIEF),
         _ => 0,
     };
-    SessionState { restored: Some(Restored { steps, times, budget }), ..state.emptied() }
+    SessionState { restored: Some(Restored { steps, turns, times, budget }), ..state.emptied() }
 }

@@ -299,10 +299,11 @@ fn an_inferred_window_is_remembered() {
 
 #[test]
 fn compactions_one_right_after_the_other_are_given_less_and_less() {
-    let budgets = |steps: &[u32]| {
+    let budgets = |turns: &[u32]| {
         let mut state = SessionState::default();
-        let given = steps.iter().map(|steps| {
-            state = compacted(&state, *steps, 2_000);
+        let given = turns.iter().map(|turns| {
+            // Several tools may run in one turn.
+            state = compacted(&state, 4 * turns, *turns, 2_000);
             state.restored.unwrap().budget
         });
         given.collect::<Vec<usize>>()

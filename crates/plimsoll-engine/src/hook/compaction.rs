@@ -57,7 +57,7 @@ impl Hook<'_> {
         let (locked, state) = self.held();
         let is_off = in_force.settings.restore == RestoreMode::Off;
         let budget = if is_off { 0 } else { in_force.settings.budget() };
-        let next = policy::compacted(&state, folded.work.steps(), budget);
+        let next = policy::compacted(&state, folded.work.steps(), folded.work.turns(), budget);
         let given = next.restored.map_or(0, |restored| restored.budget);
         let text = restore::text(&project, &folded.work, given);
         let remember = locked.map(|locked| (locked, line("restored", next)));

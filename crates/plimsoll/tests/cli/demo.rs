@@ -52,6 +52,7 @@ fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() 
                       compacted.
     a tool has run    █████████████████████░░░  84.3 %  168,523 of 200,000 tokens
     compaction        █████████████████████░░░  84.3 %  168,600 of 200,000 tokens
+      sealed          a checkpoint of the work so far, read back and verified
       the model reads Keep in the summary, word for word, what the user asked for:
                       - The dues have the same fault. Mend them too, and give both
                       scripts a test.
