@@ -97,7 +97,9 @@ fn the_checkpoint_of_a_running_session_is_not_offered() {
     let restored = env.plimsoll("restore").stdout;
     assert!(restored.contains(&format!("From checkpoint {} of another", old.meta.id)));
     let env = env.with("CLAUDE_CODE_SESSION_ID", "running");
-    assert_eq!(offered(&env), *new.meta.id, "a session may have its own back");
+    assert_eq!(offered(&env), *old.meta.id, "what it can go on from comes first");
+    assert!(env.plimsoll("restore").stdout.contains(&*old.meta.id));
+    assert_eq!(offered(&env), *new.meta.id, "and once it has that, its own");
     let env = env.without("CLAUDE_CODE_SESSION_ID");
     fs::remove_dir_all(env.home().join(".claude/sessions")).unwrap();
     runs(&env, "running", i32::MAX as u32);
