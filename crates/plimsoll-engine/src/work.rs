@@ -4,20 +4,23 @@
 //! ever a short cut: without it, or with one that does not fit the file, the transcript is read from
 //! its start.
 
+mod chain;
+
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
 use plimsoll_agents::Adapter;
-use plimsoll_core::entry::EntryId;
+use plimsoll_core::bytes;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::{Act, Record, Work};
+use plimsoll_core::work::Work;
 use serde::{Deserialize, Serialize};
 
-use crate::jsonl::JsonLines;
+use crate::jsonl::{Forward, JsonLines};
 use crate::paths::{self, Links, Paths};
+use chain::Chain;
 
 /// A session's work, as far as its transcript was read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,10 +40,9 @@ struct Kept {
     made: Made,
     inode: u64,
     offset: u64,
-    /// Where each prompt of the conversation begins, and what it follows.
-    prompts: Vec<(u64, EntryId)>,
-    /// Stretches of the file that the user went back behind.
-    dead: Vec<Range<u64>>,
+    /// A hash of the bytes that were looked at last.
+    last: u64,
+    chain: Chain,
     work: Work,
 }
 
@@ -48,7 +50,7 @@ struct Kept {
 type Made = (String, u32);
 
 /// Raised with every change of what is kept, or of how it comes about.
-const LAYOUT: u32 = 4;
+const LAYOUT: u32 = 5;
 
 fn made() -> Made {
     (env!("CARGO_PKG_VERSION").to_owned(), LAYOUT)
@@ -64,9 +66,10 @@ pub fn fold(
 ) -> io::Result<Folded> {
     let path = paths.work(session);
     let mut kept = read(&path).filter(|kept| kept.fits(transcript)).unwrap_or_default();
-    let before = kept.offset;
+    let before = (kept.offset, kept.chain.end);
     let partial = kept.read_on(adapter, transcript, deadline)?;
-    if kept.offset > before {
+    if (kept.offset, kept.chain.end) != before {
+        kept.last = kept.last_bytes(transcript)?;
         // Without it the next look takes longer, and comes to the same.
         let _ = write(&path, &kept);
     }
@@ -109,9 +112,18 @@ fn write(path: &Path, kept: &Kept) -> io::Result<()> {
 }
 
 impl Kept {
-    /// Whether it is of this file, which only ever grows.
+    /// Whether it is of this file, which only ever grows: one that was written anew has other bytes
+    /// where the reading stopped.
     fn fits(&self, transcript: &JsonLines) -> bool {
-        self.inode == transcript.inode() && self.offset <= transcript.len()
+        self.inode == transcript.inode()
+            && self.chain.end <= transcript.len()
+            && self.last_bytes(transcript).is_ok_and(|last| last == self.last)
+    }
+
+    fn last_bytes(&self, transcript: &JsonLines) -> io::Result<u64> {
+        const FEW: u64 = 4 << 10;
+        let end = self.chain.end;
+        Ok(bytes::fnv1a(&transcript.bytes(end.saturating_sub(FEW)..end)?))
     }
 
     /// Reads on to the last whole line. Tells whether the deadline came first.
@@ -122,58 +134,81 @@ impl Kept {
         deadline: Option<Instant>,
     ) -> io::Result<bool> {
         (self.inode, self.made) = (transcript.inode(), made());
-        let mut lines = transcript.forward(self.offset);
-        let mut rewound = None;
-        while let Some(line) = lines.next()? {
-            let end = line.offset + line.len + 1;
-            // Half a line is next time's line.
-            if end > transcript.len() {
-                break;
+        loop {
+            match self.fold_on(adapter, transcript, deadline)? {
+                Stop::End => return Ok(false),
+                Stop::Deadline => return Ok(true),
+                Stop::Rewound => self.begin_again(adapter, transcript, deadline)?,
             }
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Ok(true);
-            }
-            if !self.dead.iter().any(|dead| dead.contains(&line.offset)) {
-                let record = adapter.record(line.bytes, Scope::Main);
-                rewound = record.and_then(|record| self.take(record, line.offset));
-            }
-            if rewound.is_some() {
-                break;
-            }
-            self.offset = end;
-        }
-        match rewound {
-            Some(dead) => self.go_back(adapter, transcript, dead, deadline),
-            None => Ok(false),
         }
     }
 
-    /// Takes a record that begins at `offset`; or tells from where on the user went back with it.
-    fn take(&mut self, mut record: Record<'_>, offset: u64) -> Option<Range<u64>> {
-        let is_prompt = record.acts.iter().any(|act| matches!(act, Act::Asked(_)));
-        if let Some(parent) = record.parent.filter(|_| is_prompt) {
-            let before = self.prompts.iter().find(|(_, followed)| *followed == parent);
-            if let Some((begin, _)) = before {
-                return Some(*begin..offset);
-            }
-            self.prompts.push((offset, parent));
-        }
-        record.place = offset + 1;
-        self.work.take(&record);
-        None
-    }
-
-    /// Folds again without what the user went back behind. That is rare, and no fold can be undone.
-    fn go_back(
+    fn fold_on(
         &mut self,
         adapter: &dyn Adapter,
         transcript: &JsonLines,
-        dead: Range<u64>,
         deadline: Option<Instant>,
-    ) -> io::Result<bool> {
-        let mut dead_now = std::mem::take(&mut self.dead);
-        dead_now.push(dead);
-        *self = Self { dead: dead_now, ..Self::default() };
-        self.read_on(adapter, transcript, deadline)
+    ) -> io::Result<Stop> {
+        let mut lines = transcript.forward(self.offset);
+        while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
+            if is_over(deadline) {
+                return Ok(Stop::Deadline);
+            }
+            let record = self.chain.holds(place.start).then(|| adapter.record(bytes, Scope::Main));
+            if let Some(mut record) = record.flatten() {
+                if self.chain.follow(&record, &place) {
+                    return Ok(Stop::Rewound);
+                }
+                record.place = place.start + 1;
+                self.work.take(&record);
+            }
+            self.offset = place.end;
+            self.chain.end = self.chain.end.max(place.end);
+        }
+        Ok(Stop::End)
     }
+
+    /// Begins the fold again, without what the user went back behind: no fold can be undone. That is
+    /// dear, so the rest of the file is looked through first for where they went back, too.
+    fn begin_again(
+        &mut self,
+        adapter: &dyn Adapter,
+        transcript: &JsonLines,
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
+        (self.work, self.offset) = (Work::default(), 0);
+        let mut lines = transcript.forward(self.chain.end);
+        while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
+            if is_over(deadline) {
+                break;
+            }
+            if let Some(record) = adapter.record(bytes, Scope::Main) {
+                self.chain.follow(&record, &place);
+            }
+            self.chain.end = place.end;
+        }
+        Ok(())
+    }
+}
+
+/// Why the fold stopped.
+enum Stop {
+    End,
+    Deadline,
+    /// The user went back: what was folded since is no part of the work.
+    Rewound,
+}
+
+fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// The next line, and where it stands with its end. Half a line is next time's line.
+fn next_whole<'l>(
+    lines: &'l mut Forward<'_>,
+    transcript: &JsonLines,
+) -> io::Result<Option<(Range<u64>, &'l [u8])>> {
+    let line = lines.next()?;
+    let placed = line.map(|line| (line.offset..line.offset + line.len + 1, line.bytes));
+    Ok(placed.filter(|(place, _)| place.end <= transcript.len()))
 }

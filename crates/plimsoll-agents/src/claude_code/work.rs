@@ -24,12 +24,17 @@ pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
         place: 0,
         id: line.id,
         parent: line.parent,
+        is_prompt: line.kind == "user" && !line.summary && !acts.iter().any(is_result),
         message: message(&line),
         time: line.time(),
         folder: line.folder.and_then(Json::text),
         branch: line.branch.and_then(Json::text),
         acts,
     })
+}
+
+fn is_result(act: &Act<'_>) -> bool {
+    matches!(act, Act::Returned { .. } | Act::Dropped { .. })
 }
 
 /// The message of the model's that a line is a part of.
@@ -288,6 +293,26 @@ fn hunks(patch: Json<'_>) -> Vec<(u32, u32)> {
     patch.elements().filter_map(lines).collect()
 }
 
+/// How a prompt begins that the client wrote, or something else on the user's machine. Any other tag is
+/// the user's own.
+const MACHINES: &[&str] = &[
+    "<bash-",
+    "<ci-monitor-event",
+    "<ide_",
+    "<ide-",
+    "<local-command-",
+    "<system-reminder",
+    "<task-notification",
+    "<teammate-message",
+    "<tool_use_error",
+    "<user-prompt-submit-hook",
+    "Caveat: ",
+    "[Request interrupted",
+    "Base directory for this skill",
+    "This session is being continued",
+    "## Resuming from Checkpoint",
+];
+
 /// What of a prompt the user said: clients speak in their place, too.
 fn own_words(text: Cow<'_, str>, meta: bool) -> Option<Cow<'_, str>> {
     if meta {
@@ -300,14 +325,6 @@ fn own_words(text: Cow<'_, str>, meta: bool) -> Option<Cow<'_, str>> {
         let words = rest[from..to].trim();
         return (!words.is_empty()).then(|| Cow::Owned(words.to_owned()));
     }
-    const MACHINES: [&str; 6] = [
-        "<",
-        "Caveat: ",
-        "[Request interrupted",
-        "Base directory for this skill",
-        "This session is being continued",
-        "## Resuming from Checkpoint",
-    ];
     (!trimmed.is_empty() && !MACHINES.iter().any(|start| trimmed.starts_with(start)))
         .then_some(text)
 }

@@ -17,6 +17,9 @@ pub struct Record<'a> {
     pub id: Option<EntryId>,
     /// The record it follows.
     pub parent: Option<EntryId>,
+    /// Whether somebody speaks in the user's place, be it a command or the client: not a tool, and no
+    /// summary.
+    pub is_prompt: bool,
     /// The message of the model's that it is a part of.
     pub message: Option<EntryId>,
     /// When it was written.

@@ -9,7 +9,7 @@ use super::restore::{failing, files, loose, sorted, useful};
 use super::shell::Command;
 use super::table::FileId;
 use super::words::one_line;
-use super::{LEAST, Work, unlooked};
+use super::{LEAST, Work, told, unlooked};
 use crate::bytes;
 use crate::checkpoint::SECTIONS;
 
@@ -35,6 +35,7 @@ pub fn body(work: &Work) -> String {
     ];
     let mut text = String::new();
     for ((title, lines), room) in SECTIONS.into_iter().zip(sections).zip(ROOM) {
+        let lines = lines.into_iter().map(told::line).collect();
         let mut lines = fitting(lines, room);
         if lines.is_empty() {
             lines.push(NOTHING.to_owned());

@@ -16,9 +16,10 @@ pub(super) fn fenced(text: &str, origin: &str) -> String {
 
 /// What every restored text begins with.
 pub const HEADING: &str = "## Resuming from Checkpoint";
+
 /// Whether a text is one that we gave to a session, whatever the client wrote before it.
 pub(super) fn is_ours(text: &str) -> bool {
-    text.contains(HEADING)
+    crate::bytes::contains(HEADING.as_bytes(), text.as_bytes())
 }
 
 /// How long a fence is, its heading included.

@@ -22,6 +22,7 @@ mod score;
 mod shell;
 mod steer;
 mod table;
+mod told;
 mod tools;
 mod touched;
 mod words;
@@ -33,7 +34,6 @@ use serde::{Deserialize, Serialize};
 use crate::Millis;
 use crate::bytes;
 use crate::entry::EntryId;
-use crate::redact::redact;
 
 pub use act::{Act, Change, FileChange, Record, Step, StepState, Tool};
 pub use body::{body, unread};
@@ -54,6 +54,7 @@ use plan::Plan;
 use score::Clock;
 use shell::Commands;
 use table::{FileId, Table};
+use told::told;
 use tools::Pending;
 use touched::Touched;
 use words::cut;
@@ -128,13 +129,15 @@ impl Work {
     pub fn take(&mut self, record: &Record<'_>) {
         self.table.here = record.place;
         if self.folder.is_none() {
-            self.folder = record.folder.as_deref().map(|folder| folder.replace('\\', "/"));
+            let folder = record.folder.as_deref().map(told::name);
+            self.folder = folder.map(|folder| folder.replace('\\', "/"));
         }
+        let branch = record.branch.as_deref().map(told::name);
         // A client that finds no branch writes `HEAD`, or nothing.
         let is_new = |branch: &&str| {
             !matches!(*branch, "" | "HEAD") && self.branch.as_deref() != Some(*branch)
         };
-        if let Some(branch) = record.branch.as_deref().filter(is_new) {
+        if let Some(branch) = branch.as_deref().map(told::short).filter(is_new) {
             self.branch = Some(Noted::new(branch, record.place));
         }
         self.time = self.time.max(record.time);
@@ -192,24 +195,24 @@ impl Work {
     /// Takes what happened. Secrets are taken out first: all that is kept here may be stored.
     fn act(&mut self, act: &Act<'_>) {
         match act {
-            Act::Asked(text) => self.asked(&redact(text)),
-            Act::Said(text) => self.said(&redact(text)),
+            Act::Asked(text) => self.asked(&told(text)),
+            Act::Said(text) => self.said(&told(text)),
             Act::Called { call, tool } => self.called(call, tool),
             Act::Returned { call, failed, text, changes, step } => {
-                let result = tools::Returned { failed: *failed, text: &redact(text), changes };
+                let result = tools::Returned { failed: *failed, text: &told(text), changes };
                 self.returned(call, &result, step.as_deref());
             }
             Act::Dropped { call } => {
                 self.pending(call);
             }
-            Act::Answered { question, answer } => self.answered(&redact(question), &redact(answer)),
+            Act::Answered { question, answer } => self.answered(&told(question), &told(answer)),
             Act::Shown { step, text, state } => {
-                self.plan.show(step, &redact(text), *state, self.table.here);
+                self.plan.show(&told::name(step), &told(text), *state, self.table.here);
             }
-            Act::Planned(text) => self.plan.agree(&redact(text), self.table.here),
+            Act::Planned(text) => self.plan.agree(&told(text), self.table.here),
             Act::Reported { task, text } => {
-                let text = redact(text);
-                self.reported(&redact(task), &text);
+                let text = told(text);
+                self.reported(&told(task), &text);
                 self.mention(&text, weight::RETURNED, None);
             }
             Act::Compacted => {}
@@ -268,9 +271,9 @@ impl Work {
 
     fn file(&mut self, path: &str, weight: f32) -> FileId {
         self.clock += 1;
-        let path = path.replace('\\', "/");
+        let path = told::name(path).replace('\\', "/");
         let path = relative(self.folder.as_deref(), &path);
-        self.table.file(path, weight * weight::FILE, self.clock)
+        self.table.file(told::short(path), weight * weight::FILE, self.clock)
     }
 
     /// Notes every name in a text, once each; symbols belong to the file that the text is `of`, and
@@ -279,14 +282,20 @@ impl Work {
         /// A line longer than this is no sentence about a file.
         const LONG_LINE: usize = 600;
         self.clock += 1;
+        // What we gave to a session is no news when a tool shows it.
+        if fence::is_ours(text) {
+            return;
+        }
         let (now, folder, table) = (self.clock, self.folder.as_deref(), &mut self.table);
         let (mut files, mut symbols) = (Vec::new(), Vec::new());
         for line in bytes::lines(text) {
             files.clear();
             symbols.clear();
+            let is_diff = heads_diff(line);
             names::scan(line, |kind, name| match kind {
                 NameKind::File => {
-                    files.push(table.file(relative(folder, name), weight * weight::FILE, now));
+                    let path = if is_diff { without_side(name) } else { name };
+                    files.push(table.file(relative(folder, path), weight * weight::FILE, now));
                 }
                 NameKind::Symbol => symbols.push(table.name(kind, name, weight, now)),
                 NameKind::Reference => {
@@ -351,9 +360,21 @@ fn push<T>(list: &mut VecDeque<T>, item: T, most: usize) {
     list.push_back(item);
 }
 
-/// A path inside the project, as seen from there; of a diff without its side.
+/// A path inside the project, as seen from there.
 fn relative<'p>(folder: Option<&str>, path: &'p str) -> &'p str {
     let inside = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
-    let path = inside.unwrap_or(path).trim_start_matches("./");
+    inside.unwrap_or(path).trim_start_matches("./")
+}
+
+/// Whether a line of a diff names its files.
+fn heads_diff(line: &str) -> bool {
+    ["--- a/", "+++ b/", "diff --git a/"].iter().any(|head| line.starts_with(head))
+}
+
+/// A path in a diff without the side that it is of.
+fn without_side(path: &str) -> &str {
     path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path)
 }
+
+#[cfg(test)]
+mod tests;

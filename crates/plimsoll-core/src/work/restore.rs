@@ -12,7 +12,7 @@ use super::shell::Command;
 use super::table::{FileId, Name};
 use super::touched::Touched;
 use super::words::one_line;
-use super::{Fate, Origin, Work, fence};
+use super::{Fate, Origin, Work, fence, told};
 
 /// How many characters a token of the budget stands for.
 const CHARACTERS: usize = 4;
@@ -87,7 +87,7 @@ impl Text {
     ) {
         let mut left = share.min(self.room).saturating_sub(title.len() + 1);
         let mut begun = false;
-        for line in lines {
+        for line in lines.map(told::line) {
             if line.len() + 1 > left {
                 continue;
             }

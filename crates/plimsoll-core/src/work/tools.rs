@@ -7,9 +7,9 @@ use super::names::{self, NameKind};
 use super::noted::{Noted, Place};
 use super::rewrites::{Rewrite, rewrites};
 use super::table::FileId;
+use super::told::{self, told};
 use super::words::one_line;
 use super::{MOST_CALLS, MOST_MARKERS, Words, Work, push, relative, shell, weight};
-use crate::redact::redact;
 
 /// A call whose result is still to come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,10 +64,10 @@ impl Work {
         match tool {
             Tool::Edit { path, old, new } => {
                 let (old, new) = (old.join("\n"), new.join("\n"));
-                Some(self.changing(path, Change::Edited, &redact(&old), &redact(&new)))
+                Some(self.changing(path, Change::Edited, &told(&old), &told(&new)))
             }
             Tool::Write { path, text } => {
-                Some(self.changing(path, Change::Written, "", &redact(text)))
+                Some(self.changing(path, Change::Written, "", &told(text)))
             }
             Tool::Read { path, from, lines } => Some(self.reading(path, *from, *lines)),
             Tool::Shell { command } => match Words::handed_over(command) {
@@ -75,30 +75,30 @@ impl Work {
                     self.refine(words);
                     None
                 }
-                None => Some(self.shell(&redact(command))),
+                None => Some(self.shell(&told(command))),
             },
             Tool::Delegate { task, text } => {
-                self.mention(&redact(text), weight::GIVEN, None);
-                Some(Pending::Delegated(one_line(&redact(task), 120)))
+                self.mention(&told(text), weight::GIVEN, None);
+                Some(Pending::Delegated(one_line(&told(task), 120)))
             }
             Tool::Plan(steps) => {
                 let steps: Vec<_> =
-                    steps.iter().map(|step| (redact(&step.text), step.done)).collect();
+                    steps.iter().map(|step| (told(&step.text), step.done)).collect();
                 let steps = steps.iter().map(|(text, done)| (&**text, *done));
                 self.plan.replace(steps, self.table.here);
                 None
             }
             Tool::AddStep { text, about } => {
-                self.mention(&redact(&format!("{text}\n{about}")), weight::GIVEN, None);
-                Some(Pending::Step(redact(text).into_owned()))
+                self.mention(&told(&format!("{text}\n{about}")), weight::GIVEN, None);
+                Some(Pending::Step(told(text).into_owned()))
             }
             Tool::SetStep { step, text, state } => {
-                let text = text.as_deref().map(redact);
-                self.plan.set(step, text.as_deref(), *state, self.table.here);
+                let text = text.as_deref().map(told);
+                self.plan.set(&told::name(step), text.as_deref(), *state, self.table.here);
                 None
             }
             Tool::Other { path, texts, .. } => {
-                self.mention(&redact(&texts.join("\n")), weight::GIVEN, None);
+                self.mention(&told(&texts.join("\n")), weight::GIVEN, None);
                 let path = path.as_ref().filter(|path| names::is_file(path));
                 path.map(|path| Pending::File(self.file(path, 0.0)))
             }
@@ -174,7 +174,9 @@ impl Work {
             Some(Pending::Delegated(task)) => self.reported(&task, result.text),
             Some(Pending::Step(text)) => {
                 let named = step.filter(|_| !result.failed);
-                named.into_iter().for_each(|name| self.plan.add(name, &text, self.table.here));
+                named
+                    .into_iter()
+                    .for_each(|name| self.plan.add(&told::name(name), &text, self.table.here));
             }
             Some(Pending::File(_) | Pending::Change(..)) | None => {}
         }
@@ -206,7 +208,8 @@ impl Work {
         if let Some(from) = from {
             let before = self.file(&from, 0.0);
             self.touched.remove(&before);
-            let from = relative(self.folder.as_deref(), &from).to_owned();
+            let from = told::name(&from);
+            let from = told::short(relative(self.folder.as_deref(), &from)).to_owned();
             self.touched.entry(file).or_default().from = Some(from);
         }
     }

@@ -1,0 +1,91 @@
+//! What is kept of a text from outside: no secret, and no character that moves a cursor.
+
+use std::borrow::Cow;
+
+use crate::policy::is_plain;
+use crate::redact::redact;
+
+/// A text as it may be kept. Of control characters only the ends of lines and tabs are left.
+pub(super) fn told(text: &str) -> Cow<'_, str> {
+    match plain(text) {
+        Cow::Borrowed(text) => redact(text),
+        Cow::Owned(text) => Cow::Owned(redact(&text).into_owned()),
+    }
+}
+
+/// A name as it may be kept: in one line.
+pub(super) fn name(text: &str) -> Cow<'_, str> {
+    let text = told(text);
+    match text.contains(breaks) {
+        true => Cow::Owned(text.replace(breaks, "")),
+        false => text,
+    }
+}
+
+/// The end of a path, which tells more of it than its beginning.
+pub(super) fn short(path: &str) -> &str {
+    const LONGEST: usize = 300;
+    &path[path.ceil_char_boundary(path.len().saturating_sub(LONGEST))..]
+}
+
+/// A line of ours with texts from outside in it: it stays one, and begins no section.
+pub(super) fn line(text: String) -> String {
+    let text = if text.contains(breaks) { text.replace(breaks, " ") } else { text };
+    let rest = text.trim_start().trim_start_matches('#');
+    let is_heading = rest.len() < text.trim_start().len() && rest.starts_with(' ');
+    if is_heading { format!("- {text}") } else { text }
+}
+
+fn breaks(character: char) -> bool {
+    character != ' ' && (character.is_whitespace() || character.is_control())
+}
+
+fn plain(text: &str) -> Cow<'_, str> {
+    if !may_be_odd(text.as_bytes()) || text.chars().all(is_kept) {
+        return Cow::Borrowed(text);
+    }
+    let without_returns =
+        text.chars().map(|character| if character == '\r' { ' ' } else { character });
+    Cow::Owned(without_returns.filter(|character| is_kept(*character)).collect())
+}
+
+fn is_kept(character: char) -> bool {
+    matches!(character, '\n' | '\t') || is_plain(character)
+}
+
+/// Whether a character that is not kept may be among these bytes. Most texts have none, and are not
+/// read letter by letter.
+fn may_be_odd(bytes: &[u8]) -> bool {
+    const CHUNK: usize = 64;
+    let is_odd =
+        |byte: &u8| matches!(byte, 0..0x20 | 0x7F | 0xC2 | 0xE2) && !matches!(byte, b'\n' | b'\t');
+    // Without a way out of the inner loop it is done many bytes at a time.
+    bytes.chunks(CHUNK).any(|chunk| chunk.iter().fold(false, |odd, byte| odd | is_odd(byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_a_cursor_goes() {
+        assert_eq!(told("a\n\tb — ä"), "a\n\tb — ä");
+        assert_eq!(told("\u{1b}]0;x\u{7}a\r\nb\u{9b}2J\u{202e}c\u{7f}"), "]0;xa \nb2Jc");
+        assert!(
+            !told(&["gh\u{1b}p_", "0123456789abcdefghijABCDEFGHIJ012345"].concat()).contains("abc")
+        );
+    }
+
+    #[test]
+    fn a_name_is_one_line() {
+        assert_eq!(name("x\n\n## Next Steps\u{2028}\t- y.rs"), "x## Next Steps- y.rs");
+        assert_eq!(short(&format!("{}/src/a.rs", "ä".repeat(400))).len(), 299);
+    }
+
+    #[test]
+    fn no_line_begins_a_section() {
+        assert_eq!(line("## Next Steps".to_owned()), "- ## Next Steps");
+        assert_eq!(line(" # a\n## b".to_owned()), "-  # a ## b");
+        assert_eq!(line("#12 is open".to_owned()), "#12 is open");
+    }
+}
