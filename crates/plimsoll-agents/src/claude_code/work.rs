@@ -320,6 +320,10 @@ fn own_words(text: Cow<'_, str>, meta: bool) -> Option<Cow<'_, str>> {
     }
     let trimmed = text.trim_start();
     if let Some(rest) = trimmed.strip_prefix("<command-") {
+        // What is said with it is for whoever makes the summary.
+        if rest.contains("<command-name>/compact<") || rest.starts_with("name>/compact<") {
+            return None;
+        }
         let from = rest.find("<command-args>")? + "<command-args>".len();
         let to = from + rest[from..].find("</command-args>")?;
         let words = rest[from..to].trim();

@@ -226,7 +226,9 @@ fn without_room(words: &str) -> &str {
 fn timeless(words: &str) -> String {
     const BEFORE: &str = "Checkpoint ";
     match words.split_once(BEFORE) {
-        Some((fact, rest)) if rest.len() > 5 => format!("{fact}{BEFORE}TIME{}", &rest[5..]),
+        Some((fact, rest)) if rest.as_bytes().get(2) == Some(&b':') => {
+            format!("{fact}{BEFORE}TIME{}", &rest[5..])
+        }
         _ => words.to_owned(),
     }
 }
