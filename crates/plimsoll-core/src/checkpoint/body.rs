@@ -3,19 +3,22 @@
 use std::collections::BTreeSet;
 
 use super::SECTIONS;
+use crate::bytes;
 
 /// The sections of a body with their texts, in the order they stand in. What stands before the first
 /// has no name, and is there only if it says anything.
 pub fn sections(body: &str) -> Vec<(&str, &str)> {
     let mut found = vec![("", 0, 0)];
     let mut at = 0;
-    for line in body.split_inclusive('\n') {
-        let name = heading(line);
+    while at < body.len() {
+        let rest = &body[at..];
+        let length = bytes::find(b'\n', rest.as_bytes()).map_or(rest.len(), |newline| newline + 1);
+        let name = heading(&rest[..length]);
         if let (Some(name), Some((_, _, end))) = (name, found.last_mut()) {
             *end = at;
-            found.push((name, at + line.len(), body.len()));
+            found.push((name, at + length, body.len()));
         }
-        at += line.len();
+        at += length;
     }
     if let [(_, _, end)] = found.as_mut_slice() {
         *end = body.len();

@@ -151,7 +151,17 @@ pub(super) fn cut(text: &str, longest: usize) -> &str {
 
 /// A text in one line, at most so long.
 pub(super) fn one_line(text: &str, longest: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line = String::with_capacity(text.len().min(longest));
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+        // What comes behind the cut is not looked at.
+        if line.len() > longest {
+            break;
+        }
+    }
     match line.len() <= longest {
         true => line,
         false => format!("{}…", cut(&line, longest.saturating_sub(3))),
