@@ -25,6 +25,7 @@ mod steer;
 mod table;
 mod tools;
 mod touched;
+mod verdict;
 mod words;
 
 use std::collections::{BTreeMap, VecDeque};
