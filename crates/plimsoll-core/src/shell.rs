@@ -54,6 +54,8 @@ pub struct Command {
     pub words: Vec<String>,
     /// The files that its output is sent to.
     pub outputs: Vec<String>,
+    /// What follows it decides how the line ends: `a | b`, `a; b`, but not `a && b`.
+    pub is_hidden: bool,
 }
 
 /// The commands of a line, pipes and lists taken apart, documents that stand in it left out.
@@ -69,6 +71,9 @@ pub fn commands(line: &str) -> Vec<Command> {
         }
     }
     commands.retain(|command| !command.words.is_empty());
+    if let Some(last) = commands.last_mut() {
+        last.is_hidden = false;
+    }
     commands
 }
 
@@ -121,7 +126,8 @@ impl Tokens<'_> {
                 Some(Token::Output(file)) => outputs.push(file),
                 last => {
                     let typed = start[..end].trim().to_owned();
-                    return (Command { typed, words, outputs }, last.is_some());
+                    let is_hidden = !start[..start.len() - self.0.len()].ends_with("&&");
+                    return (Command { typed, words, outputs, is_hidden }, last.is_some());
                 }
             }
         }
@@ -168,9 +174,10 @@ impl Tokens<'_> {
     /// What stands between two commands; `&>` stands before a file instead.
     fn sign(&mut self) -> Option<Token> {
         let sign = self.take()?;
-        match sign == '&' && self.peek() == Some('>') {
-            true => self.output(),
-            false => Some(Token::End),
+        match self.peek() {
+            Some('>') if sign == '&' => self.output(),
+            Some('&') if sign == '&' => self.take().map(|_| Token::End),
+            _ => Some(Token::End),
         }
     }
 
@@ -259,6 +266,15 @@ mod tests {
             "x=$(git commit \\\n  -m a)",
             &[(&["x=$"], &[]), (&["git", "commit", "-m", "a"], &[])],
         );
+    }
+
+    #[test]
+    fn what_hides_how_a_command_ended_is_told() {
+        let hidden = |line| commands(line).iter().map(|one| one.is_hidden).collect::<Vec<_>>();
+        assert_eq!(hidden("cd a && make 2>&1 | tail -3"), [false, true, false]);
+        assert_eq!(hidden("make; echo $?"), [true, false]);
+        assert_eq!(hidden("make || true"), [true, false]);
+        assert_eq!(hidden("make\n"), [false]);
     }
 
     #[test]

@@ -51,6 +51,11 @@ pub fn runs_tests(command: &Command) -> bool {
     runner::runs_tests(&command.words)
 }
 
+/// Whether a program does nothing but run tests.
+pub fn is_runner(program: &str) -> bool {
+    runner::RUNNERS.contains(&program)
+}
+
 fn commit(line: &str, commands: &[Command], failed: bool, output: &str) -> Option<Breakpoint> {
     let words = commands.iter().find_map(|command| committing(&command.words))?;
     let shown = output.lines().find_map(shown_commit);

@@ -19,7 +19,7 @@ const STARTERS: &[(&str, usize)] = &[
 ];
 
 /// Programs that do nothing but run tests.
-const RUNNERS: &[&str] = &[
+pub(super) const RUNNERS: &[&str] = &[
     "ava", "behave", "busted", "ctest", "jest", "karma", "mocha", "nose2", "nox", "phpunit",
     "pest", "py.test", "pytest", "rspec", "tox", "vitest",
 ];

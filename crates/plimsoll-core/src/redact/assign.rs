@@ -29,6 +29,21 @@ pub(super) fn find(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     found.extend(if is_done { None } else { assigned(text, hit) });
 }
 
+/// The value of a name that is `key` and no more, if it can be nothing but a secret: most keys open
+/// nothing.
+pub(super) fn find_key(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let is_named = matches!(at(text, hit.end), b'=' | b':' | b' ' | b'"' | b'\'' | b'\\');
+    let is_done = found.last().is_some_and(|last| hit.start < last.range.end);
+    if is_done || !is_named || names::around(text, hit.clone()).as_ref() != Some(&hit) {
+        return;
+    }
+    let Some(link) = link(text, &hit) else { return };
+    let Some((range, style)) = quoted(text, &link) else { return };
+    if style == Style::Literal && value::is_opaque(&text[range.clone()]) {
+        found.push(Secret { range, kind: Class::Key.kind() });
+    }
+}
+
 fn assigned(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let place = names::around(text, hit)?;
     let link = link(text, &place)
@@ -38,8 +53,9 @@ fn assigned(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let (range, style) = given(text, name, &link)?;
     let judged = &text[range.start..range.end.min(range.start + LONGEST)];
     let is_label = judged.eq_ignore_ascii_case(name.as_bytes());
-    if is_label || means_another(name, style, link.kind, judged) || !is_secret(class, style, judged)
-    {
+    let is_secret = is_secret(class, style, judged)
+        || class == Class::Password && style == Style::Literal && is_phrase(text, &link, &range);
+    if is_label || means_another(name, style, link.kind, judged) || !is_secret {
         return None;
     }
     let range = if is_cut(&range, style) { whole(text, range, style) } else { range };
@@ -247,6 +263,68 @@ fn is_password(style: Style, given: &[u8]) -> bool {
                 && !is_code(given)
         }
     }
+}
+
+/// Words with which a text speaks of passwords instead of being one.
+const LABELS: &[&str] = &[
+    "cannot",
+    "characters",
+    "choose",
+    "confirm",
+    "current",
+    "enter",
+    "field",
+    "forgot",
+    "hide",
+    "incorrect",
+    "invalid",
+    "least",
+    "match",
+    "minimum",
+    "missing",
+    "must",
+    "new",
+    "not",
+    "old",
+    "password",
+    "passwords",
+    "passwort",
+    "please",
+    "repeat",
+    "required",
+    "reset",
+    "show",
+    "too",
+    "type",
+    "user",
+    "username",
+    "wrong",
+    "your",
+];
+
+/// Whether a value in quotes is a password of several words. Behind a `:` it may be a label in any
+/// language, so there a word of it must be one that people do not write.
+fn is_phrase(text: &[u8], link: &Link, range: &Range<usize>) -> bool {
+    const STOPS: [char; 6] = ['.', '?', '!', ':', ',', ';'];
+    let Ok(given) = str::from_utf8(&text[range.clone()]) else { return false };
+    let is_whole = given.trim() == given && scan::quote(text, range.end).is_some();
+    let is_set = text[..link.value].trim_ascii_end().ends_with(b"=");
+    let words: Vec<&str> = given.split_whitespace().collect();
+    let is_label = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        LABELS.iter().any(|label| word.eq_ignore_ascii_case(label))
+    };
+    let is_odd = |word: &&str| {
+        let word = word.trim_end_matches(STOPS);
+        let is_joined = word.contains('_') && word.bytes().any(|byte| byte.is_ascii_alphabetic());
+        is_joined || value::is_mixed(word.as_bytes())
+    };
+    (2..=12).contains(&words.len())
+        && (8..=LONGEST).contains(&given.len())
+        && is_whole
+        && (words.iter().any(is_odd) || is_set && words.len() > 2 && !given.ends_with(STOPS))
+        && !words.iter().any(is_label)
+        && !value::stands_for_another(given.as_bytes())
 }
 
 /// `Password`: what a form calls its field.

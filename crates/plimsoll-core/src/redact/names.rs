@@ -195,6 +195,8 @@ fn joined_class(word: &str) -> Option<Class> {
     let is_key = |word: &str| KEYS.iter().any(|key| word.ends_with(key));
     let ends = [
         ("password", Class::Password),
+        ("passwort", Class::Password),
+        ("kennwort", Class::Password),
         ("passwd", Class::Password),
         ("pwd", Class::Password),
         ("secret", Class::Secret),

@@ -277,6 +277,8 @@ pub(super) const RULES: &[Rule] = &[
     name("secret"),
     name("token"),
     name("credential"),
+    name("kennwort"),
+    read("key", assign::find_key),
     name("_key"),
     name("-key"),
     name("apikey"),

@@ -103,7 +103,6 @@ const PLACEHOLDERS: &[&str] = &[
     "yoursecret",
     "yourtoken",
     "yourapikey",
-    "example",
     "placeholder",
     "changeme",
     "change-me",
@@ -165,7 +164,31 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let mut letters = value.iter().filter(|byte| byte.is_ascii_alphanumeric());
     let first = letters.next();
     let is_one_letter = letters.all(|byte| Some(byte) == first);
-    is_one_letter || PLACEHOLDERS.iter().any(|part| scan::position(value, part).is_some())
+    is_one_letter
+        || PLACEHOLDERS.iter().any(|part| scan::position(value, part).is_some())
+        || is_example(value)
+}
+
+/// Whether a value says that it is an example: as the vendors' own end, or in words alone.
+fn is_example(value: &[u8]) -> bool {
+    const EXAMPLE: &str = "example";
+    let Some(at) = scan::position(value, EXAMPLE) else { return false };
+    let rest = [&value[..at], b" ", &value[at + EXAMPLE.len()..]].concat();
+    let is_wordy = || rest.split(|byte| !ALNUM.has(*byte)).all(is_wordy);
+    value.ends_with(b"EXAMPLE") || value.ends_with(b"EXAMPLEKEY") || is_wordy()
+}
+
+/// Whether a value can be nothing but a secret, whatever it is called: long, of the letters that
+/// encode bytes, in both cases, with digits, and no words.
+pub(super) fn is_opaque(value: &[u8]) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    (32..=256).contains(&value.len())
+        && value.iter().all(is_plain)
+        && value.iter().any(u8::is_ascii_lowercase)
+        && value.iter().any(u8::is_ascii_uppercase)
+        && value.iter().any(u8::is_ascii_digit)
+        && is_random(value, 32)
+        && !stands_for_another(value)
 }
 
 /// Whether a value is a well-known word, or one with a figure behind it: `password`, `token2`.

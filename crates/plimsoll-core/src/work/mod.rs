@@ -4,6 +4,7 @@
 //! pass. What is kept is bounded: names by their score, texts by their number and length.
 
 mod act;
+mod asked;
 mod body;
 mod changed;
 mod fence;
@@ -25,6 +26,7 @@ mod table;
 mod told;
 mod tools;
 mod touched;
+mod verdict;
 mod words;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -231,8 +233,9 @@ impl Work {
             self.asked.pop_back();
         }
         if self.asked.len() == MOST_ASKED {
-            // The first one tells what it is all about.
-            self.asked.remove(1);
+            // The first one tells what it is all about, and a reply nothing.
+            let reply = self.asked.iter().skip(1).position(|text| asked::is_reply(text));
+            self.asked.remove(1 + reply.unwrap_or(0));
         }
         self.asked.push_back(text);
     }

@@ -81,6 +81,8 @@ struct Word<'a> {
     text: &'a str,
     first: u8,
     rest: u8,
+    /// It is what follows the star of a pattern: `_test.go` in `*_test.go`.
+    after_star: bool,
 }
 
 /// Gives `take` every name in `text`.
@@ -95,9 +97,13 @@ pub(super) fn scan<'a>(text: &'a str, mut take: impl FnMut(NameKind, &'a str)) {
             at += gap;
             continue;
         }
-        let (end, rest) = word_end(text, at + 1);
+        let (mut end, rest) = word_end(text, at + 1);
         if may_name(first, rest, end - at) {
-            Word { text: &text[at..end], first, rest }.names(&mut take);
+            if rest & class::COLON != 0 && is_address(&bytes[at..end]) {
+                end = address_end(text, end);
+            }
+            let after_star = at > 0 && bytes[at - 1] == b'*';
+            Word { text: &text[at..end], first, rest, after_star }.names(&mut take);
         }
         at = end;
     }
@@ -157,7 +163,8 @@ impl<'a> Word<'a> {
         if trimmed.len() < 2 {
             return;
         }
-        if self.has(class::DOT) && is_file(self.without_place(trimmed)) {
+        let is_end = self.after_star && trimmed.starts_with(['.', '_', '-', '/']);
+        if self.has(class::DOT) && !is_end && is_file(self.without_place(trimmed)) {
             take(NameKind::File, self.without_place(trimmed));
         } else if self.has(class::DIGIT | class::DASH) {
             if is_reference(trimmed) {
@@ -195,15 +202,48 @@ fn trim(word: &str) -> &str {
     if is_plain(bytes.first()) && is_plain(bytes.last()) {
         return word;
     }
-    word.trim_matches(|c: char| matches!(c, '.' | ':' | '?' | '[' | ']' | '…'))
+    let is_sign = |c: char| matches!(c, '.' | ':' | '?' | '[' | ']' | '…');
+    let word = word.trim_end_matches(is_sign);
+    let bare = word.trim_start_matches(is_sign);
+    // `.github`, `./run.sh` and `../lib.rs` begin with dots of their own.
+    let is_own = |dots: &&str| match *dots {
+        "." => bare.starts_with(|c: char| c == '/' || c.is_ascii_alphanumeric()),
+        ".." => bare.starts_with('/'),
+        _ => false,
+    };
+    let signs = &word[..word.len() - bare.len()];
+    let dots = &signs[signs.trim_end_matches('.').len()..];
+    &word[signs.len() - Some(dots).filter(is_own).map_or(0, str::len)..]
+}
+
+fn is_address(word: &[u8]) -> bool {
+    word.array_windows().any(|three| three == b"://")
+}
+
+/// Where the address ends whose first part ends here: signs that are gaps elsewhere join its parts.
+#[cold]
+fn address_end(text: &str, mut end: usize) -> usize {
+    let bytes = text.as_bytes();
+    while matches!(bytes.get(end), Some(b'=' | b',' | b';' | b'*' | b'!'))
+        && bytes.get(end + 1).is_some_and(|next| class(*next) & class::GAP == 0)
+    {
+        end = word_end(text, end + 1).0;
+    }
+    end
 }
 
 fn address<'a>(word: &'a str, at: usize, take: &mut impl FnMut(NameKind, &'a str)) {
     if !matches!(&word[..at], "http" | "https") {
         return;
     }
-    let end = word.find([']', '\\']).unwrap_or(word.len());
-    let address = word[..end].trim_end_matches(['.', ':', '?']);
+    const LONGEST: usize = 240;
+    let end = word.find(['[', ']', '\\']).unwrap_or(word.len());
+    // Of one that is too long for a line the question is left out.
+    let end = match word[..end].find('?') {
+        Some(question) if end > LONGEST => question,
+        _ => end,
+    };
+    let address = word[..end].trim_end_matches(['.', ':', '?', '&', '=']);
     if address.len() > at + 3 + 4 {
         take(NameKind::Reference, address);
     }
@@ -229,15 +269,27 @@ fn parts<'a>(word: &'a str, mut take: impl FnMut(&'a str)) {
 /// Gives `take` the names in code that a word holds.
 fn symbols<'a>(word: &'a str, take: &mut impl FnMut(NameKind, &'a str)) {
     let bytes = word.as_bytes();
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
     let mut from = 0;
     while from < bytes.len() {
-        let end = bytes[from..].iter().position(|byte| !is_part(byte));
-        let end = end.map_or(bytes.len(), |at| from + at);
+        let mut end = from;
+        while let Some(length) = letter(&bytes[end..]) {
+            end += length;
+        }
         if end - from >= SHORTEST_SYMBOL && is_symbol(&bytes[from..end]) {
             take(NameKind::Symbol, &word[from..end]);
         }
         from = end + 1;
+    }
+}
+
+/// How long the letter of a name is that a text begins with: Latin ones may have marks.
+#[inline]
+fn letter(bytes: &[u8]) -> Option<usize> {
+    match bytes.first()? {
+        b'_' | b'$' => Some(1),
+        byte if byte.is_ascii_alphanumeric() => Some(1),
+        0xC3..=0xC9 => Some(2),
+        _ => None,
     }
 }
 
@@ -451,11 +503,14 @@ fn is_ending(ending: &[u8]) -> bool {
 /// Whether a word names a file: it ends like one.
 pub(super) fn is_file(word: &str) -> bool {
     const LONGEST: usize = 200;
+    /// What ends like a file and is code everywhere.
+    const CODE: [&str; 6] =
+        ["console.log", "process.env", "import.meta.env", "Math.log", "math.log", "np.log"];
     let bytes = word.as_bytes();
     let near = bytes.len().saturating_sub(LONGEST_ENDING + 1);
     let Some(dot) = bytes[near..].iter().rposition(|byte| *byte == b'.') else { return false };
     let (stem, ending) = (&word[..near + dot], &bytes[near + dot + 1..]);
-    if word.len() > LONGEST || !is_ending(ending) {
+    if word.len() > LONGEST || !is_ending(ending) || CODE.contains(&word) {
         return false;
     }
     let name = stem.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -542,5 +597,54 @@ mod tests {
     fn the_list_of_endings_can_be_searched() {
         assert!(ENDINGS.is_sorted());
         assert!(ENDINGS.iter().all(|ending| ending.len() <= LONGEST_ENDING));
+    }
+
+    #[track_caller]
+    fn check(kind: NameKind, text: &str, expected: &[&str]) {
+        let mut found = Vec::new();
+        scan(text, |of, name| found.extend((of == kind).then_some(name)));
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn paths_keep_the_dots_that_they_begin_with() {
+        for path in [".github/dependabot.yml", ".golangci.yaml", "./scripts/run.sh", "../a/lib.rs"]
+        {
+            for text in [format!("see \"{path}\""), format!("{path}:3:4: x"), format!("[{path}].")]
+            {
+                check(NameKind::File, &text, &[path]);
+            }
+        }
+        check(NameKind::File, "and so on ...main.rs ..other.rs", &["main.rs", "other.rs"]);
+    }
+
+    #[test]
+    fn patterns_and_calls_are_no_files() {
+        check(NameKind::File, "ls *_test.go **/*.spec.ts **src/a.rs**", &["src/a.rs"]);
+        check(NameKind::File, "console.log(x); process.env.X = process.env", &[]);
+    }
+
+    #[test]
+    fn names_may_have_letters_with_marks() {
+        check(
+            NameKind::Symbol,
+            "ÄrgerParser →fooBar naïveCase_x",
+            &["ÄrgerParser", "fooBar", "naïveCase_x"],
+        );
+    }
+
+    #[test]
+    fn addresses_are_whole() {
+        for address in
+            ["https://docs.rs/serde/1.0.0/serde/?search=foo&x=2", "https://example.org/a,b;c=1"]
+        {
+            for text in
+                [format!("see {address}."), format!("<{address}>, x"), format!("({address})")]
+            {
+                check(NameKind::Reference, &text, &[address]);
+            }
+        }
+        let long = format!("https://example.org/a?b={}", "c".repeat(300));
+        check(NameKind::Reference, &long, &["https://example.org/a"]);
     }
 }

@@ -1,7 +1,8 @@
 //! The restore of a checkpoint: what is given to a session that did not do the work itself.
 
+use super::asked::is_reply;
 use super::body::NOTHING;
-use super::restore::{Text, room, share};
+use super::restore::{AGAIN, Text, room, share};
 use super::{Fate, Origin};
 use crate::checkpoint::{sections, without_pointer};
 
@@ -48,7 +49,8 @@ pub fn files(body: &str) -> Vec<&str> {
         Some(place.rsplit_once(':').map_or(place, |(path, _)| path))
     });
     let mut files: Vec<&str> = Vec::new();
-    let named = body.items("Working Set").filter(|item| !item.starts_with("also: ")).map(path);
+    let named = body.items("Working Set").filter(|item| !item.starts_with("also: "));
+    let named = named.filter(|item| !item.starts_with(AGAIN)).map(path);
     for path in changed.chain(named) {
         if !files.contains(&path) {
             files.push(path);
@@ -93,7 +95,11 @@ impl<'a> Body<'a> {
 
     /// The user's requests, the newest first.
     fn quotes(&self) -> impl Iterator<Item = String> {
-        let lines: Vec<&str> = self.lines("Task").filter(|line| line.starts_with('>')).collect();
+        let mut lines: Vec<&str> =
+            self.lines("Task").filter(|line| line.starts_with('>')).collect();
+        if lines.iter().any(|line| !is_reply(&line[1..])) {
+            lines.retain(|line| !is_reply(&line[1..]));
+        }
         lines.into_iter().rev().take(4).map(str::to_owned)
     }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::asked::requests;
 use super::names::NameKind;
 use super::noted::Place;
 use super::score::{Clock, Score};
@@ -29,34 +30,64 @@ pub(super) mod share {
     pub(super) const LOOSE: usize = 10;
 }
 
+/// A section before the working set: its title, its share, and its lines for so much room.
+type Section = (&'static str, usize, fn(&Work, usize) -> Vec<String>);
+
+const SECTIONS: [Section; 6] = [
+    ("## Task", share::TASK, asked),
+    ("## Directives", share::DIRECTIVES, directives),
+    ("## Next Steps", share::PLAN, steps),
+    ("## Active Issues", share::ISSUES, |work, _| issues(work).collect()),
+    ("## Commands", share::COMMANDS, commands),
+    ("## References", share::REFERENCES, references),
+];
+
 /// The text that a session is given, of at most `budget` tokens; nothing where nothing is known.
 ///
 /// `fate` tells what has become of a file in the meantime.
 pub fn restore(work: &Work, budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
     let origin = Origin::Transcript.sentence();
     let total = room(budget, &origin);
-    let part = |percent: usize| total * percent / 100;
     let mut text = Text { room: total, out: String::new() };
-    text.section("## Task", asked(work), part(share::TASK));
-    text.section("## Directives", directives(work), part(share::DIRECTIVES));
-    text.section("## Next Steps", steps(work), part(share::PLAN));
-    text.section("## Active Issues", issues(work), part(share::ISSUES));
-    text.section("## Commands", commands(work), part(share::COMMANDS));
-    text.section(
-        "## References",
-        references(work, part(share::REFERENCES)),
-        part(share::REFERENCES) + 20,
-    );
+    let mut spare = spare(work, total);
+    for (title, percent, lines) in SECTIONS {
+        let (before, share) = (text.room, total * percent / 100);
+        let room = (share + spare).saturating_sub(title.len() + 1);
+        text.section(title, lines(work, room).into_iter(), share + spare);
+        spare -= (before - text.room).saturating_sub(share);
+    }
     let title = "## Working Set";
     let room = text.room.saturating_sub(title.len() + 1);
     text.section(title, map(work, room, fate).into_iter(), room + title.len() + 1);
     text.fenced(&origin)
 }
 
+/// How much room nobody needs while every section keeps to its share: those that have more to say
+/// may have it.
+fn spare(work: &Work, total: usize) -> usize {
+    let length = |lines: Vec<String>| lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    let taken = SECTIONS.iter().map(|(title, percent, lines)| {
+        let share = total * percent / 100;
+        (length(lines(work, share)) + title.len() + 1).min(share)
+    });
+    total.saturating_sub(taken.sum::<usize>() + wanted(work))
+}
+
+/// How much room the map takes with every name in it.
+fn wanted(work: &Work) -> usize {
+    let files = 0..work.table.files.len() as FileId;
+    let symbols = work.table.names.iter().filter(|name| name.kind == NameKind::Symbol);
+    files.map(|file| head(work, file).len() + 1).sum::<usize>()
+        + symbols.map(|name| name.text.len() + 2).sum::<usize>()
+}
+
 /// How many characters a fenced text of so many tokens has room for.
 pub(super) fn room(budget: usize, origin: &str) -> usize {
     (budget * CHARACTERS).saturating_sub(fence::length(origin))
 }
+
+/// A line that is cut says at least so much.
+const SHORTEST_CUT: usize = 60;
 
 /// A text that grows up to a size.
 pub(super) struct Text {
@@ -88,6 +119,9 @@ impl Text {
         let mut left = share.min(self.room).saturating_sub(title.len() + 1);
         let mut begun = false;
         for line in lines.map(told::line) {
+            // Of what comes first a part says more than what comes next.
+            let is_cut = !begun && line.len() + 1 > left && left > SHORTEST_CUT;
+            let line = if is_cut { one_line(&line, left - 1) } else { line };
             if line.len() + 1 > left {
                 continue;
             }
@@ -100,16 +134,29 @@ impl Text {
     }
 }
 
-fn asked(work: &Work) -> impl Iterator<Item = String> {
-    work.asked.iter().rev().take(2).map(|text| format!("> {}", one_line(text, 240)))
+/// What was asked for, each as far as there is room.
+fn asked(work: &Work, mut room: usize) -> Vec<String> {
+    const LONGEST: usize = 600;
+    const SHORTEST: usize = 60;
+    let mut lines = Vec::new();
+    for text in requests(work) {
+        if room < SHORTEST && !lines.is_empty() {
+            break;
+        }
+        let line = format!("> {}", one_line(text, LONGEST.min(room.saturating_sub(3))));
+        room = room.saturating_sub(line.len() + 1);
+        lines.push(line);
+    }
+    lines
 }
 
-fn directives(work: &Work) -> impl Iterator<Item = String> {
-    work.directives.iter().rev().map(|sentence| format!("- {}", one_line(sentence, 320)))
+fn directives(work: &Work, _: usize) -> Vec<String> {
+    let newest = work.directives.iter().rev();
+    newest.map(|sentence| format!("- {}", one_line(sentence, 320))).collect()
 }
 
-fn steps(work: &Work) -> impl Iterator<Item = String> {
-    work.plan.open().map(|step| format!("- [ ] {}", one_line(step, 160)))
+fn steps(work: &Work, _: usize) -> Vec<String> {
+    work.plan.open().map(|step| format!("- [ ] {}", one_line(step, 160))).collect()
 }
 
 /// Commands that failed and have not worked since, the newest first.
@@ -135,26 +182,45 @@ pub(super) fn useful(work: &Work) -> Vec<&Command> {
     all
 }
 
-/// Commands as they were typed, the most useful first.
-fn commands(work: &Work) -> impl Iterator<Item = String> {
-    useful(work).into_iter().map(|command| {
-        let typed = one_line(&command.typed, 44);
-        let shown = if typed.starts_with(&command.key) { typed } else { command.key.clone() };
-        if command.worked == Some(false) { format!("{shown}  # failed") } else { shown }
-    })
+/// Commands as they were typed, the most useful first. The first of them are whole; the others are
+/// cut short before one is left out.
+fn commands(work: &Work, room: usize) -> Vec<String> {
+    const WHOLE: usize = 4;
+    const LONGEST: usize = 120;
+    const SHORT: usize = 44;
+    let all = useful(work);
+    let cut_at = |nth: usize| if nth < WHOLE { LONGEST } else { SHORT };
+    let mut lines: Vec<String> =
+        (0..).zip(&all).map(|(nth, command)| typed(command, cut_at(nth))).collect();
+    let mut taken: usize = lines.iter().map(|line| line.len() + 1).sum();
+    for (line, command) in lines.iter_mut().zip(&all).skip(WHOLE) {
+        let whole = typed(command, LONGEST);
+        let more = whole.len().saturating_sub(line.len());
+        if taken + more <= room {
+            taken += more;
+            *line = whole;
+        }
+    }
+    lines
+}
+
+fn typed(command: &Command, longest: usize) -> String {
+    let typed = one_line(&command.typed, longest);
+    let shown = if typed.contains(&command.key) { typed } else { command.key.clone() };
+    if command.worked == Some(false) { format!("{shown}  # failed") } else { shown }
 }
 
 /// References in one line, the most useful first.
-fn references(work: &Work, share: usize) -> impl Iterator<Item = String> {
+fn references(work: &Work, room: usize) -> Vec<String> {
     let mut line =
         work.branch.as_ref().map_or_else(String::new, |branch| format!("branch {}", &**branch));
     for name in sorted(work, NameKind::Reference) {
-        if line.len() + name.text.len() < share {
+        if line.len() + name.text.len() + 1 < room {
             let gap = if line.is_empty() { "" } else { " " };
             line = line + gap + &name.text;
         }
     }
-    Some(line).filter(|line| !line.is_empty()).into_iter()
+    Some(line).filter(|line| !line.is_empty()).into_iter().collect()
 }
 
 pub(super) fn sorted(work: &Work, kind: NameKind) -> Vec<&Name> {
@@ -250,6 +316,9 @@ fn loose_names(work: &Work, share: usize) -> String {
     line
 }
 
+/// What stands before a file that was named in the line above.
+pub(super) const AGAIN: &str = "…/";
+
 /// A line of a map is not longer than this, so that a symbol stands near its file.
 const LONG_LINE: usize = 330;
 
@@ -268,7 +337,7 @@ fn choose<'w>(
         let wraps = length.is_some_and(|length| length + symbol > LONG_LINE);
         let cost = match length {
             None => head(work, item.file).len() + 1 + symbol,
-            Some(_) if wraps => last_two(path).len() + 1 + symbol,
+            Some(_) if wraps => again(path).len() + 1 + symbol,
             Some(_) => symbol,
         };
         if cost > room {
@@ -305,7 +374,7 @@ fn lines(
     let mut gap = ": ";
     for symbol in symbols {
         if lines.last().is_some_and(|line| line.len() + symbol.len() + 2 > LONG_LINE) {
-            lines.push(last_two(&work.table.files[file as usize].path).to_owned());
+            lines.push(again(&work.table.files[file as usize].path));
             gap = ": ";
         }
         if let Some(line) = lines.last_mut() {
@@ -317,8 +386,83 @@ fn lines(
     lines
 }
 
-/// A path's last two parts.
-fn last_two(path: &str) -> &str {
+/// What a file's next line begins with: the last two parts of its path, marked as such.
+fn again(path: &str) -> String {
     let second = path.rmatch_indices('/').nth(1);
-    second.map_or(path, |(at, _)| &path[at + 1..])
+    format!("{AGAIN}{}", second.map_or(path, |(at, _)| &path[at + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::{Act, Record, Tool, unlooked};
+
+    fn work(acts: Vec<Act<'_>>) -> Work {
+        let mut work = Work::default();
+        work.take(&Record { acts, ..Record::default() });
+        work
+    }
+
+    fn asked(texts: &[&'static str]) -> Work {
+        work(texts.iter().map(|text| Act::Asked((*text).into())).collect())
+    }
+
+    fn typed(lines: &[&'static str]) -> Work {
+        let tool = |line: &&'static str| Tool::Shell { command: (*line).into() };
+        work(lines.iter().map(|line| Act::Called { call: "1", tool: tool(line) }).collect())
+    }
+
+    fn given(work: &Work, budget: usize) -> String {
+        restore(work, budget, &unlooked)
+    }
+
+    #[test]
+    fn the_task_is_what_was_asked_for_not_the_replies_to_it() {
+        let text =
+            given(&asked(&["move the hull into its own crate", "yes", "ok go on", "1"]), 500);
+        assert!(text.contains("## Task\n> move the hull into its own crate\n"), "{text}");
+        assert!(!text.contains("go on"), "{text}");
+        assert!(given(&asked(&["yes", "do it"]), 500).contains("> do it\n> yes\n"));
+    }
+
+    #[test]
+    fn the_first_request_outlives_any_number_of_replies() {
+        let replies = ["yes", "no"].into_iter().cycle().take(100);
+        let texts: Vec<&str> = ["the first of all requests", "the second of all requests"]
+            .into_iter()
+            .chain(replies)
+            .collect();
+        let text = given(&asked(&texts), 500);
+        assert!(text.contains("> the second of all requests\n> the first of all"), "{text}");
+    }
+
+    #[test]
+    fn a_request_has_the_room_that_nobody_else_needs() {
+        const LONG: &str = "paint the load line on both sides of the hull where everybody sees it, \
+            and then some more of it so that it is long enough to be cut somewhere in between, which \
+            it must not be as long as there is room for the whole of it and of nothing else at all.";
+        assert!(given(&asked(&[LONG]), 1_000).contains(LONG));
+        let tight = given(&asked(&[LONG]), 100);
+        assert!(tight.contains("> paint the load line") && !tight.contains(LONG), "{tight}");
+    }
+
+    #[test]
+    fn commands_stand_as_they_were_typed() {
+        const LINES: [&str; 2] = [
+            "docker compose -f deploy/docker-compose.production.yml up -d --build",
+            "CI=1 npx jest run --runInBand",
+        ];
+        let text = given(&typed(&LINES), 1_000);
+        assert!(LINES.iter().all(|line| text.contains(&format!("{line}\n"))), "{text}");
+    }
+
+    #[test]
+    fn a_second_line_of_a_file_is_marked() {
+        let symbols: Vec<String> = (0..60).map(|number| format!("some_symbol_{number}")).collect();
+        let (path, text) = ("deep/src/cli/x.go".into(), symbols.join("\n").into());
+        let tool = Tool::Write { path, text };
+        let text = given(&work(vec![Act::Called { call: "1", tool }]), 1_000);
+        assert!(text.contains("\ndeep/src/cli/x.go: some_symbol"), "{text}");
+        assert!(text.contains("\n…/cli/x.go: some_symbol"), "{text}");
+    }
 }

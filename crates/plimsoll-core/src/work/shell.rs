@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::names;
 use super::noted::{Noted, Place};
 use super::score::{Clock, Score};
+use super::verdict::says_failed;
 use super::words::cut;
 use crate::breakpoint::{self, Tally};
 use crate::shell::Command as Typed;
@@ -25,6 +26,8 @@ pub(super) struct Command {
     pub(super) complaint: Option<Noted>,
     /// Whether it runs tests, and how these went last.
     tests: bool,
+    /// How it ended last is not told by how its line ended.
+    is_hidden: bool,
     pub(super) tally: Option<String>,
     /// The record that typed it last.
     pub(super) place: Place,
@@ -88,6 +91,7 @@ impl Commands {
         command.score.add(1.0, now);
         command.typed = cut(&typed.typed, LONGEST).to_owned();
         command.tests = breakpoint::runs_tests(typed);
+        command.is_hidden = typed.is_hidden;
         command.place = place;
         Some(key)
     }
@@ -99,12 +103,20 @@ impl Commands {
         let tests = known.iter().rposition(|at| self.all[*at].tests);
         let tally = tests.map_or_else(Tally::default, |_| breakpoint::tally(said));
         // Of a list the last one is to blame, unless tests say that they failed: what came before it
-        // worked, and what comes after it was not run.
+        // worked, and what comes after it was not run. Of those whose exit code nobody saw, it is the
+        // last that can have said so.
+        let complains = |at: &usize| {
+            let command = &self.all[*at];
+            let is_told = command.tests && tally.count().is_some();
+            command.is_hidden && !is_told && says_failed(program(&command.key), said)
+        };
         let blamed = match tests {
             Some(at) if tally.is_bad() => Some(at),
-            _ => failed.then(|| known.len().saturating_sub(1)),
+            _ if failed => Some(known.len().saturating_sub(1)),
+            _ => known.iter().rposition(complains),
         };
-        let ran = blamed.map_or(known.len(), |blamed| blamed + 1);
+        let ran = blamed.filter(|_| failed || tally.is_bad());
+        let ran = ran.map_or(known.len(), |blamed| blamed + 1);
         self.close_parts(&keys[..ran.min(keys.len())], blamed);
         for (nth, at) in known.into_iter().enumerate().take(ran) {
             let command = &mut self.all[at];
@@ -118,8 +130,10 @@ impl Commands {
     /// What worked as a whole works in its parts: `go test` closes `go test ./a`, and what goes on
     /// with `git rebase` closes `git rebase main`.
     fn close_parts(&mut self, keys: &[String], blamed: Option<usize>) {
+        // `make` without a target makes one of many, but `pytest` runs all there is.
+        let is_whole = |key: &str| key.contains(' ') || breakpoint::is_runner(key);
         let worked = keys.iter().enumerate().filter(|(nth, _)| Some(*nth) != blamed);
-        for (_, key) in worked {
+        for (_, key) in worked.filter(|(_, key)| is_whole(key)) {
             let is_part = |command: &&mut Command| {
                 command.key.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with(' '))
             };
@@ -155,22 +169,77 @@ fn complaint(said: &str) -> String {
     cut(&lines.join("\n"), LONGEST_COMPLAINT).to_owned()
 }
 
-/// What the commands of a line are known by.
+/// What the commands of a line are known by, those with a subcommand: a mere program is no secret
+/// of anybody's.
 pub(super) fn keys(line: &[Typed]) -> impl Iterator<Item = String> {
-    line.iter().filter_map(|typed| key(&typed.typed))
+    line.iter().filter_map(|typed| key(&typed.typed)).filter(|key| key.contains([' ', '/']))
 }
 
-/// What a command is known by: the program and up to two words that are no flags.
+/// What a command is known by: the program and up to two words that are no flags. Only programs that
+/// build or check, and the project's own, are known without any.
 fn key(segment: &str) -> Option<String> {
     let mut words = segment.split_whitespace().skip_while(|word| is_prefix(word));
     let program = words.next()?;
-    let is_name = program.starts_with(|c: char| c.is_ascii_alphabetic())
-        && !program.contains(['=', '(', '"', '\'']);
+    let mut words = words.peekable();
+    if matches!(program, "bash" | "sh") {
+        let script = words.next().filter(|word| word.ends_with(".sh") && is_sub(word))?;
+        return Some(format!("{program} {script}"));
+    }
+    let is_script = is_script(program);
+    let is_name = program.starts_with(|c: char| c.is_ascii_alphabetic()) || is_script;
+    let is_name = is_name && !program.contains(['=', '(', '"', '\'', '$']);
     if !is_name || EVERYDAY.binary_search(&program).is_ok() {
         return None;
     }
-    let subs: Vec<&str> = words.take_while(|word| is_sub(word)).take(2).collect();
-    (!subs.is_empty()).then(|| format!("{program} {}", subs.join(" ")))
+    let mut parts = vec![program];
+    if program.starts_with("python") && words.next_if_eq(&"-m").is_some() {
+        parts.extend(["-m", words.next()?]);
+    }
+    parts.extend(words.take_while(|word| is_sub(word)).take(2));
+    let is_known = parts.len() > 1 || is_script || is_check(program);
+    is_known.then(|| parts.join(" "))
+}
+
+/// Programs that build or check when nothing more is said.
+const CHECKS: &[&str] = &[
+    "black",
+    "clippy-driver",
+    "cmake",
+    "eslint",
+    "flake8",
+    "golangci-lint",
+    "gradle",
+    "just",
+    "mage",
+    "make",
+    "mvn",
+    "mypy",
+    "ninja",
+    "prettier",
+    "pylint",
+    "pyright",
+    "rake",
+    "rollup",
+    "rubocop",
+    "ruff",
+    "task",
+    "tsc",
+    "vite",
+    "webpack",
+];
+
+fn is_check(program: &str) -> bool {
+    CHECKS.binary_search(&program).is_ok() || breakpoint::is_runner(program)
+}
+
+/// Whether a program is a file of the project: `./run.sh`, `scripts/build`.
+fn is_script(program: &str) -> bool {
+    program.contains('/') && !program.starts_with(['/', '~', '-'])
+}
+
+/// The program of a key.
+fn program(key: &str) -> &str {
+    key.split(' ').next().unwrap_or_default()
 }
 
 fn is_sub(word: &str) -> bool {
@@ -228,7 +297,7 @@ mod tests {
 
     #[test]
     fn the_list_of_everyday_programs_can_be_searched() {
-        assert!(EVERYDAY.is_sorted());
+        assert!(EVERYDAY.is_sorted() && CHECKS.is_sorted());
     }
 
     #[test]
@@ -240,6 +309,52 @@ mod tests {
         assert_eq!(keys("npx vitest run src/a.test.ts; ls"), ["vitest run src/a.test.ts"]);
         assert_eq!(keys("go test ./cmd/... -race"), ["go test ./cmd/..."]);
         assert_eq!(keys("cat x | grep y; echo done"), [""; 0]);
+    }
+
+    #[test]
+    fn what_builds_or_checks_is_known_alone() {
+        for (line, key) in [
+            ("pytest -q", "pytest"),
+            ("make -j4", "make"),
+            ("npx tsc --noEmit", "tsc"),
+            ("./run.sh --fast", "./run.sh"),
+            ("./gradlew build", "./gradlew build"),
+            ("bash scripts/check.sh -x", "bash scripts/check.sh"),
+            ("python -m pytest -x", "python -m pytest"),
+            ("CI=1 npx jest --ci", "jest"),
+        ] {
+            assert_eq!(keys(line), [key], "{line}");
+        }
+        assert_eq!(keys("node; /usr/bin/env; python -V; bash -c x"), [""; 0]);
+    }
+
+    #[test]
+    fn what_a_pipe_hides_is_told_by_the_output() {
+        let mut known = Commands::default();
+        run(&mut known, "cargo build 2>&1 | tail -5", false, "error: could not compile `a`");
+        run(&mut known, "npm run build | tail", false, "ERROR in ./src/a.ts");
+        run(&mut known, "cargo clippy | tail", false, "0 errors");
+        run(&mut known, "npm run show", false, "error: of somebody else");
+        run(
+            &mut known,
+            "cargo nextest run | tail",
+            false,
+            "error: in a log\nSummary [1s] 2 tests run: 2 passed",
+        );
+        let ends: Vec<_> = known.all.iter().map(|command| command.worked).collect();
+        assert_eq!(ends, [Some(false), Some(false), Some(true), Some(true), Some(true)]);
+        assert_eq!(known.all[0].complaint.as_deref(), Some("error: could not compile `a`"));
+    }
+
+    #[test]
+    fn one_target_closes_no_other() {
+        let mut known = Commands::default();
+        run(&mut known, "make deploy", true, "failed");
+        run(&mut known, "pytest tests/a.py", true, "failed");
+        run(&mut known, "make", false, "");
+        run(&mut known, "pytest", false, "");
+        let open: Vec<_> = known.all.iter().map(|command| command.complaint.is_some()).collect();
+        assert_eq!(open, [true, false, false, false]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the client's own summary of a conversation should keep.
 
 use super::Work;
+use super::asked::requests;
 use super::restore::issues;
 use super::words::one_line;
 
@@ -26,8 +27,7 @@ pub fn steer(work: &Work, longest: usize) -> String {
 }
 
 fn asked(work: &Work) -> Vec<String> {
-    let newest = work.asked.iter().rev().take(3);
-    newest.map(|text| format!("- {}", one_line(text, 600))).collect()
+    requests(work).into_iter().map(|text| format!("- {}", one_line(text, 600))).collect()
 }
 
 fn directives(work: &Work) -> Vec<String> {

@@ -367,6 +367,14 @@ fn places() -> Vec<(&'static str, &'static str, String, &'static str)> {
         ("password", "{\"password\": \"", "correcthorse".to_owned(), "\"}"),
         ("password", "password: ", "hunter22".to_owned(), "\n"),
         ("password", "ADMIN_PASSWORD=", "correct(horse)&battery".to_owned(), "\n"),
+        ("password", "password = \"", "agh Multi Word ".to_owned() + "Pass_ahQ", "\""),
+        ("password", "{\"password\": \"", "my horse 4battery!".to_owned(), "\"}"),
+        ("password", "DB_PASSWORD=\"", "three plain words".to_owned(), "\"\n"),
+        ("password", "Passwort: ", "Sommer2041x".to_owned(), "\n"),
+        ("password", "kennwort=\"", "sonnenblume7".to_owned(), "\""),
+        ("password", "password=\"", "my-example-Pa55w0rd9".to_owned(), "\""),
+        ("key", "key='", "wAaaXUtnFEMI/K7MDaaG/".to_owned() + "bPxRfiCYEXAMaaAKEY", "'"),
+        ("key", "\"key\": \"", random(ALNUM, 40, 7), "\""),
         ("secret", "SESSION_SECRET=", "keyboard-cat-and-more".to_owned(), "\n"),
     ]
 }

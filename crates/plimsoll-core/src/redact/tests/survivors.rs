@@ -76,6 +76,16 @@ const SURVIVORS: &[&str] = &[
     "token: null",
     "secret: undefined,",
     "password: \"\"",
+    "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "token: example-token-value",
+    // Labels, and keys that open nothing
+    "\"password\": \"Mot de passe\"",
+    "password = \"Enter your old password\"",
+    "password: \"Must have 8 characters\"",
+    "grep \"password=\" a.txt b.txt c.txt",
+    "key: \"src/components/Button/index2.stories.tsx\"",
+    "key=\"user-profile-4f9a1c2d4e5f60718293a4b5\"",
+    "key = 'aVeryLongButQuiteReadableNameOfACacheEntry'",
     // Code
     "password: string",
     "password: String,",

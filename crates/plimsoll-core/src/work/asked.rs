@@ -1,0 +1,58 @@
+//! What the user asked for, told from what they merely replied.
+
+use super::Work;
+use super::noted::Noted;
+
+/// A shorter prompt answers a question.
+const SHORTEST: usize = 10;
+
+/// Words that tell nobody what is to be done.
+const REPLIES: &[&str] = &[
+    "a", "again", "ahead", "all", "and", "both", "continue", "cool", "correct", "do", "done",
+    "exactly", "fine", "first", "for", "go", "good", "great", "i", "is", "it", "just", "keep",
+    "let's", "lgtm", "looks", "me", "next", "nice", "no", "now", "ok", "okay", "on", "one",
+    "option", "perfect", "please", "proceed", "right", "second", "so", "sounds", "step", "sure",
+    "thank", "thanks", "that", "that's", "the", "them", "then", "third", "this", "to", "try",
+    "works", "yeah", "yep", "yes", "you",
+];
+
+/// Whether a prompt only says yes to what was asked for before: `yes`, `ok go on`, `1`.
+pub(super) fn is_reply(prompt: &str) -> bool {
+    let is_filler = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        word.chars().count() <= 2 || REPLIES.binary_search(&word.as_str()).is_ok()
+    };
+    prompt.trim().len() < SHORTEST || prompt.split_whitespace().all(is_filler)
+}
+
+/// The requests that tell what is being done, the most telling first: the last two, then the first.
+/// Mere replies count where there is nothing else.
+pub(super) fn requests(work: &Work) -> Vec<&Noted> {
+    let mut told: Vec<&Noted> = work.asked.iter().filter(|text| !is_reply(text)).collect();
+    if told.is_empty() {
+        told = work.asked.iter().collect();
+    }
+    let first = told.iter().take(told.len().saturating_sub(2)).take(1).copied();
+    told.iter().rev().take(2).copied().chain(first).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_replies_can_be_searched() {
+        assert!(REPLIES.is_sorted());
+    }
+
+    #[test]
+    fn replies_are_told_from_requests() {
+        for reply in ["yes", "ok go on", "1", "do it", "Yes, please continue.", "option 2 then", ""]
+        {
+            assert!(is_reply(reply), "{reply}");
+        }
+        for request in ["fix the tests", "rename it to Hull", "add a --json flag please"] {
+            assert!(!is_reply(request), "{request}");
+        }
+    }
+}
