@@ -25,6 +25,17 @@ pub(super) fn is_reply(prompt: &str) -> bool {
     prompt.trim().len() < SHORTEST || prompt.split_whitespace().all(is_filler)
 }
 
+/// A sentence without the marks of a list and the quote that it begins with but does not close.
+pub(super) fn bare(sentence: &str) -> &str {
+    const MARKS: [&str; 4] = ["- ", "* ", "• ", "> "];
+    let mut text = sentence.trim_start();
+    while let Some(rest) = MARKS.iter().find_map(|mark| text.strip_prefix(mark)) {
+        text = rest.trim_start();
+    }
+    let is_stray = text.starts_with('"') && text.matches('"').count() % 2 == 1;
+    if is_stray { text[1..].trim_start() } else { text }
+}
+
 /// The requests that tell what is being done, the most telling first: the last two, then the first.
 /// Mere replies count where there is nothing else.
 pub(super) fn requests(work: &Work) -> Vec<&Noted> {
@@ -43,6 +54,14 @@ mod tests {
     #[test]
     fn the_list_of_replies_can_be_searched() {
         assert!(REPLIES.is_sorted());
+    }
+
+    #[test]
+    fn a_sentence_is_told_without_what_stands_before_it() {
+        assert_eq!(bare("- - If it leaks, never sail"), "If it leaks, never sail");
+        assert_eq!(bare("\" but I don't see it"), "but I don't see it");
+        assert_eq!(bare("\"Hull\" must stay"), "\"Hull\" must stay");
+        assert_eq!(bare("- --json must stay"), "--json must stay");
     }
 
     #[test]

@@ -224,7 +224,7 @@ impl Work {
     fn asked(&mut self, text: &str) {
         self.mention(text, weight::ASKED, None);
         for sentence in words::directives(text) {
-            let sentence = self.noted(sentence, LONGEST_SENTENCE);
+            let sentence = self.noted(asked::bare(sentence), LONGEST_SENTENCE);
             self.directives.retain(|known| **known != *sentence);
             push(&mut self.directives, sentence, MOST_DIRECTIVES);
         }
@@ -245,6 +245,7 @@ impl Work {
         for sentence in words::decisions(text) {
             self.decided(sentence);
         }
+        self.plan.propose(text, self.table.here);
         let text = self.noted(text, LONGEST_ASKED);
         push(&mut self.said, text, MOST_SAID);
     }

@@ -8,6 +8,8 @@ use super::words::cut;
 
 const MOST_STEPS: usize = 80;
 const LONGEST_STEP: usize = 300;
+/// After so many messages without a list the last one is done, or forgotten.
+const A_WHILE: u32 = 4;
 
 /// The steps of the work: a list that is replaced as a whole, steps that are added and ticked off one
 /// by one, and the plan that was agreed to.
@@ -16,6 +18,9 @@ pub(super) struct Plan {
     list: Vec<Planned>,
     steps: Vec<Planned>,
     agreed: Vec<Planned>,
+    /// What the model last said comes next, and how many messages ago.
+    proposed: Vec<Planned>,
+    age: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,11 +40,26 @@ impl Planned {
 
 impl Plan {
     /// What is open. A list says more than the plan it was made from, so that counts only where no
-    /// list was made since.
+    /// list was made since; what was merely said counts where nothing of either is open.
     pub(super) fn open(&self) -> impl Iterator<Item = &Noted> {
+        let proposed = self.proposed.iter().filter(|_| self.planned().next().is_none());
+        self.planned().chain(proposed).map(|step| &step.text)
+    }
+
+    fn planned(&self) -> impl Iterator<Item = &Planned> {
         let listed = self.list.iter().chain(&self.steps);
         let agreed = self.agreed.iter().filter(|_| self.list.is_empty() && self.steps.is_empty());
-        listed.chain(agreed).filter(|step| !step.done).map(|step| &step.text)
+        listed.chain(agreed).filter(|step| !step.done)
+    }
+
+    /// Takes a message of the model's: it may say what comes next.
+    pub(super) fn propose(&mut self, text: &str, at: Place) {
+        let steps = next_steps(text).take(MOST_STEPS);
+        let steps: Vec<Planned> = steps.map(|step| Planned::new("", step, false, at)).collect();
+        self.age = if steps.is_empty() { self.age + 1 } else { 0 };
+        if !steps.is_empty() || self.age >= A_WHILE {
+            self.proposed = steps;
+        }
     }
 
     /// Replaces the list.
@@ -96,6 +116,35 @@ impl Plan {
             .map(|(step, done)| Planned::new("", step, done, at))
             .collect();
     }
+}
+
+/// The items of the last list in a message that is headed as what comes next.
+fn next_steps(text: &str) -> impl Iterator<Item = &str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let headed = lines.iter().rposition(|line| is_next(line));
+    let below = headed.map_or(lines.len(), |at| at + 1);
+    let lines = lines.into_iter().skip(below).filter(|line| !line.trim().is_empty());
+    let items = lines.take_while(|line| line.starts_with(' ') || listed(line).is_some());
+    items.filter_map(listed)
+}
+
+/// `## Next steps`, `**Next steps:**`.
+fn is_next(line: &str) -> bool {
+    let is_letter = |c: &char| c.is_alphabetic() || *c == ' ';
+    let words: String = line.replace('’', "").chars().filter(is_letter).collect();
+    let words = words.trim().to_lowercase();
+    let is_heading = line.starts_with(['#', '*']) || line.trim_end().ends_with(':');
+    is_heading
+        && matches!(&*words, "next" | "next step" | "next steps" | "remaining" | "whats next")
+}
+
+/// An item of a list that is still to be done; one further in is a part of another.
+fn listed(line: &str) -> Option<&str> {
+    if let Some((text, done)) = checkbox(line) {
+        return Some(text).filter(|_| !done && !line.starts_with(' '));
+    }
+    let item = ["- ", "* ", "• "].iter().find_map(|mark| line.strip_prefix(mark));
+    item.or_else(|| numbered(line).filter(|_| !line.starts_with('#'))).map(str::trim)
 }
 
 /// The steps of a written plan: its boxes, else its numbered items or headings, else its title.
@@ -174,6 +223,22 @@ mod tests {
         assert_eq!(steps("## Step 1: a\n1) b\n   2. c"), [("Step 1: a", false), ("1) b", false)]);
         assert_eq!(steps("# Make it so\nwords"), [("Make it so", false)]);
         assert_eq!(steps(""), []);
+    }
+
+    #[test]
+    fn what_the_model_says_comes_next_counts_without_a_plan() {
+        let mut plan = Plan::default();
+        let said = "Done:\n- a\n\n**Next steps:**\n\n1. Wire `b` up\n   - in two parts\n2. Test it\n\nShall I?\n- no";
+        plan.propose(said, 3);
+        assert_eq!(open(&plan), ["1. Wire `b` up", "2. Test it"]);
+        plan.propose("Now the next steps: I wire it up.", 4);
+        assert_eq!(open(&plan).len(), 2);
+        plan.replace([("c", false)].into_iter(), 5);
+        assert_eq!(open(&plan), ["c"]);
+        plan.replace([("c", true)].into_iter(), 6);
+        assert_eq!(open(&plan).len(), 2);
+        (0..A_WHILE).for_each(|_| plan.propose("I go on.", 7));
+        assert_eq!(open(&plan), [""; 0]);
     }
 
     #[test]
