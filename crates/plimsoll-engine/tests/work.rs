@@ -126,7 +126,7 @@ fn steps_changes_and_reports_are_told_as_the_client_recorded_them() {
 fn the_models_answers_are_counted_not_their_parts() {
     for path in captured() {
         let text = fs::read_to_string(&path).unwrap();
-        let records = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+        let records = text.lines().map(serde_json::from_str::<serde_json::Value>);
         let answers: std::collections::BTreeSet<String> = records
             .filter_map(|record| {
                 let record = record.ok().filter(|record| record["isSidechain"] != true)?;
