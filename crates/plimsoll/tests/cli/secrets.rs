@@ -96,10 +96,18 @@ fn web_token(at: usize) -> (String, String) {
     (["ey", "JhbGciOiJIUzI1NiJ9.ey", &claims, ".", &signature].concat(), claims + "." + &signature)
 }
 
-/// What a tool gives back of which only the ends are kept, a key across each cut.
-fn long_result(first: &str, last: &str) -> String {
+/// What tools give back of which only the ends are kept: a key across one of the cuts, at different
+/// letters of its lines.
+fn long_results(key: &str) -> Vec<String> {
     let lines = |length: usize| "a line of a long log, as builds write them\n".repeat(length / 43);
-    format!("{}{first}\n{}{last}\n{}", lines(11_000), lines(40_000), lines(3_000))
+    let results = (0..4).flat_map(|nth| {
+        let shift = "-".repeat(nth * 16);
+        [
+            format!("{}{shift}\n{key}\n{}", lines(11_000), lines(40_000)),
+            format!("{}{key}\n{shift}\n{}", lines(40_000), lines(3_000)),
+        ]
+    });
+    results.collect()
 }
 
 /// How much of a secret must not be found anywhere.
@@ -115,7 +123,7 @@ const UUID: &str = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 const FILE: &str = "crates/hull/src/load_line_of_the_keel.rs";
 
 /// A session with `secrets` in every place that a transcript has.
-fn session(env: &TestEnv, secrets: &[(String, String)], long: &str) -> String {
+fn session(env: &TestEnv, secrets: &[(String, String)], long: &[String]) -> String {
     let cwd = env.project();
     let record = |id: u8, kind: &str, content: Value| {
         let message = match kind {
@@ -184,16 +192,15 @@ fn session(env: &TestEnv, secrets: &[(String, String)], long: &str) -> String {
             tool(11, "TodoWrite", json!({"todos": [{"content": lines, "status": "pending"}]})),
         ),
         record(12, "user", result(11, "ok")),
-        record(13, "assistant", tool(13, "Bash", json!({"command": "deploy log"}))),
-        record(14, "user", result(13, long)),
-        record(15, "assistant", tool(15, "Bash", json!({"command": "deploy all"}))),
-        record(
-            16,
-            "user",
-            json!([{"type": "tool_result", "tool_use_id": "toolu_15", "is_error": true, "content": long}]),
-        ),
     ];
-    records.iter().map(|record| format!("{record}\n")).collect()
+    let long = long.iter().flat_map(|text| [(text, false), (text, true)]);
+    let long = (13..).step_by(2).zip(long).flat_map(|(id, (text, failed))| {
+        let mut returned = result(id, text);
+        returned[0]["is_error"] = json!(failed);
+        let called = tool(id, "Bash", json!({"command": format!("deploy log {id}")}));
+        [record(id, "assistant", called), record(id + 1, "user", returned)]
+    });
+    records.into_iter().chain(long).map(|record| format!("{record}\n")).collect()
 }
 
 /// Every file below `folder`, as text.
@@ -216,8 +223,8 @@ fn no_secret_is_stored_or_given_on_and_what_looks_like_one_survives() {
     let env = TestEnv::new();
     env.user_config("restore: {mode: inject}\n");
     let session_of = env.session("5f2c81aa");
-    let cut = [private_key(1_200), private_key(1_300)];
-    session_of.write(session(&env, &secrets, &long_result(&cut[0].0, &cut[1].0)));
+    let cut = private_key(1_200);
+    session_of.write(session(&env, &secrets, &long_results(&cut.0)));
     let mut said = Vec::new();
     let mut hook = |event: &str, more: Value| {
         let mut payload = session_of.payload(event);
@@ -247,7 +254,7 @@ fn no_secret_is_stored_or_given_on_and_what_looks_like_one_survives() {
     texts.extend(stored(&env, &env.project(), Path::new("")));
     assert!(texts.iter().any(|(path, _)| path.contains("/checkpoints/")), "there is one");
     assert!(texts.iter().any(|(path, _)| path.contains("/work/")), "and a saved state");
-    let hidden = secrets.iter().chain(&cut).map(|(_, hidden)| hidden.as_bytes());
+    let hidden = secrets.iter().chain([&cut]).map(|(_, hidden)| hidden.as_bytes());
     let parts: HashSet<&[u8]> = hidden.flat_map(|hidden| hidden.windows(PART)).collect();
     for (path, stored) in &texts {
         let leaked = leaked(&parts, stored).map(String::from_utf8_lossy);
