@@ -1,5 +1,6 @@
 //! Making a checkpoint of a session: what its transcript tells of the work, sealed.
 
+use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,6 +29,7 @@ pub struct Captured {
     path: PathBuf,
     transcript: Option<Source>,
     fullness: Option<Fullness>,
+    body: OnceCell<String>,
 }
 
 impl Captured {
@@ -49,12 +51,14 @@ impl Captured {
         let fullness =
             file.as_ref().and_then(|file| load::fullness(world, adapter, file, state).ok());
         let path = transcript.to_owned();
-        Self { folded, session: session.clone(), path, transcript: source, fullness }
+        let (session, body) = (session.clone(), OnceCell::new());
+        Self { folded, session, path, transcript: source, fullness, body }
     }
 
     /// The same with the model's own words beside what the transcript tells.
     pub fn refined(mut self, words: Words) -> Self {
         self.folded.work.refine(words);
+        self.body = OnceCell::new();
         self
     }
 
@@ -79,25 +83,32 @@ impl Captured {
             window: fullness.map(|fullness| fullness.window),
             git: git(&place.project),
             transcript: self.transcript.clone(),
-            body: self.body(),
+            body: self.body().to_owned(),
         };
         seal(place, &draft)
     }
 
     /// The sections. Where the transcript could not be read, that is what is to be said.
-    fn body(&self) -> String {
-        let body = self.folded.work.words().refine(&body(&self.folded.work));
-        match self.transcript {
-            Some(_) => body,
-            None => work::unread(&body, &self.path.to_string_lossy()),
-        }
+    fn body(&self) -> &str {
+        self.body.get_or_init(|| {
+            let body = self.folded.work.words().refine(&body(&self.folded.work));
+            match self.transcript {
+                Some(_) => body,
+                None => work::unread(&body, &self.path.to_string_lossy()),
+            }
+        })
+    }
+
+    /// What the work comes to, as a number.
+    pub fn mark(&self) -> u64 {
+        work::mark(self.body())
     }
 
     /// Tells the hooks of a session of a checkpoint that was made of it on request.
     pub fn remember(&self, world: &World, sealed: &Sealed) -> io::Result<()> {
         let path = world.paths.spool_of(&self.session, None);
         let Some(locked) = Locked::open(&path)? else { return Ok(()) };
-        let (at, mark) = (now(), self.folded.work.mark());
+        let (at, mark) = (now(), self.mark());
         let steps = self.folded.work.steps();
         let seal = Seal { at, id: sealed.meta.id.clone(), mark, steps };
         let state = SessionState { since: Some(at), sealed: Some(seal), ..spool::state(&path)? };

@@ -11,7 +11,7 @@ use super::table::FileId;
 use super::words::one_line;
 use super::{LEAST, Work, told, unlooked};
 use crate::bytes;
-use crate::checkpoint::SECTIONS;
+use crate::checkpoint::{self, SECTIONS};
 
 /// What stands in a section about which nothing is known.
 pub(super) const NOTHING: &str = "- none seen";
@@ -54,13 +54,13 @@ pub fn unread(body: &str, transcript: &str) -> String {
     body.replacen(&format!("{title}{NOTHING}"), &why, 1)
 }
 
-impl Work {
-    /// What the work comes to, as a number: the same as long as nothing has happened that a checkpoint
-    /// would be made for.
-    pub fn mark(&self) -> u64 {
-        let telling = [changed(self), active(self), steps(self), task(self)];
-        bytes::fnv1a(telling.concat().join("\n").as_bytes())
-    }
+/// What a body comes to, as a number: the same as long as nothing has happened that a checkpoint would
+/// be made for.
+pub fn mark(body: &str) -> u64 {
+    const TELLING: [&str; 4] = ["What Changed", "Active Issues", "Next Steps", "Task"];
+    let sections = checkpoint::sections(body);
+    let telling = sections.into_iter().filter(|(name, _)| TELLING.contains(name));
+    bytes::fnv1a(telling.map(|(_, text)| text).collect::<String>().as_bytes())
 }
 
 /// The first lines, as many as there is room for.

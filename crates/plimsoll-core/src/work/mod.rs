@@ -38,7 +38,7 @@ use crate::bytes;
 use crate::entry::EntryId;
 
 pub use act::{Act, Change, FileChange, Record, Step, StepState, Tool};
-pub use body::{body, unread};
+pub use body::{body, mark, unread};
 pub use changed::changed;
 pub use fence::HEADING;
 pub use lacking::lacking;

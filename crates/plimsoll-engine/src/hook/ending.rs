@@ -9,6 +9,7 @@ use plimsoll_core::checkpoint::Occasion;
 use super::sealing::sealed;
 use super::{Answer, Hook, STORE_TIME, line};
 use crate::checkpoint;
+use crate::paths;
 use crate::spool;
 use crate::world::now;
 
@@ -38,6 +39,8 @@ impl Hook<'_> {
         // next session's end prunes what this one does not.
         let _ = self.ingest(Instant::now() + STORE_TIME, Some(&place));
         let _ = checkpoint::prune(&place, now() as Millis, &|_| false);
+        // A call that was killed may have left half of what is kept of the work.
+        paths::sweep(&self.world.paths.work(&self.event.session));
         Ok(Answer::default())
     }
 }

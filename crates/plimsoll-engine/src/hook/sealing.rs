@@ -36,8 +36,7 @@ impl Hook<'_> {
         occasion: Occasion,
         state: &SessionState,
     ) -> Option<Seal> {
-        let work = &captured.folded.work;
-        let (mark, steps) = (work.mark(), work.steps());
+        let (mark, steps) = (captured.mark(), captured.folded.work.steps());
         let place = self.place(project);
         let compacting = self.event.kind == EventKind::Compacting;
         let is_told = policy::is_told(state, mark, steps, compacting);

@@ -71,7 +71,7 @@ fn a_killed_call_neither_swallows_a_warning_nor_doubles_a_delivered_one() {
 }
 
 #[test]
-fn killed_calls_leave_no_litter_once_a_call_has_succeeded() {
+fn killed_calls_leave_no_litter_once_the_session_has_ended() {
     let mut random = SplitMix64::new(7);
     for _ in 0..25 {
         let env = TestEnv::new();
@@ -85,6 +85,7 @@ fn killed_calls_leave_no_litter_once_a_call_has_succeeded() {
         fs::write(settings.join(format!("{stem}.plimsoll-{dead}.tmp")), "{\"rel").unwrap();
         env.old_user_config("lines: {warn: 70}\n");
         session.tool_finished();
+        session.hook("SessionEnd");
         let mut litter = env.all_under(&env.data());
         litter.retain(|path| path.extension().is_some_and(|extension| extension == "tmp"));
         assert_eq!(litter, Vec::<PathBuf>::new());
