@@ -256,7 +256,7 @@ fn warn(
     growth: &dyn Fn() -> Tokens,
     next: &mut SessionState,
 ) -> Option<Speech> {
-    if outlook.settings.quiet || !outlook.settings.enabled {
+    if outlook.settings.is_silent() {
         return None;
     }
     let line = outlook.level(|levels| levels.warn, used, growth);

@@ -112,7 +112,7 @@ impl Captured {
         let steps = self.folded.work.steps();
         let seal = Seal { at, id: sealed.meta.id.clone(), mark, steps };
         let state = SessionState { since: Some(at), sealed: Some(seal), ..spool::state(&path)? };
-        locked.append(&SpoolLine { at, what: "sealed".to_owned(), used: 0, window: 0, state })
+        locked.append(&SpoolLine::unmeasured("sealed", state))
     }
 }
 

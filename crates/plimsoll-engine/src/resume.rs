@@ -85,7 +85,7 @@ pub fn note_given(world: &World, session: &SessionId, resumed: &Resumable) -> io
     let path = world.paths.spool_of(session, None);
     let Some(locked) = Locked::open(&path)? else { return Ok(()) };
     let state = SessionState { given: Some(resumed.meta.id.clone()), ..spool::state(&path)? };
-    locked.append(&SpoolLine { at: now(), what: "given".to_owned(), used: 0, window: 0, state })
+    locked.append(&SpoolLine::unmeasured("given", state))
 }
 
 /// The session that a command runs in.

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::jsonl::JsonLines;
 use crate::paths;
+use crate::world::now;
 
 /// One decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,13 @@ pub struct SpoolLine {
     pub window: Tokens,
     /// The window's state from then on.
     pub state: SessionState,
+}
+
+impl SpoolLine {
+    /// What is remembered of an event that nothing was measured for.
+    pub fn unmeasured(what: &str, state: SessionState) -> Self {
+        Self { at: now(), what: what.to_owned(), used: 0, window: 0, state }
+    }
 }
 
 /// The decision that is none: a session has begun.

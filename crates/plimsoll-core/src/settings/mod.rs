@@ -375,6 +375,11 @@ impl Settings {
         RECOVERY_SKILLS.contains(&name) || self.recovery_skills.iter().any(|skill| skill == name)
     }
 
+    /// Whether nobody is to be told anything.
+    pub fn is_silent(&self) -> bool {
+        self.quiet || !self.enabled
+    }
+
     /// How many tokens a session is given back at most: the client puts longer texts aside.
     pub fn budget(&self) -> usize {
         const MOST: Tokens = 2_400;

@@ -50,7 +50,9 @@ impl Hook<'_> {
     /// its own; what cannot be looked at is not offered.
     fn last_checkpoint(&self, project: &Path) -> Option<Resumable> {
         let place = Place::of(self.world, self.adapter, project.to_owned());
-        resume::newest(self.world, self.adapter, &place, Some(&self.event.session)).ok().flatten()
+        let asks = Some(&self.event.session);
+        let newest = resume::newest(self.world, self.adapter, &place, asks).ok().flatten();
+        newest.filter(|last| last.other().is_some())
     }
 
     /// Whether the whole of a checkpoint is given without being asked for.
@@ -89,6 +91,9 @@ impl Hook<'_> {
 
     fn restored(&self, in_force: &InForce, last: Resumable) -> (Reply, Option<String>) {
         let text = last.text(in_force.settings.budget());
+        if text.is_empty() {
+            return (Reply::default(), None);
+        }
         let age = duration(last.age() / 1000);
         let fact = format!("Checkpoint {} of an earlier session, {age} old", last.meta.id);
         let to_user = Some(format!("{fact}, was given to the model."));

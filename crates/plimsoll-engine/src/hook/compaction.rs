@@ -10,13 +10,13 @@ use plimsoll_core::settings::RestoreMode;
 use plimsoll_core::work;
 
 use super::sealing::sealed;
-use super::{Answer, Hook, READING_TIME, STORE_TIME, line};
+use super::{Answer, Hook, READING_TIME, STORE_TIME};
 use crate::checkpoint::Place;
 use crate::jsonl::JsonLines;
 use crate::paths;
 use crate::restore;
 use crate::settings;
-use crate::spool;
+use crate::spool::{self, SpoolLine};
 use crate::work::{Folded, fold};
 
 /// The client cuts instructions for its summary at ten thousand characters.
@@ -36,7 +36,7 @@ impl Hook<'_> {
         let seal = self.seal(&captured, &project, Occasion::Auto, &state);
         if let (Some(locked), Some(seal)) = (locked, seal) {
             // Without a memory only the checkpoint's age is not shown.
-            let _ = locked.append(&line("sealed", sealed(seal, state)));
+            let _ = locked.append(&SpoolLine::unmeasured("sealed", sealed(seal, state)));
         }
         // Another time will do as well: whoever ingests next reads on from where we stopped. A user
         // who waits for a compaction does not wait for a store that has much to catch up on.
@@ -60,7 +60,7 @@ impl Hook<'_> {
         let next = policy::compacted(&state, folded.work.steps(), folded.work.turns(), budget);
         let given = next.restored.map_or(0, |restored| restored.budget);
         let text = restore::text(&project, &folded.work, given);
-        let remember = locked.map(|locked| (locked, line("restored", next)));
+        let remember = locked.map(|locked| (locked, SpoolLine::unmeasured("restored", next)));
         Ok(self.answer(&in_force, for_model(text), remember))
     }
 

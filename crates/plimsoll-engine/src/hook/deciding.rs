@@ -181,7 +181,7 @@ impl Deciding<'_> {
 
     /// What waits to be told to the model.
     fn waiting(&self) -> Option<String> {
-        let silent = self.in_force.settings.quiet || !self.in_force.settings.enabled;
+        let silent = self.in_force.settings.is_silent();
         let path = self.hook.world.paths.waiting(&self.hook.event.session);
         paths::read_small(&path, Links::Refused).ok().filter(|_| !silent)
     }

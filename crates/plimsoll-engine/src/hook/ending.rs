@@ -7,10 +7,10 @@ use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 
 use super::sealing::sealed;
-use super::{Answer, Hook, STORE_TIME, line};
+use super::{Answer, Hook, STORE_TIME};
 use crate::checkpoint;
 use crate::paths;
-use crate::spool;
+use crate::spool::{self, SpoolLine};
 use crate::world::now;
 
 /// How long the transcript may be read. The client does not wait for long when it ends.
@@ -32,7 +32,8 @@ impl Hook<'_> {
             None => state,
         };
         if let Some(locked) = locked {
-            locked.append(&line(spool::ENDED, ended)).context("could not write the spool")?;
+            let line = SpoolLine::unmeasured(spool::ENDED, ended);
+            locked.append(&line).context("could not write the spool")?;
         }
         let place = self.place(&project);
         // Another time will do as well: whoever ingests next reads on from where we stopped, and the

@@ -22,7 +22,7 @@ use crate::load;
 use crate::paths;
 use crate::settings::InForce;
 use crate::spool::{self, Locked, SpoolLine};
-use crate::world::{World, now};
+use crate::world::World;
 
 /// A payload larger than this is not looked at.
 pub const LARGEST_PAYLOAD: u64 = 8 << 20;
@@ -118,8 +118,7 @@ impl Hook<'_> {
         reply: Reply,
         remember: Option<(Locked, SpoolLine)>,
     ) -> Answer {
-        let silent = in_force.settings.quiet || !in_force.settings.enabled;
-        let reply = if silent { Reply::default() } else { reply };
+        let reply = if in_force.settings.is_silent() { Reply::default() } else { reply };
         Answer { output: self.adapter.reply(&self.event.kind, &reply), reply, remember }
     }
 
@@ -141,7 +140,7 @@ impl Hook<'_> {
         let locked = Locked::open(&path).context("could not lock the spool")?;
         let Some(locked) = locked else { return Ok(None) };
         let state = spool::state(&path).context("could not read the spool")?;
-        Ok(Some((locked, line(what, change(state)))))
+        Ok(Some((locked, SpoolLine::unmeasured(what, change(state)))))
     }
 
     /// Marks a session about which nothing was decided yet, for whoever wonders whether we were
@@ -181,9 +180,4 @@ impl Hook<'_> {
         ingester.learn()?;
         ingester.prune()
     }
-}
-
-/// What is remembered of an event that nothing was measured for.
-fn line(what: &str, state: SessionState) -> SpoolLine {
-    SpoolLine { at: now(), what: what.to_owned(), used: 0, window: 0, state }
 }
