@@ -21,6 +21,11 @@ impl<'a> Json<'a> {
         Some((Self(value), rest))
     }
 
+    /// The value that somebody walked over before.
+    pub(crate) fn of(raw: &'a [u8]) -> Self {
+        Self(raw)
+    }
+
     /// The value as it is written.
     pub(crate) fn raw(self) -> &'a [u8] {
         self.0

@@ -59,6 +59,9 @@ pub trait Adapter: Sync {
     /// The hook runs that a line of a transcript tells of, whoever's hooks they were.
     fn hook_runs(&self, line: &[u8]) -> Vec<HookRun>;
 
+    /// What stands in every line that tells of a compaction, and in few others.
+    fn compaction_mark(&self) -> &'static [u8];
+
     /// The folder the transcripts lie in.
     fn transcripts(&self, home: &Home<'_>) -> PathBuf;
 

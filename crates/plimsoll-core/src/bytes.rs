@@ -34,6 +34,12 @@ pub fn contains(needle: &[u8], haystack: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
 }
 
+/// The place of the last `needle` in `haystack`. Not for the hook path: see above.
+pub fn last(needle: &[u8], haystack: &[u8]) -> Option<usize> {
+    // Searching from the end is many times slower.
+    memchr::memmem::find_iter(haystack, needle).last()
+}
+
 /// The lines of a text, as `str::lines` gives them.
 pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
@@ -65,6 +71,7 @@ mod tests {
         assert_eq!((find(b'a', b"banana"), rfind(b'a', b"banana")), (Some(1), Some(5)));
         assert_eq!((find(b'x', b"banana"), rfind(b'x', b"")), (None, None));
         assert!(contains(b"nan", b"banana") && !contains(b"nab", b"banana"));
+        assert_eq!((last(b"an", b"banana"), last(b"nab", b"banana")), (Some(3), None));
     }
 
     #[test]

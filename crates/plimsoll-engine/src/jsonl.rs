@@ -110,6 +110,23 @@ impl JsonLines {
         Forward { file: self, buffer, start: offset, from: 0, to: 0, long }
     }
 
+    /// Where the last line begins of those in `range` in which `mark` stands.
+    pub fn last_line_with(&self, mark: &[u8], range: Range<u64>) -> io::Result<Option<u64>> {
+        let (mut end, mut chunk) = (range.end, Vec::new());
+        while end > range.start {
+            let start = end.saturating_sub(FORWARD_STEP as u64).max(range.start);
+            chunk.clear();
+            // A mark may stand across the end of what is looked at.
+            let to = range.end.min(end + mark.len() as u64 - 1);
+            self.read(start, (to - start) as usize, &mut chunk)?;
+            if let Some(at) = bytes::last(mark, &chunk) {
+                return self.line_start(start + at as u64).map(Some);
+            }
+            end = start;
+        }
+        Ok(None)
+    }
+
     /// A stretch of the file as it is.
     pub fn bytes(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();

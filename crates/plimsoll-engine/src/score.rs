@@ -85,7 +85,7 @@ fn read(
         if let Some(Shown::Compacted { kept_from }) = shown {
             let time = record.as_ref().and_then(|record| record.time);
             let work = folding.read_on(adapter, &file.until(line.offset)?)?;
-            judgements.extend(recall.compacted(time, kept_from, restore(work, BUDGET, &unlooked)));
+            judgements.extend(recall.compacted(time, kept_from, restore(&work, BUDGET, &unlooked)));
         }
         record.iter().for_each(|record| recall.take(record));
         shown.iter().for_each(|shown| recall.show(shown));

@@ -15,7 +15,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::bytes;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::Work;
+use plimsoll_core::work::{Act, Fold, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::jsonl::{Forward, JsonLines};
@@ -43,14 +43,14 @@ struct Kept {
     /// A hash of the bytes that were looked at last.
     last: u64,
     chain: Chain,
-    work: Work,
+    fold: Fold,
 }
 
 /// The release and the layout of what is kept.
 type Made = (String, u32);
 
 /// Raised with every change of what is kept, or of how it comes about.
-const LAYOUT: u32 = 6;
+const LAYOUT: u32 = 7;
 
 fn made() -> Made {
     (env!("CARGO_PKG_VERSION").to_owned(), LAYOUT)
@@ -73,14 +73,14 @@ pub fn fold(
         // Without it the next look takes longer, and comes to the same.
         let _ = write(&path, &kept);
     }
-    Ok(Folded { work: kept.work, offset: kept.offset, partial })
+    Ok(Folded { work: kept.fold.work(), offset: kept.offset, partial })
 }
 
 /// Folds a transcript from its start, and keeps nothing.
 pub fn scan(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Folded> {
     let mut kept = Kept::default();
     let partial = kept.read_on(adapter, transcript, None)?;
-    Ok(Folded { work: kept.work, offset: kept.offset, partial })
+    Ok(Folded { work: kept.fold.work(), offset: kept.offset, partial })
 }
 
 /// A fold that is read on again and again, and kept nowhere.
@@ -93,9 +93,9 @@ impl Folding {
         &mut self,
         adapter: &dyn Adapter,
         transcript: &JsonLines,
-    ) -> io::Result<&Work> {
+    ) -> io::Result<Work> {
         self.0.read_on(adapter, transcript, None)?;
-        Ok(&self.0.work)
+        Ok(self.0.fold.clone().work())
     }
 }
 
@@ -149,6 +149,7 @@ impl Kept {
         transcript: &JsonLines,
         deadline: Option<Instant>,
     ) -> io::Result<Stop> {
+        self.fold.skim_to(self.last_but_one_compaction(adapter, transcript)?);
         let mut lines = transcript.forward(self.offset);
         while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
             if is_over(deadline) {
@@ -160,12 +161,36 @@ impl Kept {
                     return Ok(Stop::Rewound);
                 }
                 record.place = place.start + 1;
-                self.work.take(&record);
+                self.fold.take(&record);
             }
             self.offset = place.end;
             self.chain.end = self.chain.end.max(place.end);
         }
         Ok(Stop::End)
+    }
+
+    /// The place of the last compaction but one of those that are still to be read, as far as is known;
+    /// 0 where there is none, or where a search costs more than it saves.
+    fn last_but_one_compaction(
+        &self,
+        adapter: &dyn Adapter,
+        transcript: &JsonLines,
+    ) -> io::Result<u64> {
+        const LITTLE: u64 = 256 << 10;
+        let (mut end, mut found) = (transcript.len(), 0);
+        while end.saturating_sub(self.offset) > LITTLE {
+            let mark = adapter.compaction_mark();
+            let Some(place) = transcript.last_line_with(mark, self.offset..end)? else { break };
+            let mut lines = transcript.forward(place);
+            let record = lines.next()?.and_then(|line| adapter.record(line.bytes, Scope::Main));
+            let is_one = record.is_some_and(|record| record.acts.contains(&Act::Compacted));
+            found += u32::from(is_one && self.chain.holds(place));
+            if found == 2 {
+                return Ok(place + 1);
+            }
+            end = place;
+        }
+        Ok(0)
     }
 
     /// Begins the fold again, without what the user went back behind: no fold can be undone. That is
@@ -176,7 +201,7 @@ impl Kept {
         transcript: &JsonLines,
         deadline: Option<Instant>,
     ) -> io::Result<()> {
-        (self.work, self.offset) = (Work::default(), 0);
+        (self.fold, self.offset) = (Fold::default(), 0);
         let mut lines = transcript.forward(self.chain.end);
         while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
             if is_over(deadline) {

@@ -95,6 +95,10 @@ impl Adapter for ClaudeCode {
         hook_runs::hook_runs(line)
     }
 
+    fn compaction_mark(&self) -> &'static [u8] {
+        b"\"compact_boundary\""
+    }
+
     fn transcripts(&self, home: &Home<'_>) -> PathBuf {
         folder(home).join("projects")
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use plimsoll_core::entry::EntryId;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::{Act, Change, FileChange, Record, Step, StepState, Tool};
+use plimsoll_core::work::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
 
 use super::transcript::Line;
 use crate::ends::ends;
@@ -191,9 +191,10 @@ fn report(text: &str) -> Option<Act<'static>> {
 
 fn returned<'a>(line: &Line<'a>, block: &Fields<'a>, acts: &mut Vec<Act<'a>>) {
     let Some(call) = block.get("tool_use_id").and_then(Json::plain) else { return };
-    let text = said_by_tool(block);
+    let content = block.get("content").map_or(&b""[..], Json::raw);
+    let said = Output::new(content, said_by_tool);
     let failed = block.get("is_error").is_some_and(Json::is_true);
-    if let Some(words) = refused(&text).filter(|_| failed) {
+    if failed && let Some(words) = refused(&said.text()) {
         acts.push(Act::Dropped { call });
         return acts.extend(words.map(|words| Act::Asked(words.to_owned().into())));
     }
@@ -207,16 +208,17 @@ fn returned<'a>(line: &Line<'a>, block: &Fields<'a>, acts: &mut Vec<Act<'a>>) {
     }
     let changes = line.result.as_ref().map(changes).unwrap_or_default();
     let step = line.result.as_ref().and_then(|result| result.get("task")?.get("id")?.text());
-    acts.push(Act::Returned { call, failed, text, changes, step });
+    acts.push(Act::Returned { call, failed, said, changes, step });
 }
 
-fn said_by_tool<'a>(block: &Fields<'a>) -> Cow<'a, str> {
-    let content = block.get("content");
-    if let Some(inside) = content.and_then(Json::escaped) {
+/// The text of a result's content: a string, or parts of which some have one.
+fn said_by_tool(content: &[u8]) -> Cow<'_, str> {
+    let content = Json::of(content);
+    if let Some(inside) = content.escaped() {
         return ends(inside);
     }
     let mut all = String::new();
-    for part in content.into_iter().flat_map(Json::elements) {
+    for part in content.elements() {
         if let Some(inside) = part.get("text").and_then(Json::escaped) {
             all += &ends(inside);
             all.push('\n');

@@ -1,6 +1,7 @@
 //! What a transcript line tells of the work, in our words.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -52,8 +53,8 @@ pub enum Act<'a> {
         call: &'a str,
         /// Whether it failed.
         failed: bool,
-        /// What it said; the middle of a long text is left out.
-        text: Cow<'a, str>,
+        /// What it said.
+        said: Output<'a>,
         /// The files that it changed, as far as the agent tells.
         changes: Vec<FileChange<'a>>,
         /// What a step that it added to the plan is called.
@@ -91,6 +92,39 @@ pub enum Act<'a> {
     },
     /// The conversation was replaced by a summary.
     Compacted,
+}
+
+type Reader = fn(&[u8]) -> Cow<'_, str>;
+
+/// What a tool said, as it stands in the transcript: most of it is never read.
+#[derive(Clone, Copy)]
+pub struct Output<'a> {
+    bytes: &'a [u8],
+    read: Reader,
+}
+
+impl<'a> Output<'a> {
+    /// What `read` makes of some bytes.
+    pub fn new(bytes: &'a [u8], read: Reader) -> Self {
+        Self { bytes, read }
+    }
+
+    /// The text; the middle of a long one is left out.
+    pub fn text(&self) -> Cow<'a, str> {
+        (self.read)(self.bytes)
+    }
+}
+
+impl PartialEq for Output<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl fmt::Debug for Output<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text().fmt(f)
+    }
 }
 
 /// A tool, by what it does.

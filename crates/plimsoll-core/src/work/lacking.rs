@@ -60,7 +60,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::work::{Act, Record, Tool};
+    use crate::work::{Act, Fold, Record, Tool};
 
     fn work() -> Work {
         let call = |call, tool| Act::Called { call, tool };
@@ -70,9 +70,9 @@ mod tests {
             call("2", Tool::Shell { command: "cargo nextest run -p hull".into() }),
             Act::Asked("See #4711 about load_line().".into()),
         ];
-        let mut work = Work::default();
-        work.take(&Record { acts, ..Record::default() });
-        work
+        let mut fold = Fold::default();
+        fold.take(&Record { acts, ..Record::default() });
+        fold.work()
     }
 
     #[test]

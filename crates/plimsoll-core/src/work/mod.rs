@@ -1,6 +1,6 @@
 //! The work of a session: what it is about, folded from its transcript record by record.
 //!
-//! The fold can stop anywhere, be saved, and go on later; any split gives the same result as one
+//! The [`Fold`] can stop anywhere, be saved, and go on later; any split gives the same result as one
 //! pass. What is kept is bounded: names by their score, texts by their number and length.
 
 mod act;
@@ -8,8 +8,10 @@ mod asked;
 mod body;
 mod changed;
 mod fence;
+mod fold;
 mod index;
 mod lacking;
+mod mention;
 mod names;
 mod noted;
 mod origin;
@@ -20,6 +22,7 @@ mod reread;
 mod restore;
 mod rewrites;
 mod score;
+mod seen;
 mod shell;
 mod steer;
 mod table;
@@ -34,13 +37,13 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::bytes;
 use crate::entry::EntryId;
 
-pub use act::{Act, Change, FileChange, Record, Step, StepState, Tool};
+pub use act::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
 pub use body::{body, mark, unread};
 pub use changed::changed;
 pub use fence::HEADING;
+pub use fold::Fold;
 pub use lacking::lacking;
 pub use noted::Place;
 pub use origin::{Fate, Origin, unlooked};
@@ -50,13 +53,12 @@ pub use reread::{files, next_steps, reread};
 pub use restore::restore;
 pub use steer::steer;
 
-use names::NameKind;
+use mention::Mention;
 use noted::Noted;
 use plan::Plan;
 use score::Clock;
 use shell::Commands;
 use table::{FileId, Table};
-use told::told;
 use tools::Pending;
 use touched::Touched;
 use words::cut;
@@ -127,32 +129,6 @@ pub struct Work {
 }
 
 impl Work {
-    /// Takes the next record.
-    pub fn take(&mut self, record: &Record<'_>) {
-        self.table.here = record.place;
-        if self.folder.is_none() {
-            let folder = record.folder.as_deref().map(told::name);
-            self.folder = folder.map(|folder| folder.replace('\\', "/"));
-        }
-        let branch = record.branch.as_deref().map(told::name);
-        // A client that finds no branch writes `HEAD`, or nothing.
-        let is_new = |branch: &&str| {
-            !matches!(*branch, "" | "HEAD") && self.branch.as_deref() != Some(*branch)
-        };
-        if let Some(branch) = branch.as_deref().map(told::short).filter(is_new) {
-            self.branch = Some(Noted::new(branch, record.place));
-        }
-        self.time = self.time.max(record.time);
-        if record.message.is_some() && record.message != self.message {
-            self.turns += 1;
-            self.message = record.message;
-        }
-        for act in &record.acts {
-            self.act(act);
-        }
-        self.shrink();
-    }
-
     /// When the newest record was written.
     pub fn time(&self) -> Option<Millis> {
         self.time
@@ -192,33 +168,6 @@ impl Work {
     /// Whether nothing has happened yet.
     pub fn is_empty(&self) -> bool {
         self.clock == 0
-    }
-
-    /// Takes what happened. Secrets are taken out first: all that is kept here may be stored.
-    fn act(&mut self, act: &Act<'_>) {
-        match act {
-            Act::Asked(text) => self.asked(&told(text)),
-            Act::Said(text) => self.said(&told(text)),
-            Act::Called { call, tool } => self.called(call, tool),
-            Act::Returned { call, failed, text, changes, step } => {
-                let result = tools::Returned { failed: *failed, text: &told(text), changes };
-                self.returned(call, &result, step.as_deref());
-            }
-            Act::Dropped { call } => {
-                self.pending(call);
-            }
-            Act::Answered { question, answer } => self.answered(&told(question), &told(answer)),
-            Act::Shown { step, text, state } => {
-                self.plan.show(&told::name(step), &told(text), *state, self.table.here);
-            }
-            Act::Planned(text) => self.plan.agree(&told(text), self.table.here),
-            Act::Reported { task, text } => {
-                let text = told(text);
-                self.reported(&told(task), &text);
-                self.mention(&text, weight::RETURNED, None);
-            }
-            Act::Compacted => {}
-        }
     }
 
     fn asked(&mut self, text: &str) {
@@ -280,42 +229,11 @@ impl Work {
         self.table.file(told::short(path), weight * weight::FILE, self.clock)
     }
 
-    /// Notes every name in a text, once each; symbols belong to the file that the text is `of`, and
-    /// to those named beside them.
+    /// Notes every name in a text; symbols belong to the file that the text is `of`.
     fn mention(&mut self, text: &str, weight: f32, of: Option<FileId>) {
-        /// A line longer than this is no sentence about a file.
-        const LONG_LINE: usize = 600;
         self.clock += 1;
-        // What we gave to a session is no news when a tool shows it.
-        if fence::is_ours(text) {
-            return;
-        }
-        let (now, folder, table) = (self.clock, self.folder.as_deref(), &mut self.table);
-        let (mut files, mut symbols) = (Vec::new(), Vec::new());
-        for line in bytes::lines(text) {
-            files.clear();
-            symbols.clear();
-            let is_diff = heads_diff(line);
-            names::scan(line, |kind, name| match kind {
-                NameKind::File => {
-                    let path = if is_diff { without_side(name) } else { name };
-                    files.push(table.file(relative(folder, path), weight * weight::FILE, now));
-                }
-                NameKind::Symbol => symbols.push(table.name(kind, name, weight, now)),
-                NameKind::Reference => {
-                    table.name(kind, name, weight, now);
-                }
-            });
-            if files.len() > 3 || line.len() > LONG_LINE {
-                files.clear();
-            }
-            files.extend(of);
-            for (file, symbol) in
-                files.iter().flat_map(|file| symbols.iter().map(move |symbol| (file, symbol)))
-            {
-                table.tie(*symbol, *file, weight.max(weight::LEAST_TIE), now);
-            }
-        }
+        let told = Mention { text, weight, of, now: self.clock };
+        self.table.mention(&told, self.folder.as_deref());
     }
 
     /// The files that were changed, with their paths, the newest change first.
@@ -368,16 +286,6 @@ fn push<T>(list: &mut VecDeque<T>, item: T, most: usize) {
 fn relative<'p>(folder: Option<&str>, path: &'p str) -> &'p str {
     let inside = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
     inside.unwrap_or(path).trim_start_matches("./")
-}
-
-/// Whether a line of a diff names its files.
-fn heads_diff(line: &str) -> bool {
-    ["--- a/", "+++ b/", "diff --git a/"].iter().any(|head| line.starts_with(head))
-}
-
-/// A path in a diff without the side that it is of.
-fn without_side(path: &str) -> &str {
-    path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path)
 }
 
 #[cfg(test)]

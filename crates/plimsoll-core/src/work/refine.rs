@@ -170,7 +170,7 @@ fn plain(item: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::{Act, Record, Tool, Work};
+    use crate::work::{Act, Fold, Record, Tool};
 
     fn refined(words: &str, body: &str) -> String {
         Words::parse(words).refine(body)
@@ -219,11 +219,11 @@ mod tests {
             acts: vec![Act::Called { call: "1", tool: Tool::Shell { command: command.into() } }],
             ..Record::default()
         };
-        let mut work = Work::default();
-        work.take(&call("p checkpoint create s --refine <<'E'\n- a\n## Next Steps\n- b\nE"));
-        assert_eq!(work.words(), Words::parse("- a\n## Next Steps\n- b"));
-        (0..21).for_each(|_| work.take(&call("make")));
-        assert_eq!(work.words(), Words::parse("- a"));
+        let mut fold = Fold::default();
+        fold.take(&call("p checkpoint create s --refine <<'E'\n- a\n## Next Steps\n- b\nE"));
+        assert_eq!(fold.clone().work().words(), Words::parse("- a\n## Next Steps\n- b"));
+        (0..21).for_each(|_| fold.take(&call("make")));
+        assert_eq!(fold.work().words(), Words::parse("- a"));
     }
 
     #[test]

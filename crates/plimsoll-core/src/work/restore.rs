@@ -395,12 +395,12 @@ fn again(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::{Act, Record, Tool, unlooked};
+    use crate::work::{Act, Fold, Record, Tool, unlooked};
 
     fn work(acts: Vec<Act<'_>>) -> Work {
-        let mut work = Work::default();
-        work.take(&Record { acts, ..Record::default() });
-        work
+        let mut fold = Fold::default();
+        fold.take(&Record { acts, ..Record::default() });
+        fold.work()
     }
 
     fn asked(texts: &[&'static str]) -> Work {

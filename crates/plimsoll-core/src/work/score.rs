@@ -29,6 +29,14 @@ impl Score {
         self.at = now;
     }
 
+    /// Adds the uses of another.
+    pub(super) fn join(&mut self, other: Self) {
+        let at = self.at.max(other.at);
+        self.hot = self.hot * fade(at - self.at) + other.hot * fade(at - other.at);
+        self.all += other.all;
+        self.at = at;
+    }
+
     /// What it comes to at `now`.
     pub(super) fn at(&self, now: Clock) -> f32 {
         self.hot * fade(now.saturating_sub(self.at)) + FLOOR * self.all

@@ -136,6 +136,42 @@ impl Table {
         }
     }
 
+    /// Takes over all that another table knows.
+    pub(super) fn absorb(&mut self, other: Self) {
+        let files: Vec<FileId> =
+            other.files.into_iter().map(|file| self.absorb_file(file)).collect();
+        for mut name in other.names {
+            name.files.iter_mut().for_each(|(file, _)| *file = files[*file as usize]);
+            self.absorb_name(name);
+        }
+    }
+
+    fn absorb_file(&mut self, other: File) -> FileId {
+        let id = self.find_file(&other.path);
+        let file = &mut self.files[id as usize];
+        file.score.join(other.score);
+        file.place = file.place.max(other.place);
+        id
+    }
+
+    fn absorb_name(&mut self, other: Name) {
+        let Some(id) =
+            self.by_text.find(&other.text, |id| self.names[id as usize].text == other.text)
+        else {
+            self.by_text.add(&other.text, self.names.len() as NameId);
+            return self.names.push(other);
+        };
+        let name = &mut self.names[id as usize];
+        name.score.join(other.score);
+        name.place = name.place.max(other.place);
+        for (file, tie) in other.files {
+            match name.files.iter_mut().find(|(known, _)| *known == file) {
+                Some((_, known)) => known.join(tie),
+                None => name.files.push((file, tie)),
+            }
+        }
+    }
+
     /// Forgets the least useful names if there are too many.
     ///
     /// `keep` says which files are needed elsewhere. The new place of each file is given back, if

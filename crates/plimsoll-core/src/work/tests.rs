@@ -2,9 +2,11 @@ use super::*;
 
 fn returned(text: &str) -> Vec<String> {
     let (call, changes) = ("1", Vec::new());
-    let act = Act::Returned { call, failed: false, text: text.into(), changes, step: None };
-    let mut work = Work::default();
-    work.take(&Record { acts: vec![act], ..Record::default() });
+    let said = Output::new(text.as_bytes(), String::from_utf8_lossy);
+    let act = Act::Returned { call, failed: false, said, changes, step: None };
+    let mut fold = Fold::default();
+    fold.take(&Record { acts: vec![act], ..Record::default() });
+    let work = fold.work();
     let files = work.table.files.iter().map(|file| file.path.clone());
     files.chain(work.table.names.iter().map(|name| name.text.clone())).collect()
 }

@@ -155,7 +155,20 @@ impl Work {
         self.calls.remove(at).map(|(_, pending)| pending)
     }
 
-    pub(super) fn returned(&mut self, call: &str, result: &Returned<'_>, step: Option<&str>) {
+    /// Whether anybody waits for what this call says.
+    pub(super) fn listens_to(&self, call: &str) -> bool {
+        let waits =
+            |pending: &Pending| matches!(pending, Pending::Shell { .. } | Pending::Delegated(_));
+        self.calls.iter().any(|(name, pending)| name == call && waits(pending))
+    }
+
+    /// Takes what a tool gave back, and says which file it was about.
+    pub(super) fn returned(
+        &mut self,
+        call: &str,
+        result: &Returned<'_>,
+        step: Option<&str>,
+    ) -> Option<FileId> {
         let pending = self.pending(call);
         let file = pending.as_ref().and_then(Pending::file);
         match pending {
@@ -180,7 +193,7 @@ impl Work {
             }
             Some(Pending::File(_) | Pending::Change(..)) | None => {}
         }
-        self.mention(result.text, weight::RETURNED, file);
+        file
     }
 
     fn changed(&mut self, file: FileId, change: Change, lines: &[(u32, u32)], place: Place) {
