@@ -196,6 +196,20 @@ pub enum Tool<'a> {
     },
 }
 
+impl Tool<'_> {
+    /// What it writes into a file, with what was there before.
+    pub(super) fn written(&self) -> Option<String> {
+        match self {
+            Self::Edit { old, new, .. } => {
+                let all: Vec<&str> = old.iter().chain(new).map(|text| &**text).collect();
+                Some(all.join("\n"))
+            }
+            Self::Write { text, .. } => Some(text.to_string()),
+            _ => None,
+        }
+    }
+}
+
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step<'a> {

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::noted::{Noted, Place};
-use super::seen::Seen;
+use super::seen::{Seen, Shown};
 use super::table::FileId;
 use super::told::{self, told};
 use super::tools::Returned;
-use super::{Act, Record, Work};
+use super::{Act, Record, Work, weight};
 
 /// The work as far as the records were taken, and what it takes to go on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,14 +69,20 @@ impl Fold {
         match act {
             Act::Asked(text) => work.asked(&told(text)),
             Act::Said(text) => work.said(&told(text)),
-            Act::Called { call, tool } => work.called(call, tool),
+            Act::Called { call, tool } => {
+                let file = work.called(call, tool);
+                if let Some(text) = tool.written() {
+                    let text = if self.is_skimmed() { "".into() } else { told(&text) };
+                    self.saw(&text, weight::BODY, file);
+                }
+            }
             Act::Returned { call, failed, said, changes, step } => {
                 let is_read = work.listens_to(call) || !self.is_skimmed();
                 let said = if is_read { said.text() } else { "".into() };
                 let text = &told(&said);
                 let result = Returned { failed: *failed, text, changes };
                 let file = self.work.returned(call, &result, step.as_deref());
-                self.saw(text, file);
+                self.saw(text, weight::RETURNED, file);
             }
             Act::Dropped { call } => {
                 work.pending(call);
@@ -89,21 +95,21 @@ impl Fold {
             Act::Reported { task, text } => {
                 let text = told(text);
                 work.reported(&told(task), &text);
-                self.saw(&text, None);
+                self.saw(&text, weight::RETURNED, None);
             }
             Act::Compacted => self.seen.turn(),
         }
     }
 
     /// Notes what a tool showed of a file, if it was one.
-    fn saw(&mut self, text: &str, file: Option<FileId>) {
+    fn saw(&mut self, text: &str, weight: f32, file: Option<FileId>) {
         self.work.clock += 1;
         if self.is_skimmed() {
             return;
         }
         let Work { table, folder, clock, .. } = &self.work;
-        let path = file.map(|file| table.files[file as usize].path.as_str());
-        self.seen.take(text, path, folder.as_deref(), *clock);
+        let of = file.map(|file| table.files[file as usize].path.as_str());
+        self.seen.take(&Shown { text, weight, of, now: *clock }, folder.as_deref());
     }
 
     fn is_skimmed(&self) -> bool {

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::mention::Mention;
 use super::score::Clock;
 use super::table::Table;
-use super::weight;
 
 /// What tools showed lately.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,11 +19,22 @@ pub(super) struct Seen {
     before: Table,
 }
 
+/// A text that a tool showed, or wrote.
+pub(super) struct Shown<'t> {
+    pub(super) text: &'t str,
+    /// How much each name in it counts.
+    pub(super) weight: f32,
+    /// The file that it is of.
+    pub(super) of: Option<&'t str>,
+    pub(super) now: Clock,
+}
+
 impl Seen {
-    /// Notes the names in what a tool showed of a file, if it was one.
-    pub(super) fn take(&mut self, text: &str, of: Option<&str>, folder: Option<&str>, now: Clock) {
-        let of = of.map(|path| self.now.file(path, 0.0, now));
-        self.now.mention(&Mention { text, weight: weight::RETURNED, of, now }, folder);
+    /// Notes the names in what a tool showed. Paths are as seen from `folder`.
+    pub(super) fn take(&mut self, shown: &Shown<'_>, folder: Option<&str>) {
+        let Shown { text, weight, now, .. } = *shown;
+        let of = shown.of.map(|path| self.now.file(path, 0.0, now));
+        self.now.mention(&Mention { text, weight, of, now }, folder);
         self.now.shrink(now, |_| false);
     }
 

@@ -1,5 +1,8 @@
 //! What the agent's tools do to the work, when they are called and when they give something back.
 
+use std::borrow::Cow;
+use std::slice;
+
 use serde::{Deserialize, Serialize};
 
 use super::act::{Change, FileChange, Tool};
@@ -10,6 +13,7 @@ use super::table::FileId;
 use super::told::{self, told};
 use super::words::one_line;
 use super::{MOST_CALLS, MOST_MARKERS, Words, Work, push, relative, shell, weight};
+use crate::bytes;
 
 /// A call whose result is still to come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,21 +57,20 @@ pub(super) struct Returned<'a> {
 }
 
 impl Work {
-    pub(super) fn called(&mut self, call: &str, tool: &Tool<'_>) {
+    /// Takes the use of a tool, and says which file it is about.
+    pub(super) fn called(&mut self, call: &str, tool: &Tool<'_>) -> Option<FileId> {
         self.steps += 1;
-        if let Some(pending) = self.begun(tool) {
-            push(&mut self.calls, (call.to_owned(), pending), MOST_CALLS);
-        }
+        let pending = self.begun(tool)?;
+        let file = pending.file();
+        push(&mut self.calls, (call.to_owned(), pending), MOST_CALLS);
+        file
     }
 
     fn begun(&mut self, tool: &Tool<'_>) -> Option<Pending> {
         match tool {
-            Tool::Edit { path, old, new } => {
-                let (old, new) = (old.join("\n"), new.join("\n"));
-                Some(self.changing(path, Change::Edited, &told(&old), &told(&new)))
-            }
+            Tool::Edit { path, old, new } => Some(self.changing(path, Change::Edited, old, new)),
             Tool::Write { path, text } => {
-                Some(self.changing(path, Change::Written, "", &told(text)))
+                Some(self.changing(path, Change::Written, &[], slice::from_ref(text)))
             }
             Tool::Read { path, from, lines } => Some(self.reading(path, *from, *lines)),
             Tool::Shell { command } => match Words::handed_over(command) {
@@ -105,23 +108,20 @@ impl Work {
         }
     }
 
-    fn changing(&mut self, path: &str, change: Change, old: &str, new: &str) -> Pending {
+    fn changing(
+        &mut self,
+        path: &str,
+        change: Change,
+        old: &[Cow<'_, str>],
+        new: &[Cow<'_, str>],
+    ) -> Pending {
         let file = self.file(path, weight::GIVEN);
-        let gap = if old.is_empty() { "" } else { "\n" };
-        self.mention(&format!("{old}{gap}{new}"), weight::BODY, Some(file));
         self.marked(file, old, new);
         Pending::Change(file, change)
     }
 
     /// Notes what is marked as still to be done, and forgets the marks that were taken away.
-    fn marked(&mut self, file: FileId, old: &str, new: &str) {
-        let marks = |text: &str| -> Vec<String> {
-            let is_marked = |text: &&str| text.contains("TODO") || text.contains("FIXME");
-            match is_marked(&text) {
-                true => text.lines().filter(is_marked).map(|line| one_line(line, 160)).collect(),
-                false => Vec::new(),
-            }
-        };
+    fn marked(&mut self, file: FileId, old: &[Cow<'_, str>], new: &[Cow<'_, str>]) {
         let (old, new) = (marks(old), marks(new));
         let is_gone = |mark: &Noted| old.iter().chain(&new).any(|known| **known == **mark);
         self.markers.retain(|(of, mark)| *of != file || !is_gone(mark));
@@ -226,4 +226,18 @@ impl Work {
             self.touched.entry(file).or_default().from = Some(from);
         }
     }
+}
+
+/// The lines that are marked as still to be done.
+fn marks(texts: &[Cow<'_, str>]) -> Vec<String> {
+    let is_marked = |text: &str| ["TODO", "FIXME"].iter().any(|mark| holds(text, mark));
+    let of_one = |text: &Cow<'_, str>| -> Vec<String> {
+        let lines = told(text);
+        lines.lines().filter(|line| is_marked(line)).map(|line| one_line(line, 160)).collect()
+    };
+    texts.iter().filter(|text| is_marked(text)).flat_map(of_one).collect()
+}
+
+fn holds(text: &str, part: &str) -> bool {
+    bytes::contains(part.as_bytes(), text.as_bytes())
 }
