@@ -31,17 +31,23 @@ fn uuid(text: &[u8]) -> Option<u128> {
     if text.len() != 36 {
         return None;
     }
-    let mut value = 0_u128;
-    for (at, byte) in text.iter().enumerate() {
-        match (at, byte) {
-            (8 | 13 | 18 | 23, b'-') => {}
-            (8 | 13 | 18 | 23, _) => return None,
-            (_, b'0'..=b'9') => value = value << 4 | u128::from(byte - b'0'),
-            (_, b'a'..=b'f') => value = value << 4 | u128::from(byte - b'a' + 10),
-            _ => return None,
-        }
+    let has_dashes = [8, 13, 18, 23].iter().all(|at| text[*at] == b'-');
+    let half = |parts: [&[u8]; 3]| {
+        let digits = parts.into_iter().flatten();
+        digits.map(|byte| digit(*byte)).try_fold(0, |half, digit| Some(half << 4 | digit?))
+    };
+    let high: u64 = half([&text[..8], &text[9..13], &text[14..18]])?;
+    let low: u64 = half([&text[19..23], &text[24..36], &[]])?;
+    has_dashes.then_some(u128::from(high) << u64::BITS | u128::from(low))
+}
+
+/// What a digit stands for; only small letters are digits.
+fn digit(byte: u8) -> Option<u64> {
+    match byte {
+        b'0'..=b'9' => Some(u64::from(byte - b'0')),
+        b'a'..=b'f' => Some(u64::from(byte - b'a' + 10)),
+        _ => None,
     }
-    Some(value)
 }
 
 fn fnv1a(text: &[u8]) -> u128 {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::act::StepState;
 use super::noted::{Noted, Place};
 use super::words::cut;
+use crate::bytes;
 
 const MOST_STEPS: usize = 80;
 const LONGEST_STEP: usize = 300;
@@ -120,7 +121,7 @@ impl Plan {
 
 /// The items of the last list in a message that is headed as what comes next.
 fn next_steps(text: &str) -> impl Iterator<Item = &str> {
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = bytes::lines(text).collect();
     let headed = lines.iter().rposition(|line| is_next(line));
     let below = headed.map_or(lines.len(), |at| at + 1);
     let lines = lines.into_iter().skip(below).filter(|line| !line.trim().is_empty());
@@ -130,12 +131,15 @@ fn next_steps(text: &str) -> impl Iterator<Item = &str> {
 
 /// `## Next steps`, `**Next steps:**`.
 fn is_next(line: &str) -> bool {
+    const LONGEST: usize = 80;
+    let is_heading = line.starts_with(['#', '*']) || line.trim_end().ends_with(':');
+    if !is_heading || line.len() > LONGEST {
+        return false;
+    }
     let is_letter = |c: &char| c.is_alphabetic() || *c == ' ';
     let words: String = line.replace('’', "").chars().filter(is_letter).collect();
     let words = words.trim().to_lowercase();
-    let is_heading = line.starts_with(['#', '*']) || line.trim_end().ends_with(':');
-    is_heading
-        && matches!(&*words, "next" | "next step" | "next steps" | "remaining" | "whats next")
+    matches!(&*words, "next" | "next step" | "next steps" | "remaining" | "whats next")
 }
 
 /// An item of a list that is still to be done; one further in is a part of another.

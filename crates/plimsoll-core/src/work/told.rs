@@ -57,10 +57,14 @@ fn is_kept(character: char) -> bool {
 /// read letter by letter.
 fn may_be_odd(bytes: &[u8]) -> bool {
     const CHUNK: usize = 64;
-    let is_odd =
-        |byte: &u8| matches!(byte, 0..0x20 | 0x7F | 0xC2 | 0xE2) && !matches!(byte, b'\n' | b'\t');
+    let is_odd = |byte: u8| {
+        let is_control = (byte < 0x20) & (byte != b'\n') & (byte != b'\t');
+        is_control | (byte == 0x7F) | (byte == 0xC2) | (byte == 0xE2)
+    };
     // Without a way out of the inner loop it is done many bytes at a time.
-    bytes.chunks(CHUNK).any(|chunk| chunk.iter().fold(false, |odd, byte| odd | is_odd(byte)))
+    let is_any =
+        |chunk: &[u8]| chunk.iter().fold(0, |odd, byte| odd | u8::from(is_odd(*byte))) != 0;
+    bytes.chunks(CHUNK).any(is_any)
 }
 
 #[cfg(test)]

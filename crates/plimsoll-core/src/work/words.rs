@@ -97,23 +97,38 @@ fn with_next<'t>(text: &'t str, at: usize, sentence: &str) -> Option<&'t str> {
 
 fn tells(sentence: &str, words: &[&str], shortest: usize) -> bool {
     const LONGEST: usize = 60;
-    let count = sentence.split_whitespace().count();
-    if !(shortest..=LONGEST).contains(&count) {
-        return false;
-    }
-    let lower = sentence.to_lowercase().replace('’', "'");
-    holds_one(&lower, words)
+    let holds = match sentence.contains('’') {
+        true => holds_one(&sentence.replace('’', "'"), words),
+        false => holds_one(sentence, words),
+    };
+    holds && (shortest..=LONGEST).contains(&sentence.split_whitespace().count())
 }
 
-/// Whether one of these words stands in a text as a word of its own.
+/// Whether one of these words stands in a text as a word of its own, in whatever case.
 fn holds_one(text: &str, words: &[&str]) -> bool {
-    let ends = |rest: &str| !rest.chars().next().is_some_and(char::is_alphanumeric);
-    let mut in_word = false;
-    text.char_indices().any(|(at, character)| {
-        let begins = !std::mem::replace(&mut in_word, character.is_alphanumeric());
-        let rest = &text[at..];
-        begins && words.iter().any(|word| rest.strip_prefix(word).is_some_and(ends))
+    let mut before = b' ';
+    text.as_bytes().array_windows().enumerate().any(|(at, [first, second])| {
+        let begins = !std::mem::replace(&mut before, *first).is_ascii_alphanumeric();
+        begins
+            && words.iter().any(|word| begin_alike(word, *first, *second) && stands(text, at, word))
     })
+}
+
+/// Whether a word begins with these two, in whatever case: most words of a text are no others.
+#[inline]
+fn begin_alike(word: &str, first: u8, second: u8) -> bool {
+    const CASE: u8 = 0x20;
+    let [one, other, ..] = word.as_bytes() else { return false };
+    (*one == first | CASE) & (*other == second | CASE)
+}
+
+/// Whether this word stands here and is a word of its own.
+fn stands(text: &str, at: usize, word: &str) -> bool {
+    let is_apart = |neighbour: Option<char>| !neighbour.is_some_and(char::is_alphanumeric);
+    let Some((begun, rest)) = text[at..].split_at_checked(word.len()) else { return false };
+    begun.eq_ignore_ascii_case(word)
+        && is_apart(text[..at].chars().next_back())
+        && is_apart(rest.chars().next())
 }
 
 /// The sentences of a text, line by line.
@@ -130,12 +145,13 @@ impl<'a> Iterator for Sentences<'a> {
         if self.0.is_empty() {
             return None;
         }
-        let ends = |(at, c): (usize, char)| {
-            let next = self.0[at + c.len_utf8()..].chars().next();
-            (matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace))
-                .then_some(at + 1)
+        let ends = |(at, byte): (usize, &u8)| {
+            let follows = || self.0[at + 1..].chars().next();
+            let is_end =
+                matches!(byte, b'.' | b'!' | b'?') && follows().is_some_and(char::is_whitespace);
+            is_end.then_some(at + 1)
         };
-        let end = self.0.char_indices().find_map(ends).unwrap_or(self.0.len());
+        let end = self.0.as_bytes().iter().enumerate().find_map(ends).unwrap_or(self.0.len());
         let (sentence, rest) = self.0.split_at(end);
         self.0 = rest.trim_start();
         Some(sentence)
