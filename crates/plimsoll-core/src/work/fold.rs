@@ -48,11 +48,11 @@ impl Fold {
             let folder = record.folder.as_deref().map(told::name);
             work.folder = folder.map(|folder| folder.replace('\\', "/"));
         }
-        let branch = record.branch.as_deref().map(told::name);
         // A client that finds no branch writes `HEAD`, or nothing.
         let is_new = |branch: &&str| {
             !matches!(*branch, "" | "HEAD") && work.branch.as_deref() != Some(*branch)
         };
+        let branch = record.branch.as_deref().filter(is_new).map(told::name);
         if let Some(branch) = branch.as_deref().map(told::short).filter(is_new) {
             work.branch = Some(Noted::new(branch, record.place));
         }
@@ -77,7 +77,7 @@ impl Fold {
                 }
             }
             Act::Returned { call, failed, said, changes, step } => {
-                let is_read = work.listens_to(call) || !self.is_skimmed();
+                let is_read = work.listens_to(call, *failed) || !self.is_skimmed();
                 let said = if is_read { said.text() } else { "".into() };
                 let text = &told(&said);
                 let result = Returned { failed: *failed, text, changes };

@@ -96,6 +96,12 @@ impl Commands {
         Some(key)
     }
 
+    /// Whether what these say tells more than how their line ended.
+    pub(super) fn listen(&self, keys: &[String]) -> bool {
+        let known = keys.iter().filter_map(|key| self.by_key.get(key));
+        known.map(|at| &self.all[*at]).any(|command| command.tests || command.is_hidden)
+    }
+
     /// Notes how a line ended. A later success closes what failed before.
     pub(super) fn ended(&mut self, keys: &[String], failed: bool, said: &str, place: Place) {
         let known: Vec<usize> =

@@ -56,15 +56,16 @@ fn is_kept(character: char) -> bool {
 /// Whether a character that is not kept may be among these bytes. Most texts have none, and are not
 /// read letter by letter.
 fn may_be_odd(bytes: &[u8]) -> bool {
-    const CHUNK: usize = 64;
+    const CHUNK: usize = 32;
     let is_odd = |byte: u8| {
         let is_control = (byte < 0x20) & (byte != b'\n') & (byte != b'\t');
         is_control | (byte == 0x7F) | (byte == 0xC2) | (byte == 0xE2)
     };
     // Without a way out of the inner loop it is done many bytes at a time.
     let is_any =
-        |chunk: &[u8]| chunk.iter().fold(0, |odd, byte| odd | u8::from(is_odd(*byte))) != 0;
-    bytes.chunks(CHUNK).any(is_any)
+        |chunk: &[u8; CHUNK]| chunk.iter().fold(0, |odd, byte| odd | u8::from(is_odd(*byte))) != 0;
+    let (chunks, rest) = bytes.as_chunks();
+    chunks.iter().any(is_any) || rest.iter().any(|byte| is_odd(*byte))
 }
 
 #[cfg(test)]

@@ -156,9 +156,12 @@ impl Work {
     }
 
     /// Whether anybody waits for what this call says.
-    pub(super) fn listens_to(&self, call: &str) -> bool {
-        let waits =
-            |pending: &Pending| matches!(pending, Pending::Shell { .. } | Pending::Delegated(_));
+    pub(super) fn listens_to(&self, call: &str, failed: bool) -> bool {
+        let waits = |pending: &Pending| match pending {
+            Pending::Shell { keys, .. } => failed || self.commands.listen(keys),
+            Pending::Delegated(_) => true,
+            Pending::File(_) | Pending::Change(..) | Pending::Step(_) => false,
+        };
         self.calls.iter().any(|(name, pending)| name == call && waits(pending))
     }
 
