@@ -41,12 +41,6 @@ impl<'a> Json<'a> {
         Elements(self.0.strip_prefix(b"[").unwrap_or_default())
     }
 
-    /// The members of each element of an array; none of an element that is no object, and no element
-    /// of anything but an array.
-    pub(crate) fn objects(self) -> Objects<'a> {
-        Objects(self.0.strip_prefix(b"[").unwrap_or_default())
-    }
-
     /// The member called `key`.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
         self.members().find(|(name, _)| *name == key.as_bytes()).map(|(_, value)| value)
@@ -154,6 +148,31 @@ impl<'a> Members<'a> {
         Some(fields)
     }
 
+    /// The same with those of the objects in the array called `list`, walked over only once, too.
+    pub(crate) fn fields_with(&mut self, list: &[u8]) -> Option<(Fields<'a>, Vec<Fields<'a>>)> {
+        let Some(mut members) = Members::of(self.0) else {
+            return Some((self.fields()?, Vec::new()));
+        };
+        let (mut fields, mut objects) = (Vec::with_capacity(8), Vec::new());
+        while let Some(key) = members.key() {
+            let is_list = key == list;
+            let value = if is_list { members.objects(&mut objects)? } else { members.value()? };
+            fields.push((key, value));
+        }
+        self.0 = members.behind()?;
+        Some((Fields(fields), objects))
+    }
+
+    /// The value of the key just given; of an array also the members of its objects.
+    fn objects(&mut self, into: &mut Vec<Fields<'a>>) -> Option<Json<'a>> {
+        let input = skip_blanks(self.0);
+        let Some(elements) = input.strip_prefix(b"[") else { return self.value() };
+        let mut objects = Objects(elements);
+        into.extend(objects.by_ref());
+        self.0 = skip_blanks(objects.0).strip_prefix(b"]")?;
+        Some(Json(&input[..input.len() - self.0.len()]))
+    }
+
     /// Whether the walk came to the object's end, and nothing follows it.
     pub(crate) fn ended(&self) -> bool {
         self.behind().is_some_and(|rest| skip_blanks(rest).is_empty())
@@ -205,8 +224,8 @@ impl<'a> IntoIterator for Fields<'a> {
     }
 }
 
-/// The elements of an array as objects, in order; see [`Json::objects`].
-pub(crate) struct Objects<'a>(&'a [u8]);
+/// The elements of an array as objects, in order: one that is none has no members.
+struct Objects<'a>(&'a [u8]);
 
 impl<'a> Iterator for Objects<'a> {
     type Item = Fields<'a>;

@@ -13,6 +13,8 @@ use crate::json::{Fields, Json, Members};
 pub(super) struct Line<'a> {
     pub(super) kind: &'a str,
     pub(super) message: Option<Fields<'a>>,
+    /// The parts of what the message says, where it has parts.
+    pub(super) blocks: Vec<Fields<'a>>,
     pub(super) attachment: Option<Json<'a>>,
     pub(super) rendered: Option<Json<'a>>,
     pub(super) summary: bool,
@@ -42,7 +44,8 @@ impl<'a> Line<'a> {
         while let Some(key) = members.key() {
             match key {
                 b"message" => {
-                    line.message = Some(members.fields()?);
+                    let (message, blocks) = members.fields_with(b"content")?;
+                    (line.message, line.blocks) = (Some(message), blocks);
                     continue;
                 }
                 b"toolUseResult" => {
@@ -132,11 +135,7 @@ fn kind<'a>(line: Line<'a>) -> Kind<'a> {
 }
 
 fn has_tool_result(line: &Line<'_>) -> bool {
-    let content = line.message.as_ref().and_then(|message| message.get("content"));
-    content
-        .into_iter()
-        .flat_map(Json::objects)
-        .any(|block| block.get("type").and_then(Json::plain) == Some("tool_result"))
+    line.blocks.iter().any(|block| block.get("type").and_then(Json::plain) == Some("tool_result"))
 }
 
 /// The response a line is a block of. Messages that the client made up itself, errors among them,

@@ -53,20 +53,16 @@ fn answer<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
     if !is_the_models(line) {
         return;
     }
-    for block in blocks(line) {
+    for block in &line.blocks {
         match block.get("type").and_then(Json::plain) {
             Some("text") => acts.extend(block.get("text").and_then(Json::text).map(Act::Said)),
             Some("tool_use") => {
-                acts.extend(plan_file(&block));
-                acts.extend(call(&block));
+                acts.extend(plan_file(block));
+                acts.extend(call(block));
             }
             _ => {}
         }
     }
-}
-
-fn blocks<'a>(line: &Line<'a>) -> impl Iterator<Item = Fields<'a>> {
-    content(line).into_iter().flat_map(Json::objects)
 }
 
 fn content<'a>(line: &Line<'a>) -> Option<Json<'a>> {
@@ -169,13 +165,13 @@ fn said<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
         }
         return acts.extend(own_words(text, line.meta).map(Act::Asked));
     }
-    for block in content.objects() {
+    for block in &line.blocks {
         match block.get("type").and_then(Json::plain) {
             Some("text") => {
                 let text = block.get("text").and_then(Json::text);
                 acts.extend(text.and_then(|text| own_words(text, line.meta)).map(Act::Asked));
             }
-            Some("tool_result") => returned(line, &block, acts),
+            Some("tool_result") => returned(line, block, acts),
             _ => {}
         }
     }
