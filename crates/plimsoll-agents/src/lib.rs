@@ -44,7 +44,17 @@ pub trait Adapter: Sync {
     fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>>;
 
     /// What a line of a transcript tells of the work of `scope`; nothing if it tells none.
-    fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>>;
+    fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>> {
+        self.skim(line, scope, &|_| false)
+    }
+
+    /// The same, but of a call that `has_only_to_end` nothing may be told but that it has ended.
+    fn skim<'a>(
+        &self,
+        line: &'a [u8],
+        scope: Scope,
+        has_only_to_end: &dyn Fn(&str) -> bool,
+    ) -> Option<Record<'a>>;
 
     /// What a line of a transcript put before the model of `scope`, besides the model's own words;
     /// nothing if it put nothing there.

@@ -155,7 +155,9 @@ impl Kept {
             if is_over(deadline) {
                 return Ok(Stop::Deadline);
             }
-            let record = self.chain.holds(place.start).then(|| adapter.record(bytes, Scope::Main));
+            let skims = |call: &str| self.fold.skims(place.start + 1, call);
+            let is_held = self.chain.holds(place.start);
+            let record = is_held.then(|| adapter.skim(bytes, Scope::Main, &skims));
             if let Some(mut record) = record.flatten() {
                 if self.chain.follow(&record, &place) {
                     return Ok(Stop::Rewound);

@@ -75,8 +75,13 @@ impl Adapter for ClaudeCode {
         transcript::entry(line, scope)
     }
 
-    fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>> {
-        work::record(line, scope)
+    fn skim<'a>(
+        &self,
+        line: &'a [u8],
+        scope: Scope,
+        has_only_to_end: &dyn Fn(&str) -> bool,
+    ) -> Option<Record<'a>> {
+        work::record(line, scope, has_only_to_end)
     }
 
     fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Shown<'a>> {

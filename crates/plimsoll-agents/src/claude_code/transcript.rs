@@ -39,6 +39,15 @@ impl<'a> Line<'a> {
     ///
     /// Whose line it is stands near its start, so a subagent's long lines cost nothing.
     pub(super) fn read(bytes: &'a [u8], scope: Option<Scope>) -> Option<Self> {
+        Self::read_until(bytes, scope, |_| false)
+    }
+
+    /// The same, but what comes behind the message is not read if that `is_enough`.
+    pub(super) fn read_until(
+        bytes: &'a [u8],
+        scope: Option<Scope>,
+        is_enough: impl Fn(&Self) -> bool,
+    ) -> Option<Self> {
         let mut line = Self::default();
         let mut members = Members::of(bytes)?;
         while let Some(key) = members.key() {
@@ -46,6 +55,9 @@ impl<'a> Line<'a> {
                 b"message" => {
                     let (message, blocks) = members.fields_with(b"content")?;
                     (line.message, line.blocks) = (Some(message), blocks);
+                    if is_enough(&line) {
+                        return Some(line);
+                    }
                     continue;
                 }
                 b"toolUseResult" => {

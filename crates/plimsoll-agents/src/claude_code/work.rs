@@ -10,8 +10,13 @@ use super::transcript::Line;
 use crate::ends::ends;
 use crate::json::{Fields, Json};
 
-pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
-    let line = Line::read(bytes, Some(scope))?;
+pub(super) fn record<'a>(
+    bytes: &'a [u8],
+    scope: Scope,
+    has_only_to_end: &dyn Fn(&str) -> bool,
+) -> Option<Record<'a>> {
+    let line =
+        Line::read_until(bytes, Some(scope), |line| ended(line).is_some_and(has_only_to_end))?;
     let mut acts = Vec::new();
     match line.kind {
         "assistant" => answer(&line, &mut acts),
@@ -20,17 +25,28 @@ pub(super) fn record(bytes: &[u8], scope: Scope) -> Option<Record<'_>> {
         "system" if line.is_boundary() => acts.push(Act::Compacted),
         _ => return None,
     }
+    let is_result = acts.iter().any(is_result);
+    // What a result says of these may not have been read, and other lines say it as well.
+    let (folder, branch) = if is_result { (None, None) } else { (line.folder, line.branch) };
     Some(Record {
         place: 0,
         id: line.id,
         parent: line.parent,
-        is_prompt: line.kind == "user" && !line.summary && !acts.iter().any(is_result),
+        is_prompt: line.kind == "user" && !line.summary && !is_result,
         message: message(&line),
         time: line.time(),
-        folder: line.folder.and_then(Json::text),
-        branch: line.branch.and_then(Json::text),
+        folder: folder.and_then(Json::text),
+        branch: branch.and_then(Json::text),
         acts,
     })
+}
+
+/// The call of which a line tells nothing else but that it ended well.
+fn ended<'a>(line: &Line<'a>) -> Option<&'a str> {
+    let [block] = &line.blocks[..] else { return None };
+    let call = block.get("tool_use_id").and_then(Json::plain)?;
+    let failed = block.get("is_error").is_some_and(Json::is_true);
+    (line.kind == "user" && !failed).then_some(call)
 }
 
 fn is_result(act: &Act<'_>) -> bool {

@@ -25,6 +25,11 @@ impl Fold {
         self.skims_to = place;
     }
 
+    /// Whether it only matters that a call ended, if it ended well and its end is at this place.
+    pub fn skims(&self, place: Place, call: &str) -> bool {
+        place < self.skims_to && self.work.only_looks(call)
+    }
+
     /// All that is known now.
     pub fn work(mut self) -> Work {
         self.seen.into(&mut self.work.table);

@@ -155,6 +155,14 @@ impl Work {
         self.calls.remove(at).map(|(_, pending)| pending)
     }
 
+    /// Whether this call does nothing but look into a file.
+    pub(super) fn only_looks(&self, call: &str) -> bool {
+        let mut calls = self.calls.iter().rev();
+        calls
+            .find(|(name, _)| name == call)
+            .is_some_and(|(_, call)| matches!(call, Pending::File(_)))
+    }
+
     /// Whether anybody waits for what this call says.
     pub(super) fn listens_to(&self, call: &str, failed: bool) -> bool {
         let waits = |pending: &Pending| match pending {
