@@ -20,23 +20,25 @@ pub(super) const NOTHING: &str = "- none seen";
 const ROOM: [usize; SECTIONS.len()] =
     [6_000, 4_000, 3_500, 4_000, 3_500, 9_000, 3_500, 7_500, 2_500];
 
+/// The lines of a section; none is made that there is no room for.
+type Lines<'w> = Box<dyn Iterator<Item = String> + 'w>;
+
 /// A checkpoint's body, all sections in their order.
 pub fn body(work: &Work) -> String {
-    let sections: [Vec<String>; SECTIONS.len()] = [
-        changed(work),
-        why(work),
-        active(work),
-        decisions(work),
-        steps(work),
-        task(work),
-        commands(work),
-        working_set(work),
-        references(work),
+    let sections: [Lines<'_>; SECTIONS.len()] = [
+        Box::new(changed(work)),
+        Box::new(why(work)),
+        Box::new(active(work)),
+        Box::new(decisions(work)),
+        Box::new(steps(work).into_iter()),
+        Box::new(task(work)),
+        Box::new(commands(work)),
+        Box::new(working_set(work)),
+        Box::new(references(work)),
     ];
     let mut text = String::new();
     for ((title, lines), room) in SECTIONS.into_iter().zip(sections).zip(ROOM) {
-        let lines = lines.into_iter().map(told::line).collect();
-        let mut lines = fitting(lines, room);
+        let mut lines = fitting(lines.map(told::line), room);
         if lines.is_empty() {
             lines.push(NOTHING.to_owned());
         }
@@ -64,19 +66,17 @@ pub fn mark(body: &str) -> u64 {
 }
 
 /// The first lines, as many as there is room for.
-fn fitting(mut lines: Vec<String>, mut room: usize) -> Vec<String> {
-    let end = lines.iter().position(|line| {
+fn fitting(lines: impl Iterator<Item = String>, mut room: usize) -> Vec<String> {
+    let fits = |line: &String| {
         room = room.saturating_sub(line.len() + 1);
-        room == 0
-    });
-    lines.truncate(end.unwrap_or(lines.len()));
-    lines
+        room > 0
+    };
+    lines.take_while(fits).collect()
 }
 
 /// The last lines, as many as there is room for.
-fn newest(mut lines: Vec<String>, room: usize) -> Vec<String> {
-    lines.reverse();
-    let mut lines = fitting(lines, room);
+fn newest(lines: impl DoubleEndedIterator<Item = String>, room: usize) -> Vec<String> {
+    let mut lines = fitting(lines.rev(), room);
     lines.reverse();
     lines
 }
@@ -90,42 +90,39 @@ fn noted(text: &Noted, longest: usize) -> String {
 }
 
 /// `[file:line] - …`, the newest first.
-fn changed(work: &Work) -> Vec<String> {
-    let files = work.changes().into_iter();
-    files
-        .map(|(path, touched)| {
-            let lines = touched.all_lines();
-            let gap = if lines.is_empty() { "" } else { ":" };
-            item(&format!("[{path}{gap}{lines}] - {}", touched.what()), touched.place)
-        })
-        .collect()
+fn changed(work: &Work) -> impl Iterator<Item = String> {
+    work.changes().into_iter().map(|(path, touched)| {
+        let lines = touched.all_lines();
+        let gap = if lines.is_empty() { "" } else { ":" };
+        item(&format!("[{path}{gap}{lines}] - {}", touched.what()), touched.place)
+    })
 }
 
 /// What was asked for and said last, and what subagents found out.
-fn why(work: &Work) -> Vec<String> {
-    let line = |what: &str, text: &Noted, longest| {
+fn why(work: &Work) -> impl Iterator<Item = String> {
+    fn line(what: &str, text: &Noted, longest: usize) -> String {
         item(&format!("{what}: {}", one_line(text, longest)), text.place)
-    };
+    }
     let asked = work.asked.back().map(|text| line("asked for", text, 400));
     let mut said = work.said.iter().rev();
     let last = said.next().map(|text| line("last said", text, 600));
     let before = said.map(|text| line("said before", text, 200));
     let delegated = work.delegated.iter().rev();
     let found = delegated.map(|(task, text)| line(&format!("subagent `{task}` said"), text, 300));
-    asked.into_iter().chain(last).chain(before).chain(found).collect()
+    asked.into_iter().chain(last).chain(before).chain(found)
 }
 
-fn active(work: &Work) -> Vec<String> {
+fn active(work: &Work) -> impl Iterator<Item = String> {
     let failing = failing(work).map(|(line, place)| line + &pointer(place));
     let markers = work.markers.iter().rev().map(|(file, text)| {
         let path = &work.table.files[*file as usize].path;
         item(&format!("[{path}] {}", &**text), text.place)
     });
-    failing.chain(markers).collect()
+    failing.chain(markers)
 }
 
-fn decisions(work: &Work) -> Vec<String> {
-    work.decisions.iter().rev().map(|text| noted(text, 300)).collect()
+fn decisions(work: &Work) -> impl Iterator<Item = String> {
+    work.decisions.iter().rev().map(|text| noted(text, 300))
 }
 
 fn steps(work: &Work) -> Vec<String> {
@@ -136,20 +133,19 @@ fn steps(work: &Work) -> Vec<String> {
 }
 
 /// The user's own words, and how they want to have it.
-fn task(work: &Work) -> Vec<String> {
+fn task(work: &Work) -> impl Iterator<Item = String> {
     const ASKED: usize = 4_800;
     const DIRECTIVES: usize = 4_000;
     let asked = work.asked.iter();
-    let mut asked: Vec<String> =
-        asked.map(|text| format!("> {}{}", one_line(text, 600), pointer(text.place))).collect();
-    let first: Vec<String> = asked.drain(..asked.len().min(1)).collect();
-    let directives = work.directives.iter().map(|text| noted(text, 400)).collect();
+    let mut asked = asked.map(|text| format!("> {}{}", one_line(text, 600), pointer(text.place)));
+    let first = asked.next();
+    let directives = work.directives.iter().map(|text| noted(text, 400));
     let rest = newest(asked, ASKED - 700).into_iter().chain(newest(directives, DIRECTIVES));
-    first.into_iter().chain(rest).collect()
+    first.into_iter().chain(rest)
 }
 
 /// Commands with how they ended last.
-fn commands(work: &Work) -> Vec<String> {
+fn commands(work: &Work) -> impl Iterator<Item = String> {
     let line = |command: &Command| {
         let end = match (&command.tally, command.worked) {
             (Some(tally), _) => format!(": {tally}"),
@@ -160,26 +156,26 @@ fn commands(work: &Work) -> Vec<String> {
         let typed = one_line(&command.typed, 100).replace('`', "'");
         item(&format!("`{typed}`{end}"), command.place)
     };
-    useful(work).into_iter().take(40).map(line).collect()
+    useful(work).into_iter().take(40).map(line)
 }
 
-fn working_set(work: &Work) -> Vec<String> {
+fn working_set(work: &Work) -> impl Iterator<Item = String> {
     const FILES: usize = 6_000;
     const LOOSE: usize = 20;
     // Of a file that was merely listed somewhere nobody wants to read.
     let is_used = |file: FileId| work.table.files[file as usize].score.at(work.clock) >= LEAST;
-    let files = files(work, FILES, &unlooked).into_iter().filter(|(file, _)| is_used(*file));
+    let files = files(work, FILES, &unlooked).into_iter().filter(move |(file, _)| is_used(*file));
     let lines = files.flat_map(|(file, lines)| {
         let place = work.table.files[file as usize].place;
         lines.into_iter().map(move |line| item(&line, place))
     });
     let also = loose(work).take(LOOSE);
-    lines.chain(also.map(|name| item(&format!("also: {}", name.text), name.place))).collect()
+    lines.chain(also.map(|name| item(&format!("also: {}", name.text), name.place)))
 }
 
-fn references(work: &Work) -> Vec<String> {
+fn references(work: &Work) -> impl Iterator<Item = String> {
     let branch = work.branch.as_ref();
     let branch = branch.map(|branch| item(&format!("branch {}", &**branch), branch.place));
     let names = sorted(work, NameKind::Reference).into_iter();
-    branch.into_iter().chain(names.map(|name| item(&name.text, name.place))).collect()
+    branch.into_iter().chain(names.map(|name| item(&name.text, name.place)))
 }

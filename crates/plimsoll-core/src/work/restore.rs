@@ -263,9 +263,12 @@ pub(super) fn files(
     fate: &dyn Fn(&str) -> Option<Fate>,
 ) -> Vec<(FileId, Vec<String>)> {
     let items = items(work);
-    let (order, _) = choose(work, &items, room);
+    let (mut order, mut chosen) = choose(work, &items, room);
     let marks = marks(work, &order, fate);
-    let (order, chosen) = choose(work, &items, room.saturating_sub(marks.len() * Fate::LONGEST));
+    if !marks.is_empty() {
+        let room = room.saturating_sub(marks.len() * Fate::LONGEST);
+        (order, chosen) = choose(work, &items, room);
+    }
     order.into_iter().map(|file| (file, lines(work, file, &chosen[&file], &marks))).collect()
 }
 

@@ -1,9 +1,8 @@
 //! Command lines as they were typed, and what came of them.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::index::Index;
 use super::names;
 use super::noted::{Noted, Place};
 use super::score::{Clock, Score};
@@ -34,17 +33,22 @@ pub(super) struct Command {
 }
 
 /// All commands, the most useful of them at least.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "Vec<Command>")]
 pub(super) struct Commands {
     pub(super) all: Vec<Command>,
-    by_key: HashMap<String, usize>,
+    by_key: Index,
+}
+
+impl PartialEq for Commands {
+    fn eq(&self, other: &Self) -> bool {
+        self.all == other.all
+    }
 }
 
 impl From<Vec<Command>> for Commands {
     fn from(all: Vec<Command>) -> Self {
-        let keys = all.iter().enumerate();
-        let by_key = keys.map(|(at, command)| (command.key.clone(), at)).collect();
+        let by_key = Index::of(all.iter().map(|command| command.key.as_str()));
         Self { all, by_key }
     }
 }
@@ -83,10 +87,11 @@ impl Commands {
 
     fn one(&mut self, typed: &Typed, now: Clock, place: Place) -> Option<String> {
         let key = key(&typed.typed)?;
-        let at = *self.by_key.entry(key.clone()).or_insert(self.all.len());
-        if at == self.all.len() {
+        let at = self.place(&key).unwrap_or_else(|| {
+            self.by_key.add(&key, self.all.len() as u32);
             self.all.push(Command { key: key.clone(), ..Command::default() });
-        }
+            self.all.len() - 1
+        });
         let command = &mut self.all[at];
         command.score.add(1.0, now);
         command.typed = cut(&typed.typed, LONGEST).to_owned();
@@ -96,16 +101,20 @@ impl Commands {
         Some(key)
     }
 
+    fn place(&self, key: &str) -> Option<usize> {
+        let place = self.by_key.find(key, |place| self.all[place as usize].key == key);
+        place.map(|place| place as usize)
+    }
+
     /// Whether what these say tells more than how their line ended.
     pub(super) fn listen(&self, keys: &[String]) -> bool {
-        let known = keys.iter().filter_map(|key| self.by_key.get(key));
-        known.map(|at| &self.all[*at]).any(|command| command.tests || command.is_hidden)
+        let known = keys.iter().filter_map(|key| self.place(key));
+        known.map(|at| &self.all[at]).any(|command| command.tests || command.is_hidden)
     }
 
     /// Notes how a line ended. A later success closes what failed before.
     pub(super) fn ended(&mut self, keys: &[String], failed: bool, said: &str, place: Place) {
-        let known: Vec<usize> =
-            keys.iter().filter_map(|key| self.by_key.get(key).copied()).collect();
+        let known: Vec<usize> = keys.iter().filter_map(|key| self.place(key)).collect();
         let tests = known.iter().rposition(|at| self.all[*at].tests);
         let tally = tests.map_or_else(Tally::default, |_| breakpoint::tally(said));
         // Of a list the last one is to blame, unless tests say that they failed: what came before it

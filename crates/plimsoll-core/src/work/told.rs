@@ -30,7 +30,9 @@ pub(super) fn short(path: &str) -> &str {
 
 /// A line of ours with texts from outside in it: it stays one, and begins no section.
 pub(super) fn line(text: String) -> String {
-    let text = if text.contains(breaks) { text.replace(breaks, " ") } else { text };
+    let is_plain = |text: &str| text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let breaks_off = !is_plain(&text) && text.contains(breaks);
+    let text = if breaks_off { text.replace(breaks, " ") } else { text };
     let rest = text.trim_start().trim_start_matches('#');
     let is_heading = rest.len() < text.trim_start().len() && rest.starts_with(' ');
     if is_heading { format!("- {text}") } else { text }

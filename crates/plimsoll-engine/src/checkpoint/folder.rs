@@ -134,21 +134,16 @@ impl Folder {
                 false => Err(io::Error::other("it is not a regular file")),
             }
         };
-        let locked = Locked { folder: self, file: lock(open, deadline)? };
-        locked.sweep()?;
+        let file = lock(open, deadline)?;
+        let locked = Locked { folder: self, file, names: self.names()? };
+        locked.sweep();
         locked.ignore_itself()?;
         Ok(locked)
     }
 
     /// The ids of the files that have a checkpoint's name, newest first by that name.
     pub(super) fn ids(&self) -> io::Result<Vec<String>> {
-        let is_id = |id: &&str| !id.starts_with('.') && *id != LATEST.trim_end_matches(ENDING);
-        let id = |name: String| name.strip_suffix(ENDING).filter(is_id).map(str::to_owned);
-        let mut ids: Vec<String> = self.names()?.into_iter().filter_map(id).collect();
-        // Within a second the tenth comes after the ninth.
-        let second = |id: &str| id.get(.."2026-11-15-055814".len()).unwrap_or(id).to_owned();
-        ids.sort_by_cached_key(|id| std::cmp::Reverse((second(id), id.len(), id.clone())));
-        Ok(ids)
+        self.names().map(|names| ids(&names))
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
@@ -177,17 +172,41 @@ impl Folder {
     }
 }
 
-/// A folder that nobody else changes right now.
+/// The ids among names of files, newest first.
+fn ids(names: &[String]) -> Vec<String> {
+    let is_id = |id: &&str| !id.starts_with('.') && *id != LATEST.trim_end_matches(ENDING);
+    let id = |name: &String| name.strip_suffix(ENDING).filter(is_id).map(str::to_owned);
+    let mut ids: Vec<String> = names.iter().filter_map(id).collect();
+    // Within a second the tenth comes after the ninth.
+    ids.sort_unstable_by(|one, other| {
+        (second(other), other.len(), other).cmp(&(second(one), one.len(), one))
+    });
+    ids
+}
+
+/// The part of an id that tells when.
+fn second(id: &str) -> &[u8] {
+    &id.as_bytes()[..id.len().min("2026-11-15-055814".len())]
+}
+
+/// A folder that nobody else changes right now, but for files that were begun before.
 #[derive(Debug)]
 pub(super) struct Locked<'f> {
     folder: &'f Folder,
     file: File,
+    /// What was in it when it was locked.
+    names: Vec<String>,
 }
 
 /// No project has more checkpoints than this; whoever says so has made it up.
 const MOST: u64 = 1 << 40;
 
 impl<'f> Locked<'f> {
+    /// The ids of the files that had a checkpoint's name when the folder was locked, newest first.
+    pub(super) fn ids(&self) -> Vec<String> {
+        ids(&self.names)
+    }
+
     /// The highest iteration that was given away, as far as it was noted down.
     pub(super) fn count(&mut self) -> io::Result<u64> {
         let noted = read_count(&mut self.file)?;
@@ -262,16 +281,14 @@ impl<'f> Locked<'f> {
     }
 
     /// Removes what killed processes left.
-    fn sweep(&self) -> io::Result<()> {
-        let own = &self.folder.own;
-        for name in self.folder.names()? {
+    fn sweep(&self) {
+        for name in &self.names {
             let is_file = name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1);
-            if name == LATEST_TEMPORARY || (is_file && self.is_abandoned(&name)) {
+            if name == LATEST_TEMPORARY || (is_file && self.is_abandoned(name)) {
                 // Whoever comes next tries again.
-                let _ = unlinkat(own, &name, AtFlags::empty());
+                let _ = unlinkat(&self.folder.own, name, AtFlags::empty());
             }
         }
-        Ok(())
     }
 
     /// Whether nobody writes a temporary file any more. All are begun under our lock, so one that is

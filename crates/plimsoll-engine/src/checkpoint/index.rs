@@ -3,8 +3,10 @@
 //! It is derived from the files. One that is broken is made anew from those of the projects that it
 //! still names.
 
+mod append;
+
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -99,6 +101,20 @@ pub struct Unindexed {
     why: io::Error,
 }
 
+/// Puts in the entry of a checkpoint that was just made. Says what had to be mended.
+pub(super) fn add(
+    place: &Place,
+    entry: Entry,
+    deadline: Instant,
+) -> Result<Option<String>, Unindexed> {
+    let open = Open::new(place, deadline)?;
+    let bytes = open.bytes()?;
+    match append::appended(&bytes, &entry, &now()) {
+        Some(bytes) => open.put(&bytes).map(|()| None),
+        None => open.change(place, &bytes, |entries| put(entries, entry)),
+    }
+}
+
 /// Puts an entry in, or in the place of the one for the same file.
 pub(super) fn put(entries: &mut Vec<Entry>, mut entry: Entry) {
     match entries.iter_mut().find(|known| known.path == entry.path) {
@@ -112,7 +128,7 @@ pub(super) fn put(entries: &mut Vec<Entry>, mut entry: Entry) {
 
 /// The entries of the index; none if there is no index, or a broken one.
 pub fn entries(place: &Place) -> Vec<Entry> {
-    match read(&place.index) {
+    match read(&place.index).map(|bytes| parse(&bytes)) {
         Ok(Found::Whole { entries, .. }) => entries,
         _ => Vec::new(),
     }
@@ -121,7 +137,7 @@ pub fn entries(place: &Place) -> Vec<Entry> {
 /// Removes the index, its lock and the folders that are empty without them, up to `top`. One that
 /// other tools write to as well stays. Tells whether it is gone.
 pub fn remove(index: &Path, top: &Path) -> io::Result<bool> {
-    match read(index)? {
+    match parse(&read(index)?) {
         Found::Whole { strange, .. } if strange.is_empty() => {}
         _ => return Ok(false),
     }
@@ -148,26 +164,69 @@ pub(super) fn update(
     deadline: Instant,
     change: impl FnOnce(&mut Vec<Entry>),
 ) -> Result<Option<String>, Unindexed> {
-    let failed = |task, why| Unindexed { task, path: place.index.clone(), why };
-    // The user may have put a link in its place.
-    let path = place.index.canonicalize().unwrap_or_else(|_| place.index.clone());
-    paths::make_folder(&path).map_err(|why| failed("make the folder of", why))?;
-    let open = || paths::append(&paths::beside(&path, ".lock"));
-    let _locked = lock(open, deadline).map_err(|why| failed("lock", why))?;
-    let (mut entries, strange, mended) = match read(&path).map_err(|why| failed("read", why))? {
-        Found::Whole { entries, strange } => (entries, strange, None),
-        Found::Broken(projects) => {
-            let (entries, told) = mend(place, projects);
-            (entries, Vec::new(), Some(told))
-        }
-    };
-    let before = entries.clone();
-    change(&mut entries);
-    if entries == before && mended.is_none() {
-        return Ok(None);
+    let open = Open::new(place, deadline)?;
+    let bytes = open.bytes()?;
+    open.change(place, &bytes, change)
+}
+
+/// The index while nobody else changes it.
+struct Open {
+    path: PathBuf,
+    _locked: File,
+}
+
+impl Open {
+    fn new(place: &Place, deadline: Instant) -> Result<Self, Unindexed> {
+        // The user may have put a link in its place.
+        let path = place.index.canonicalize().unwrap_or_else(|_| place.index.clone());
+        let failed = |task, why| Unindexed { task, path: path.clone(), why };
+        paths::make_folder(&path).map_err(|why| failed("make the folder of", why))?;
+        let open = || paths::append(&paths::beside(&path, ".lock"));
+        let _locked = lock(open, deadline).map_err(|why| failed("lock", why))?;
+        Ok(Self { path, _locked })
     }
-    write(&path, entries, strange).map_err(|why| failed("write", why))?;
-    Ok(mended)
+
+    fn bytes(&self) -> Result<Vec<u8>, Unindexed> {
+        read(&self.path).map_err(|why| self.failed("read", why))
+    }
+
+    /// Changes the entries of an index with these bytes. Says what had to be mended.
+    fn change(
+        &self,
+        place: &Place,
+        bytes: &[u8],
+        change: impl FnOnce(&mut Vec<Entry>),
+    ) -> Result<Option<String>, Unindexed> {
+        let (mut entries, strange, mended) = match parse(bytes) {
+            Found::Whole { entries, strange } => (entries, strange, None),
+            Found::Broken(projects) => {
+                let (entries, told) = mend(place, projects);
+                (entries, Vec::new(), Some(told))
+            }
+        };
+        let before = entries.clone();
+        change(&mut entries);
+        if entries == before && mended.is_none() {
+            return Ok(None);
+        }
+        let bytes = written(entries, strange).map_err(|why| self.failed("write", why.into()))?;
+        self.put(&bytes)?;
+        Ok(mended)
+    }
+
+    /// Puts a new index in the place of the old one, and looks whether it is there.
+    fn put(&self, bytes: &[u8]) -> Result<(), Unindexed> {
+        // It follows from the files: one that a crash takes is made anew, and no disk is waited for.
+        let put = replace(&self.path, bytes).and_then(|()| match fs::read(&self.path)? == bytes {
+            true => Ok(()),
+            false => Err(io::Error::other("it does not hold what was written")),
+        });
+        put.map_err(|why| self.failed("write", why))
+    }
+
+    fn failed(&self, task: &'static str, why: io::Error) -> Unindexed {
+        Unindexed { task, path: self.path.clone(), why }
+    }
 }
 
 /// Makes the index anew from the files of `projects`. Only what we sealed is taken in.
@@ -210,15 +269,16 @@ enum Found {
     Broken(BTreeSet<PathBuf>),
 }
 
-fn read(path: &Path) -> io::Result<Found> {
+/// The bytes of an index; those of an empty one if there is none.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
     const MOST: u64 = 64 << 20;
     let file = match paths::open(path, Links::Followed) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(parse(EMPTY)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(EMPTY.to_owned()),
         opened => opened?,
     };
     let mut bytes = Vec::with_capacity(file.metadata()?.len().min(MOST) as usize + 1);
     file.take(MOST).read_to_end(&mut bytes)?;
-    Ok(parse(&bytes))
+    Ok(bytes)
 }
 
 /// An index that names nothing.
@@ -253,21 +313,20 @@ fn projects(bytes: &[u8]) -> BTreeSet<PathBuf> {
     text.match_indices(KEY).filter_map(project).collect()
 }
 
-/// Puts a new index in the place of the old one, and looks whether it is there.
-fn write(path: &Path, mut entries: Vec<Entry>, strange: Vec<Value>) -> io::Result<()> {
+fn written(mut entries: Vec<Entry>, strange: Vec<Value>) -> serde_json::Result<Vec<u8>> {
     entries.sort_by(|one, other| {
         (&one.created, one.iteration).cmp(&(&other.created, other.iteration))
     });
-    let last_updated = utc_second(world::now() as Millis);
     let known = entries.into_iter().map(Item::Known);
     let checkpoints = strange.into_iter().map(Item::Strange).chain(known).collect();
-    let index = Index { version: "1.0", checkpoints, last_updated };
+    let index = Index { version: VERSION, checkpoints, last_updated: now() };
     let mut bytes = serde_json::to_vec_pretty(&index)?;
     bytes.push(b'\n');
-    // It follows from the files: one that a crash takes is made anew, and no disk is waited for.
-    replace(path, &bytes)?;
-    match fs::read(path)? == bytes {
-        true => Ok(()),
-        false => Err(io::Error::other("it does not hold what was written")),
-    }
+    Ok(bytes)
+}
+
+const VERSION: &str = "1.0";
+
+fn now() -> String {
+    utc_second(world::now() as Millis)
 }

@@ -160,18 +160,18 @@ pub fn text(place: &Place, id: &str) -> Result<String, Problem> {
     folder.ok_or(Problem::Missing)?.read(id, LARGEST_READ)
 }
 
-/// The newest checkpoint of ours, or of ours of a session, by their names.
+/// The newest checkpoint of ours among these, or of ours of a session.
 pub(super) fn newest_of(
     place: &Place,
     folder: &Folder,
     key: Option<&Key>,
+    mut ids: Vec<String>,
     session: Option<&str>,
-) -> io::Result<Option<Listed>> {
+) -> Option<Listed> {
     let begin = session.map_or("", |session| &session[..session.len().min(8)]);
-    let mut ids = folder.ids()?;
     ids.retain(|id| id.contains(begin));
     let is_meant = |meta: &Meta| session.is_none_or(|session| meta.session_id == session);
-    Ok(newest_among(place, folder, key, ids, &is_meant))
+    newest_among(place, folder, key, ids, &is_meant)
 }
 
 fn newest_among(

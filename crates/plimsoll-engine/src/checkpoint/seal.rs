@@ -149,18 +149,17 @@ fn reserve<'f>(
 ) -> Result<(Meta, Reserved<'f>), Unsealed> {
     let failed = |error| Unsealed::Io(place.path(), error);
     let mut locked = folder.lock(deadline).map_err(failed)?;
-    let newest = |session| {
-        let newest = list::newest_of(place, folder, Some(key), session).map_err(failed)?;
-        Ok::<_, Unsealed>(newest.and_then(|newest| newest.verdict.meta))
-    };
-    let last = newest(None)?;
+    let ids = locked.ids();
+    let newest =
+        |session| list::newest_of(place, folder, Some(key), ids.clone(), session)?.verdict.meta;
+    let last = newest(None);
     let highest = last.as_ref().map_or(0, |last| last.iteration);
     let iteration = locked.count().map_err(failed)?.max(highest) + 1;
     locked.set_count(iteration).map_err(failed)?;
     let session = draft.session.as_str();
     let before = match last {
         Some(last) if last.session_id == session => Some(last),
-        _ => newest(Some(session))?,
+        _ => newest(Some(session)),
     };
     let parent = before.map(|before| before.id).or_else(|| draft.restored.clone());
     let (id, reserved) = free_id(&locked, draft).map_err(failed)?;
@@ -248,7 +247,7 @@ fn derive(
     if let Err(error) = point(place, folder, key, &entry, deadline) {
         warnings.push(format!("could not bring `latest.md` and the count up to date: {error}"));
     }
-    match index::update(place, deadline, |entries| index::put(entries, entry)) {
+    match index::add(place, entry, deadline) {
         Err(error) => warnings.push(format!("the checkpoint is not in the index yet: {error}")),
         Ok(mended) => warnings.extend(mended),
     }
@@ -265,10 +264,11 @@ fn point(
     deadline: Instant,
 ) -> io::Result<()> {
     let mut locked = folder.lock(deadline)?;
-    let newest = match folder.ids()?.first() {
+    let ids = locked.ids();
+    let newest = match ids.first() {
         // It has just been verified.
         Some(first) if *first == entry.id => None,
-        _ => list::newest_of(place, folder, Some(key), None)?,
+        _ => list::newest_of(place, folder, Some(key), ids, None),
     };
     locked.point_latest_to(newest.as_ref().map_or(&entry.id, |newest| &newest.id))?;
     let count = locked.count()?.max(entry.iteration);
