@@ -207,6 +207,11 @@ impl<'f> Locked<'f> {
         ids(&self.names)
     }
 
+    /// Whether there was a checkpoint with this id when the folder was locked.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.names.iter().any(|name| name.strip_suffix(ENDING) == Some(id))
+    }
+
     /// The highest iteration that was given away, as far as it was noted down.
     pub(super) fn count(&mut self) -> io::Result<u64> {
         let noted = read_count(&mut self.file)?;

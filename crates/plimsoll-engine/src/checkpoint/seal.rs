@@ -170,6 +170,9 @@ fn free_id<'f>(locked: &Locked<'f>, draft: &Draft) -> io::Result<(String, Reserv
     const MOST: u32 = 10_000;
     for nth in 1..MOST {
         let id = checkpoint::id(draft.created, &draft.session, nth);
+        if locked.has(&id) {
+            continue;
+        }
         if let Some(reserved) = locked.reserve(&id)? {
             return Ok((id, reserved));
         }
