@@ -17,9 +17,22 @@ use crate::checkpoint::{Draft, Place, Sealed, Unsealed, seal};
 use crate::child;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Fullness};
+use crate::settings::InForce;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::work::{Folded, fold};
 use crate::world::{World, now};
+
+/// Of what a checkpoint is to be made.
+pub struct Subject<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// Its transcript.
+    pub transcript: &'a Path,
+    /// What is remembered of it.
+    pub state: &'a SessionState,
+    /// The settings of its project.
+    pub in_force: &'a InForce,
+}
 
 /// A session of which a checkpoint is to be made.
 pub struct Captured {
@@ -38,9 +51,7 @@ impl Captured {
     pub fn read(
         world: &World,
         adapter: &dyn Adapter,
-        session: &SessionId,
-        transcript: &Path,
-        state: &SessionState,
+        Subject { session, transcript, state, in_force }: &Subject<'_>,
         deadline: Option<Instant>,
     ) -> Self {
         let unread = || Folded { partial: true, ..Folded::default() };
@@ -49,9 +60,9 @@ impl Captured {
         let folded = folded.and_then(Result::ok).unwrap_or_else(unread);
         let source = file.as_ref().map(|file| source(file, transcript, folded.offset));
         let fullness =
-            file.as_ref().and_then(|file| load::fullness(world, adapter, file, state).ok());
-        let path = transcript.to_owned();
-        let (session, body) = (session.clone(), OnceCell::new());
+            file.as_ref().and_then(|file| load::fullness(adapter, file, in_force, state).ok());
+        let path = transcript.to_path_buf();
+        let (session, body) = ((*session).clone(), OnceCell::new());
         Self { folded, session, path, transcript: source, fullness, body }
     }
 

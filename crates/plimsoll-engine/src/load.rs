@@ -162,14 +162,12 @@ pub(crate) struct Fullness {
 
 /// How full the window of a session is: no more than that is looked at.
 pub(crate) fn fullness(
-    world: &World,
     adapter: &dyn Adapter,
     transcript: &JsonLines,
+    in_force: &InForce,
     state: &SessionState,
 ) -> io::Result<Fullness> {
-    let project = paths::canonical(&first_folder(adapter, transcript).unwrap_or_default());
-    let in_force = settings::load(world, adapter, &project);
-    let load = Load::look(adapter, transcript, Scope::Main, &in_force, state)?;
+    let load = Load::look(adapter, transcript, Scope::Main, in_force, state)?;
     let model = load.tail.newest.as_ref().map(|newest| newest.model.clone());
     Ok(Fullness { used: load.far_reading()?.used, window: load.window.tokens, model })
 }

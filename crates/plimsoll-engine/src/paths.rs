@@ -4,9 +4,9 @@
 
 use std::ffi::OsStr;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::event::{Event, SessionId};
@@ -197,25 +197,24 @@ pub fn project_config(project: &Path) -> PathBuf {
     project.join(".plimsoll.yaml")
 }
 
-/// How our files are opened: never through a link that someone left in their place.
-fn private() -> OpenOptions {
-    let mut options = File::options();
-    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    options.mode(0o600).custom_flags(flags.bits() as i32);
-    options
+/// Opens one of our files, never through a link that someone left in its place; makes its folder if
+/// need be. The standard library would mark each file twice as not to be inherited.
+fn private(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = || rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR);
+    let opened = match open() {
+        Err(Errno::NOENT) => {
+            make_folder(path)?;
+            open()
+        }
+        opened => opened,
+    };
+    Ok(opened?.into())
 }
 
 /// Opens one of our files for appending, and makes it and its folder if need be.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
-    let mut options = private();
-    options.read(true).append(true).create(true);
-    match options.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make_folder(path)?;
-            options.open(path)
-        }
-        opened => opened,
-    }
+    private(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
 }
 
 /// Whether a link in a file's place is followed.
@@ -249,6 +248,24 @@ pub(crate) fn read_bytes(path: &Path, links: Links) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The bytes of a file that is `len` long, or a little more, and not more than `most`.
+pub(crate) fn read_whole(file: &File, len: u64, most: u64) -> io::Result<Vec<u8>> {
+    // With room for a byte more the first read is the last but one, and finds the end.
+    let mut bytes = vec![0; len.saturating_add(1).min(most) as usize];
+    let mut read = 0;
+    loop {
+        match file.read_at(&mut bytes[read..], read as u64)? {
+            0 => break,
+            more => read += more,
+        }
+        if read == bytes.len() && (read as u64) < most {
+            bytes.resize((2 * read).min(most as usize), 0);
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
 /// Opens a file for reading without ever waiting: a FIFO without a writer would keep us.
 ///
 /// The standard library marks each file twice as not to be inherited; here it costs one call.
@@ -260,21 +277,21 @@ pub(crate) fn open(path: &Path, links: Links) -> io::Result<File> {
 
 /// Puts `bytes` in the place of one of our files, whole or not at all.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    make_folder(path)?;
     let temporary = temporary(path);
-    let written = private()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(&temporary)
+    let written = write_anew(&temporary)
         .and_then(|mut file| io::Write::write_all(&mut file, bytes))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // Nothing is left behind; that the write failed is what is told.
         let _ = fs::remove_file(&temporary);
     }
-    sweep(path);
     written
+}
+
+/// Opens one of our files to be written from its beginning, and makes it and its folder if need be.
+pub(crate) fn write_anew(path: &Path) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+    private(path, flags)
 }
 
 /// Where a file is written that is to take the place of `path`. Its name says whose it is, for it may

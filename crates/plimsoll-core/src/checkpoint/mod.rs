@@ -20,6 +20,7 @@
 mod body;
 mod check;
 mod diff;
+mod glance;
 mod key;
 mod meta;
 mod yaml;
@@ -27,6 +28,7 @@ mod yaml;
 pub use body::{sections, summary, without_pointer};
 pub use check::{Origin, Problem, Verdict, check};
 pub use diff::{SectionDiff, diff};
+pub use glance::Glance;
 pub use key::{Key, sha256};
 pub use meta::{Git, Meta, Occasion, Source, parse, render};
 

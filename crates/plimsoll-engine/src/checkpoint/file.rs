@@ -1,7 +1,7 @@
 //! Single files: those that anybody may have put there, and those of our own.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use plimsoll_core::checkpoint::{LARGEST_READ, Problem};
@@ -22,8 +22,7 @@ pub(super) fn text(opened: io::Result<File>, largest: usize) -> Result<String, P
     if !metadata.is_file() {
         return Err(Problem::NotRegular);
     }
-    let mut bytes = Vec::with_capacity(metadata.len().min(largest as u64) as usize + 1);
-    file.take(largest as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let bytes = paths::read_whole(&file, metadata.len(), largest as u64 + 1).map_err(unreadable)?;
     if bytes.len() > largest {
         return Err(Problem::TooLarge);
     }
@@ -52,16 +51,12 @@ pub(super) fn replace_for_good(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn put(path: &Path, bytes: &[u8], finish: fn(&File) -> io::Result<()>) -> io::Result<()> {
     let temporary = paths::beside(path, ".tmp");
-    // What a killed process left is written anew.
-    match fs::remove_file(&temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
     let write = |mut file: File| {
         file.write_all(bytes)?;
         finish(&file)
     };
-    let written = paths::append(&temporary).and_then(write);
+    // What a killed process left is written anew.
+    let written = paths::write_anew(&temporary).and_then(write);
     let replaced = written.and_then(|()| fs::rename(&temporary, path));
     if replaced.is_err() {
         // Nothing is left behind; that the write failed is what is told.

@@ -13,7 +13,7 @@ use std::time::Instant;
 use plimsoll_core::checkpoint::{ENDING, Problem};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, fstat, fsync, linkat, mkdirat, open, openat,
-    renameat, renameat_with, statat, symlinkat, unlinkat,
+    readlinkat, renameat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -123,8 +123,7 @@ impl Folder {
         })
     }
 
-    /// Keeps everybody else out until the lock is dropped. Whatever killed processes left behind is
-    /// gone then.
+    /// Keeps everybody else out until the lock is dropped.
     pub(super) fn lock(&self, deadline: Instant) -> io::Result<Locked<'_>> {
         let flags = FILE | OFlags::RDWR | OFlags::CREATE;
         let open = || -> io::Result<File> {
@@ -134,11 +133,7 @@ impl Folder {
                 false => Err(io::Error::other("it is not a regular file")),
             }
         };
-        let file = lock(open, deadline)?;
-        let locked = Locked { folder: self, file, names: self.names()? };
-        locked.sweep();
-        locked.ignore_itself()?;
-        Ok(locked)
+        Ok(Locked { folder: self, file: lock(open, deadline)? })
     }
 
     /// The ids of the files that have a checkpoint's name, newest first by that name.
@@ -161,6 +156,18 @@ impl Folder {
         file::text(opened.map(File::from).map_err(io::Error::from), largest)
     }
 
+    /// The beginning of a checkpoint's file, as far as it is text.
+    pub(super) fn read_beginning(&self, id: &str) -> Option<String> {
+        const LONGEST: usize = 4 << 10;
+        let name = format!("{id}{ENDING}");
+        let file = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty()).ok()?;
+        let mut bytes = vec![0; LONGEST];
+        let read = rustix::io::read(&file, &mut bytes[..]).ok()?;
+        bytes.truncate(read);
+        let text = bytes.utf8_chunks().next()?.valid();
+        Some(text.to_owned())
+    }
+
     /// Removes a checkpoint's file.
     pub(super) fn remove(&self, id: &str) -> io::Result<()> {
         Ok(unlinkat(&self.own, format!("{id}{ENDING}"), AtFlags::empty())?)
@@ -177,16 +184,18 @@ fn ids(names: &[String]) -> Vec<String> {
     let is_id = |id: &&str| !id.starts_with('.') && *id != LATEST.trim_end_matches(ENDING);
     let id = |name: &String| name.strip_suffix(ENDING).filter(is_id).map(str::to_owned);
     let mut ids: Vec<String> = names.iter().filter_map(id).collect();
-    // Within a second the tenth comes after the ninth.
-    ids.sort_unstable_by(|one, other| {
-        (second(other), other.len(), other).cmp(&(second(one), one.len(), one))
-    });
+    ids.sort_unstable_by(|one, other| age(other).cmp(&age(one)));
     ids
 }
 
-/// The part of an id that tells when.
-fn second(id: &str) -> &[u8] {
-    &id.as_bytes()[..id.len().min("2026-11-15-055814".len())]
+/// Whether an id is a newer one than the other.
+pub(super) fn is_newer(id: &str, other: &str) -> bool {
+    age(id) > age(other)
+}
+
+/// What ids are ordered by: the second, and within a second the tenth comes after the ninth.
+fn age(id: &str) -> (&[u8], usize, &str) {
+    (&id.as_bytes()[..id.len().min("2026-11-15-055814".len())], id.len(), id)
 }
 
 /// A folder that nobody else changes right now, but for files that were begun before.
@@ -194,32 +203,40 @@ fn second(id: &str) -> &[u8] {
 pub(super) struct Locked<'f> {
     folder: &'f Folder,
     file: File,
-    /// What was in it when it was locked.
-    names: Vec<String>,
 }
 
 /// No project has more checkpoints than this; whoever says so has made it up.
 const MOST: u64 = 1 << 40;
 
 impl<'f> Locked<'f> {
-    /// The ids of the files that had a checkpoint's name when the folder was locked, newest first.
-    pub(super) fn ids(&self) -> Vec<String> {
-        ids(&self.names)
+    /// Removes what killed processes left, and gives the ids of the files that have a checkpoint's
+    /// name, newest first.
+    pub(super) fn swept(&self) -> io::Result<Vec<String>> {
+        let names = self.folder.names()?;
+        self.sweep(&names);
+        self.ignore_itself()?;
+        Ok(ids(&names))
     }
 
-    /// Whether there was a checkpoint with this id when the folder was locked.
-    pub(super) fn has(&self, id: &str) -> bool {
-        self.names.iter().any(|name| name.strip_suffix(ENDING) == Some(id))
+    /// Where `latest.md` leads to.
+    pub(super) fn latest(&self) -> Option<String> {
+        let target = readlinkat(&self.folder.own, LATEST, Vec::new()).ok()?;
+        Some(target.to_str().ok()?.strip_suffix(ENDING)?.to_owned())
     }
 
     /// The highest iteration that was given away, as far as it was noted down.
     pub(super) fn count(&mut self) -> io::Result<u64> {
-        let noted = read_count(&mut self.file)?;
+        let noted = self.noted()?;
         let flags = FILE | OFlags::RDONLY;
         let mirror = openat(&self.folder.outer, COUNT, flags, Mode::empty()).map(File::from);
         // Whatever is in the mirror's place must not keep us: the note is what counts.
         let mirrored = mirror.ok().and_then(|mut file| read_count(&mut file).ok());
         Ok(noted.max(mirrored.unwrap_or(0)))
+    }
+
+    /// The same, by our own note.
+    pub(super) fn noted(&mut self) -> io::Result<u64> {
+        read_count(&mut self.file)
     }
 
     /// Notes an iteration down as given away.
@@ -286,8 +303,8 @@ impl<'f> Locked<'f> {
     }
 
     /// Removes what killed processes left.
-    fn sweep(&self) {
-        for name in &self.names {
+    fn sweep(&self, names: &[String]) {
+        for name in names {
             let is_file = name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1);
             if name == LATEST_TEMPORARY || (is_file && self.is_abandoned(name)) {
                 // Whoever comes next tries again.

@@ -7,7 +7,7 @@ mod append;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -178,9 +178,9 @@ struct Open {
 impl Open {
     fn new(place: &Place, deadline: Instant) -> Result<Self, Unindexed> {
         // The user may have put a link in its place.
-        let path = place.index.canonicalize().unwrap_or_else(|_| place.index.clone());
+        let is_link = fs::read_link(&place.index).is_ok();
+        let path = if is_link { paths::canonical(&place.index) } else { place.index.clone() };
         let failed = |task, why| Unindexed { task, path: path.clone(), why };
-        paths::make_folder(&path).map_err(|why| failed("make the folder of", why))?;
         let open = || paths::append(&paths::beside(&path, ".lock"));
         let _locked = lock(open, deadline).map_err(|why| failed("lock", why))?;
         Ok(Self { path, _locked })
@@ -214,14 +214,10 @@ impl Open {
         Ok(mended)
     }
 
-    /// Puts a new index in the place of the old one, and looks whether it is there.
+    /// Puts a new index in the place of the old one.
     fn put(&self, bytes: &[u8]) -> Result<(), Unindexed> {
         // It follows from the files: one that a crash takes is made anew, and no disk is waited for.
-        let put = replace(&self.path, bytes).and_then(|()| match fs::read(&self.path)? == bytes {
-            true => Ok(()),
-            false => Err(io::Error::other("it does not hold what was written")),
-        });
-        put.map_err(|why| self.failed("write", why))
+        replace(&self.path, bytes).map_err(|why| self.failed("write", why))
     }
 
     fn failed(&self, task: &'static str, why: io::Error) -> Unindexed {
@@ -276,9 +272,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(EMPTY.to_owned()),
         opened => opened?,
     };
-    let mut bytes = Vec::with_capacity(file.metadata()?.len().min(MOST) as usize + 1);
-    file.take(MOST).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    paths::read_whole(&file, file.metadata()?.len(), MOST)
 }
 
 /// An index that names nothing.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::{
-    Key, LARGEST, LARGEST_READ, Meta, Origin, Problem, Verdict, check, split, summary,
+    Glance, Key, LARGEST, LARGEST_READ, Meta, Origin, Problem, Verdict, check, split, summary,
 };
 
 use super::Place;
@@ -174,6 +174,29 @@ pub(super) fn newest_of(
     newest_among(place, folder, key, ids, &is_meant)
 }
 
+/// The newest checkpoint of ours among these, or of ours of a session, with its iteration: by its
+/// front matter alone.
+pub(super) fn last<'i>(
+    place: &Place,
+    folder: &Folder,
+    key: &Key,
+    ids: &'i [String],
+    session: Option<&str>,
+) -> Option<(&'i str, u64)> {
+    let begin = session.map_or("", |session| &session[..session.len().min(8)]);
+    let project = place.project.to_string_lossy();
+    ids.iter().filter(|id| id.contains(begin)).take(MOST).find_map(|id| {
+        let text = folder.read_beginning(id)?;
+        let glance = Glance::of(&text, key)?;
+        let is_here = glance.says("id", id) && glance.says("project", &project);
+        let is_meant = session.is_none_or(|session| glance.says("session_id", session));
+        (is_here && is_meant).then(|| (id.as_str(), glance.iteration()))
+    })
+}
+
+/// However many files somebody puts there, a look must come to an end.
+const MOST: usize = 500;
+
 fn newest_among(
     place: &Place,
     folder: &Folder,
@@ -181,8 +204,7 @@ fn newest_among(
     ids: Vec<String>,
     fits: &dyn Fn(&Meta) -> bool,
 ) -> Option<Listed> {
-    // However many files somebody puts there, a look must come to an end. None of ours is longer.
-    const MOST: usize = 500;
+    // None of ours is longer.
     let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id, LARGEST));
     newest.find(|listed| listed.is_own() && listed.verdict.meta.as_ref().is_some_and(fits))
 }

@@ -12,11 +12,9 @@ pub(super) fn lock(open: impl Fn() -> io::Result<File>, deadline: Instant) -> io
     let mut file = open()?;
     loop {
         match file.try_lock() {
-            Ok(()) => match open()? {
-                again if is_same(&file, &again)? => return Ok(file),
-                // Somebody put another file in its place between opening and locking.
-                again => file = again,
-            },
+            Ok(()) if file.metadata()?.nlink() > 0 => return Ok(file),
+            // Somebody put another file in its place between opening and locking.
+            Ok(()) => file = open()?,
             Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
                 std::thread::sleep(STEP);
             }
@@ -26,9 +24,4 @@ pub(super) fn lock(open: impl Fn() -> io::Result<File>, deadline: Instant) -> io
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-}
-
-fn is_same(one: &File, other: &File) -> io::Result<bool> {
-    let (one, other) = (one.metadata()?, other.metadata()?);
-    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }

@@ -32,7 +32,7 @@ impl Hook<'_> {
         let in_force = settings::load(self.world, self.adapter, &project);
         // Of several calls at once one seals.
         let (locked, state) = self.held();
-        let captured = self.captured(&state, READING_TIME);
+        let captured = self.captured(&state, &in_force, READING_TIME);
         let seal = self.seal(&captured, &project, Occasion::Auto, &state);
         if let (Some(locked), Some(seal)) = (locked, seal) {
             // Without a memory only the checkpoint's age is not shown.

@@ -162,7 +162,7 @@ impl Deciding<'_> {
 
     /// Makes the checkpoint that is due, and notes it.
     fn seal(&self, due: policy::Due, line: &mut SpoolLine) {
-        let captured = self.hook.captured(&line.state, READING_TIME);
+        let captured = self.hook.captured(&line.state, self.in_force, READING_TIME);
         let project = paths::canonical(self.project);
         if let Some(seal) = self.hook.seal(&captured, &project, due.occasion(), &line.state) {
             line.state = sealed(seal, std::mem::take(&mut line.state));

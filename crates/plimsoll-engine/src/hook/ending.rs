@@ -10,6 +10,7 @@ use super::sealing::sealed;
 use super::{Answer, Hook, STORE_TIME};
 use crate::checkpoint;
 use crate::paths;
+use crate::settings;
 use crate::spool::{self, SpoolLine};
 use crate::world::now;
 
@@ -21,7 +22,8 @@ impl Hook<'_> {
     pub(super) fn ended(&self) -> anyhow::Result<Answer> {
         let project = self.project();
         let (locked, state) = self.held();
-        let captured = self.captured(&state, TIME);
+        let in_force = settings::load(self.world, self.adapter, &project);
+        let captured = self.captured(&state, &in_force, TIME);
         // Where no tool was used there is nothing to go on with.
         let seal = match captured.folded.work.steps() {
             0 => None,

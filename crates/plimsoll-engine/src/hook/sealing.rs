@@ -9,16 +9,23 @@ use plimsoll_core::policy;
 use plimsoll_core::session::{Seal, SessionState};
 
 use super::{Hook, LONGEST};
-use crate::capture::Captured;
+use crate::capture::{Captured, Subject};
 use crate::checkpoint::{self, Place};
+use crate::settings::InForce;
 use crate::world::now;
 
 impl Hook<'_> {
     /// What the transcript tells of the session's work, as far as there is time.
-    pub(super) fn captured(&self, state: &SessionState, time: Duration) -> Captured {
+    pub(super) fn captured(
+        &self,
+        state: &SessionState,
+        in_force: &InForce,
+        time: Duration,
+    ) -> Captured {
         let deadline = Some(Instant::now() + time);
-        let (session, transcript) = (&self.event.session, &self.event.transcript);
-        Captured::read(self.world, self.adapter, session, transcript, state, deadline)
+        let (session, transcript) = (&self.event.session, self.event.transcript.as_path());
+        let subject = Subject { session, transcript, state, in_force };
+        Captured::read(self.world, self.adapter, &subject, deadline)
     }
 
     /// Where a checkpoint is sealed, with as much patience as there is time.

@@ -85,7 +85,7 @@ fn only_what_nobody_writes_any_more_is_swept() {
     let folder = Folder::make(&place).unwrap();
     let mut alive = reserve(&folder, "alive").unwrap();
     fs::write(place.path().join(".dead.md.tmp"), "half").unwrap();
-    drop(folder.lock(Instant::now() + PATIENCE).unwrap());
+    folder.lock(Instant::now() + PATIENCE).unwrap().swept().unwrap();
     alive.write("text").unwrap();
     assert!(alive.publish().unwrap());
     assert!(!place.path().join(".dead.md.tmp").exists());

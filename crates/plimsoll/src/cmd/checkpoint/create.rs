@@ -6,10 +6,11 @@ use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::work::Words;
-use plimsoll_engine::capture::Captured;
+use plimsoll_engine::capture::{Captured, Subject};
 use plimsoll_engine::checkpoint::{Place, Unsealed};
 use plimsoll_engine::running::running;
 use plimsoll_engine::sessions::{self, Found};
+use plimsoll_engine::settings;
 use plimsoll_engine::spool;
 use plimsoll_engine::world::World;
 
@@ -43,10 +44,12 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     // Wherever the user stands, or the agent has moved to: a session has one project.
     let project = sessions::project(adapter, &found).filter(|project| project.is_dir());
     let project = project.unwrap_or_else(|| place.project.clone());
+    let in_force = &settings::load(world, adapter, &project);
     let place = &Place::of(world, adapter, project);
     let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
     let words = if args.refine { words(ui)? } else { Words::default() };
-    let captured = Captured::read(world, adapter, session, &found.path, &state, None);
+    let subject = Subject { session, transcript: &found.path, state: &state, in_force };
+    let captured = Captured::read(world, adapter, &subject, None);
     let captured = captured.refined(words);
     let sealed = captured.seal(adapter, place, Occasion::Manual, state.given.clone());
     let hint = sealed.as_ref().err().map(Unsealed::hint).unwrap_or_default();
