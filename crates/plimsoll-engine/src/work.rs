@@ -107,7 +107,9 @@ fn read(path: &Path) -> Option<Kept> {
 }
 
 fn write(path: &Path, kept: &Kept) -> io::Result<()> {
-    let bytes = postcard::to_stdvec(kept).map_err(io::Error::other)?;
+    /// Most are shorter, and room that is not used costs nothing.
+    const USUAL: usize = 256 << 10;
+    let bytes = postcard::to_extend(kept, Vec::with_capacity(USUAL)).map_err(io::Error::other)?;
     paths::replace(path, &bytes)
 }
 

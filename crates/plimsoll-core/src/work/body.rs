@@ -82,7 +82,18 @@ fn newest(lines: impl DoubleEndedIterator<Item = String>, room: usize) -> Vec<St
 }
 
 fn item(text: &str, place: Place) -> String {
-    format!("- {text}{}", pointer(place))
+    line(&["- ", text], place)
+}
+
+/// A line of several parts. There are hundreds in a body: formatting each would take longer than all
+/// the rest.
+fn line(parts: &[&str], place: Place) -> String {
+    const POINTER: usize = 16;
+    let length = parts.iter().map(|part| part.len()).sum::<usize>();
+    let mut line = String::with_capacity(length + POINTER);
+    parts.iter().for_each(|part| line.push_str(part));
+    line.push_str(&pointer(place));
+    line
 }
 
 fn noted(text: &Noted, longest: usize) -> String {
@@ -94,21 +105,21 @@ fn changed(work: &Work) -> impl Iterator<Item = String> {
     work.changes().into_iter().map(|(path, touched)| {
         let lines = touched.all_lines();
         let gap = if lines.is_empty() { "" } else { ":" };
-        item(&format!("[{path}{gap}{lines}] - {}", touched.what()), touched.place)
+        line(&["- [", path, gap, &lines, "] - ", &touched.what()], touched.place)
     })
 }
 
 /// What was asked for and said last, and what subagents found out.
 fn why(work: &Work) -> impl Iterator<Item = String> {
-    fn line(what: &str, text: &Noted, longest: usize) -> String {
-        item(&format!("{what}: {}", one_line(text, longest)), text.place)
+    fn told(what: &str, text: &Noted, longest: usize) -> String {
+        line(&["- ", what, ": ", &one_line(text, longest)], text.place)
     }
-    let asked = work.asked.back().map(|text| line("asked for", text, 400));
+    let asked = work.asked.back().map(|text| told("asked for", text, 400));
     let mut said = work.said.iter().rev();
-    let last = said.next().map(|text| line("last said", text, 600));
-    let before = said.map(|text| line("said before", text, 200));
+    let last = said.next().map(|text| told("last said", text, 600));
+    let before = said.map(|text| told("said before", text, 200));
     let delegated = work.delegated.iter().rev();
-    let found = delegated.map(|(task, text)| line(&format!("subagent `{task}` said"), text, 300));
+    let found = delegated.map(|(task, text)| told(&format!("subagent `{task}` said"), text, 300));
     asked.into_iter().chain(last).chain(before).chain(found)
 }
 
@@ -116,7 +127,7 @@ fn active(work: &Work) -> impl Iterator<Item = String> {
     let failing = failing(work).map(|(line, place)| line + &pointer(place));
     let markers = work.markers.iter().rev().map(|(file, text)| {
         let path = &work.table.files[*file as usize].path;
-        item(&format!("[{path}] {}", &**text), text.place)
+        line(&["- [", path, "] ", text], text.place)
     });
     failing.chain(markers)
 }
@@ -126,7 +137,7 @@ fn decisions(work: &Work) -> impl Iterator<Item = String> {
 }
 
 fn steps(work: &Work) -> Vec<String> {
-    let step = |text: &Noted| format!("- [ ] {}{}", one_line(text, 200), pointer(text.place));
+    let step = |text: &Noted| line(&["- [ ] ", &one_line(text, 200)], text.place);
     let open: Vec<String> = work.plan.open().map(step).collect();
     let asked = || work.asked.back().map(step);
     if open.is_empty() { asked().into_iter().collect() } else { open }
@@ -137,7 +148,7 @@ fn task(work: &Work) -> impl Iterator<Item = String> {
     const ASKED: usize = 4_800;
     const DIRECTIVES: usize = 4_000;
     let asked = work.asked.iter();
-    let mut asked = asked.map(|text| format!("> {}{}", one_line(text, 600), pointer(text.place)));
+    let mut asked = asked.map(|text| line(&["> ", &one_line(text, 600)], text.place));
     let first = asked.next();
     let directives = work.directives.iter().map(|text| noted(text, 400));
     let rest = newest(asked, ASKED - 700).into_iter().chain(newest(directives, DIRECTIVES));
@@ -146,7 +157,7 @@ fn task(work: &Work) -> impl Iterator<Item = String> {
 
 /// Commands with how they ended last.
 fn commands(work: &Work) -> impl Iterator<Item = String> {
-    let line = |command: &Command| {
+    let told = |command: &Command| {
         let end = match (&command.tally, command.worked) {
             (Some(tally), _) => format!(": {tally}"),
             (None, Some(true)) => ": ok".to_owned(),
@@ -154,9 +165,9 @@ fn commands(work: &Work) -> impl Iterator<Item = String> {
             (None, None) => String::new(),
         };
         let typed = one_line(&command.typed, 100).replace('`', "'");
-        item(&format!("`{typed}`{end}"), command.place)
+        line(&["- `", &typed, "`", &end], command.place)
     };
-    useful(work).into_iter().take(40).map(line)
+    useful(work).into_iter().take(40).map(told)
 }
 
 fn working_set(work: &Work) -> impl Iterator<Item = String> {
@@ -170,12 +181,12 @@ fn working_set(work: &Work) -> impl Iterator<Item = String> {
         lines.into_iter().map(move |line| item(&line, place))
     });
     let also = loose(work).take(LOOSE);
-    lines.chain(also.map(|name| item(&format!("also: {}", name.text), name.place)))
+    lines.chain(also.map(|name| line(&["- also: ", &name.text], name.place)))
 }
 
 fn references(work: &Work) -> impl Iterator<Item = String> {
     let branch = work.branch.as_ref();
-    let branch = branch.map(|branch| item(&format!("branch {}", &**branch), branch.place));
+    let branch = branch.map(|branch| line(&["- branch ", branch], branch.place));
     let names = sorted(work, NameKind::Reference).into_iter();
     branch.into_iter().chain(names.map(|name| item(&name.text, name.place)))
 }

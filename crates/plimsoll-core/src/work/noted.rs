@@ -31,5 +31,5 @@ impl Deref for Noted {
 
 /// What ends an item of a body: where its record stands.
 pub(super) fn pointer(place: Place) -> String {
-    if place == 0 { String::new() } else { format!(" @{place}") }
+    if place == 0 { String::new() } else { [" @", &place.to_string()].concat() }
 }

@@ -361,7 +361,7 @@ fn choose<'w>(
 pub(super) fn head(work: &Work, file: FileId) -> String {
     let path = &work.table.files[file as usize].path;
     match work.touched.get(&file).and_then(Touched::newest_lines) {
-        Some(lines) => format!("{path} ({lines})"),
+        Some(lines) => [path, " (", &lines, ")"].concat(),
         None => path.clone(),
     }
 }

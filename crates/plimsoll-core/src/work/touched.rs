@@ -103,8 +103,8 @@ fn after(before: Option<Change>, change: Change) -> Change {
 
 fn range((from, count): &(u32, u32)) -> String {
     match count {
-        0 | 1 => format!("{from}"),
-        _ => format!("{from}-{}", from.saturating_add(count - 1)),
+        0 | 1 => from.to_string(),
+        _ => [&from.to_string(), "-", &from.saturating_add(count - 1).to_string()].concat(),
     }
 }
 
