@@ -90,7 +90,7 @@ const MOST_CALLS: usize = 256;
 const MOST_MARKERS: usize = 20;
 const MOST_DELEGATED: usize = 8;
 /// How many files are kept of which more than the name is known, when there are twice as many.
-const MOST_TOUCHED: usize = 400;
+const MOST_TOUCHED: usize = 150;
 
 /// All that is kept of the work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -72,10 +72,10 @@ impl From<Kept> for Table {
 }
 
 /// How many are kept when there are twice as many.
-const MOST_NAMES: usize = 3_000;
-const MOST_FILES: usize = 800;
+const MOST_NAMES: usize = 1_500;
+const MOST_FILES: usize = 300;
 /// To how many files a symbol is tied at most.
-const MOST_TIES: usize = 8;
+const MOST_TIES: usize = 3;
 
 impl Table {
     /// Notes a symbol or a reference.
