@@ -58,7 +58,7 @@ use noted::Noted;
 use plan::Plan;
 use score::Clock;
 use shell::Commands;
-use table::{FileId, Table};
+use table::{FileId, Most, Table};
 use tools::Pending;
 use touched::Touched;
 use words::cut;
@@ -80,6 +80,7 @@ mod weight {
 /// What counts at least so much was brought up by the user or the agent, not merely seen.
 const LEAST: f32 = 1.0;
 
+const MOST_NAMED: Most = Most { names: 1_500, files: 300 };
 const MOST_ASKED: usize = 24;
 const LONGEST_ASKED: usize = 2_000;
 const MOST_DIRECTIVES: usize = 60;
@@ -251,7 +252,7 @@ impl Work {
         self.shrink_touched();
         let touched = &self.touched;
         let changed = |file| touched.get(&file).is_some_and(|file| file.change.is_some());
-        let Some(moved) = self.table.shrink(self.clock, changed) else { return };
+        let Some(moved) = self.table.shrink(MOST_NAMED, self.clock, changed) else { return };
         let place = |file: FileId| moved.get(file as usize).copied().flatten();
         self.touched = std::mem::take(&mut self.touched)
             .into_iter()

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mention::Mention;
 use super::score::Clock;
-use super::table::Table;
+use super::table::{Most, Table};
 
 /// What tools showed lately.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub(super) struct Seen {
     /// In the window before.
     before: Table,
 }
+
+/// More than that no restore has room for.
+const MOST: Most = Most { names: 300, files: 120 };
 
 /// A text that a tool showed, or wrote.
 pub(super) struct Shown<'t> {
@@ -35,7 +38,7 @@ impl Seen {
         let Shown { text, weight, now, .. } = *shown;
         let of = shown.of.map(|path| self.now.file(path, 0.0, now));
         self.now.mention(&Mention { text, weight, of, now }, folder);
-        self.now.shrink(now, |_| false);
+        self.now.shrink(MOST, now, |_| false);
     }
 
     /// The conversation was replaced by a summary.

@@ -71,9 +71,13 @@ impl From<Kept> for Table {
     }
 }
 
-/// How many are kept when there are twice as many.
-const MOST_NAMES: usize = 1_500;
-const MOST_FILES: usize = 300;
+/// How many names and files are kept when there are twice as many.
+#[derive(Clone, Copy)]
+pub(super) struct Most {
+    pub(super) names: usize,
+    pub(super) files: usize,
+}
+
 /// To how many files a symbol is tied at most.
 const MOST_TIES: usize = 3;
 
@@ -177,20 +181,25 @@ impl Table {
     ///
     /// `keep` says which files are needed elsewhere. The new place of each file is given back, if
     /// any has moved.
-    pub(super) fn shrink(&mut self, now: Clock, keep: impl Fn(FileId) -> bool) -> Option<Moved> {
-        if self.names.len() > 2 * MOST_NAMES {
+    pub(super) fn shrink(
+        &mut self,
+        most: Most,
+        now: Clock,
+        keep: impl Fn(FileId) -> bool,
+    ) -> Option<Moved> {
+        if self.names.len() > 2 * most.names {
             let scores: Vec<f32> = self.names.iter().map(|name| name.score.at(now)).collect();
-            let least = nth_largest(&scores, MOST_NAMES);
+            let least = nth_largest(&scores, most.names);
             let mut scores = scores.into_iter();
             self.names.retain(|_| scores.next().is_some_and(|score| score > least));
             self.index();
         }
-        (self.files.len() > 2 * MOST_FILES).then(|| self.shrink_files(now, keep))
+        (self.files.len() > 2 * most.files).then(|| self.shrink_files(most.files, now, keep))
     }
 
-    fn shrink_files(&mut self, now: Clock, keep: impl Fn(FileId) -> bool) -> Moved {
+    fn shrink_files(&mut self, most: usize, now: Clock, keep: impl Fn(FileId) -> bool) -> Moved {
         let scores: Vec<f32> = self.files.iter().map(|file| file.score.at(now)).collect();
-        let least = nth_largest(&scores, MOST_FILES);
+        let least = nth_largest(&scores, most);
         let mut next = 0;
         let moved: Moved = (0..self.files.len())
             .map(|id| {
@@ -256,15 +265,16 @@ mod tests {
 
     #[test]
     fn the_most_useful_are_kept() {
+        let most = Most { names: 3_000, files: 800 };
         let mut table = Table::default();
-        for number in 0..2 * MOST_FILES as Clock + 1 {
+        for number in 0..2 * most.files as Clock + 1 {
             let file = table.file(&format!("src/f{number}.rs"), 1.0, number);
             let symbol = table.name(NameKind::Symbol, &format!("symbol_{number}"), 1.0, number);
             table.tie(symbol, file, 1.0, number);
         }
-        let now = 2 * MOST_FILES as Clock + 1;
-        let moved = table.shrink(now, |file| file == 0).unwrap();
-        assert_eq!(table.files.len(), MOST_FILES + 1);
+        let now = 2 * most.files as Clock + 1;
+        let moved = table.shrink(most, now, |file| file == 0).unwrap();
+        assert_eq!(table.files.len(), most.files + 1);
         assert_eq!((moved[0], table.files[0].path.as_str()), (Some(0), "src/f0.rs"));
         assert_eq!(moved[1], None);
         let last = table.names.last().unwrap().clone();

@@ -29,6 +29,9 @@ enum Follows {
     Compaction,
 }
 
+/// How many prompts are kept when there are twice as many: nobody goes back further.
+const MOST: usize = 150;
+
 impl Chain {
     /// Whether the record that begins here is a part of the conversation, as far as is known.
     pub(super) fn holds(&self, offset: u64) -> bool {
@@ -53,6 +56,9 @@ impl Chain {
             self.drop_from(before, place.start);
         }
         self.prompts.push((place.start, follows));
+        if self.prompts.len() > 2 * MOST {
+            self.prompts.drain(..MOST);
+        }
         before.is_some()
     }
 
