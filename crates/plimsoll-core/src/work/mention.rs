@@ -49,7 +49,7 @@ impl Table {
             for (file, symbol) in
                 files.iter().flat_map(|file| symbols.iter().map(move |symbol| (file, symbol)))
             {
-                self.tie(*symbol, *file, weight.max(weight::LEAST_TIE), now);
+                self.tie(*symbol, *file, weight.max(weight::LEAST_TIE));
             }
         }
     }

@@ -291,7 +291,7 @@ fn items(work: &Work) -> Vec<Item<'_>> {
         .map(|(file, score)| Item { value: score * PATH, file: file as FileId, symbol: None })
         .collect();
     for name in sorted(work, NameKind::Symbol) {
-        let worth = |(file, tie): &&(FileId, Score)| files[*file as usize] * (0.2 + tie.at(now));
+        let worth = |(file, tie): &&(FileId, f32)| files[*file as usize] * (0.2 + tie);
         let home = name.files.iter().max_by(|one, other| worth(one).total_cmp(&worth(other)));
         if let Some((file, _)) = home {
             let (value, symbol) = (name.score.at(now), Some(name.text.as_str()));

@@ -20,8 +20,8 @@ pub(super) struct Name {
     pub(super) score: Score,
     /// The record that named it last.
     pub(super) place: Place,
-    /// Files that a symbol belongs to.
-    pub(super) files: Vec<(FileId, Score)>,
+    /// Files that a symbol belongs to, and how firmly.
+    pub(super) files: Vec<(FileId, f32)>,
 }
 
 /// A file.
@@ -127,16 +127,13 @@ impl Table {
     }
 
     /// Notes that a symbol belongs to a file.
-    pub(super) fn tie(&mut self, symbol: NameId, file: FileId, weight: f32, now: Clock) {
+    pub(super) fn tie(&mut self, symbol: NameId, file: FileId, weight: f32) {
         let files = &mut self.names[symbol as usize].files;
-        let at = files.iter().position(|(known, _)| *known == file).or_else(|| {
-            (files.len() < MOST_TIES).then(|| {
-                files.push((file, Score::default()));
-                files.len() - 1
-            })
-        });
-        if let Some(at) = at {
-            files[at].1.add(weight, now);
+        let has_room = files.len() < MOST_TIES;
+        match files.iter_mut().find(|(known, _)| *known == file) {
+            Some((_, tie)) => *tie += weight,
+            None if has_room => files.push((file, weight)),
+            None => {}
         }
     }
 
@@ -171,7 +168,7 @@ impl Table {
         name.place = name.place.max(other.place);
         for (file, tie) in other.files {
             match name.files.iter_mut().find(|(known, _)| *known == file) {
-                Some((_, known)) => known.join(tie),
+                Some((_, known)) => *known += tie,
                 None => name.files.push((file, tie)),
             }
         }
@@ -270,7 +267,7 @@ mod tests {
         for number in 0..2 * most.files as Clock + 1 {
             let file = table.file(&format!("src/f{number}.rs"), 1.0, number);
             let symbol = table.name(NameKind::Symbol, &format!("symbol_{number}"), 1.0, number);
-            table.tie(symbol, file, 1.0, number);
+            table.tie(symbol, file, 1.0);
         }
         let now = 2 * most.files as Clock + 1;
         let moved = table.shrink(most, now, |file| file == 0).unwrap();
