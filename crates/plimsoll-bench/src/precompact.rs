@@ -187,9 +187,15 @@ const DATA: &str = "data";
 
 /// What a session adds between two checkpoints, at least: without news none is made.
 const NEWS: &str = concat!(
-    r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","#,
-    r#""content":"Now make case {} of src/load.rs pass."},"#,
-    r#""uuid":"6197b1ea-38fd-4828-b824-bf0f5402d391","timestamp":"2026-11-15T12:00:00.000Z"}"#,
+    r#"{"parentUuid":"turn {}","isSidechain":false,"type":"user","message":{"role":"user","#,
+    r#""content":"Now make case {} of src/load.rs pass."},"uuid":"prompt {}","#,
+    r#""timestamp":"2026-11-15T12:00:00.000Z"}"#,
+    "\n",
+    r#"{"parentUuid":"prompt {}","isSidechain":false,"type":"assistant","message":{"id":"msg_{}","#,
+    r#""model":"claude-opus-4-6","role":"assistant","content":[{"type":"text","text":"It passes."}],"#,
+    r#""stop_reason":"end_turn","usage":{"input_tokens":3,"cache_read_input_tokens":90000,"#,
+    r#""cache_creation_input_tokens":120,"output_tokens":20}},"uuid":"answer {}","#,
+    r#""timestamp":"2026-11-15T12:00:01.000Z"}"#,
     "\n",
 );
 

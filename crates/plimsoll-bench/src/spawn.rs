@@ -48,7 +48,7 @@ impl Before {
             Self::Remove(_) => Ok(()),
             Self::Append(path, text) => {
                 let mut file = File::options().append(true).open(path)?;
-                let text = text.replacen("{}", &file.metadata()?.len().to_string(), 1);
+                let text = text.replace("{}", &file.metadata()?.len().to_string());
                 file.write_all(text.as_bytes())
             }
         }
