@@ -374,3 +374,77 @@ fn every_captured_session_makes_a_body_with_all_sections_and_a_bounded_restore()
         assert!(steer(&work, 4_000).len() <= 4_000);
     }
 }
+
+/// What happens in a window: a prompt, tests that fail, many files that are looked at, one that is
+/// edited.
+fn window(number: usize) -> String {
+    use serde_json::json;
+    let name = |what: &str, nth: usize| format!("{what}_w{number}_{nth}");
+    let prompt =
+        json!({"uuid": format!("prompt {number}"), "parentUuid": format!("turn {number}")});
+    let asked = format!("Work on part {number}, and never touch frozen_{number}.");
+    let mut text = record("user", "main", json!(asked), prompt);
+    let test = format!("cargo test part_{number}");
+    text += &call(&name("test", 0), "Bash", json!({"command": test}));
+    let said = "test result: FAILED. 1 passed; 1 failed; 0 ignored";
+    text += &result(&name("test", 0), said, json!({"stdout": said}));
+    for nth in 0..12 {
+        let file = format!("/p/src/{}.rs", name("seen", nth));
+        let shown = format!("fn {}() {{}}\n", name("shownSymbol", nth)).repeat(400);
+        text += &call(&name("read", nth), "Read", json!({"file_path": file}));
+        text += &result(&name("read", nth), &shown, json!({"file": {"content": shown}}));
+    }
+    let (file, new) = (format!("/p/src/part_{number}.rs"), name("writtenSymbol", 0));
+    let edit = json!({"file_path": file, "old_string": "x", "new_string": new});
+    let patch = json!({"structuredPatch": [{"newStart": 7, "newLines": 2}]});
+    text + &call(&name("edit", 0), "Edit", edit) + &result(&name("edit", 0), "ok", patch)
+}
+
+fn compaction() -> String {
+    "{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"isSidechain\":false}\n".to_owned()
+}
+
+/// The same whether it is read at once, which need not look at all of it, or as it grows.
+#[track_caller]
+fn known(text: &str) -> Folded {
+    let (at_once, growing) = (Machine::new(), Machine::new());
+    let expected = at_once.grown(text.as_bytes());
+    let records = text.split_inclusive('\n').scan(0, |end, line| {
+        *end += line.len();
+        Some(*end)
+    });
+    let folded = records.map(|end| growing.grown(&text.as_bytes()[..end])).last().unwrap();
+    assert_eq!(folded, expected);
+    expected
+}
+
+#[test]
+fn what_tools_merely_showed_is_forgotten_by_the_second_compaction() {
+    let windows: Vec<String> = (0..4).map(window).collect();
+    let known = known(&windows.join(&compaction()));
+    let body = body(&known.work);
+    for number in 0..4 {
+        let (is_late, given) = (number >= 2, restore(&known.work, 40_000, &unlooked));
+        assert_eq!(given.contains(&format!("shownSymbol_w{number}_3")), is_late, "{given}");
+        assert_eq!(given.contains(&format!("writtenSymbol_w{number}_0")), is_late, "{given}");
+        for used in [
+            format!("never touch frozen_{number}"),
+            format!("[src/part_{number}.rs:7-8] - edited"),
+            format!("`cargo test part_{number}`: 1 passed, 1 failed"),
+        ] {
+            assert!(body.contains(&used), "{used}: {body}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_compacted_any_more_is_looked_at_again() {
+    use serde_json::json;
+    let windows: Vec<String> = (0..4).map(window).collect();
+    // The user goes back to where the second window began.
+    let again = json!({"uuid": "again", "parentUuid": "turn 1"});
+    let text =
+        windows.join(&compaction()) + &record("user", "main", json!("Something else."), again);
+    let given = restore(&known(&text).work, 40_000, &unlooked);
+    assert!(given.contains("shownSymbol_w0_3") && !given.contains("frozen_1"), "{given}");
+}
