@@ -39,7 +39,7 @@ fn names<'w>(
     names
         .take_while(|name| name.score.at(work.clock) >= LEAST)
         .filter(move |name| is_new(&name.text))
-        .map(|name| name.text.clone())
+        .map(|name| name.text.to_string())
 }
 
 /// Files by their names, which a text may give without the folders.

@@ -10,7 +10,7 @@ use super::names::NameKind;
 use super::noted::Place;
 use super::score::{Clock, Score};
 use super::shell::Command;
-use super::table::{FileId, Name};
+use super::table::{FileId, Name, Ties};
 use super::touched::Touched;
 use super::words::one_line;
 use super::{Fate, Origin, Work, fence, told};
@@ -292,7 +292,8 @@ fn items(work: &Work) -> Vec<Item<'_>> {
         .collect();
     for name in sorted(work, NameKind::Symbol) {
         let worth = |(file, tie): &&(FileId, f32)| files[*file as usize] * (0.2 + tie);
-        let home = name.files.iter().max_by(|one, other| worth(one).total_cmp(&worth(other)));
+        let home =
+            name.ties.iter().flatten().max_by(|one, other| worth(one).total_cmp(&worth(other)));
         if let Some((file, _)) = home {
             let (value, symbol) = (name.score.at(now), Some(name.text.as_str()));
             items.push(Item { value, file: *file, symbol });
@@ -304,7 +305,7 @@ fn items(work: &Work) -> Vec<Item<'_>> {
 
 /// Names that belong to no file, the most useful first.
 pub(super) fn loose(work: &Work) -> impl Iterator<Item = &Name> {
-    sorted(work, NameKind::Symbol).into_iter().filter(|name| name.files.is_empty())
+    sorted(work, NameKind::Symbol).into_iter().filter(|name| name.ties == Ties::default())
 }
 
 fn loose_names(work: &Work, share: usize) -> String {
@@ -338,6 +339,10 @@ fn choose<'w>(
         let symbol = item.symbol.map_or(0, |symbol| symbol.len() + 2);
         let length = lengths.get(&item.file).copied();
         let wraps = length.is_some_and(|length| length + symbol > LONG_LINE);
+        // Most of what does not fit is seen at a glance.
+        if length.is_none() && path.len() + 1 + symbol > room {
+            continue;
+        }
         let cost = match length {
             None => head(work, item.file).len() + 1 + symbol,
             Some(_) if wraps => again(path).len() + 1 + symbol,
@@ -362,7 +367,7 @@ pub(super) fn head(work: &Work, file: FileId) -> String {
     let path = &work.table.files[file as usize].path;
     match work.touched.get(&file).and_then(Touched::newest_lines) {
         Some(lines) => [path, " (", &lines, ")"].concat(),
-        None => path.clone(),
+        None => path.to_string(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! references.
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::index::Index;
 use super::names::NameKind;
@@ -16,19 +17,21 @@ type NameId = u32;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Name {
     pub(super) kind: NameKind,
-    pub(super) text: String,
+    pub(super) text: SmolStr,
     pub(super) score: Score,
     /// The record that named it last.
     pub(super) place: Place,
-    /// Files that a symbol belongs to, and how firmly.
-    pub(super) files: Vec<(FileId, f32)>,
+    pub(super) ties: Ties,
 }
+
+/// Files that a symbol belongs to, and how firmly.
+pub(super) type Ties = [Option<(FileId, f32)>; MOST_TIES];
 
 /// A file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct File {
     /// As much of its path as was ever named.
-    pub(super) path: String,
+    pub(super) path: SmolStr,
     pub(super) score: Score,
     /// The record that named it last.
     pub(super) place: Place,
@@ -88,8 +91,8 @@ impl Table {
         let id = known.unwrap_or_else(|| {
             let id = self.names.len() as NameId;
             self.by_text.add(text, id);
-            let (text, score) = (text.to_owned(), Score::default());
-            self.names.push(Name { kind, text, score, place: 0, files: Vec::new() });
+            let (text, score) = (text.into(), Score::default());
+            self.names.push(Name { kind, text, score, place: 0, ties: Ties::default() });
             id
         });
         let name = &mut self.names[id as usize];
@@ -116,25 +119,19 @@ impl Table {
         if let Some(id) = self.by_base.find(base, same) {
             let file = &mut self.files[id as usize];
             if path.len() > file.path.len() {
-                file.path = path.to_owned();
+                file.path = path.into();
             }
             return id;
         }
         let id = self.files.len() as FileId;
         self.by_base.add(base, id);
-        self.files.push(File { path: path.to_owned(), score: Score::default(), place: 0 });
+        self.files.push(File { path: path.into(), score: Score::default(), place: 0 });
         id
     }
 
     /// Notes that a symbol belongs to a file.
     pub(super) fn tie(&mut self, symbol: NameId, file: FileId, weight: f32) {
-        let files = &mut self.names[symbol as usize].files;
-        let has_room = files.len() < MOST_TIES;
-        match files.iter_mut().find(|(known, _)| *known == file) {
-            Some((_, tie)) => *tie += weight,
-            None if has_room => files.push((file, weight)),
-            None => {}
-        }
+        tie(&mut self.names[symbol as usize].ties, file, weight);
     }
 
     /// Takes over all that another table knows.
@@ -143,7 +140,7 @@ impl Table {
         let files: Vec<FileId> =
             other.files.into_iter().map(|file| self.absorb_file(file)).collect();
         for mut name in other.names {
-            name.files.iter_mut().for_each(|(file, _)| *file = files[*file as usize]);
+            name.ties.iter_mut().flatten().for_each(|(file, _)| *file = files[*file as usize]);
             self.absorb_name(name);
         }
     }
@@ -166,11 +163,8 @@ impl Table {
         let name = &mut self.names[id as usize];
         name.score.join(other.score);
         name.place = name.place.max(other.place);
-        for (file, tie) in other.files {
-            match name.files.iter_mut().find(|(known, _)| *known == file) {
-                Some((_, known)) => *known += tie,
-                None => name.files.push((file, tie)),
-            }
+        for (file, weight) in other.ties.into_iter().flatten() {
+            tie(&mut name.ties, file, weight);
         }
     }
 
@@ -208,14 +202,8 @@ impl Table {
             .collect();
         let mut places = moved.iter();
         self.files.retain(|_| places.next().is_some_and(Option::is_some));
-        for name in &mut self.names {
-            name.files.retain_mut(|(file, _)| match moved[*file as usize] {
-                Some(place) => {
-                    *file = place;
-                    true
-                }
-                None => false,
-            });
+        for tie in self.names.iter_mut().flat_map(|name| &mut name.ties) {
+            *tie = tie.and_then(|(file, weight)| Some((moved[file as usize]?, weight)));
         }
         self.index();
         moved
@@ -224,6 +212,16 @@ impl Table {
     fn index(&mut self) {
         self.by_text = Index::of(self.names.iter().map(|name| name.text.as_str()));
         self.by_base = Index::of(self.files.iter().map(|file| base(&file.path)));
+    }
+}
+
+/// Ties a symbol to a file, or more firmly; not to more files than there is room for.
+fn tie(ties: &mut Ties, file: FileId, weight: f32) {
+    let known = ties.iter().position(|tie| tie.is_some_and(|(known, _)| known == file));
+    let free = || ties.iter().position(Option::is_none);
+    if let Some(at) = known.or_else(free) {
+        let (_, before) = ties[at].unwrap_or_default();
+        ties[at] = Some((file, before + weight));
     }
 }
 
@@ -275,8 +273,9 @@ mod tests {
         assert_eq!((moved[0], table.files[0].path.as_str()), (Some(0), "src/f0.rs"));
         assert_eq!(moved[1], None);
         let last = table.names.last().unwrap().clone();
-        let home = &table.files[last.files[0].0 as usize];
-        assert_eq!((last.text.as_str(), home.path.as_str()), ("symbol_1600", "src/f1600.rs"));
-        assert_eq!(table.file("f1600.rs", 1.0, now), last.files[0].0);
+        let (home, _) = last.ties[0].unwrap();
+        let path = table.files[home as usize].path.as_str();
+        assert_eq!((last.text.as_str(), path), ("symbol_1600", "src/f1600.rs"));
+        assert_eq!(table.file("f1600.rs", 1.0, now), home);
     }
 }

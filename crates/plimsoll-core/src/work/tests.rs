@@ -7,8 +7,8 @@ fn returned(text: &str) -> Vec<String> {
     let mut fold = Fold::default();
     fold.take(&Record { acts: vec![act], ..Record::default() });
     let work = fold.work();
-    let files = work.table.files.iter().map(|file| file.path.clone());
-    files.chain(work.table.names.iter().map(|name| name.text.clone())).collect()
+    let files = work.table.files.iter().map(|file| file.path.to_string());
+    files.chain(work.table.names.iter().map(|name| name.text.to_string())).collect()
 }
 
 #[test]

@@ -30,12 +30,18 @@ pub(super) fn short(path: &str) -> &str {
 
 /// A line of ours with texts from outside in it: it stays one, and begins no section.
 pub(super) fn line(text: String) -> String {
-    let is_plain = |text: &str| text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    let breaks_off = !is_plain(&text) && text.contains(breaks);
+    let breaks_off = !is_plain_ascii(&text) && text.contains(breaks);
     let text = if breaks_off { text.replace(breaks, " ") } else { text };
     let rest = text.trim_start().trim_start_matches('#');
     let is_heading = rest.len() < text.trim_start().len() && rest.starts_with(' ');
     if is_heading { format!("- {text}") } else { text }
+}
+
+/// Whether there is nothing but letters, digits, signs and blanks of the oldest kind.
+fn is_plain_ascii(text: &str) -> bool {
+    // Without a way out of the loop it is done many bytes at a time.
+    let odd = |odd: u8, byte: &u8| odd | u8::from(byte.wrapping_sub(b' ') > b'~' - b' ');
+    text.as_bytes().iter().fold(0, odd) == 0
 }
 
 fn breaks(character: char) -> bool {
