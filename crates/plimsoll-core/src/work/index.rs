@@ -36,6 +36,13 @@ impl Index {
         self.enter(slot(hash(text), place));
     }
 
+    /// Makes room for so many items more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        while 2 * (self.count + more) > self.slots.len() {
+            self.grow();
+        }
+    }
+
     /// The first place whose item has this text, as far as the hash tells, and `is_it`.
     #[inline]
     pub(super) fn find(&self, text: &str, is_it: impl Fn(u32) -> bool) -> Option<u32> {

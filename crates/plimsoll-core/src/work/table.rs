@@ -137,6 +137,7 @@ impl Table {
     /// Takes over all that another table knows.
     pub(super) fn absorb(&mut self, other: Self) {
         self.names.reserve(other.names.len());
+        self.by_text.reserve(other.names.len());
         let files: Vec<FileId> =
             other.files.into_iter().map(|file| self.absorb_file(file)).collect();
         for mut name in other.names {

@@ -1,7 +1,7 @@
 //! Single files: those that anybody may have put there, and those of our own.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use plimsoll_core::checkpoint::{LARGEST_READ, Problem};
@@ -27,6 +27,20 @@ pub(super) fn text(opened: io::Result<File>, largest: usize) -> Result<String, P
         return Err(Problem::TooLarge);
     }
     String::from_utf8(bytes).map_err(|_| Problem::NotText)
+}
+
+/// Whether an opened file has these bytes, and nothing else.
+pub(super) fn holds(opened: io::Result<File>, mut bytes: &[u8]) -> Result<bool, Problem> {
+    let mut file = opened.map_err(|error| problem(&error))?;
+    let mut piece = [0; 8 << 10];
+    loop {
+        let read = file.read(&mut piece).map_err(|error| problem(&error))?;
+        match bytes.strip_prefix(&piece[..read]) {
+            Some(rest) if read > 0 => bytes = rest,
+            Some(rest) => return Ok(rest.is_empty()),
+            None => return Ok(false),
+        }
+    }
 }
 
 fn problem(error: &io::Error) -> Problem {

@@ -156,6 +156,13 @@ impl Folder {
         file::text(opened.map(File::from).map_err(io::Error::from), largest)
     }
 
+    /// Whether a checkpoint's file has this text, and nothing else.
+    pub(super) fn holds(&self, id: &str, text: &str) -> Result<bool, Problem> {
+        let name = format!("{id}{ENDING}");
+        let opened = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty());
+        file::holds(opened.map(File::from).map_err(io::Error::from), text.as_bytes())
+    }
+
     /// The beginning of a checkpoint's file, as far as it is text.
     pub(super) fn read_beginning(&self, id: &str) -> Option<String> {
         const LONGEST: usize = 4 << 10;

@@ -211,13 +211,11 @@ fn publish(place: &Place, mut reserved: Reserved<'_>, text: &str) -> Result<bool
 /// Makes sure that what was written is there, and where everybody will look for it.
 fn read_back(place: &Place, folder: &Folder, meta: &Meta, text: &str) -> Result<(), Unsealed> {
     let synced = folder.sync().map_err(|error| Problem::Unreadable(error.to_string()));
-    let found = synced.and_then(|()| folder.read(&meta.id, LARGEST)).and_then(|found| {
-        match found == text {
-            // Sealed a moment ago, to the byte: hash and mac are right.
-            true if folder.is_at(place) => Ok(()),
-            true => Err(Problem::Missing),
-            false => Err(Problem::Edited),
-        }
+    // What was sealed a moment ago is right to the byte: so are hash and mac.
+    let found = synced.and_then(|()| match folder.holds(&meta.id, text)? {
+        true if folder.is_at(place) => Ok(()),
+        true => Err(Problem::Missing),
+        false => Err(Problem::Edited),
     });
     found.map_err(|problem| {
         // If it cannot be removed either, nobody hears of it: it is in no index.
