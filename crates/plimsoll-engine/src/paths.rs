@@ -275,8 +275,16 @@ pub(crate) fn open(path: &Path, links: Links) -> io::Result<File> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
-/// Puts `bytes` in the place of one of our files, whole or not at all.
+/// Puts `bytes` in the place of one of our files, whole or not at all, and removes what killed
+/// processes left beside it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let replaced = put(path, bytes);
+    sweep(path);
+    replaced
+}
+
+/// Puts `bytes` in the place of one of our files, whole or not at all.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary(path);
     let written = write_anew(&temporary)
         .and_then(|mut file| io::Write::write_all(&mut file, bytes))

@@ -110,7 +110,8 @@ fn write(path: &Path, kept: &Kept) -> io::Result<()> {
     /// Most are shorter, and room that is not used costs nothing.
     const USUAL: usize = 256 << 10;
     let bytes = postcard::to_extend(kept, Vec::with_capacity(USUAL)).map_err(io::Error::other)?;
-    paths::replace(path, &bytes)
+    // There may be thousands of sessions beside it: what is left is swept up when this one ends.
+    paths::put(path, &bytes)
 }
 
 impl Kept {
