@@ -53,7 +53,8 @@ fn tell(path: &Path) -> anyhow::Result<()> {
                 + tokens("cache_read_input_tokens"),
         )
     });
-    let view = json!({"session": session, "reading": {"used": prompts.last()}});
+    let used = prompts.fold(None, |_, prompt| Some(prompt));
+    let view = json!({"session": session, "reading": {"used": used}});
     let mut out = std::io::stdout().lock();
     writeln!(out, "{view}")?;
     Ok(out.flush()?)

@@ -258,7 +258,8 @@ fn settle(child: &Child, told: &Mutex<Told>) -> anyhow::Result<()> {
     let end = Instant::now() + SETTLING;
     while Instant::now() < end {
         let before = cpu_time(child)?;
-        thread::sleep(Duration::from_secs(2));
+        // Longer than a watcher gathers what it then keeps.
+        thread::sleep(Duration::from_secs(5));
         let is_quiet = cpu_time(child)? - before < Duration::from_millis(200);
         if is_quiet && lock(told).sessions.len() == SESSIONS {
             return Ok(());
