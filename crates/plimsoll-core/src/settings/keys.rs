@@ -428,7 +428,9 @@ mod tests {
         for key in KEYS {
             let (good, bad) = match key.kind {
                 Kind::Percent => (json!([0.01, 40, 100]), json!([0, -1, 100.1, "40", true])),
-                Kind::Tokens => (json!([1, 200_000]), json!([0, -1, 1.5, "1", true])),
+                Kind::Tokens | Kind::Seconds => {
+                    (json!([1, 200_000]), json!([0, -1, 1.5, "1", true]))
+                }
                 Kind::Switch => (json!([true, false]), json!([0, "true", []])),
                 Kind::Choice(words) => (json!(words), json!(["", "other", 1, []])),
                 Kind::Words => (json!([[], ["a", "b"]]), json!(["a", [1], {}])),
@@ -461,7 +463,7 @@ mod tests {
             ("recovery-skills", Some("guard.recovery_skills")),
             ("enable", Some("auto_context.enabled")),
             ("auto_context.treshold", Some("auto_context.thresholds")),
-            ("auto_context.poll_interval", Some("auto_context.poll_interval_seconds")),
+            ("auto_context.pol_interval_seconds", Some("auto_context.poll_interval_seconds")),
             ("x", None),
             ("", None),
         ] {
