@@ -9,6 +9,7 @@ use crate::listing::Listing;
 use crate::precompact;
 use crate::report::{Figures, Reading};
 use crate::spawn::Timing;
+use crate::watching;
 
 /// A promise and whether it was kept.
 #[derive(Debug, Serialize)]
@@ -35,6 +36,7 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
     if let Some(checkpoints) = &figures.checkpoints {
         gates.extend(precompact::gates(checkpoints)?);
     }
+    gates.extend(figures.watching.iter().flat_map(watching::gates));
     Ok(gates)
 }
 

@@ -10,6 +10,7 @@ use crate::gates::Gate;
 use crate::listing::{Listing, Run};
 use crate::precompact::{Checkpoints, Extraction};
 use crate::spawn::Timing;
+use crate::watching::{self, Watching};
 
 /// Everything one run found out; what it did not look at is empty.
 #[derive(Debug, Default, Serialize)]
@@ -27,6 +28,8 @@ pub(crate) struct Figures {
     pub(crate) listing: Option<Listing>,
     /// Checkpoints before a compaction.
     pub(crate) checkpoints: Option<Checkpoints>,
+    /// Watching sessions that grow.
+    pub(crate) watching: Option<Watching>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -60,6 +63,20 @@ pub(crate) fn print(figures: &Figures) {
     if !figures.hook.is_empty() {
         races(figures);
     }
+    if !figures.counts.is_empty() {
+        counts(figures);
+    }
+    accuracy(&figures.accuracy);
+    figures.listing.iter().for_each(listing);
+    figures.checkpoints.iter().for_each(checkpoints);
+    figures.watching.iter().for_each(watching);
+    println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
+    for Gate { promise, measured, kept } in &figures.gates {
+        println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
+    }
+}
+
+fn counts(figures: &Figures) {
     println!("\n## Counted\n");
     println!("| process | instructions | peak memory MB | system calls | fsyncs |");
     println!("|---|---:|---:|---:|---:|");
@@ -71,13 +88,6 @@ pub(crate) fn print(figures: &Figures) {
     for Reading { name, tokens, truth } in &figures.readings {
         let tokens = tokens.map_or("none".to_owned(), |tokens| tokens.to_string());
         println!("| {name} | {tokens} | {truth} |");
-    }
-    accuracy(&figures.accuracy);
-    figures.listing.iter().for_each(listing);
-    figures.checkpoints.iter().for_each(checkpoints);
-    println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
-    for Gate { promise, measured, kept } in &figures.gates {
-        println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
     }
 }
 
@@ -149,6 +159,30 @@ fn listing(listing: &Listing) {
         let peak = *peak_bytes as f64 / 1e6;
         println!("| {name} | {first_screen_ms:.0} | {total_ms:.0} | {peak:.1} |");
     }
+}
+
+fn watching(found: &Watching) {
+    let Watching { sessions, seconds, plimsoll, naive } = found;
+    println!("\n## Watching {sessions} sessions that grow once a second, for {seconds} s\n");
+    println!(
+        "| watcher | CPU % of a core | … while nothing happens | memory ≤ MB | lag p50 ms | lag p99 ms | appends | missed |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|");
+    for (name, run) in [("`plimsoll watch --json`", plimsoll), ("re-reads what has changed", naive)]
+    {
+        let watching::Run { cpu_percent, idle_cpu_percent, lag_p50_ms, lag_p99_ms, .. } = run;
+        let (peak, appends, missed) = (run.peak_bytes as f64 / 1e6, run.appends, run.missed);
+        println!(
+            "| {name} | {cpu_percent:.1} | {idle_cpu_percent:.2} | {peak:.1} | {lag_p50_ms:.0} | {lag_p99_ms:.0} | {appends} | {missed} |"
+        );
+    }
+    println!(
+        "| naive / plimsoll | {:.1} × | | {:.1} × | {:.1} × | {:.1} × | | |",
+        naive.cpu_percent / plimsoll.cpu_percent,
+        naive.peak_bytes as f64 / plimsoll.peak_bytes as f64,
+        naive.lag_p50_ms / plimsoll.lag_p50_ms,
+        naive.lag_p99_ms / plimsoll.lag_p99_ms,
+    );
 }
 
 fn checkpoints(found: &Checkpoints) {

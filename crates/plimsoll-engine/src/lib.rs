@@ -30,5 +30,6 @@ pub mod spool;
 pub mod statusline;
 pub mod tail;
 pub mod tax;
+pub mod watch;
 pub mod work;
 pub mod world;

@@ -115,6 +115,11 @@ impl Paths {
         self.data.join("checkpoint.key")
     }
 
+    /// What the one watcher of this machine holds.
+    pub fn watch_lock(&self) -> PathBuf {
+        self.data.join("watch.lock")
+    }
+
     /// The log of what went wrong.
     pub fn log(&self) -> PathBuf {
         below(&self.data, &["hook.log"])
@@ -131,8 +136,10 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
     let after = |begin: &str, end: &str| name.strip_prefix(begin)?.strip_suffix(end);
     let ours = match folder {
         None => {
-            matches!(name, "learned.json" | "installed.json" | "hook.log" | "hook.log.1")
-                || name.starts_with("store.sqlite")
+            matches!(
+                name,
+                "learned.json" | "installed.json" | "watch.lock" | "hook.log" | "hook.log.1"
+            ) || name.starts_with("store.sqlite")
                 || name.starts_with("checkpoint.key")
                 || after(SET_ASIDE, "").is_some_and(is_number)
                 || after("probe.", ".tmp").is_some_and(is_number)

@@ -13,6 +13,7 @@ pub use error::StoreError;
 pub use rows::{
     Batch, Bookmark, CheckpointRow, CheckpointsThere, ClientRow, ClientSettingsRow, CompactionRow,
     Counts, DecisionRow, Extent, Found, Hit, HookCount, HookRunRow, HookSpan, Ingested,
-    LastCheckpoint, Match, Pace, PeakRow, Piece, ReadingRow, SessionRow, SourceFile,
+    LastCheckpoint, Match, Pace, PeakRow, Piece, Point, PointRow, ReadingRow, SessionRow,
+    SourceFile,
 };
 pub use sqlite::Store;

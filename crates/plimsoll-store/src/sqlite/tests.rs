@@ -5,6 +5,7 @@ mod ingesting;
 mod opening;
 mod past;
 mod searching;
+mod series;
 mod splits;
 
 use std::fs::File;

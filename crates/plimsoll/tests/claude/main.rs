@@ -24,3 +24,4 @@ mod statusline;
 mod subagents;
 mod tour;
 mod warning;
+mod watching;
