@@ -173,6 +173,11 @@ impl<'a> Members<'a> {
         Some(Json(&input[..input.len() - self.0.len()]))
     }
 
+    /// What is still to be walked over.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
     /// Whether the walk came to the object's end, and nothing follows it.
     pub(crate) fn ended(&self) -> bool {
         self.behind().is_some_and(|rest| skip_blanks(rest).is_empty())

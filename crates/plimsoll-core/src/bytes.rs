@@ -19,6 +19,12 @@ pub fn find(byte: u8, haystack: &[u8]) -> Option<usize> {
     memchr::arch::all::memchr::One::new(byte).find(haystack)
 }
 
+/// The same where many megabytes are to be searched. Not for the hook path: see above.
+#[inline]
+pub fn find_far(byte: u8, haystack: &[u8]) -> Option<usize> {
+    memchr::memchr(byte, haystack)
+}
+
 /// The place of the last `byte` in `haystack`.
 #[inline]
 pub fn rfind(byte: u8, haystack: &[u8]) -> Option<usize> {
@@ -29,9 +35,14 @@ pub fn rfind(byte: u8, haystack: &[u8]) -> Option<usize> {
     memchr::arch::all::memchr::One::new(byte).rfind(haystack)
 }
 
+/// The place of the first `needle` in `haystack`. Not for the hook path: see above.
+pub fn position(needle: &[u8], haystack: &[u8]) -> Option<usize> {
+    memchr::memmem::find(haystack, needle)
+}
+
 /// Whether `needle` stands anywhere in `haystack`. Not for the hook path: see above.
 pub fn contains(needle: &[u8], haystack: &[u8]) -> bool {
-    memchr::memmem::find(haystack, needle).is_some()
+    position(needle, haystack).is_some()
 }
 
 /// The place of the last `needle` in `haystack`. Not for the hook path: see above.

@@ -5,8 +5,6 @@
 //! Of a line past [`LONG_LINE`] the long strings are cut, so that a picture or a whole file inside it
 //! costs no memory; that leaves everything a reading needs.
 
-mod ahead;
-
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -16,7 +14,6 @@ use std::path::Path;
 use plimsoll_core::bytes;
 
 use crate::paths::{self, Links};
-use ahead::{Ahead, ROOM, Stretch};
 
 /// A line longer than this is not held in memory whole.
 pub const LONG_LINE: u64 = 4 << 20;
@@ -119,7 +116,7 @@ impl JsonLines {
     /// The lines from `offset` on, which is the beginning of one.
     pub fn forward(&self, offset: u64) -> Forward<'_> {
         let (buffer, long) = (Vec::new(), Vec::new());
-        Forward { file: self, buffer, start: offset, from: 0, to: 0, long, ahead: None }
+        Forward { file: self, buffer, start: offset, from: 0, to: 0, long }
     }
 
     /// Where the last line begins of those in `range` in which `mark` stands.
@@ -317,8 +314,6 @@ pub struct Forward<'t> {
     /// Where those begin in the file.
     start: u64,
     long: Vec<u8>,
-    /// Reads on behind the buffer where there is much to read.
-    ahead: Option<Ahead>,
 }
 
 impl Forward<'_> {
@@ -328,7 +323,7 @@ impl Forward<'_> {
         let mut searched = 0;
         loop {
             let rest = &self.buffer[self.from..self.to];
-            if let Some(newline) = bytes::find(b'\n', &rest[searched..]) {
+            if let Some(newline) = bytes::find_far(b'\n', &rest[searched..]) {
                 return Ok(Some(self.line(searched + newline, 1)));
             }
             searched = rest.len();
@@ -352,18 +347,6 @@ impl Forward<'_> {
     /// Reads on behind the buffer; false at the end of the file.
     fn read_on(&mut self) -> io::Result<bool> {
         let offset = self.start + (self.to - self.from) as u64;
-        let rest = self.file.len.saturating_sub(offset);
-        if self.ahead.is_none() && !self.buffer.is_empty() && rest > ahead::MUCH {
-            // Without a thread it takes longer, and comes to the same.
-            self.ahead = Ahead::new(&self.file.file, offset, self.file.len).ok();
-        }
-        match self.ahead.as_ref().map(Ahead::next) {
-            Some(stretch) => Ok(stretch?.map(|stretch| self.take(stretch)).is_some()),
-            None => self.read_at(offset),
-        }
-    }
-
-    fn read_at(&mut self, offset: u64) -> io::Result<bool> {
         self.buffer.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);
         let step = if self.buffer.is_empty() { FIRST_FORWARD_STEP } else { FORWARD_STEP };
@@ -376,33 +359,11 @@ impl Forward<'_> {
         Ok(read > 0)
     }
 
-    /// Puts what was read ahead behind what is left.
-    fn take(&mut self, Stretch { mut bytes, to }: Stretch) {
-        let left = &self.buffer[self.from..self.to];
-        let spent = match ROOM.checked_sub(left.len()) {
-            Some(from) => {
-                bytes[from..ROOM].copy_from_slice(left);
-                (self.from, self.to) = (from, to);
-                std::mem::replace(&mut self.buffer, bytes)
-            }
-            None => {
-                self.buffer.truncate(self.to);
-                self.buffer.drain(..self.from);
-                self.buffer.extend_from_slice(&bytes[ROOM..to]);
-                (self.from, self.to) = (0, self.buffer.len());
-                bytes
-            }
-        };
-        if let Some(ahead) = &self.ahead {
-            ahead.give_back(spent);
-        }
-    }
-
     fn long_line(&mut self) -> io::Result<Line<'_>> {
         let offset = self.start;
         let end = self.file.line_end(offset + (self.to - self.from) as u64)?;
         self.long = self.file.long_line(offset, end)?;
-        (self.buffer, self.ahead) = (Vec::new(), None);
+        self.buffer = Vec::new();
         (self.from, self.to) = (0, 0);
         self.start = (end + 1).min(self.file.len);
         Ok(Line { offset, len: end - offset, bytes: &self.long })
@@ -528,20 +489,6 @@ mod tests {
             prop_assert_eq!(cut["b"][0].as_str(), Some(text.as_str()));
             prop_assert!(cutter.kept.len() < LONG_STRING + 8 * text.len() + 64);
         }
-    }
-
-    #[test]
-    fn a_file_that_is_read_ahead_has_the_same_lines() {
-        // Lines longer than the room for what is left of a stretch, and one that is cut, among them.
-        let lengths = |n: usize| [40, 3_000, ROOM + 5, 300_000][n % 7 % 4];
-        let mut bytes = lines_of(&(0..200).map(lengths).collect::<Vec<_>>(), false);
-        bytes.extend_from_slice(&lines_of(&[LONG_LINE as usize + 300_000], false));
-        bytes.extend_from_slice(&lines_of(&(0..200).map(lengths).collect::<Vec<_>>(), true));
-        let file = lines_in(&bytes);
-        assert!(file.len() > 3 * ahead::MUCH);
-        let expected = bytes.split(|byte| *byte == b'\n').map(|line| line.len() as u64);
-        assert!(forward(&file).iter().map(|(_, len, _)| *len).eq(expected));
-        assert_eq!(forward(&file), backward(&file));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod client;
 mod hook_runs;
 mod install;
 mod shown;
+mod skim;
 mod status;
 mod transcript;
 mod weigh;

@@ -39,66 +39,87 @@ impl<'a> Line<'a> {
     ///
     /// Whose line it is stands near its start, so a subagent's long lines cost nothing.
     pub(super) fn read(bytes: &'a [u8], scope: Option<Scope>) -> Option<Self> {
-        Self::read_until(bytes, scope, |_| false)
+        let mut walk = Walk::new(bytes, scope)?;
+        while let Some(key) = walk.key() {
+            walk.take(key)?;
+        }
+        walk.end()
+    }
+}
+
+/// A walk over the fields of a line.
+pub(super) struct Walk<'a> {
+    /// What was read so far.
+    pub(super) line: Line<'a>,
+    /// What is still to be read.
+    pub(super) members: Members<'a>,
+    scope: Option<Scope>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(bytes: &'a [u8], scope: Option<Scope>) -> Option<Self> {
+        Some(Self { line: Line::default(), members: Members::of(bytes)?, scope })
     }
 
-    /// The same, but what comes behind the message is not read if that `is_enough`.
-    pub(super) fn read_until(
-        bytes: &'a [u8],
-        scope: Option<Scope>,
-        is_enough: impl Fn(&Self) -> bool,
-    ) -> Option<Self> {
-        let mut line = Self::default();
-        let mut members = Members::of(bytes)?;
-        while let Some(key) = members.key() {
-            match key {
-                b"message" => {
-                    let (message, blocks) = members.fields_with(b"content")?;
-                    (line.message, line.blocks) = (Some(message), blocks);
-                    if is_enough(&line) {
-                        return Some(line);
-                    }
-                    continue;
-                }
-                b"toolUseResult" => {
-                    line.result = Some(members.fields()?);
-                    continue;
-                }
-                _ => {}
+    /// The next key.
+    #[inline]
+    pub(super) fn key(&mut self) -> Option<&'a [u8]> {
+        self.members.key()
+    }
+
+    /// Takes the value of the key just given; nothing if the line is of no use.
+    #[inline]
+    pub(super) fn take(&mut self, key: &[u8]) -> Option<()> {
+        let Self { line, members, scope } = self;
+        match key {
+            b"message" => {
+                let (message, blocks) = members.fields_with(b"content")?;
+                (line.message, line.blocks) = (Some(message), blocks);
+                return Some(());
             }
-            let value = members.value()?;
-            match key {
-                b"type" => {
-                    line.kind = value.plain()?;
-                    if !is_conversation(line.kind) {
-                        return None;
-                    }
-                }
-                b"uuid" => line.id = value.escaped().map(EntryId::new),
-                b"parentUuid" => line.parent = value.escaped().map(EntryId::new),
-                b"isSidechain" => {
-                    line.sidechain = value.is_true();
-                    if scope.is_some_and(|scope| !scope.holds(line.sidechain)) {
-                        return None;
-                    }
-                }
-                b"isMeta" => line.meta = value.is_true(),
-                b"isApiErrorMessage" => line.api_error = value.is_true(),
-                b"isCompactSummary" => line.summary = value.is_true(),
-                b"subtype" => line.subtype = value.plain().unwrap_or_default(),
-                b"timestamp" => line.time = value.plain(),
-                b"version" => line.version = value.plain(),
-                b"requestedModel" => line.requested_model = value.plain(),
-                b"apiBlockIndex" => line.block = value.number(),
-                b"attachment" => line.attachment = Some(value),
-                b"cwd" => line.folder = Some(value),
-                b"gitBranch" => line.branch = Some(value),
-                b"rendered" => line.rendered = Some(value),
-                b"compactMetadata" => line.compaction = Some(value),
-                _ => {}
+            b"toolUseResult" => {
+                line.result = Some(members.fields()?);
+                return Some(());
             }
+            _ => {}
         }
-        (members.ended() && !line.kind.is_empty()).then_some(line)
+        let value = members.value()?;
+        match key {
+            b"type" => {
+                line.kind = value.plain()?;
+                if !is_conversation(line.kind) {
+                    return None;
+                }
+            }
+            b"uuid" => line.id = value.escaped().map(EntryId::new),
+            b"parentUuid" => line.parent = value.escaped().map(EntryId::new),
+            b"isSidechain" => {
+                line.sidechain = value.is_true();
+                if scope.is_some_and(|scope| !scope.holds(line.sidechain)) {
+                    return None;
+                }
+            }
+            b"isMeta" => line.meta = value.is_true(),
+            b"isApiErrorMessage" => line.api_error = value.is_true(),
+            b"isCompactSummary" => line.summary = value.is_true(),
+            b"subtype" => line.subtype = value.plain().unwrap_or_default(),
+            b"timestamp" => line.time = value.plain(),
+            b"version" => line.version = value.plain(),
+            b"requestedModel" => line.requested_model = value.plain(),
+            b"apiBlockIndex" => line.block = value.number(),
+            b"attachment" => line.attachment = Some(value),
+            b"cwd" => line.folder = Some(value),
+            b"gitBranch" => line.branch = Some(value),
+            b"rendered" => line.rendered = Some(value),
+            b"compactMetadata" => line.compaction = Some(value),
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// The line, if the walk came to its end.
+    pub(super) fn end(self) -> Option<Line<'a>> {
+        (self.members.ended() && !self.line.kind.is_empty()).then_some(self.line)
     }
 }
 

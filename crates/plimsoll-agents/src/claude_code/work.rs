@@ -6,6 +6,7 @@ use plimsoll_core::entry::EntryId;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::work::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
 
+use super::skim::Skim;
 use super::transcript::Line;
 use crate::ends::ends;
 use crate::json::{Fields, Json};
@@ -15,8 +16,10 @@ pub(super) fn record<'a>(
     scope: Scope,
     has_only_to_end: &dyn Fn(&str) -> bool,
 ) -> Option<Record<'a>> {
-    let line =
-        Line::read_until(bytes, Some(scope), |line| ended(line).is_some_and(has_only_to_end))?;
+    let line = match Skim::read(bytes, scope, has_only_to_end)? {
+        Skim::Read(line) => line,
+        Skim::Ended(call) => return Some(Record { acts: vec![ended(call)], ..Record::default() }),
+    };
     let mut acts = Vec::new();
     match line.kind {
         "assistant" => answer(&line, &mut acts),
@@ -41,12 +44,10 @@ pub(super) fn record<'a>(
     })
 }
 
-/// The call of which a line tells nothing else but that it ended well.
-fn ended<'a>(line: &Line<'a>) -> Option<&'a str> {
-    let [block] = &line.blocks[..] else { return None };
-    let call = block.get("tool_use_id").and_then(Json::plain)?;
-    let failed = block.get("is_error").is_some_and(Json::is_true);
-    (line.kind == "user" && !failed).then_some(call)
+/// A call ended well, and no more is told of it.
+fn ended(call: &str) -> Act<'_> {
+    let said = Output::new(b"", said_by_tool);
+    Act::Returned { call, failed: false, said, changes: Vec::new(), step: None }
 }
 
 fn is_result(act: &Act<'_>) -> bool {

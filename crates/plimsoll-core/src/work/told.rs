@@ -49,7 +49,7 @@ fn breaks(character: char) -> bool {
 }
 
 fn plain(text: &str) -> Cow<'_, str> {
-    if !may_be_odd(text.as_bytes()) || text.chars().all(is_kept) {
+    if !has_odd(text) {
         return Cow::Borrowed(text);
     }
     let without_returns =
@@ -61,19 +61,26 @@ fn is_kept(character: char) -> bool {
     matches!(character, '\n' | '\t') || is_plain(character)
 }
 
-/// Whether a character that is not kept may be among these bytes. Most texts have none, and are not
-/// read letter by letter.
-fn may_be_odd(bytes: &[u8]) -> bool {
+/// Whether a character that is not kept is in a text. Most have none, and are not read letter by
+/// letter.
+fn has_odd(text: &str) -> bool {
     const CHUNK: usize = 32;
-    let is_odd = |byte: u8| {
-        let is_control = (byte < 0x20) & (byte != b'\n') & (byte != b'\t');
-        is_control | (byte == 0x7F) | (byte == 0xC2) | (byte == 0xE2)
-    };
     // Without a way out of the inner loop it is done many bytes at a time.
-    let is_any =
-        |chunk: &[u8; CHUNK]| chunk.iter().fold(0, |odd, byte| odd | u8::from(is_odd(*byte))) != 0;
-    let (chunks, rest) = bytes.as_chunks();
-    chunks.iter().any(is_any) || rest.iter().any(|byte| is_odd(*byte))
+    let may_be =
+        |chunk: &[u8]| chunk.iter().fold(0, |odd, byte| odd | u8::from(may_be_odd(*byte))) != 0;
+    text.as_bytes().chunks(CHUNK).enumerate().filter(|(_, chunk)| may_be(chunk)).any(
+        |(nth, chunk)| {
+            let places = (nth * CHUNK..).zip(chunk).filter(|(_, byte)| may_be_odd(**byte));
+            places.into_iter().any(|(at, _)| !text[at..].chars().next().is_some_and(is_kept))
+        },
+    )
+}
+
+/// Whether a character that begins with this byte may be one that is not kept.
+#[inline]
+fn may_be_odd(byte: u8) -> bool {
+    let is_control = (byte < 0x20) & (byte != b'\n') & (byte != b'\t');
+    is_control | (byte == 0x7F) | (byte == 0xC2) | (byte == 0xE2)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::bytes;
 
 /// Words by which a person says how to work.
-const TELLING: &[&str] = &[
+static TELLING: Words = Words::new(&[
     "always",
     "avoid",
     "do not",
@@ -26,10 +26,10 @@ const TELLING: &[&str] = &[
     "stop",
     "use",
     "without",
-];
+]);
 
 /// Words by which the model says that it chose, and why.
-const DECIDING: &[&str] = &[
+static DECIDING: Words = Words::new(&[
     "because",
     "chose",
     "decided",
@@ -45,7 +45,7 @@ const DECIDING: &[&str] = &[
     "the fix",
     "trade-off",
     "we'll use",
-];
+]);
 
 /// A prompt longer than this is a document, not an instruction.
 const LONGEST_PROMPT: usize = 6_000;
@@ -53,7 +53,7 @@ const LONGEST_PROMPT: usize = 6_000;
 /// The sentences of a prompt that say how to work.
 pub(super) fn directives(prompt: &str) -> impl Iterator<Item = &str> {
     let prompt = if prompt.len() > LONGEST_PROMPT { "" } else { prompt };
-    sentences(prompt).filter(|sentence| tells(sentence, TELLING, 3))
+    sentences(prompt).filter(|sentence| tells(sentence, &TELLING, 3))
 }
 
 /// The sentences of the model's that tell a decision. Code is no sentence; a sentence that ends in a
@@ -69,7 +69,7 @@ pub(super) fn decisions(text: &str) -> Vec<&str> {
         if is_code {
             continue;
         }
-        for sentence in Sentences(trimmed).filter(|sentence| tells(sentence, DECIDING, 5)) {
+        for sentence in Sentences(trimmed).filter(|sentence| tells(sentence, &DECIDING, 5)) {
             let goes_on = sentence.ends_with(':') && trimmed.ends_with(sentence);
             let next = goes_on.then(|| with_next(text, at, sentence)).flatten();
             found.push(next.unwrap_or(sentence).trim_start_matches(['-', '*', ' ']));
@@ -95,7 +95,7 @@ fn with_next<'t>(text: &'t str, at: usize, sentence: &str) -> Option<&'t str> {
     Some(text[start..start + sentence.len() + next + line.len()].trim_end())
 }
 
-fn tells(sentence: &str, words: &[&str], shortest: usize) -> bool {
+fn tells(sentence: &str, words: &Words, shortest: usize) -> bool {
     const LONGEST: usize = 60;
     let holds = match sentence.contains('’') {
         true => holds_one(&sentence.replace('’', "'"), words),
@@ -105,30 +105,50 @@ fn tells(sentence: &str, words: &[&str], shortest: usize) -> bool {
 }
 
 /// Whether one of these words stands in a text as a word of its own, in whatever case.
-fn holds_one(text: &str, words: &[&str]) -> bool {
+fn holds_one(text: &str, words: &Words) -> bool {
     let mut before = b' ';
     text.as_bytes().array_windows().enumerate().any(|(at, [first, second])| {
         let begins = !std::mem::replace(&mut before, *first).is_ascii_alphanumeric();
         begins
-            && words.iter().any(|word| begin_alike(word, *first, *second) && stands(text, at, word))
+            && words.may_begin(*first, *second)
+            && words.all.iter().any(|word| stands(text, at, word))
     })
 }
 
-/// Whether a word begins with these two, in whatever case: most words of a text are no others.
-#[inline]
-fn begin_alike(word: &str, first: u8, second: u8) -> bool {
-    const CASE: u8 = 0x20;
-    let [one, other, ..] = word.as_bytes() else { return false };
-    (*one == first | CASE) & (*other == second | CASE)
+/// Words to look for, and with which two letters they begin: few words of a text begin like that.
+struct Words {
+    all: &'static [&'static str],
+    /// For each first letter the second ones, a bit each. Case and what is no letter share bits.
+    begin: [u32; 32],
+}
+
+impl Words {
+    const fn new(all: &'static [&'static str]) -> Self {
+        let mut begin = [0; 32];
+        let mut at = 0;
+        while at < all.len() {
+            let word = all[at].as_bytes();
+            begin[(word[0] & 31) as usize] |= 1 << (word[1] & 31);
+            at += 1;
+        }
+        Self { all, begin }
+    }
+
+    #[inline]
+    fn may_begin(&self, first: u8, second: u8) -> bool {
+        self.begin[usize::from(first & 31)] & 1 << (second & 31) != 0
+    }
 }
 
 /// Whether this word stands here and is a word of its own.
 fn stands(text: &str, at: usize, word: &str) -> bool {
     let is_apart = |neighbour: Option<char>| !neighbour.is_some_and(char::is_alphanumeric);
-    let Some((begun, rest)) = text[at..].split_at_checked(word.len()) else { return false };
-    begun.eq_ignore_ascii_case(word)
+    let end = at + word.len();
+    // Where its letters stand, a character begins and another ends.
+    let begun = text.as_bytes().get(at..end);
+    begun.is_some_and(|begun| begun.eq_ignore_ascii_case(word.as_bytes()))
         && is_apart(text[..at].chars().next_back())
-        && is_apart(rest.chars().next())
+        && is_apart(text[end..].chars().next())
 }
 
 /// The sentences of a text, line by line.
@@ -199,6 +219,9 @@ mod tests {
         let found: Vec<&str> =
             directives("Fix the login. Don’t touch the schema. It is a nice day today.").collect();
         assert_eq!(found, ["Don’t touch the schema."]);
+        let odd = "It is née, ñuse, ’use’ and ©use; use—it, éuse, 用use.";
+        assert!(directives(odd).eq([odd]));
+        assert!(directives("Réuse it née éuse ñot, thus useé ónly éé.").next().is_none());
     }
 
     #[test]
