@@ -22,6 +22,7 @@ pub mod shell;
 pub mod text;
 pub mod time;
 pub mod trigger;
+pub mod usage;
 pub mod weight;
 pub mod window;
 pub mod work;

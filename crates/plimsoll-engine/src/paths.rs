@@ -115,6 +115,11 @@ impl Paths {
         self.data.join("checkpoint.key")
     }
 
+    /// What whoever is not known to be the user must show to the server.
+    pub fn token(&self) -> PathBuf {
+        self.data.join("serve.token")
+    }
+
     /// The log of what went wrong.
     pub fn log(&self) -> PathBuf {
         below(&self.data, &["hook.log"])
@@ -134,6 +139,7 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             matches!(name, "learned.json" | "installed.json" | "hook.log" | "hook.log.1")
                 || name.starts_with("store.sqlite")
                 || name.starts_with("checkpoint.key")
+                || name.starts_with("serve.token")
                 || after(SET_ASIDE, "").is_some_and(is_number)
                 || after("probe.", ".tmp").is_some_and(is_number)
         }
