@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Context;
@@ -47,6 +47,19 @@ pub fn find(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Vec<Found>> 
         folders.flat_map(|folder| transcripts(adapter, folder.path())).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.modified));
     Ok(found)
+}
+
+/// The newest transcript of a session.
+pub fn find_one(world: &World, adapter: &dyn Adapter, session: &SessionId) -> Option<Found> {
+    find(world, adapter).ok()?.into_iter().find(|found| found.owner.session == *session)
+}
+
+/// The transcript at `path`, if it lies where the agent keeps its own: nobody may have us read
+/// anything else.
+pub fn at(world: &World, adapter: &dyn Adapter, path: &Path) -> Option<Found> {
+    let root = world.with_home(adapter, |home| adapter.transcripts(home)).canonicalize().ok()?;
+    let path = path.canonicalize().ok().filter(|path| path.starts_with(&root))?;
+    transcripts(adapter, path.parent()?.to_owned()).find(|found| found.path == path)
 }
 
 /// The project that a session was held in, as far as its transcript tells.

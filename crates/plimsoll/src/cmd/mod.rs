@@ -16,6 +16,7 @@ mod restore;
 mod resume;
 mod score;
 mod search;
+mod serve;
 mod status;
 mod statusline;
 mod tax;
@@ -73,6 +74,7 @@ enum Command {
     Resume(resume::Args),
     Restore(restore::Args),
     Search(search::Args),
+    Serve(serve::Args),
     Config(config::Args),
     Log(log::Args),
     Completions(completions::Args),
@@ -103,6 +105,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Resume(args) => resume::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(&world()?, ui, &args),
         Command::Search(args) => search::run(&world()?, ui, &args),
+        Command::Serve(args) => serve::run(world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
         Command::Completions(args) => completions::run(ui, &args),

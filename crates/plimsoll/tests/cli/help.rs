@@ -38,6 +38,7 @@ fn help_is_given() {
         "resume",
         "score",
         "search",
+        "serve",
         "status",
         "statusline",
         "tax",

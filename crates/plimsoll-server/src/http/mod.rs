@@ -1,0 +1,71 @@
+//! Every route, and what all handlers share.
+//!
+//! A resource's file has what it takes and gives above its handlers. The OpenAPI document is made of
+//! the same functions.
+
+mod body;
+mod events;
+mod health;
+mod params;
+mod problem;
+mod usage;
+
+use axum::Router;
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, middleware};
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(crate) use problem::Problem;
+
+use crate::door;
+use crate::state::AppState;
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "plimsoll",
+    description = "How full a session's context window is, what to do about it, and session states to come back to."
+), components(schemas(problem::View<'static>)))]
+struct Document;
+
+fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(usage::usage))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::metrics))
+        .routes(routes!(events::events))
+}
+
+/// The OpenAPI document.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    routes().into_openapi()
+}
+
+/// All routes, behind the door.
+pub(crate) fn router(app: AppState) -> Router {
+    let (router, document) = routes().split_for_parts();
+    router
+        .route("/openapi.json", axum::routing::get(|| async { Json(document) }))
+        .fallback(unknown)
+        .method_not_allowed_fallback(not_allowed)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn_with_state(app.clone(), door::enter))
+        .with_state(app)
+}
+
+async fn unknown() -> Problem {
+    Problem::missing("there is no such path", "`/openapi.json` lists what there is")
+}
+
+async fn not_allowed(method: Method) -> Problem {
+    let error = format!("`{method}` is not what this path takes");
+    let hint = "the header `Allow` says what it takes";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, error, hint)
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    Problem::failed("the request could not be carried out").into_response()
+}
