@@ -16,6 +16,7 @@ pub mod models;
 pub mod policy;
 pub mod reading;
 pub mod redact;
+pub mod save;
 pub mod session;
 pub mod settings;
 pub mod shell;

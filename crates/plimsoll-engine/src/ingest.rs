@@ -23,7 +23,7 @@ use plimsoll_store::{
     Store, StoreError,
 };
 
-use crate::jsonl::JsonLines;
+use crate::jsonl::{JsonLines, whole_lines};
 use crate::load;
 use crate::paths;
 use crate::sessions::{self, Found};
@@ -130,7 +130,7 @@ impl<'a> Ingester<'a> {
         let (adapter, batch) = (self.adapter, self.batch());
         self.file(path, |file, bookmark| {
             let mut reader = Reader::new(adapter, file, owner, path, &bookmark);
-            let offset = lines(file, bookmark.offset, batch, |line| reader.take(line.bytes))?;
+            let offset = whole_lines(file, bookmark.offset, batch, |line| reader.take(line.bytes))?;
             Ok(reader.batch(offset))
         })
     }
@@ -139,7 +139,7 @@ impl<'a> Ingester<'a> {
         let (agent, most) = (self.adapter.name(), self.batch());
         self.file(path, |file, bookmark| {
             let mut batch = Batch::default();
-            batch.next.offset = lines(file, bookmark.offset, most, |line| {
+            batch.next.offset = whole_lines(file, bookmark.offset, most, |line| {
                 if let Some(found) = spool::parse(line.bytes) {
                     batch.decisions.push(decision(owner, line.offset, found));
                 }
@@ -233,30 +233,6 @@ fn owner_of_spool(spool: &Path) -> Option<Owner> {
     let mut parts = spool.file_stem()?.to_str()?.splitn(2, '.');
     let session = SessionId::new(parts.next()?)?;
     Some(Owner { session, subagent: parts.next().and_then(SessionId::new) })
-}
-
-/// Gives `take` the whole lines of a batch, and says where the next one begins.
-fn lines(
-    file: &JsonLines,
-    offset: u64,
-    batch: u64,
-    mut take: impl FnMut(&crate::jsonl::Line<'_>),
-) -> anyhow::Result<u64> {
-    let mut reader = file.forward(offset);
-    let mut next = offset;
-    while let Some(line) = reader.next()? {
-        let end = line.offset + line.len;
-        // Half a line is next time's line.
-        if end >= file.len() {
-            break;
-        }
-        take(&line);
-        next = end + 1;
-        if next - offset >= batch {
-            break;
-        }
-    }
-    Ok(next)
 }
 
 fn decision(owner: &Owner, line: u64, found: SpoolLine) -> DecisionRow {

@@ -22,6 +22,7 @@ pub mod reading;
 pub mod restore;
 pub mod resume;
 pub mod running;
+pub mod saves;
 pub mod score;
 mod scratch;
 mod secret;

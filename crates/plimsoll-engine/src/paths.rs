@@ -95,6 +95,11 @@ impl Paths {
         self.data.join("store.sqlite")
     }
 
+    /// The journal of saves.
+    pub fn saves(&self) -> PathBuf {
+        below(&self.data, &["saves.jsonl"])
+    }
+
     /// Where folders are made for what nobody is to remember.
     pub fn scratch(&self) -> PathBuf {
         self.data.join("scratch")
@@ -136,8 +141,10 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
     let after = |begin: &str, end: &str| name.strip_prefix(begin)?.strip_suffix(end);
     let ours = match folder {
         None => {
-            matches!(name, "learned.json" | "installed.json" | "hook.log" | "hook.log.1")
-                || name.starts_with("store.sqlite")
+            matches!(
+                name,
+                "learned.json" | "installed.json" | "saves.jsonl" | "hook.log" | "hook.log.1"
+            ) || name.starts_with("store.sqlite")
                 || name.starts_with("checkpoint.key")
                 || name.starts_with("serve.token")
                 || after(SET_ASIDE, "").is_some_and(is_number)
@@ -222,6 +229,16 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
         }
         opened => opened,
     }
+}
+
+/// Whether the last line of a file has no end: whoever wrote it was killed.
+pub(crate) fn is_torn(file: &File) -> io::Result<bool> {
+    let len = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if len > 0 {
+        file.read_exact_at(&mut last, len - 1)?;
+    }
+    Ok(last != [b'\n'])
 }
 
 /// Whether a link in a file's place is followed.

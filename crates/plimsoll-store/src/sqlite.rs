@@ -2,7 +2,7 @@
 //!
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
 //! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
-//! Checkpoints come in through `checkpoints` and are found by `search`.
+//! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
 
 mod checkpoints;
 mod client;
@@ -10,6 +10,7 @@ mod column;
 mod ingest;
 mod past;
 mod queries;
+mod saves;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0001_init.sql")),
     M::up(include_str!("../migrations/sqlite/0002_hook_runs.sql")),
     M::up(include_str!("../migrations/sqlite/0003_checkpoints.sql")),
+    M::up(include_str!("../migrations/sqlite/0004_saves.sql")),
 ];
 
 /// Everything remembered on this machine.

@@ -1,0 +1,154 @@
+//! Saves: written down so that they outlast a crash, and taken into the store.
+//!
+//! No transcript tells them, so the store cannot be where they live: it may be thrown away. They are
+//! lines of one append-only file, the journal, synced before anybody is told that something was saved;
+//! one sync does for any number of them. A hook, git's hook, a command and a server write the same
+//! lines; whoever wants to read takes in first what is new ([`take_in`]).
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use anyhow::Context;
+use plimsoll_core::save::{NewSave, Save};
+use plimsoll_store::{Batch, Bookmark, SourceFile, Store};
+use uuid::Uuid;
+
+use crate::jsonl::{self, JsonLines};
+use crate::paths::{self, Paths};
+use crate::world::now;
+
+/// Keeps saves: they are on the disk when this returns, all of them.
+///
+/// Secrets and control characters are taken out on the way. A commit that has been saved before is
+/// kept again, and is one save in the store all the same: see [`Store::save_of_commit`].
+pub fn keep(paths: &Paths, new: Vec<NewSave>) -> io::Result<Vec<Save>> {
+    let saves: Vec<Save> = new.into_iter().map(named).collect();
+    let mut bytes = Vec::new();
+    for save in &saves {
+        serde_json::to_writer(&mut bytes, save)?;
+        bytes.push(b'\n');
+    }
+    append(paths, bytes)?;
+    Ok(saves)
+}
+
+/// A save with its name and its moment.
+fn named(new: NewSave) -> Save {
+    Save { id: Uuid::now_v7().to_string(), created: now() as i64, what: new.cleaned() }
+}
+
+/// Appends whole lines to the journal and waits until they are on the disk.
+fn append(paths: &Paths, mut lines: Vec<u8>) -> io::Result<()> {
+    let path = paths.saves();
+    let mut journal = paths::append(&path)?;
+    journal.lock()?;
+    let is_new = journal.metadata()?.len() == 0;
+    if paths::is_torn(&journal)? {
+        lines.insert(0, b'\n');
+    }
+    journal.write_all(&lines)?;
+    journal.sync_data()?;
+    if is_new {
+        // The file's name must outlast a crash, too.
+        File::open(&paths.data)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Takes what is new in the journal into the store; gives how many saves were new or have changed.
+pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
+    const BATCH: u64 = 1 << 20;
+    let path = paths.saves();
+    let Some(journal) = JsonLines::open(&path).context("could not open the journal of saves")?
+    else {
+        return Ok(0);
+    };
+    let source = SourceFile { path, inode: journal.inode() };
+    // Mostly there is nothing new, and nobody need wait for the store's lock.
+    let (mut rows, mut read_to) = (0, store.read_to(&source)?);
+    while read_to < journal.len() {
+        let done = store.ingest(&source, |here| read(&journal, here, BATCH))?;
+        rows += done.rows;
+        if done.read_to == read_to {
+            break;
+        }
+        read_to = done.read_to;
+    }
+    Ok(rows)
+}
+
+fn read(journal: &JsonLines, here: Bookmark, most: u64) -> anyhow::Result<Batch> {
+    let mut batch = Batch::default();
+    batch.next.offset = jsonl::whole_lines(journal, here.offset, most, |line| {
+        // A torn line is one that nobody was told about.
+        batch.saves.extend(serde_json::from_slice::<Save>(line.bytes));
+    })?;
+    Ok(batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::thread;
+
+    use plimsoll_store::SaveFilter;
+
+    use super::*;
+
+    const ALL: SaveFilter<'static> = SaveFilter { environment: None, auto: true };
+
+    fn paths(folder: &Path) -> Paths {
+        Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }
+    }
+
+    fn new(task: &str) -> NewSave {
+        NewSave { task: task.to_owned(), ..NewSave::default() }
+    }
+
+    #[test]
+    fn what_is_kept_is_found_in_any_store_made_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let kept = keep(&paths, vec![new("one"), new("two")]).unwrap();
+        for _ in 0..2 {
+            let mut store = Store::in_memory().unwrap();
+            assert_eq!(take_in(&paths, &mut store).unwrap(), 2);
+            assert_eq!(take_in(&paths, &mut store).unwrap(), 0);
+            let newest = store.newest_saves(&ALL, 9).unwrap();
+            assert_eq!(newest, [kept[1].clone(), kept[0].clone()]);
+        }
+    }
+
+    #[test]
+    fn a_torn_line_costs_nothing_but_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let mut store = Store::in_memory().unwrap();
+        keep(&paths, vec![new("one")]).unwrap();
+        let mut bytes = fs::read(paths.saves()).unwrap();
+        bytes.extend_from_slice(&bytes.clone()[..20]);
+        fs::write(paths.saves(), bytes).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        keep(&paths, vec![new("two")]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn many_may_keep_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        keep(&paths, vec![new("one"), new("two")]).unwrap();
+                    }
+                });
+            }
+        });
+        let mut store = Store::in_memory().unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 320);
+    }
+}
