@@ -1,5 +1,8 @@
 //! Who is at the other end of a connection.
 
+#[cfg(target_os = "linux")]
+mod kernel;
+
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
 
@@ -33,20 +36,24 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 
 /// The user whose socket leads from `from` to `to`, both on this machine.
 ///
-/// A socket that nobody holds any more counts as root's in the table, which is why it is left out,
-/// and why root is asked for twice: it may have been let go just while its line was written.
+/// A socket that nobody holds any more counts as root's to the kernel, which is why it is left out,
+/// and why root is asked for twice: it may have been let go just while we asked.
 #[cfg(target_os = "linux")]
 fn owner(from: SocketAddr, to: SocketAddr) -> Option<u32> {
-    let look = || {
-        ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|table| {
-            let table = std::fs::read_to_string(table).ok()?;
-            table.lines().find_map(|line| holder(line, from, to))
-        })
-    };
+    let look = || kernel::holder(from, to).unwrap_or_else(|()| listed(from, to));
     match look()? {
         0 => look(),
         user => Some(user),
     }
+}
+
+/// The same by the table of all sockets, for kernels that cannot be asked for one.
+#[cfg(target_os = "linux")]
+fn listed(from: SocketAddr, to: SocketAddr) -> Option<u32> {
+    ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|table| {
+        let table = std::fs::read_to_string(table).ok()?;
+        table.lines().find_map(|line| holder(line, from, to))
+    })
 }
 
 /// Elsewhere nobody can tell.
@@ -121,8 +128,13 @@ mod tests {
             let (stream, remote) = listener.accept().unwrap();
             let peer = || Peer::new(remote, stream.local_addr().unwrap());
             assert!(peer().is_us(), "{own}");
+            let (from, to) = (remote, stream.local_addr().unwrap());
+            let us = Some(rustix::process::geteuid().as_raw());
+            assert_eq!(listed(from, to), us, "{own}: the table says the same");
+            assert_eq!(kernel::holder(from, to), Ok(us), "{own}");
             drop(client);
             assert!(!peer().is_us(), "{own}: nobody is there any more");
+            assert_eq!(listed(from, to), None, "{own}");
         }
     }
 
