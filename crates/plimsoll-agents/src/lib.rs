@@ -168,7 +168,7 @@ pub enum Request {
 }
 
 /// Whose window a transcript is of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
     /// The session.
     pub session: SessionId,

@@ -132,6 +132,19 @@ impl Fold {
         self.overhead
     }
 
+    /// Whether `entry` only adds to what is read already: the one response that counts, or the
+    /// compaction since which nothing was counted. Anything else may move the anchor.
+    pub fn goes_on_with(&self, entry: &Entry<'_>) -> bool {
+        match (&entry.kind, &self.responses[..]) {
+            (Kind::Boundary(_), _) => false,
+            (Kind::Response(part), [only]) => only.message == part.message,
+            (Kind::Response(_), _) => false,
+            (_, []) => self.compacted.is_some(),
+            (_, [_]) => entry.parent.is_some_and(|parent| self.places.contains_key(&parent)),
+            _ => false,
+        }
+    }
+
     /// Takes the next entry, with what it weighs.
     pub fn push(&mut self, entry: &Entry<'_>, weight: &Weight) {
         let place = match entry.kind {

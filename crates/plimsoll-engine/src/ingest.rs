@@ -5,6 +5,7 @@
 //! as what was read. Checkpoints are taken in too, in `checkpoints`.
 
 mod checkpoints;
+mod together;
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -35,6 +36,8 @@ use crate::world::World;
 /// two.
 const BATCH: u64 = 8 << 20;
 const HURRIED_BATCH: u64 = 512 << 10;
+/// What a transcript's beginning tells was told when the reading goes on behind it.
+const BEGINNING: u64 = 64 << 10;
 /// How long a spool is kept after the last word in it.
 const KEEP_SPOOL: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -229,7 +232,7 @@ fn is_old(metadata: &fs::Metadata) -> bool {
     metadata.is_file() && age.is_ok_and(|age| age.is_ok_and(|age| age > KEEP_SPOOL))
 }
 
-fn owner_of_spool(spool: &Path) -> Option<Owner> {
+pub(crate) fn owner_of_spool(spool: &Path) -> Option<Owner> {
     let mut parts = spool.file_stem()?.to_str()?.splitn(2, '.');
     let session = SessionId::new(parts.next()?)?;
     Some(Owner { session, subagent: parts.next().and_then(SessionId::new) })
@@ -275,10 +278,12 @@ impl<'a> Reader<'a> {
         bookmark: &Bookmark,
     ) -> Self {
         let (turn, model) = bookmark.note.split_once(' ').unwrap_or_default();
+        let project = || load::first_folder(adapter, file).map(|folder| paths::canonical(&folder));
+        let is_young = bookmark.offset < BEGINNING;
         let session = SessionRow {
             id: owner.session.clone(),
             agent: adapter.name().to_owned(),
-            project: load::first_folder(adapter, file).map(|folder| paths::canonical(&folder)),
+            project: is_young.then(project).flatten(),
             transcript: owner.subagent.is_none().then(|| path.to_owned()),
             version: None,
             model: (!model.is_empty()).then(|| model.to_owned()),

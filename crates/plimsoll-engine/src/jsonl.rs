@@ -75,6 +75,15 @@ impl JsonLines {
         Ok(Self { file: self.file.try_clone()?, len: len.min(self.len), inode: self.inode })
     }
 
+    /// The same file up to the end of its last whole line: half a line is next time's line.
+    pub fn in_whole_lines(mut self) -> io::Result<Self> {
+        let last = self.bytes(self.len.saturating_sub(1)..self.len)?;
+        if last != [b'\n'] {
+            self.len = self.line_start(self.len)?;
+        }
+        Ok(self)
+    }
+
     /// Its length when it was opened.
     pub fn len(&self) -> u64 {
         self.len

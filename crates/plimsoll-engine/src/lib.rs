@@ -33,5 +33,6 @@ pub mod statusline;
 pub mod tail;
 pub mod tax;
 pub mod token;
+pub mod watch;
 pub mod work;
 pub mod world;

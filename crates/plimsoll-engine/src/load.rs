@@ -7,7 +7,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
 use plimsoll_core::models;
 use plimsoll_core::policy::{Levels, Outlook};
-use plimsoll_core::reading::{self, Reading, Scope};
+use plimsoll_core::reading::{self, Fold, Reading, Scope};
 use plimsoll_core::session::SessionState;
 use plimsoll_core::settings::Lines;
 use plimsoll_core::trigger::{self, Trigger};
@@ -81,21 +81,53 @@ impl<'a> Load<'a> {
         Ok(Some(read.unwrap_or_else(by_size)))
     }
 
+    /// What the reading is taken from, however far back the last count lies; nothing where nothing
+    /// was ever counted.
+    pub(crate) fn fold(&self) -> io::Result<Option<Fold>> {
+        let Self { adapter, transcript, scope, tail, .. } = self;
+        match tail.start {
+            Start::OutOfSight => crate::reading::scan(*adapter, transcript, *scope).map(Some),
+            _ => crate::reading::fold(*adapter, transcript, *scope, tail),
+        }
+    }
+
     /// The reading, however far back the last count lies.
     fn far_reading(&self) -> io::Result<Reading> {
-        let scan = || crate::reading::scan(self.adapter, self.transcript, self.scope);
-        match self.reading()? {
-            Some(reading) => Ok(reading),
-            None => Ok(scan()?
-                .reading()
-                .unwrap_or_else(|| reading::of_bytes(self.transcript.len(), self.window.tokens))),
-        }
+        Ok(read(self.fold()?.as_ref(), self.transcript, self.window))
+    }
+
+    /// The model that answered last.
+    pub(crate) fn model(&self) -> Option<String> {
+        self.tail.newest.as_ref().map(|newest| newest.model.clone())
     }
 
     /// The session's median growth per call; none where the transcript cannot be read any more.
     pub fn growth(&self) -> Tokens {
         let prompts = tail::recent_prompts(self.adapter, self.transcript, self.scope);
         prompts.map_or(0, |prompts| reading::median_growth(&prompts))
+    }
+}
+
+/// The reading that a fold comes to; by the size of the file where nothing was ever counted.
+pub(crate) fn read(fold: Option<&Fold>, transcript: &JsonLines, window: Window) -> Reading {
+    let by_size = || reading::of_bytes(transcript.len(), window.tokens);
+    fold.and_then(Fold::reading).unwrap_or_else(by_size)
+}
+
+/// What the beginning of a transcript tells, for good.
+#[derive(Clone, Debug)]
+pub(crate) struct Ground {
+    /// The folder the agent was started in.
+    pub(crate) project: PathBuf,
+    /// Whose window it is.
+    pub(crate) scope: Scope,
+}
+
+impl Ground {
+    /// Looks at the beginning of `transcript`.
+    pub(crate) fn of(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Self> {
+        let project = paths::canonical(&first_folder(adapter, transcript).unwrap_or_default());
+        Ok(Self { project, scope: scope(adapter, transcript)? })
     }
 }
 
@@ -133,10 +165,10 @@ pub fn measure(
     state: &SessionState,
 ) -> io::Result<Option<Measured>> {
     let Some(file) = JsonLines::open(transcript)? else { return Ok(None) };
-    let project = paths::canonical(&first_folder(adapter, &file).unwrap_or_default());
+    let Ground { project, scope } = Ground::of(adapter, &file)?;
     let mut in_force = settings::load(world, adapter, &project);
     in_force.settings.window = window.or(in_force.settings.window);
-    let load = Load::look(adapter, &file, scope(adapter, &file)?, &in_force, state)?;
+    let load = Load::look(adapter, &file, scope, &in_force, state)?;
     let outlook = load.outlook(&in_force);
     let levels = outlook.levels(load.growth());
     Ok(Some(Measured {
@@ -146,7 +178,7 @@ pub fn measure(
         lines: in_force.settings.lines,
         levels,
         moved: levels != Levels::of(&in_force.settings.lines, load.window.tokens),
-        model: outlook.model.map(str::to_owned),
+        model: load.model(),
         version: load.tail.newest.as_ref().and_then(|newest| newest.version.clone()),
         complaints: in_force.complaints.clone(),
         project,
@@ -174,8 +206,7 @@ pub(crate) fn fullness(
     let project = paths::canonical(&first_folder(adapter, transcript).unwrap_or_default());
     let in_force = settings::load(world, adapter, &project);
     let load = Load::look(adapter, transcript, Scope::Main, &in_force, state)?;
-    let model = load.tail.newest.as_ref().map(|newest| newest.model.clone());
-    Ok(Fullness { used: load.far_reading()?.used, window: load.window.tokens, model })
+    Ok(Fullness { used: load.far_reading()?.used, window: load.window.tokens, model: load.model() })
 }
 
 /// Whose window a transcript is of: a subagent's own file holds nothing but its lines, while in a

@@ -125,6 +125,11 @@ impl Paths {
         self.data.join("serve.token")
     }
 
+    /// What the one watcher of this machine holds.
+    pub fn watch_lock(&self) -> PathBuf {
+        self.data.join("watch.lock")
+    }
+
     /// The log of what went wrong.
     pub fn log(&self) -> PathBuf {
         below(&self.data, &["hook.log"])
@@ -143,7 +148,12 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
         None => {
             matches!(
                 name,
-                "learned.json" | "installed.json" | "saves.jsonl" | "hook.log" | "hook.log.1"
+                "learned.json"
+                    | "installed.json"
+                    | "saves.jsonl"
+                    | "watch.lock"
+                    | "hook.log"
+                    | "hook.log.1"
             ) || name.starts_with("store.sqlite")
                 || name.starts_with("checkpoint.key")
                 || name.starts_with("serve.token")

@@ -17,6 +17,16 @@ pub fn take(
     scope: Scope,
     tail: &Tail,
 ) -> io::Result<Option<Reading>> {
+    Ok(fold(adapter, file, scope, tail)?.and_then(|fold| fold.reading()))
+}
+
+/// What that reading is taken from; nothing if nothing was ever counted within sight.
+pub(crate) fn fold(
+    adapter: &dyn Adapter,
+    file: &JsonLines,
+    scope: Scope,
+    tail: &Tail,
+) -> io::Result<Option<Fold>> {
     let (offset, mut fold) = match tail.start {
         Start::Nowhere | Start::OutOfSight => return Ok(None),
         Start::Response(offset) => (offset, Fold::new()),
@@ -27,7 +37,7 @@ pub fn take(
         }
     };
     fold_from(adapter, file, scope, offset, &mut fold)?;
-    Ok(fold.reading())
+    Ok(Some(fold))
 }
 
 /// Folds a whole transcript.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::{Adapter, Running};
 use plimsoll_core::event::SessionId;
 
 use crate::paths::{self, Links};
@@ -12,13 +12,18 @@ use crate::world::World;
 ///
 /// A client that was killed leaves its note behind, so its process is asked for too.
 pub fn running(world: &World, adapter: &dyn Adapter) -> Vec<SessionId> {
+    let alive = noted(world, adapter).into_iter().filter(|noted| !paths::has_ended(noted.process));
+    alive.map(|noted| noted.session).collect()
+}
+
+/// The sessions that the client has noted, whether their processes still are there or not.
+pub(crate) fn noted(world: &World, adapter: &dyn Adapter) -> Vec<Running> {
     let folder = world.with_home(adapter, |home| adapter.running_folder(home));
     let notes = fs::read_dir(folder).into_iter().flatten().flatten();
     notes
         .filter_map(|note| {
             let text = paths::read_bytes(&note.path(), Links::Refused).ok()?;
-            let running = adapter.running(std::str::from_utf8(&text).ok()?)?;
-            (!paths::has_ended(running.process)).then_some(running.session)
+            adapter.running(std::str::from_utf8(&text).ok()?)
         })
         .collect()
 }

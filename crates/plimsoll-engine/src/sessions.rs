@@ -89,7 +89,7 @@ pub fn subagents(adapter: &dyn Adapter, session: &Found) -> Vec<Found> {
     found
 }
 
-fn transcripts(adapter: &dyn Adapter, folder: PathBuf) -> impl Iterator<Item = Found> {
+pub(crate) fn transcripts(adapter: &dyn Adapter, folder: PathBuf) -> impl Iterator<Item = Found> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files.filter_map(|file| {
         let path = file.path();

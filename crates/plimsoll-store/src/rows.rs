@@ -220,6 +220,36 @@ pub struct Extent {
     pub since: Option<Millis>,
 }
 
+/// A point on the curve of a session's windows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointRow {
+    /// The subagent whose window it was, if it was one's.
+    pub subagent: Option<SessionId>,
+    /// When.
+    pub time: Millis,
+    /// What there was.
+    pub point: Point,
+}
+
+/// What there was at a point of the curve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// A response, after which the window held so much.
+    Reading {
+        /// Tokens of the prompt and of the answer.
+        used: Tokens,
+    },
+    /// A compaction.
+    Compaction {
+        /// Started by the client, not by the user.
+        automatic: bool,
+        /// What the window held before.
+        tokens_before: Option<Tokens>,
+        /// What the conversation holds after.
+        tokens_after: Option<Tokens>,
+    },
+}
+
 /// How a session has grown since its last compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pace {

@@ -66,6 +66,7 @@ pub(super) struct ModelConfig {
 pub(super) struct AutoContextConfig {
     pub(super) enabled: Option<bool>,
     pub(super) thresholds: ThresholdsConfig,
+    pub(super) poll_interval_seconds: Option<NonZeroU64>,
 }
 
 /// The levels by their older names: `warning` is `lines.save`, `critical` is `lines.restart`.

@@ -36,6 +36,8 @@ pub enum Kind {
     Percent,
     /// A number of tokens.
     Tokens,
+    /// A number of seconds.
+    Seconds,
     /// Yes or no.
     Switch,
     /// One of these words.
@@ -57,6 +59,7 @@ impl Kind {
         match self {
             Self::Percent => "a percentage above 0 and at most 100".to_owned(),
             Self::Tokens => TOKENS.to_owned(),
+            Self::Seconds => "a whole number of seconds above 0".to_owned(),
             Self::Switch => "`true` or `false`".to_owned(),
             Self::Choice(words) => alternatives(words),
             Self::Words => "a list of words".to_owned(),
@@ -133,6 +136,8 @@ pub enum Value<'a> {
     Percent(Percent),
     /// A number of tokens.
     Tokens(Tokens),
+    /// A number of seconds.
+    Seconds(u64),
     /// Yes or no.
     Switch(bool),
     /// A word or a text.
@@ -160,6 +165,7 @@ impl Display for Value<'_> {
             Self::Unset => f.write_str("none"),
             Self::Percent(percent) => percent.fmt(f),
             Self::Tokens(tokens) => tokens.fmt(f),
+            Self::Seconds(seconds) => seconds.fmt(f),
             Self::Switch(on) => on.fmt(f),
             Self::Text(text) => f.write_str(text),
             Self::Words(words) => write!(f, "[{}]", words.join(", ")),
@@ -292,6 +298,15 @@ pub const KEYS: &[Key] = &[
         variables: &[variables::ALL],
         alias_of: None,
         value: |settings| Value::Switch(settings.enabled),
+    },
+    Key {
+        name: "auto_context.poll_interval_seconds",
+        meaning: "How often the watcher looks at every transcript, whether it was told of a change or not",
+        kind: Kind::Seconds,
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Seconds(settings.poll_interval_seconds),
     },
     Key {
         alias_of: Some(SAVE[0]),
@@ -446,7 +461,7 @@ mod tests {
             ("recovery-skills", Some("guard.recovery_skills")),
             ("enable", Some("auto_context.enabled")),
             ("auto_context.treshold", Some("auto_context.thresholds")),
-            ("auto_context.poll_interval_seconds", None),
+            ("auto_context.poll_interval", Some("auto_context.poll_interval_seconds")),
             ("x", None),
             ("", None),
         ] {

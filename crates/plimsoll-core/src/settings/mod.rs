@@ -196,6 +196,13 @@ fn is_usual_budget(budget: &Tokens) -> bool {
     *budget == RESTORE_BUDGET
 }
 
+/// How often the watcher looks at every transcript, where nothing is set.
+const POLL_INTERVAL_SECONDS: u64 = 60;
+
+fn is_usual_poll_interval(seconds: &u64) -> bool {
+    *seconds == POLL_INTERVAL_SECONDS
+}
+
 /// Skills that lead back under the ceiling: they are never gated.
 pub const RECOVERY_SKILLS: [&str; 10] = [
     "context-summarization",
@@ -242,6 +249,9 @@ pub struct Settings {
     /// How many tokens of it.
     #[serde(skip_serializing_if = "is_usual_budget")]
     pub restore_budget: Tokens,
+    /// How often the watcher looks at every transcript (`auto_context.poll_interval_seconds`).
+    #[serde(skip_serializing_if = "is_usual_poll_interval")]
+    pub poll_interval_seconds: u64,
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
@@ -260,6 +270,7 @@ impl Default for Settings {
             warn_command: None,
             restore: RestoreMode::default(),
             restore_budget: RESTORE_BUDGET,
+            poll_interval_seconds: POLL_INTERVAL_SECONDS,
             models: Vec::new(),
         }
     }
@@ -293,6 +304,8 @@ impl Settings {
         self.take_lines(config, &mut complaints);
         self.take_guard(&config.guard);
         self.enabled = config.auto_context.enabled.unwrap_or(self.enabled);
+        let seconds = config.auto_context.poll_interval_seconds;
+        self.poll_interval_seconds = seconds.map_or(self.poll_interval_seconds, NonZero::get);
         self.quiet = config.quiet.unwrap_or(self.quiet);
         self.window = config.window.map(NonZero::get).or(self.window);
         if let Some(command) = &config.warn_command {
@@ -456,7 +469,8 @@ mod tests {
             warning: Some(Percent::whole(65)),
             critical: Some(Percent::whole(85)),
         };
-        let auto_context = AutoContextConfig { enabled: Some(false), thresholds };
+        let auto_context =
+            AutoContextConfig { enabled: Some(false), thresholds, ..AutoContextConfig::default() };
         let alias = Config { auto_context, ..Config::default() };
         let (settings, complaints) = resolved(&[&alias]);
         assert!(!settings.enabled && complaints.is_empty());

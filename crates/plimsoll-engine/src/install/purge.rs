@@ -192,6 +192,7 @@ mod tests {
         let ours = [
             "store.sqlite-wal",
             "hook.log.1",
+            "watch.lock",
             "installed.json.bad-1763200000000",
             "installed.plimsoll-17.tmp",
             "spool/5f2c.jsonl",

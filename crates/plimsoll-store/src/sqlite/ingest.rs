@@ -26,16 +26,37 @@ impl Store {
         read: impl FnOnce(Bookmark) -> Result<Batch, E>,
     ) -> Result<Ingested, E> {
         let failed = self.failed("ingest into");
-        let transaction = self.connection.transaction().map_err(&failed)?;
-        let here = bookmark(&transaction, source).map_err(&failed)?;
-        let batch = read(here.clone())?;
-        let writer = Writer { connection: &transaction, machine: &self.machine, source };
-        let rows = writer.rows(&batch).map_err(&failed)?;
-        if batch.next != here {
-            writer.bookmark(&batch.next).map_err(&failed)?;
+        let machine = self.machine.as_str();
+        // Within a transaction that somebody has begun, this one is a part of it.
+        if self.connection.is_autocommit() {
+            let transaction = self.connection.transaction().map_err(&failed)?;
+            let ingested = ingest(&transaction, machine, source, read, &failed)?;
+            transaction.commit().map_err(&failed)?;
+            return Ok(ingested);
         }
-        transaction.commit().map_err(&failed)?;
-        Ok(Ingested { read_to: batch.next.offset, rows })
+        let part = self.connection.savepoint().map_err(&failed)?;
+        let ingested = ingest(&part, machine, source, read, &failed)?;
+        part.commit().map_err(&failed)?;
+        Ok(ingested)
+    }
+
+    /// Begins a transaction that several sources are ingested in.
+    pub fn begin(&self) -> Result<(), StoreError> {
+        self.execute("BEGIN IMMEDIATE")
+    }
+
+    /// Ends it, and keeps what was ingested.
+    pub fn commit(&self) -> Result<(), StoreError> {
+        self.execute("COMMIT")
+    }
+
+    /// Ends it as if nothing had been ingested.
+    pub fn roll_back(&self) -> Result<(), StoreError> {
+        self.execute("ROLLBACK")
+    }
+
+    fn execute(&self, sql: &str) -> Result<(), StoreError> {
+        self.connection.execute_batch(sql).map_err(self.failed("ingest into"))
     }
 
     /// How far `source` has been read; 0 if it is new to us.
@@ -68,6 +89,24 @@ impl Store {
             .map_err(self.failed("forget a file in"))?;
         Ok(())
     }
+}
+
+/// Reads on in `source`, and stores what is found there and how far that was.
+fn ingest<E: From<StoreError>>(
+    connection: &Connection,
+    machine: &str,
+    source: &SourceFile,
+    read: impl FnOnce(Bookmark) -> Result<Batch, E>,
+    failed: &dyn Fn(rusqlite::Error) -> StoreError,
+) -> Result<Ingested, E> {
+    let here = bookmark(connection, source).map_err(failed)?;
+    let batch = read(here.clone())?;
+    let writer = Writer { connection, machine, source };
+    let rows = writer.rows(&batch).map_err(failed)?;
+    if batch.next != here {
+        writer.bookmark(&batch.next).map_err(failed)?;
+    }
+    Ok(Ingested { read_to: batch.next.offset, rows })
 }
 
 fn bookmark(connection: &Connection, source: &SourceFile) -> rusqlite::Result<Bookmark> {

@@ -69,7 +69,11 @@ fn the_schema_and_the_check_agree() {
         "window": 200_000,
         "warn_command": "/handoff",
         "models": {"house": {"window": 400_000}},
-        "auto_context": {"enabled": false, "thresholds": {"warning": 70, "critical": 100}},
+        "auto_context": {
+            "enabled": false,
+            "thresholds": {"warning": 70, "critical": 100},
+            "poll_interval_seconds": 5,
+        },
     });
     let sound = [
         everything,
@@ -97,7 +101,7 @@ fn the_schema_and_the_check_agree() {
         json!({"models": {"house": {}}}),
         json!({"models": {"house": {"window": 5, "colour": "red"}}}),
         json!({"auto_context": {"thresholds": {"warning": 101}}}),
-        json!({"auto_context": {"poll_interval_seconds": 60}}),
+        json!({"auto_context": {"poll_interval_seconds": 0}}),
         json!({"no_such_key": 1}),
         json!([]),
         json!("text"),

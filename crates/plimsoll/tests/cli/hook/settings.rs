@@ -160,7 +160,7 @@ fn a_repository_cannot_make_us_read_what_it_points_to_nor_more_than_a_config() {
 #[test]
 fn keys_nobody_knows_leave_the_others_in_force() {
     let env = TestEnv::new();
-    env.user_config("lines: {warn: 60, wram: 3}\nauto_context: {poll_interval_seconds: 60}\n");
+    env.user_config("lines: {warn: 60, wram: 3}\nauto_context: {pull_interval: 60}\n");
     assert!(warns(&env, "s", "claude-opus-4-5", 120_000));
     let status = env.plimsoll("status");
     assert!(status.stderr.contains("`lines.wram` is no key we know"), "{status}");

@@ -1,0 +1,203 @@
+//! Following one transcript: what was appended is read, and what is read comes to the same reading
+//! as a look from the end.
+//!
+//! Only what may move the anchor (a response, a compaction, a rewind) asks for another look from the
+//! end, which is as short as a hook's. So what is kept of a window is small whatever the transcript.
+
+use std::io;
+use std::rc::Rc;
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::entry::{Boundary, Entry, Kind};
+use plimsoll_core::reading::Fold;
+use plimsoll_core::session::SessionState;
+
+use super::notice::Standing;
+use crate::jsonl::JsonLines;
+use crate::load::{self, Ground, Load};
+use crate::settings::InForce;
+use crate::tail::Start;
+
+/// A window whose transcript is followed.
+pub(super) struct Follow {
+    ground: Ground,
+    /// What was read so far, from the anchor on; nothing where nothing was ever counted.
+    fold: Option<Fold>,
+    /// The last count lies so far back that it is not looked for again.
+    is_far: bool,
+    /// How the window stands.
+    pub(super) standing: Standing,
+}
+
+/// What was appended to a transcript.
+#[derive(Default)]
+pub(super) struct Appended {
+    /// The compactions in it.
+    pub(super) compactions: Vec<Boundary>,
+    /// What is known of the window does not hold any more.
+    pub(super) is_lost: bool,
+}
+
+/// What the settings and the hooks know of a window.
+pub(super) struct Known {
+    pub(super) in_force: Rc<InForce>,
+    pub(super) state: SessionState,
+}
+
+impl Follow {
+    /// Looks at a window from the end of its transcript. `known` tells what holds in a project.
+    pub(super) fn look(
+        adapter: &dyn Adapter,
+        transcript: &JsonLines,
+        ground: Option<Ground>,
+        known: impl FnOnce(&Ground) -> Known,
+    ) -> io::Result<Self> {
+        let ground = ground.map_or_else(|| Ground::of(adapter, transcript), Ok)?;
+        let Known { in_force, state } = known(&ground);
+        let load = Load::look(adapter, transcript, ground.scope, &in_force, &state)?;
+        let fold = load.fold()?;
+        let standing = Standing {
+            reading: load::read(fold.as_ref(), transcript, load.window),
+            window: load.window,
+            trigger: load.trigger,
+            model: load.model(),
+            project: ground.project.clone(),
+        };
+        let is_far = load.tail.start == Start::OutOfSight;
+        Ok(Self { ground, fold, is_far, standing })
+    }
+
+    /// Gives up what holds only until the next look. Before anything was counted, the beginning of
+    /// the transcript has not told all.
+    pub(super) fn into_ground(self) -> Option<Ground> {
+        self.fold.is_some().then_some(self.ground)
+    }
+
+    /// Reads what was appended since `offset`.
+    pub(super) fn read_on(
+        &mut self,
+        adapter: &dyn Adapter,
+        transcript: &JsonLines,
+        offset: u64,
+    ) -> io::Result<Appended> {
+        let mut appended = Appended { is_lost: self.fold.is_none(), ..Appended::default() };
+        let mut lines = transcript.forward(offset);
+        while let Some(line) = lines.next()? {
+            let Some(entry) = adapter.entry(line.bytes, self.ground.scope) else { continue };
+            if let Kind::Boundary(boundary) = entry.kind {
+                appended.compactions.push(boundary);
+            }
+            appended.is_lost |= self.is_lost_by(&entry);
+            if let Some(fold) = self.fold.as_mut().filter(|_| !appended.is_lost) {
+                fold.push(&entry, &adapter.weigh(line.bytes));
+            }
+        }
+        let reading = load::read(self.fold.as_ref(), transcript, self.standing.window);
+        self.standing.reading = reading;
+        Ok(appended)
+    }
+
+    /// Whether an entry may move the anchor.
+    fn is_lost_by(&self, entry: &Entry<'_>) -> bool {
+        match &self.fold {
+            Some(fold) if !self.is_far => !fold.goes_on_with(entry),
+            _ => matches!(entry.kind, Kind::Response(_) | Kind::Boundary(_)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    use plimsoll_agents::claude_code::ClaudeCode;
+    use plimsoll_core::settings::{ClientSettings, Settings};
+    use plimsoll_testbed::generator::{self, Layout, Options};
+
+    use super::*;
+
+    const FIXTURES: &str = "../plimsoll-agents/fixtures/claude-code/transcripts";
+
+    fn known(_: &Ground) -> Known {
+        let (settings, client) = (Settings::default(), ClientSettings::default());
+        let (learned, complaints) = (Vec::new(), Vec::new());
+        let in_force = InForce { settings, client, learned, complaints };
+        Known { in_force: Rc::new(in_force), state: SessionState::default() }
+    }
+
+    /// Lets a file grow by so many lines at a time, and compares what is followed with a look from
+    /// the end after each. Gives how often the end had to be looked at, and the number of steps.
+    fn grow(bytes: &[u8], lines: usize) -> (usize, usize) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let (mut follow, mut read_to): (Option<Follow>, _) = (None, 0);
+        let (mut looks, mut steps) = (0, 0);
+        let all: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        for step in all.chunks(lines) {
+            file.write_all(&step.concat()).unwrap();
+            let grown = JsonLines::open(file.path()).unwrap().unwrap().in_whole_lines().unwrap();
+            let appended =
+                follow.as_mut().map(|follow| follow.read_on(&ClaudeCode, &grown, read_to).unwrap());
+            read_to = grown.len();
+            let look = || Follow::look(&ClaudeCode, &grown, None, known).unwrap();
+            if appended.is_none_or(|appended| appended.is_lost) {
+                follow = Some(look());
+                looks += 1;
+            }
+            steps += 1;
+            let read = follow.as_ref().map(|follow| &follow.standing);
+            assert_eq!(read, Some(&look().standing), "after {read_to} bytes");
+        }
+        (looks, steps)
+    }
+
+    fn fixtures(folder: &Path, found: &mut Vec<Vec<u8>>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => fixtures(&path, found),
+                false if path.extension().is_some_and(|extension| extension == "jsonl") => {
+                    found.push(fs::read(path).unwrap());
+                }
+                false => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_captured_transcript_that_is_followed_reads_as_from_its_end_at_every_line() {
+        let mut found = Vec::new();
+        fixtures(Path::new(FIXTURES), &mut found);
+        assert!(found.len() > 20);
+        for (bytes, lines) in found.iter().flat_map(|bytes| [(bytes, 1), (bytes, 3)]) {
+            grow(bytes, lines);
+        }
+    }
+
+    #[test]
+    fn a_generated_one_does_too_and_mostly_without_another_look() {
+        for layout in [Layout::Separate, Layout::Inline] {
+            let mut bytes = Vec::new();
+            let options = Options { size: 1_500_000, layout, ..Options::default() };
+            generator::write(&mut bytes, &options).unwrap();
+            let (looks, steps) = grow(&bytes, 1);
+            assert!(looks * 2 < steps, "{looks} looks in {steps} steps");
+        }
+    }
+
+    #[test]
+    fn a_compaction_is_noticed_where_it_is_appended() {
+        let path = Path::new(FIXTURES).join("compact-auto-headless.jsonl");
+        let bytes = fs::read(path).unwrap();
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let first = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        file.write_all(&bytes[..first]).unwrap();
+        let open = || JsonLines::open(file.path()).unwrap().unwrap();
+        let mut follow = Follow::look(&ClaudeCode, &open(), None, known).unwrap();
+        (&mut file.as_file()).write_all(&bytes[first..]).unwrap();
+        let appended = follow.read_on(&ClaudeCode, &open(), first as u64).unwrap();
+        assert!(matches!(&appended.compactions[..], [only] if only.automatic));
+        assert!(appended.is_lost);
+    }
+}

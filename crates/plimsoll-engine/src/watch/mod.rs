@@ -1,0 +1,268 @@
+//! Following every session on the machine, as long as somebody wants to know.
+//!
+//! The watcher is the movement of a hook call begun at a file: what was appended to a transcript is
+//! read, the reading is told, and the store takes in what is new. One thread, one loop, one closed
+//! set of reasons to wake; it sleeps as long as nothing happens. Hooks never need it. Whoever wants
+//! to act on a reading does so where it is told.
+
+mod events;
+mod files;
+mod follow;
+mod keeper;
+mod lives;
+mod lock;
+mod notice;
+mod rules;
+mod stop;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use plimsoll_agents::{Adapter, Owner};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use self::events::Events;
+use self::files::Files;
+use self::keeper::Keeper;
+use self::lives::{Lives, Noted};
+pub use self::lock::{Holder, Lock, NotLocked};
+pub use self::notice::{Change, Notice, Standing};
+pub use self::stop::{Stop, Stopper, stopper};
+use crate::log;
+use crate::paths;
+use crate::running;
+use crate::settings;
+use crate::world::{World, now};
+
+/// A file that is written to all the time is read once in so long.
+const PACE: Duration = Duration::from_millis(100);
+/// How often it is looked who is gone, or has fallen silent.
+const TICK: Duration = Duration::from_secs(30);
+
+/// Follows every session of an agent.
+pub struct Watcher<'a> {
+    world: &'a World,
+    adapter: &'a dyn Adapter,
+    files: Files<'a>,
+    lives: Lives,
+    keeper: Keeper<'a>,
+    /// What is to be told.
+    news: Vec<Notice>,
+    /// How often every file is looked at, whatever the system tells.
+    poll_period: Duration,
+    next_poll: Instant,
+    next_tick: Instant,
+    /// When changes are looked at again, at the earliest.
+    next_changes: Instant,
+}
+
+/// Why the watcher wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wake {
+    /// Somebody ends it.
+    Stop,
+    /// The system tells of changes.
+    Changes,
+    /// Every file is to be looked at.
+    Poll,
+    /// It is to be looked who is gone.
+    Tick,
+    /// The store is to take in what is new.
+    Keep,
+}
+
+impl<'a> Watcher<'a> {
+    /// A watcher that is told of changes by the system, if that can, and looks at everything once in
+    /// a configured while.
+    pub fn new(world: &'a World, adapter: &'a dyn Adapter) -> Self {
+        let settings = settings::load(world, adapter, &world.paths.home).settings;
+        let events = Events::open().map_err(|error| {
+            let why = format!("watch: no file events, only looking now and then: {error}");
+            log::write(&world.paths.log(), &why);
+        });
+        let period = Duration::from_secs(settings.poll_interval_seconds);
+        Self::with(world, adapter, events.ok(), period)
+    }
+
+    /// A watcher that is told of nothing, and looks at everything every `period`.
+    pub fn polling(world: &'a World, adapter: &'a dyn Adapter, period: Duration) -> Self {
+        Self::with(world, adapter, None, period)
+    }
+
+    fn with(
+        world: &'a World,
+        adapter: &'a dyn Adapter,
+        events: Option<Events>,
+        poll_period: Duration,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            world,
+            adapter,
+            files: Files::new(world, adapter, events),
+            lives: Lives::default(),
+            keeper: Keeper::new(world, adapter),
+            news: Vec::new(),
+            poll_period,
+            next_poll: now + poll_period,
+            next_tick: now + TICK,
+            next_changes: now,
+        }
+    }
+
+    /// Watches until `stop` is told to, or `tell` wants no more. What is known at the beginning of
+    /// those who are alive is told first.
+    pub fn run(
+        &mut self,
+        stop: &Stop,
+        mut tell: impl FnMut(Notice) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        self.begin();
+        while self.news.drain(..).try_for_each(&mut tell).is_continue() {
+            match self.wait(stop)? {
+                Wake::Stop => break,
+                Wake::Changes => self.changes()?,
+                Wake::Poll => self.poll(),
+                Wake::Tick => self.tick(),
+                Wake::Keep => self.keeper.keep(),
+            }
+        }
+        self.keeper.finish();
+        Ok(())
+    }
+
+    /// Sleeps until there is something to do.
+    fn wait(&self, stop: &Stop) -> io::Result<Wake> {
+        loop {
+            let (next, wake) = self.next();
+            let now = Instant::now();
+            let rests = now < self.next_changes;
+            let until = if rests { next.min(self.next_changes) } else { next };
+            let events = self.files.events().filter(|_| !rests);
+            match sleep(stop, events, until.saturating_duration_since(now))? {
+                None if Instant::now() >= next => return Ok(wake),
+                // Those who wait for the clock have waited long enough.
+                Some(Wake::Changes) if now >= next => return Ok(wake),
+                None => {}
+                Some(other) => return Ok(other),
+            }
+        }
+    }
+
+    /// What is to be done next by the clock, and when.
+    fn next(&self) -> (Instant, Wake) {
+        let keep = self.keeper.due().map(|due| (due, Wake::Keep));
+        let others = [(self.next_poll, Wake::Poll), (self.next_tick, Wake::Tick)];
+        let first = others.into_iter().chain(keep).min_by_key(|(at, _)| *at);
+        first.unwrap_or((self.next_tick, Wake::Tick))
+    }
+
+    fn begin(&mut self) {
+        let notes = self.notes();
+        let alive: Vec<_> =
+            notes.iter().filter(|noted| noted.is_alive).map(|noted| &noted.session).collect();
+        let now = Instant::now();
+        for seen in self.files.begin(&|session| alive.contains(&session)) {
+            self.lives.know(seen.owner.clone(), now);
+            self.take(seen, now);
+        }
+        let told = self.lives.note(&notes, now);
+        self.tell(told);
+    }
+
+    /// Takes what the system has told since.
+    fn changes(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        self.next_changes = now + PACE;
+        let changed = self.files.changes()?;
+        if changed.has_notes {
+            self.look_for_lives(now);
+        }
+        for seen in changed.seen {
+            self.take(seen, now);
+        }
+        if changed.is_incomplete {
+            self.poll();
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self) {
+        let now = Instant::now();
+        self.next_poll = now + self.poll_period;
+        for seen in self.files.poll() {
+            self.take(seen, now);
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = Instant::now();
+        self.next_tick = now + TICK;
+        self.look_for_lives(now);
+        let idle = self.lives.tire(now);
+        self.tell(idle);
+        self.files.forget_oldest();
+        self.keeper.tidy();
+    }
+
+    /// What has been seen of a window becomes what is told of it.
+    fn take(&mut self, seen: files::Seen, now: Instant) {
+        let files::Seen { owner, transcript, wrote, is_over, compactions, standing } = seen;
+        if wrote {
+            let started = self.lives.wrote(&owner, now);
+            self.tell(started.map(|change| (owner.clone(), change)));
+        }
+        if !compactions.is_empty() {
+            self.keeper.compacted();
+        }
+        let read = standing.map(|standing| Change::Read(Box::new(standing)));
+        let changes = compactions.into_iter().map(Change::Compacted).chain(read);
+        self.tell(changes.map(|change| (owner.clone(), change)));
+        if is_over {
+            let ended = self.lives.end(&owner.session, &Change::Ended, now);
+            self.tell(ended);
+        }
+        if let Some(transcript) = transcript {
+            self.keeper.add(transcript);
+        }
+    }
+
+    fn look_for_lives(&mut self, now: Instant) {
+        let notes = self.notes();
+        let told = self.lives.note(&notes, now);
+        self.tell(told);
+    }
+
+    /// What the client has noted of running sessions.
+    fn notes(&self) -> Vec<Noted> {
+        let noted = running::noted(self.world, self.adapter).into_iter();
+        noted
+            .map(|noted| Noted {
+                session: noted.session,
+                is_alive: !paths::has_ended(noted.process),
+            })
+            .collect()
+    }
+
+    fn tell(&mut self, changes: impl IntoIterator<Item = (Owner, Change)>) {
+        let at = now();
+        let notices = changes.into_iter().map(|(owner, change)| Notice { at, owner, change });
+        self.news.extend(notices);
+    }
+}
+
+/// Sleeps for `time`, or until it is told to stop or of changes.
+fn sleep(stop: &Stop, events: Option<&Events>, time: Duration) -> io::Result<Option<Wake>> {
+    let mut asked = vec![PollFd::new(stop, PollFlags::IN)];
+    asked.extend(events.map(|events| PollFd::new(events, PollFlags::IN)));
+    let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
+    match poll(&mut asked, Some(&time)) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let has_news = |at: usize| asked.get(at).is_some_and(|fd| !fd.revents().is_empty());
+    let wakes = [(0, Wake::Stop), (1, Wake::Changes)];
+    Ok(wakes.into_iter().find(|(at, _)| has_news(*at)).map(|(_, wake)| wake))
+}

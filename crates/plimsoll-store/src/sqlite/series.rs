@@ -1,0 +1,92 @@
+//! The curve of a session over time, and how it is kept from growing for ever.
+
+use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use rusqlite::{Row, params};
+
+use super::Store;
+use super::column::{self, Kept, get, get_any};
+use crate::{Point, PointRow, StoreError};
+
+const MINUTE: Millis = 60_000;
+const DAY: Millis = 24 * 60 * MINUTE;
+/// All readings are kept for so long; then the fullest of each minute.
+const WHOLE: Millis = DAY;
+/// After so long, the fullest of each five minutes.
+const BY_MINUTE: Millis = 7 * DAY;
+
+impl Store {
+    /// The curve of a session's windows since a moment, oldest first: readings, and compactions.
+    pub fn series(&self, session: &SessionId, since: Millis) -> Result<Vec<PointRow>, StoreError> {
+        self.all(SERIES, params![Kept(session), since], point)
+            .map_err(self.failed("list the readings of"))
+    }
+
+    /// Thins old readings of at most `most` sessions, each in a transaction of its own. Gives the
+    /// number of readings that went.
+    ///
+    /// The fullest of a stretch stays, and a stretch does not reach across a compaction: peaks and
+    /// both sides of a compaction are never lost. A session is looked at once a day, until a week
+    /// after its last word.
+    pub fn thin(&self, now: Millis, most: u32) -> Result<usize, StoreError> {
+        let failed = self.failed("thin the readings of");
+        let due: Vec<SessionId> = self
+            .all(DUE, params![now, WHOLE, BY_MINUTE, most], |row| get(row, "session"))
+            .map_err(&failed)?;
+        let mut gone = 0;
+        for session in due {
+            let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
+            let (whole, by_minute) = (now - WHOLE, now - BY_MINUTE);
+            gone += transaction
+                .prepare_cached(THIN)
+                .and_then(|mut sql| sql.execute(params![Kept(&session), whole, by_minute, MINUTE]))
+                .map_err(&failed)?;
+            transaction
+                .prepare_cached("UPDATE sessions SET thinned = ?2 WHERE session = ?1")
+                .and_then(|mut sql| sql.execute(params![Kept(&session), now]))
+                .map_err(&failed)?;
+            transaction.commit().map_err(&failed)?;
+        }
+        Ok(gone)
+    }
+}
+
+const SERIES: &str = "SELECT subagent, time, prompt_tokens + output_tokens AS used,
+         NULL AS automatic, NULL AS tokens_before, NULL AS tokens_after
+     FROM readings WHERE session = ?1 AND time >= ?2
+     UNION ALL
+     SELECT subagent, time, NULL, automatic, tokens_before, tokens_after
+     FROM compactions WHERE session = ?1 AND time >= ?2
+     ORDER BY time, automatic";
+
+/// Sessions of which something may have grown old since they were last looked at.
+const DUE: &str = "SELECT session FROM sessions
+     WHERE started < ?1 - ?2 AND thinned < min(?1 - ?2, last_seen + ?3) LIMIT ?4";
+
+const THIN: &str = "DELETE FROM readings WHERE id IN (
+         SELECT id FROM (
+             SELECT id, row_number() OVER (
+                 PARTITION BY subagent,
+                     (SELECT count(*) FROM compactions AS before
+                         WHERE before.session = readings.session
+                             AND before.subagent = readings.subagent
+                             AND before.time <= readings.time),
+                     time < ?3,
+                     time / CASE WHEN time < ?3 THEN 5 * ?4 ELSE ?4 END
+                 ORDER BY prompt_tokens + output_tokens DESC, time DESC
+             ) AS place
+             FROM readings WHERE session = ?1 AND time < ?2
+         ) WHERE place > 1
+     )";
+
+fn point(row: &Row<'_>) -> rusqlite::Result<PointRow> {
+    let point = match get_any(row, "used")? {
+        Some(used) => Point::Reading { used },
+        None => Point::Compaction {
+            automatic: row.get("automatic")?,
+            tokens_before: get_any(row, "tokens_before")?,
+            tokens_after: get_any(row, "tokens_after")?,
+        },
+    };
+    Ok(PointRow { subagent: column::get_subagent(row)?, time: row.get("time")?, point })
+}
