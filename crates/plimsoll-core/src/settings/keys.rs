@@ -308,6 +308,16 @@ pub const KEYS: &[Key] = &[
         alias_of: None,
         value: |settings| Value::Seconds(settings.poll_interval_seconds),
     },
+    switch(
+        "auto_context.hooks.git_commit",
+        "Save at every commit that git's hook or a script tells of",
+        |settings| Value::Switch(settings.saves_commits),
+    ),
+    switch(
+        "auto_context.hooks.test_result",
+        "Save at every run of tests that a script tells of",
+        |settings| Value::Switch(settings.saves_tests),
+    ),
     Key {
         alias_of: Some(SAVE[0]),
         ..line(SAVE[1], "The older name of lines.save", |settings| {
@@ -328,6 +338,15 @@ const fn line(
     value: for<'a> fn(&'a Settings) -> Value<'a>,
 ) -> Key {
     let (kind, setter) = (Kind::Percent, Setter::Anyone);
+    Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
+}
+
+const fn switch(
+    name: &'static str,
+    meaning: &'static str,
+    value: for<'a> fn(&'a Settings) -> Value<'a>,
+) -> Key {
+    let (kind, setter) = (Kind::Switch, Setter::User);
     Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
 }
 
@@ -364,22 +383,24 @@ fn distance(written: &str, known: &'static str) -> Option<usize> {
 pub fn default_file() -> String {
     let defaults = Settings::default();
     let mut text = String::from(FILE_HEAD);
-    let mut section = "";
+    let mut open: Vec<&str> = Vec::new();
     for key in KEYS.iter().filter(|key| key.alias_of.is_none()) {
-        let (within, own) = key.name.rsplit_once('.').unwrap_or(("", key.name));
-        let begins = std::mem::replace(&mut section, within) != within;
-        if begins || within.is_empty() {
+        let mut sections: Vec<&str> = key.name.split('.').collect();
+        let own = sections.pop().unwrap_or_default();
+        if sections.is_empty() || sections.first() != open.first() {
             text.push('\n');
         }
-        if begins && !within.is_empty() {
-            text += &format!("{within}:\n");
+        let shared = sections.iter().zip(&open).take_while(|(one, other)| one == other).count();
+        for (depth, section) in sections.iter().enumerate().skip(shared) {
+            text += &format!("{}{section}:\n", "  ".repeat(depth));
         }
-        let indent = if within.is_empty() { "" } else { "  " };
+        let indent = "  ".repeat(sections.len());
         let value = match (key.value)(&defaults) {
             Value::Unset => String::new(),
             value => format!(" {value}"),
         };
         text += &format!("{indent}# {}\n{indent}# {own}:{value}\n", key.meaning);
+        open = sections;
     }
     text
 }
@@ -428,7 +449,9 @@ mod tests {
         for key in KEYS {
             let (good, bad) = match key.kind {
                 Kind::Percent => (json!([0.01, 40, 100]), json!([0, -1, 100.1, "40", true])),
-                Kind::Tokens => (json!([1, 200_000]), json!([0, -1, 1.5, "1", true])),
+                Kind::Tokens | Kind::Seconds => {
+                    (json!([1, 200_000]), json!([0, -1, 1.5, "1", true]))
+                }
                 Kind::Switch => (json!([true, false]), json!([0, "true", []])),
                 Kind::Choice(words) => (json!(words), json!(["", "other", 1, []])),
                 Kind::Words => (json!([[], ["a", "b"]]), json!(["a", [1], {}])),

@@ -196,6 +196,10 @@ fn is_usual_budget(budget: &Tokens) -> bool {
     *budget == RESTORE_BUDGET
 }
 
+fn is_on(switch: &bool) -> bool {
+    *switch
+}
+
 /// How often the watcher looks at every transcript, where nothing is set.
 const POLL_INTERVAL_SECONDS: u64 = 60;
 
@@ -249,6 +253,12 @@ pub struct Settings {
     /// How many tokens of it.
     #[serde(skip_serializing_if = "is_usual_budget")]
     pub restore_budget: Tokens,
+    /// Save at commits that are told of (`auto_context.hooks.git_commit`).
+    #[serde(skip_serializing_if = "is_on")]
+    pub saves_commits: bool,
+    /// Save at runs of tests that are told of (`auto_context.hooks.test_result`).
+    #[serde(skip_serializing_if = "is_on")]
+    pub saves_tests: bool,
     /// How often the watcher looks at every transcript (`auto_context.poll_interval_seconds`).
     #[serde(skip_serializing_if = "is_usual_poll_interval")]
     pub poll_interval_seconds: u64,
@@ -270,6 +280,8 @@ impl Default for Settings {
             warn_command: None,
             restore: RestoreMode::default(),
             restore_budget: RESTORE_BUDGET,
+            saves_commits: true,
+            saves_tests: true,
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
             models: Vec::new(),
         }
@@ -304,6 +316,9 @@ impl Settings {
         self.take_lines(config, &mut complaints);
         self.take_guard(&config.guard);
         self.enabled = config.auto_context.enabled.unwrap_or(self.enabled);
+        let hooks = &config.auto_context.hooks;
+        self.saves_commits = hooks.git_commit.unwrap_or(self.saves_commits);
+        self.saves_tests = hooks.test_result.unwrap_or(self.saves_tests);
         let seconds = config.auto_context.poll_interval_seconds;
         self.poll_interval_seconds = seconds.map_or(self.poll_interval_seconds, NonZero::get);
         self.quiet = config.quiet.unwrap_or(self.quiet);
