@@ -11,6 +11,7 @@ mod log;
 mod metrics;
 mod settings;
 mod state;
+mod watch;
 mod writer;
 
 pub use http::openapi;

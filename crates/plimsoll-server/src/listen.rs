@@ -21,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::door::Peer;
 use crate::http;
 use crate::state::AppState;
+use crate::watch::Watch;
 
 /// A server that listens and does not answer yet.
 pub struct Server {
@@ -96,6 +97,7 @@ impl Server {
         let Self { listener, app } = self;
         let listener = TcpListener::from_std(listener)?;
         let mut stop = Stop::new()?;
+        let watch = Watch::start(app.clone())?;
         let writing = tokio::spawn(write_log(app.clone()));
         let connections = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));
@@ -117,6 +119,7 @@ impl Server {
             () = stop.asked() => {}
         }
         app.writer.finish();
+        watch.finish();
         writing.abort();
         app.log.flush();
         Ok(())

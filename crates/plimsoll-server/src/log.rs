@@ -4,7 +4,7 @@
 //! answer.
 
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::Method;
@@ -21,11 +21,11 @@ pub enum LogForm {
     Json,
 }
 
-/// What is written when there is enough of it, or when it is asked for.
-#[derive(Debug)]
+/// What is written when there is enough of it, or when it is asked for; a clone is the same log.
+#[derive(Clone, Debug)]
 pub(crate) struct Log {
     form: LogForm,
-    lines: Mutex<Vec<u8>>,
+    lines: Arc<Mutex<Vec<u8>>>,
 }
 
 /// From here on lines are written at once.
@@ -48,7 +48,7 @@ struct Said<'a> {
 
 impl Log {
     pub(crate) fn new(form: LogForm) -> Self {
-        Self { form, lines: Mutex::default() }
+        Self { form, lines: Arc::default() }
     }
 
     /// A request was answered.

@@ -1,5 +1,6 @@
 //! What the server counts, for Prometheus.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -12,10 +13,12 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-/// The counters of one server.
-#[derive(Debug)]
+use crate::live::{Live, LiveReading};
+
+/// The counters of one server; a clone counts the same.
+#[derive(Clone, Debug)]
 pub(crate) struct Metrics {
-    registry: Registry,
+    registry: Arc<Registry>,
     requests: Family<Answer, Counter>,
     seconds: Histogram,
     /// Saves that are on disk.
@@ -25,9 +28,9 @@ pub(crate) struct Metrics {
     /// Who listens to live readings.
     pub(crate) listeners: Gauge,
     /// Sessions that are live right now.
-    pub(crate) sessions: Gauge,
+    sessions: Gauge,
     /// The fullest window among them, as a share.
-    pub(crate) fullest: Gauge<f64, AtomicU64>,
+    fullest: Gauge<f64, AtomicU64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -66,7 +69,7 @@ impl Metrics {
             listeners: Gauge::default(),
             sessions: Gauge::default(),
             fullest: Gauge::default(),
-            registry: Registry::default(),
+            registry: Arc::default(),
         };
         registry.register("http_requests", "Requests answered", metrics.requests.clone());
         let seconds = metrics.seconds.clone();
@@ -77,7 +80,7 @@ impl Metrics {
         registry.register("sessions_live", "Sessions that are live", metrics.sessions.clone());
         let fullest = metrics.fullest.clone();
         registry.register("fullest_window", "Share of the fullest window in use", fullest);
-        Self { registry, ..metrics }
+        Self { registry: Arc::new(registry), ..metrics }
     }
 
     /// A request was answered.
@@ -85,6 +88,14 @@ impl Metrics {
         let answer = Answer { method: method.into(), route: route.to_owned(), status };
         self.requests.get_or_create(&answer).inc();
         self.seconds.observe(took.as_secs_f64());
+    }
+
+    /// Something has changed among the live sessions.
+    pub(crate) fn live(&self, live: &Live) {
+        let windows = live.windows();
+        self.sessions.set(windows.keys().filter(|(_, subagent)| subagent.is_none()).count() as i64);
+        let share = |reading: &LiveReading| reading.used as f64 / reading.window.max(1) as f64;
+        self.fullest.set(windows.values().map(share).fold(0.0, f64::max));
     }
 
     /// All of it, as Prometheus reads it.

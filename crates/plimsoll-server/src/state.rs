@@ -18,7 +18,7 @@ use crate::live::Live;
 use crate::log::{Log, LogForm};
 use crate::metrics::Metrics;
 use crate::settings::Current;
-use crate::writer::Writer;
+use crate::writer::{Desk, Writer};
 
 /// How a server is started.
 #[derive(Clone, Copy, Debug)]
@@ -69,13 +69,20 @@ impl AppState {
         options: &Options,
     ) -> anyhow::Result<Self> {
         let token = token::read_or_make(&world.paths)?;
-        let metrics = Metrics::new();
-        let writer = Writer::start(open(&world, adapter)?, &metrics)?;
+        let (live, metrics, log) = (Live::default(), Metrics::new(), Log::new(options.log));
+        let desk = Desk {
+            paths: world.paths.clone(),
+            store: open(&world, adapter)?,
+            live: live.clone(),
+            metrics: metrics.clone(),
+            log: log.clone(),
+        };
+        let writer = Writer::start(desk).context("could not start the thread that writes")?;
         Ok(Self(Arc::new(App {
-            live: Live::default(),
+            live,
             token,
             writes: Bucket::new(options.writes_per_second),
-            log: Log::new(options.log),
+            log,
             writer,
             metrics,
             settings: Current::default(),

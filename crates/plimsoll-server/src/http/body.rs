@@ -110,6 +110,11 @@ fn window_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     from.deserialize_u64(Whole(1..=MOST_TOKENS))
 }
 
+/// How many of a list are wanted.
+pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    from.deserialize_u64(Whole(1..=100))
+}
+
 fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let seconds = f64::deserialize(from)?;
     let is_fit = (0.0..=MOST_TOKENS as f64).contains(&seconds);

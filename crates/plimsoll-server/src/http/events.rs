@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
-use futures_util::Stream;
-use futures_util::stream::unfold;
+use futures_util::stream::{iter, unfold};
+use futures_util::{Stream, StreamExt};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::problem::Problems;
@@ -22,14 +22,15 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 /// Live readings and saves as server-sent events
 ///
-/// The event `missed` means: you were too slow, look at everything anew.
+/// First the readings of all live windows, then what happens. The event `missed` means: you were too slow, look at everything anew.
 #[utoipa::path(get, path = "/events", responses(
     (status = 200, body = News, content_type = "text/event-stream"), Problems))]
 pub(crate) async fn events(
     State(app): State<AppState>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let place = Place::take(app.clone())?;
-    let (news, over) = app.live.listen();
+    let (known, news, over) = app.live.listen();
+    let known = iter(known).map(|news| Ok(event(&news)));
     let stream = unfold((news, over, place), |(mut news, mut over, place)| async move {
         let event = tokio::select! {
             told = news.recv() => match told {
@@ -41,7 +42,7 @@ pub(crate) async fn events(
         };
         Some((Ok(event), (news, over, place)))
     });
-    Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE)))
+    Ok(Sse::new(known.chain(stream)).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE)))
 }
 
 fn event(news: &News) -> Event {

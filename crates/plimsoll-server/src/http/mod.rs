@@ -4,10 +4,12 @@
 //! the same functions.
 
 mod body;
+mod breakpoints;
 mod events;
 mod health;
 mod params;
 mod problem;
+mod saves;
 mod usage;
 
 use axum::Router;
@@ -34,6 +36,12 @@ struct Document;
 fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(usage::usage))
+        .routes(routes!(breakpoints::auto_save))
+        .routes(routes!(breakpoints::git_commit))
+        .routes(routes!(breakpoints::test_result))
+        .routes(routes!(saves::ss))
+        .routes(routes!(saves::rs))
+        .routes(routes!(saves::sessions))
         .routes(routes!(health::healthz))
         .routes(routes!(health::metrics))
         .routes(routes!(events::events))
