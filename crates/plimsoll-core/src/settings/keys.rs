@@ -119,6 +119,9 @@ pub mod variables {
         names: &["PLIMSOLL_CONTEXT_CEILING", "DEV_TEAM_CONTEXT_CEILING"],
         takes: "`off`",
     };
+    /// What saves are filed under.
+    pub const ENVIRONMENT: Variable =
+        Variable { names: &["PLIMSOLL_ENV", "CONTEXTS_ENV"], takes: "the name of an environment" };
     /// Switches everything off.
     pub const ALL: Variable = Variable { names: &["PLIMSOLL"], takes: "`off`" };
 }
@@ -286,13 +289,19 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "auto_context.enabled",
-        meaning: "Warn and guard at all",
+        meaning: "Warn, guard and save at all",
         kind: Kind::Switch,
         setter: Setter::User,
         variables: &[variables::ALL],
         alias_of: None,
         value: |settings| Value::Switch(settings.enabled),
     },
+    hook("auto_context.hooks.git_commit", "Save the state of the work at commits", |settings| {
+        Value::Switch(settings.breakpoints.git_commit)
+    }),
+    hook("auto_context.hooks.test_result", "Save what runs of tests came to", |settings| {
+        Value::Switch(settings.breakpoints.test_result)
+    }),
     Key {
         alias_of: Some(SAVE[0]),
         ..line(SAVE[1], "The older name of lines.save", |settings| {
@@ -313,6 +322,15 @@ const fn line(
     value: for<'a> fn(&'a Settings) -> Value<'a>,
 ) -> Key {
     let (kind, setter) = (Kind::Percent, Setter::Anyone);
+    Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
+}
+
+const fn hook(
+    name: &'static str,
+    meaning: &'static str,
+    value: for<'a> fn(&'a Settings) -> Value<'a>,
+) -> Key {
+    let (kind, setter) = (Kind::Switch, Setter::User);
     Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
 }
 

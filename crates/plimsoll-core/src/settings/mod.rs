@@ -218,6 +218,9 @@ pub struct Settings {
     pub enabled: bool,
     /// Keep words away from user and model.
     pub quiet: bool,
+    /// Which breakpoints are saved.
+    #[serde(skip_serializing_if = "is_default")]
+    pub breakpoints: Breakpoints,
     /// The window, where the user knows better than the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Tokens>,
@@ -252,6 +255,7 @@ impl Default for Settings {
         Self {
             enabled: true,
             quiet: false,
+            breakpoints: Breakpoints::default(),
             window: None,
             lines: Lines::default(),
             guard: GuardMode::default(),
@@ -262,6 +266,21 @@ impl Default for Settings {
             restore_budget: RESTORE_BUDGET,
             models: Vec::new(),
         }
+    }
+}
+
+/// Which breakpoints are saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breakpoints {
+    /// Commits.
+    pub git_commit: bool,
+    /// Runs of tests.
+    pub test_result: bool,
+}
+
+impl Default for Breakpoints {
+    fn default() -> Self {
+        Self { git_commit: true, test_result: true }
     }
 }
 
@@ -294,6 +313,11 @@ impl Settings {
         self.take_guard(&config.guard);
         self.enabled = config.auto_context.enabled.unwrap_or(self.enabled);
         self.quiet = config.quiet.unwrap_or(self.quiet);
+        let (hooks, now) = (&config.auto_context.hooks, self.breakpoints);
+        self.breakpoints = Breakpoints {
+            git_commit: hooks.git_commit.unwrap_or(now.git_commit),
+            test_result: hooks.test_result.unwrap_or(now.test_result),
+        };
         self.window = config.window.map(NonZero::get).or(self.window);
         if let Some(command) = &config.warn_command {
             self.warn_command = Some(command.clone());
@@ -380,6 +404,16 @@ impl Settings {
         self.quiet || !self.enabled
     }
 
+    /// Whether commits are saved.
+    pub fn saves_commits(&self) -> bool {
+        self.enabled && self.breakpoints.git_commit
+    }
+
+    /// Whether runs of tests are saved.
+    pub fn saves_tests(&self) -> bool {
+        self.enabled && self.breakpoints.test_result
+    }
+
     /// How many tokens a session is given back at most: the client puts longer texts aside.
     pub fn budget(&self) -> usize {
         const MOST: Tokens = 2_400;
@@ -456,7 +490,8 @@ mod tests {
             warning: Some(Percent::whole(65)),
             critical: Some(Percent::whole(85)),
         };
-        let auto_context = AutoContextConfig { enabled: Some(false), thresholds };
+        let auto_context =
+            AutoContextConfig { enabled: Some(false), thresholds, ..AutoContextConfig::default() };
         let alias = Config { auto_context, ..Config::default() };
         let (settings, complaints) = resolved(&[&alias]);
         assert!(!settings.enabled && complaints.is_empty());

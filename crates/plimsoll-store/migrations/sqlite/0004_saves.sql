@@ -8,6 +8,7 @@ CREATE TABLE saves (
     created INTEGER NOT NULL,
     environment TEXT NOT NULL,
     kind TEXT NOT NULL,
+    project TEXT,
     session TEXT,
     "checkpoint" TEXT,
     "commit" TEXT,

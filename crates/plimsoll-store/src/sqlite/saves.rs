@@ -111,8 +111,8 @@ pub(super) fn insert(
     }
     let sql = "INSERT INTO saves (id, machine, created, environment, kind, session, \"checkpoint\",
              \"commit\", task, context, blockers, next_steps, tags, key_artifacts,
-             filed)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+             filed, project)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
          ON CONFLICT (id) DO NOTHING";
     let rows = connection.prepare_cached(sql)?.execute(params![
         save.id,
@@ -130,6 +130,7 @@ pub(super) fn insert(
         what.tags.join("\n"),
         what.key_artifacts.join("\n"),
         filed(&what.environment),
+        what.project,
     ])?;
     Ok(rows)
 }
@@ -177,13 +178,13 @@ fn of_commit(connection: &Connection, sha: &str) -> rusqlite::Result<Option<i64>
 
 /// Adds to a commit's save what another teller knows of it: a longer hash, the session, the checkpoint.
 fn complete(connection: &Connection, number: i64, what: &NewSave) -> rusqlite::Result<usize> {
-    let sql = "UPDATE saves SET session = coalesce(session, ?2),
+    let sql = "UPDATE saves SET session = coalesce(session, ?2), project = coalesce(project, ?5),
              \"checkpoint\" = coalesce(\"checkpoint\", ?3),
              \"commit\" = CASE WHEN length(?4) > length(\"commit\") THEN ?4 ELSE \"commit\" END
          WHERE number = ?1 AND (session IS NULL AND ?2 IS NOT NULL
              OR \"checkpoint\" IS NULL AND ?3 IS NOT NULL OR length(?4) > length(\"commit\"))";
-    let (session, checkpoint, commit) = (&what.session, &what.checkpoint, &what.commit);
-    connection.prepare_cached(sql)?.execute(params![number, session, checkpoint, commit])
+    let NewSave { session, checkpoint, commit, project, .. } = what;
+    connection.prepare_cached(sql)?.execute(params![number, session, checkpoint, commit, project])
 }
 
 pub(super) fn save(row: &Row<'_>) -> rusqlite::Result<Save> {
@@ -200,6 +201,7 @@ pub(super) fn save(row: &Row<'_>) -> rusqlite::Result<Save> {
         next_steps: row.get("next_steps")?,
         tags: list("tags")?,
         key_artifacts: list("key_artifacts")?,
+        project: row.get("project")?,
         session: row.get("session")?,
         checkpoint: row.get("checkpoint")?,
         commit: row.get("commit")?,
