@@ -26,7 +26,8 @@ use plimsoll_store::{
 
 use crate::jsonl::{JsonLines, whole_lines};
 use crate::load;
-use crate::paths;
+use crate::paths::{self, Paths};
+use crate::saves;
 use crate::sessions::{self, Found};
 use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
@@ -58,11 +59,12 @@ impl<'a> Ingester<'a> {
         patience: Duration,
         deadline: Option<Instant>,
     ) -> anyhow::Result<Self> {
-        let path = world.paths.store();
-        // The store's file is made here, for the user alone.
-        crate::paths::append(&path)
-            .with_context(|| format!("could not make the store at `{}`", path.display()))?;
-        Ok(Self { world, adapter, store: Store::open(&path, patience)?, deadline })
+        Ok(Self { world, adapter, store: open_store(&world.paths, patience)?, deadline })
+    }
+
+    /// Takes in what is new in the journal of saves.
+    pub fn saves(&mut self) -> anyhow::Result<usize> {
+        saves::take_in(&self.world.paths, &mut self.store)
     }
 
     /// Takes in whatever is new of these sessions, and tells the hooks what it teaches.
@@ -218,6 +220,14 @@ impl<'a> Ingester<'a> {
         }
         Ok(())
     }
+}
+
+/// Opens the store, waiting so long for others. Its file is made here, for the user alone.
+pub(crate) fn open_store(paths: &Paths, patience: Duration) -> anyhow::Result<Store> {
+    let path = paths.store();
+    paths::append(&path)
+        .with_context(|| format!("could not make the store at `{}`", path.display()))?;
+    Ok(Store::open(&path, patience)?)
 }
 
 /// The files in a folder that were not written to for a week.

@@ -5,17 +5,35 @@
 //! one sync does for any number of them. A hook, git's hook, a command and a server write the same
 //! lines; whoever wants to read takes in first what is new ([`take_in`]).
 
+mod session;
+
 use std::fs::File;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_core::save::{NewSave, Save};
+use plimsoll_core::save::{BadEnvironment, Environment, NewSave, Save};
+use plimsoll_core::settings::keys::variables;
 use plimsoll_store::{Batch, Bookmark, SourceFile, Store};
 use uuid::Uuid;
 
+use crate::ingest;
 use crate::jsonl::{self, JsonLines};
 use crate::paths::{self, Paths};
-use crate::world::now;
+use crate::world::{World, now};
+
+pub(crate) use session::of_captured;
+pub use session::{Told, of_session};
+
+/// The environment that is meant: the one named, else the one that the process's environment names,
+/// else the default.
+pub fn environment(world: &World, named: Option<&str>) -> Result<Environment, BadEnvironment> {
+    let set = || variables::ENVIRONMENT.names.iter().find_map(|name| world.env(name));
+    match named.map(str::to_owned).or_else(set) {
+        Some(name) => Environment::new(&name),
+        None => Ok(Environment::default()),
+    }
+}
 
 /// Keeps saves: they are on the disk when this returns, all of them.
 ///
@@ -53,6 +71,13 @@ fn append(paths: &Paths, mut lines: Vec<u8>) -> io::Result<()> {
         File::open(&paths.data)?.sync_all()?;
     }
     Ok(())
+}
+
+/// The store with every save in it, for whoever wants to read them; waits so long for others.
+pub fn open(paths: &Paths, patience: Duration) -> anyhow::Result<Store> {
+    let mut store = ingest::open_store(paths, patience)?;
+    take_in(paths, &mut store)?;
+    Ok(store)
 }
 
 /// Takes what is new in the journal into the store; gives how many saves were new or have changed.

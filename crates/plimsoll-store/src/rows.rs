@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
-use plimsoll_core::save::{Environment, Save};
+use plimsoll_core::save::{Environment, Kind, Save};
 use plimsoll_core::{Millis, Tokens};
 
 /// A transcript or spool that rows come from.
@@ -367,6 +367,14 @@ pub struct SaveFilter<'a> {
     pub environment: Option<&'a Environment>,
     /// Also those that were made by themselves, of a nearly full window.
     pub auto: bool,
+}
+
+impl SaveFilter<'_> {
+    /// Whether a save is asked for.
+    pub fn passes(&self, save: &Save) -> bool {
+        let here = self.environment.is_none_or(|it| *it == save.what.environment);
+        here && (self.auto || save.what.kind != Kind::Auto)
+    }
 }
 
 /// What a search for saves came to.

@@ -21,7 +21,7 @@ fn call(kind: &EventKind) -> Call<'_> {
 }
 
 fn words(command: &str) -> Words<'_> {
-    Words { command, variable: "W", sealed: None }
+    Words { command, variable: "W", sealed: None, saved: None }
 }
 
 /// A session that goes through `uses` one after the other; the words of each call.

@@ -2,13 +2,17 @@
 //!
 //! A save is what a person, a script or a hook wants to find again: a few texts, tags, and links to
 //! the session, the checkpoint and the commit that belong to it. It is kept as it was made; nothing is
-//! extracted a second time. What saves of commits, tests and full windows say stands in [`words`], so
+//! extracted a second time: what a session's save says comes from its checkpoint ([`told`]). What saves of commits, tests and full windows say stands in [`words`], so
 //! that everybody who makes one says the same.
 
 mod environment;
+mod restored;
+mod told;
 pub mod words;
 
 pub use environment::{BadEnvironment, Environment};
+pub use restored::{fenced, sections};
+pub use told::told;
 
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +56,9 @@ pub struct NewSave {
     /// Files and names that matter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key_artifacts: Vec<String>,
+    /// The project it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// The session it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -106,6 +113,21 @@ const MOST_TAGS: usize = 32;
 const MOST_ARTIFACTS: usize = 100;
 
 impl NewSave {
+    /// The same with what it does not say taken from `other`; where it belongs, who made it and its
+    /// tags stay.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let list = |own: Vec<String>, other| if own.is_empty() { other } else { own };
+        Self {
+            task: if self.task.trim().is_empty() { other.task } else { self.task },
+            context: self.context.or(other.context),
+            blockers: self.blockers.or(other.blockers),
+            next_steps: self.next_steps.or(other.next_steps),
+            key_artifacts: list(self.key_artifacts, other.key_artifacts),
+            ..self
+        }
+    }
+
     /// The save as it may be kept: without secrets and control characters, and not endless.
     #[must_use]
     pub fn cleaned(self) -> Self {
@@ -119,6 +141,7 @@ impl NewSave {
             next_steps: some(self.next_steps),
             tags: items(&self.tags, MOST_TAGS),
             key_artifacts: items(&self.key_artifacts, MOST_ARTIFACTS),
+            project: self.project.map(|path| path.chars().filter(|it| is_plain(*it)).collect()),
             session: self.session.map(|id| one_line(&id)),
             checkpoint: self.checkpoint.map(|id| one_line(&id)),
             commit: self.commit.map(|sha| one_line(&sha).to_ascii_lowercase()),
@@ -167,6 +190,17 @@ mod tests {
         assert_eq!(kept.context, None);
         assert_eq!(kept.tags, ["ab", "x"]);
         assert_eq!(kept.commit.as_deref(), Some("abcdef0"));
+    }
+
+    #[test]
+    fn what_was_said_stays_and_the_rest_is_filled_in() {
+        let text = |text: &str| Some(text.to_owned());
+        let said = NewSave { next_steps: text("dry"), ..NewSave::default() };
+        let kind = Kind::Auto;
+        let other =
+            NewSave { task: "Paint".to_owned(), next_steps: text("x"), kind, ..said.clone() };
+        let expected = NewSave { task: "Paint".to_owned(), ..said.clone() };
+        assert_eq!(said.or(other), expected);
     }
 
     #[test]

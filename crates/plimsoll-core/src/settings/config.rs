@@ -70,6 +70,7 @@ pub(super) struct AutoContextConfig {
     pub(super) poll_interval_seconds: Option<NonZeroU64>,
 }
 
+/// Which breakpoints are saved.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 #[serde(default, deny_unknown_fields)]

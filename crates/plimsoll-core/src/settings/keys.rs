@@ -122,6 +122,9 @@ pub mod variables {
         names: &["PLIMSOLL_CONTEXT_CEILING", "DEV_TEAM_CONTEXT_CEILING"],
         takes: "`off`",
     };
+    /// What saves are filed under.
+    pub const ENVIRONMENT: Variable =
+        Variable { names: &["PLIMSOLL_ENV", "CONTEXTS_ENV"], takes: "the name of an environment" };
     /// Switches everything off.
     pub const ALL: Variable = Variable { names: &["PLIMSOLL"], takes: "`off`" };
 }
@@ -292,7 +295,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "auto_context.enabled",
-        meaning: "Warn and guard at all",
+        meaning: "Warn, guard and save at all",
         kind: Kind::Switch,
         setter: Setter::User,
         variables: &[variables::ALL],
@@ -308,16 +311,12 @@ pub const KEYS: &[Key] = &[
         alias_of: None,
         value: |settings| Value::Seconds(settings.poll_interval_seconds),
     },
-    switch(
-        "auto_context.hooks.git_commit",
-        "Save at every commit that git's hook or a script tells of",
-        |settings| Value::Switch(settings.saves_commits),
-    ),
-    switch(
-        "auto_context.hooks.test_result",
-        "Save at every run of tests that a script tells of",
-        |settings| Value::Switch(settings.saves_tests),
-    ),
+    hook("auto_context.hooks.git_commit", "Save the state of the work at commits", |settings| {
+        Value::Switch(settings.breakpoints.git_commit)
+    }),
+    hook("auto_context.hooks.test_result", "Save what runs of tests came to", |settings| {
+        Value::Switch(settings.breakpoints.test_result)
+    }),
     Key {
         alias_of: Some(SAVE[0]),
         ..line(SAVE[1], "The older name of lines.save", |settings| {
@@ -341,7 +340,7 @@ const fn line(
     Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
 }
 
-const fn switch(
+const fn hook(
     name: &'static str,
     meaning: &'static str,
     value: for<'a> fn(&'a Settings) -> Value<'a>,

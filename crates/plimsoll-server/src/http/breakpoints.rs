@@ -129,7 +129,7 @@ pub(crate) async fn git_commit(
     Sent(request): Sent<GitCommitRequest>,
 ) -> Result<Json<Outcome<CommitSaved>>, Problem> {
     let settings = app.settings();
-    if !(settings.enabled && settings.saves_commits) {
+    if !settings.saves_commits() {
         return Ok(Json(Outcome::Disabled(DISABLED)));
     }
     let GitCommitRequest { environment, commit_sha, commit_message, branch, files_changed } =
@@ -199,7 +199,7 @@ pub(crate) async fn test_result(
     Sent(request): Sent<TestResultRequest>,
 ) -> Result<Json<Outcome<TestsSaved>>, Problem> {
     let settings = app.settings();
-    if !(settings.enabled && settings.saves_tests) {
+    if !settings.saves_tests() {
         return Ok(Json(Outcome::Disabled(DISABLED)));
     }
     let run = TestRun {

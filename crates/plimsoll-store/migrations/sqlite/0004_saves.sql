@@ -1,5 +1,6 @@
 -- Saves, as the journal of saves tells; that file is the truth. `number` is what the indexes below know
--- a row by. `tags` and `key_artifacts` have one in each line. A commit is there once, by its longest name.
+-- a row by. `filed` is the environment as one word, which `save_words` is asked for together with what is
+-- searched: where an environment has few saves, only those are looked at. `tags` and `key_artifacts` have one in each line. A commit is there once, by its longest name.
 CREATE TABLE saves (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -7,6 +8,7 @@ CREATE TABLE saves (
     created INTEGER NOT NULL,
     environment TEXT NOT NULL,
     kind TEXT NOT NULL,
+    project TEXT,
     session TEXT,
     "checkpoint" TEXT,
     "commit" TEXT,
@@ -15,7 +17,8 @@ CREATE TABLE saves (
     blockers TEXT,
     next_steps TEXT,
     tags TEXT NOT NULL,
-    key_artifacts TEXT NOT NULL
+    key_artifacts TEXT NOT NULL,
+    filed TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX saves_by_time ON saves (created, number);
@@ -30,7 +33,7 @@ CREATE INDEX asked_saves_by_environment ON saves (environment, created, number) 
 
 -- Whole words in any of their forms, and beginnings of words.
 CREATE VIRTUAL TABLE save_words USING fts5 (
-    task, context, blockers, next_steps, tags, key_artifacts,
+    task, context, blockers, next_steps, tags, key_artifacts, filed,
     content = 'saves', content_rowid = 'number', tokenize = 'porter unicode61', prefix = '2 3'
 );
 
@@ -41,10 +44,12 @@ CREATE VIRTUAL TABLE save_parts USING fts5 (
 );
 
 CREATE TRIGGER saves_come AFTER INSERT ON saves BEGIN
-    INSERT INTO save_words (rowid, task, context, blockers, next_steps, tags, key_artifacts)
-        VALUES (new.number, new.task, new.context, new.blockers, new.next_steps, new.tags, new.key_artifacts);
+    INSERT INTO save_words (rowid, task, context, blockers, next_steps, tags, key_artifacts, filed)
+        VALUES (new.number, new.task, new.context, new.blockers, new.next_steps, new.tags,
+            new.key_artifacts, new.filed);
     INSERT INTO save_parts (rowid, task, context, blockers, next_steps, tags, key_artifacts)
-        VALUES (new.number, new.task, new.context, new.blockers, new.next_steps, new.tags, new.key_artifacts);
+        VALUES (new.number, new.task, new.context, new.blockers, new.next_steps, new.tags,
+            new.key_artifacts);
 END;
 
 -- Every word of letters that stands in a save, for those who mistype it.

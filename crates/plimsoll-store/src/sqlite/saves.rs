@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use plimsoll_core::save::{Environment, Kind, NewSave, Save};
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
 use super::column::Kept;
@@ -18,16 +18,12 @@ impl Store {
         filter: &SaveFilter<'_>,
         limit: u32,
     ) -> Result<Vec<Save>, StoreError> {
+        let condition = condition(filter);
         let sql = format!(
-            "SELECT * FROM saves WHERE {} ORDER BY created DESC, number DESC LIMIT :limit",
-            condition(filter)
+            "SELECT * FROM saves WHERE {condition} ORDER BY created DESC, number DESC LIMIT ?2"
         );
         let environment = filter.environment.map(Environment::as_str);
-        let found = match environment {
-            Some(it) => self.all(&sql, named_params! { ":environment": it, ":limit": limit }, save),
-            None => self.all(&sql, named_params! { ":limit": limit }, save),
-        };
-        found.map_err(self.failed("list the saves of"))
+        self.all(&sql, params![environment, limit], save).map_err(self.failed("list the saves of"))
     }
 
     /// The saves that one goes on from, newest first: at most `limit`.
@@ -90,14 +86,14 @@ impl Store {
     }
 }
 
-/// What a row must be to pass; `:environment` is its only parameter. The words are those of the
-/// indexes' own conditions.
+/// What a row must be to pass, by `?1`, the environment. The words are those of the indexes' own
+/// conditions.
 pub(super) fn condition(filter: &SaveFilter<'_>) -> &'static str {
     match (filter.environment.is_some(), filter.auto) {
-        (true, true) => "environment = :environment",
-        (true, false) => "environment = :environment AND kind <> 'auto'",
-        (false, true) => "true",
-        (false, false) => "kind <> 'auto'",
+        (true, true) => "environment = ?1",
+        (true, false) => "environment = ?1 AND kind <> 'auto'",
+        (false, true) => "?1 IS NULL",
+        (false, false) => "?1 IS NULL AND kind <> 'auto'",
     }
 }
 
@@ -114,8 +110,9 @@ pub(super) fn insert(
         return complete(connection, number, what);
     }
     let sql = "INSERT INTO saves (id, machine, created, environment, kind, session, \"checkpoint\",
-             \"commit\", task, context, blockers, next_steps, tags, key_artifacts)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+             \"commit\", task, context, blockers, next_steps, tags, key_artifacts,
+             filed, project)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
          ON CONFLICT (id) DO NOTHING";
     let rows = connection.prepare_cached(sql)?.execute(params![
         save.id,
@@ -132,8 +129,16 @@ pub(super) fn insert(
         what.next_steps,
         what.tags.join("\n"),
         what.key_artifacts.join("\n"),
+        filed(&what.environment),
+        what.project,
     ])?;
     Ok(rows)
+}
+
+/// An environment as one word. Whoever asks for it looks at the environment itself, too.
+pub(super) fn filed(environment: &Environment) -> String {
+    let hex = environment.as_str().bytes().map(|byte| format!("{byte:02x}"));
+    std::iter::once("in".to_owned()).chain(hex).collect()
 }
 
 /// Notes how words are spelt in these saves.
@@ -173,13 +178,13 @@ fn of_commit(connection: &Connection, sha: &str) -> rusqlite::Result<Option<i64>
 
 /// Adds to a commit's save what another teller knows of it: a longer hash, the session, the checkpoint.
 fn complete(connection: &Connection, number: i64, what: &NewSave) -> rusqlite::Result<usize> {
-    let sql = "UPDATE saves SET session = coalesce(session, ?2),
+    let sql = "UPDATE saves SET session = coalesce(session, ?2), project = coalesce(project, ?5),
              \"checkpoint\" = coalesce(\"checkpoint\", ?3),
              \"commit\" = CASE WHEN length(?4) > length(\"commit\") THEN ?4 ELSE \"commit\" END
          WHERE number = ?1 AND (session IS NULL AND ?2 IS NOT NULL
              OR \"checkpoint\" IS NULL AND ?3 IS NOT NULL OR length(?4) > length(\"commit\"))";
-    let (session, checkpoint, commit) = (&what.session, &what.checkpoint, &what.commit);
-    connection.prepare_cached(sql)?.execute(params![number, session, checkpoint, commit])
+    let NewSave { session, checkpoint, commit, project, .. } = what;
+    connection.prepare_cached(sql)?.execute(params![number, session, checkpoint, commit, project])
 }
 
 pub(super) fn save(row: &Row<'_>) -> rusqlite::Result<Save> {
@@ -196,6 +201,7 @@ pub(super) fn save(row: &Row<'_>) -> rusqlite::Result<Save> {
         next_steps: row.get("next_steps")?,
         tags: list("tags")?,
         key_artifacts: list("key_artifacts")?,
+        project: row.get("project")?,
         session: row.get("session")?,
         checkpoint: row.get("checkpoint")?,
         commit: row.get("commit")?,

@@ -14,17 +14,34 @@ trait Index {
     /// What is found.
     type Hit;
 
-    /// The best of what fits a query for whole words, best first.
-    fn words(&self, query: &str) -> rusqlite::Result<Vec<Self::Hit>>;
+    /// What has all or some of the terms as whole words, best first.
+    fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Self::Hit>>;
 
-    /// The best of what fits a query for parts of words.
-    fn parts(&self, query: &str) -> rusqlite::Result<Vec<Self::Hit>>;
+    /// What has all of the terms as parts of words, best first.
+    fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Self::Hit>>;
 
-    /// Whether anything fits a query for whole words.
-    fn has(&self, query: &str) -> rusqlite::Result<bool>;
+    /// Whether anything has a term as a whole word.
+    fn has(&self, term: &str) -> rusqlite::Result<bool>;
 
     /// The word in the texts that is spelt most like a term, if any is.
     fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>>;
+}
+
+/// Which of several terms are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    All,
+    Any,
+}
+
+impl Which {
+    /// A query made of several.
+    fn of(self, queries: &[String]) -> String {
+        queries.join(match self {
+            Self::All => " AND ",
+            Self::Any => " OR ",
+        })
+    }
 }
 
 /// The words and quoted phrases of what was typed.
@@ -42,25 +59,25 @@ fn terms(typed: &str) -> Vec<String> {
 
 /// What fits the terms, best first, and how.
 fn found<I: Index>(index: &I, terms: &[String]) -> rusqlite::Result<(Vec<I::Hit>, Match)> {
-    let all = index.words(&joined(terms, "AND", word))?;
+    let all = index.words(terms, Which::All)?;
     if !all.is_empty() {
         return Ok((all, Match::Words));
     }
     // A part has at least three characters.
     if terms.iter().all(|term| term.chars().count() >= 3) {
-        let parts = index.parts(&joined(terms, "AND", quoted))?;
+        let parts = index.parts(terms)?;
         if !parts.is_empty() {
             return Ok((parts, Match::Parts));
         }
     }
     let (terms, corrected) = corrected(index, terms)?;
     if !corrected.is_empty() {
-        let hits = index.words(&joined(&terms, "AND", word))?;
+        let hits = index.words(&terms, Which::All)?;
         if !hits.is_empty() {
             return Ok((hits, Match::Corrected(corrected)));
         }
     }
-    Ok((index.words(&joined(&terms, "OR", word))?, Match::Some))
+    Ok((index.words(&terms, Which::Any)?, Match::Some))
 }
 
 /// Words that occur nowhere, and what comes closest.
@@ -70,17 +87,11 @@ type Corrections = Vec<(String, String)>;
 fn corrected(index: &impl Index, terms: &[String]) -> rusqlite::Result<(Vec<String>, Corrections)> {
     let (mut better, mut corrected) = (Vec::new(), Vec::new());
     for term in terms {
-        let nearest = if index.has(&word(term))? { None } else { index.nearest(term)? };
+        let nearest = if index.has(term)? { None } else { index.nearest(term)? };
         corrected.extend(nearest.clone().map(|word| (term.clone(), word)));
         better.push(nearest.unwrap_or_else(|| term.clone()));
     }
     Ok((better, corrected))
-}
-
-/// A query for several terms.
-fn joined(terms: &[String], operator: &str, query: impl Fn(&str) -> String) -> String {
-    let terms: Vec<String> = terms.iter().map(|term| query(term)).collect();
-    terms.join(&format!(" {operator} "))
 }
 
 /// A query for a word, or one that begins like it: the word itself fits twice.

@@ -14,9 +14,11 @@ mod measure;
 mod planned;
 mod restore;
 mod resume;
+mod rs;
 mod score;
 mod search;
 mod serve;
+mod ss;
 mod status;
 mod statusline;
 mod tax;
@@ -53,6 +55,8 @@ Examples:
   plimsoll checkpoint list        which states of the work are sealed?
   plimsoll resume                 where was I, and what has changed since?
   plimsoll search load_line       in which of them was that?
+  plimsoll ss release             save where this stands, under a name
+  plimsoll rs release             and go on from there
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -75,6 +79,8 @@ enum Command {
     Restore(restore::Args),
     Search(search::Args),
     Serve(serve::Args),
+    Ss(ss::Args),
+    Rs(rs::Args),
     Config(config::Args),
     Log(log::Args),
     Completions(completions::Args),
@@ -106,6 +112,8 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Restore(args) => restore::run(&world()?, ui, &args),
         Command::Search(args) => search::run(&world()?, ui, &args),
         Command::Serve(args) => serve::run(world()?, ui, &args),
+        Command::Ss(args) => ss::run(&world()?, ui, &args),
+        Command::Rs(args) => rs::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
         Command::Completions(args) => completions::run(ui, &args),

@@ -7,7 +7,7 @@ use rusqlite::{Row, params};
 use super::super::Store;
 use super::super::checkpoints::checkpoint;
 use super::super::column::Kept;
-use super::{Index, found, joined, nearest, quoted, terms, words_of};
+use super::{Index, Which, found, nearest, quoted, terms, word, words_of};
 use crate::{Found, Hit, Piece, StoreError};
 
 /// What a body is marked with on its way out of the database.
@@ -43,28 +43,28 @@ impl Index for Checkpoints<'_> {
     type Hit = Hit;
 
     /// What the work is about counts more than what it came across.
-    fn words(&self, query: &str) -> rusqlite::Result<Vec<Hit>> {
+    fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Hit>> {
         let sql = "SELECT checkpoints.*,
                  highlight(checkpoint_words, 1, ?4, ?5) AS marked
              FROM checkpoint_words JOIN checkpoints ON number = checkpoint_words.rowid
              WHERE checkpoint_words MATCH ?1 AND (?2 IS NULL OR project = ?2)
              ORDER BY round(bm25(checkpoint_words, 4.0, 1.0), 2), created DESC, iteration DESC
              LIMIT ?3";
-        self.hits(sql, query)
+        self.hits(sql, &which.of(&each(terms, word)))
     }
 
-    fn parts(&self, query: &str) -> rusqlite::Result<Vec<Hit>> {
+    fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Hit>> {
         let sql = "SELECT checkpoints.*,
                  highlight(checkpoint_parts, 1, ?4, ?5) AS marked
              FROM checkpoint_parts JOIN checkpoints ON number = checkpoint_parts.rowid
              WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
              ORDER BY round(bm25(checkpoint_parts, 4.0, 1.0), 2), created DESC, iteration DESC
              LIMIT ?3";
-        self.hits(sql, query)
+        self.hits(sql, &Which::All.of(&each(terms, quoted)))
     }
 
-    fn has(&self, query: &str) -> rusqlite::Result<bool> {
-        self.words(query).map(|hits| !hits.is_empty())
+    fn has(&self, term: &str) -> rusqlite::Result<bool> {
+        self.words(&[term.to_owned()], Which::All).map(|hits| !hits.is_empty())
     }
 
     /// In the texts that share most of its letters in a row, else in the newest.
@@ -76,7 +76,7 @@ impl Index for Checkpoints<'_> {
         const NEWEST: &str = "SELECT body FROM checkpoints
              WHERE ?1 IS NOT NULL AND (?2 IS NULL OR project = ?2) ORDER BY created DESC LIMIT ?3";
         const LOOKED_AT: u32 = 20;
-        let query = joined(&trigrams(term), "OR", quoted);
+        let query = Which::Any.of(&each(&trigrams(term), quoted));
         let looked_for = params![query, self.project.map(Kept), LOOKED_AT];
         let in_bodies = |sql: &str| -> rusqlite::Result<Option<String>> {
             let bodies: Vec<String> = self.store.all(sql, looked_for, |row| row.get(0))?;
@@ -95,6 +95,10 @@ impl Checkpoints<'_> {
         hits.retain(|hit| !hit.line.is_empty());
         Ok(hits)
     }
+}
+
+fn each(terms: &[String], query: fn(&str) -> String) -> Vec<String> {
+    terms.iter().map(|term| query(term)).collect()
 }
 
 fn trigrams(term: &str) -> Vec<String> {

@@ -1,16 +1,23 @@
-//! Full text search over saves.
+//! Full text search over saves, of which there may be a hundred thousand.
+//!
+//! The database weighs what fits (bm25) by how often each term occurs anywhere, which it counts anew for
+//! every query. For a term that is nearly everywhere that takes long and comes to nearly nothing. So
+//! only rare terms are weighed; a query that has none is answered by the newest, first those that are
+//! about it.
+
+use std::collections::HashSet;
 
 use plimsoll_core::save::{Environment, Save};
-use rusqlite::{OptionalExtension, named_params, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::super::Store;
 use super::super::column::Kept;
-use super::super::saves::{condition, save};
-use super::{Index, found, nearest, terms};
+use super::super::saves::{condition, filed, save};
+use super::{Index, Which, found, nearest, quoted, terms, word};
 use crate::{FoundSaves, SaveFilter, StoreError};
 
-/// How many of what fits is weighed: the newest. Among so many a better one is hardly older still.
-const WEIGHED: u32 = 1000;
+/// How many saves a term may be in and still be worth weighing.
+const RARE: u32 = 1500;
 
 impl Store {
     /// The saves that fit what was typed, best first: at most `limit`. Nothing if there is no word in
@@ -37,55 +44,149 @@ struct Saves<'a> {
     limit: u32,
 }
 
+/// A virtual table that can be searched, and how a term is put to it.
+struct Table {
+    name: &'static str,
+    /// What a match in each column counts. What a save is about and how it is tagged counts more than
+    /// what it came across.
+    weights: &'static str,
+    term: fn(&str) -> String,
+    knows_environments: bool,
+}
+
+const WORDS: Table = Table {
+    name: "save_words",
+    weights: "4.0, 1.0, 1.0, 2.0, 3.0, 2.0, 0.0",
+    term: word,
+    knows_environments: true,
+};
+
+const PARTS: Table = Table {
+    name: "save_parts",
+    weights: "4.0, 1.0, 1.0, 2.0, 3.0, 2.0",
+    term: quoted,
+    knows_environments: false,
+};
+
 impl Index for Saves<'_> {
     type Hit = Save;
 
-    fn words(&self, query: &str) -> rusqlite::Result<Vec<Save>> {
-        self.hits("save_words", query)
+    fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Save>> {
+        self.hits(&WORDS, terms, which)
     }
 
-    fn parts(&self, query: &str) -> rusqlite::Result<Vec<Save>> {
-        self.hits("save_parts", query)
+    fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Save>> {
+        self.hits(&PARTS, terms, Which::All)
     }
 
-    fn has(&self, query: &str) -> rusqlite::Result<bool> {
-        let sql = "SELECT true FROM save_words WHERE save_words MATCH ?1 LIMIT 1";
-        let mut statement = self.store.connection.prepare_cached(sql)?;
-        Ok(statement.query_row(params![query], |_| Ok(())).optional()?.is_some())
+    fn has(&self, term: &str) -> rusqlite::Result<bool> {
+        self.count(&WORDS, &word(term), 1).map(|count| count > 0)
     }
 
     fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>> {
         let length = term.chars().count() as u64;
         let (shortest, longest) = (length * 7 / 10, length * 10 / 7 + 1);
         let sql = "SELECT word FROM save_spellings WHERE length BETWEEN ?1 AND ?2";
-        let words: Vec<String> =
-            self.store.all(sql, params![Kept(shortest), Kept(longest)], |row| row.get(0))?;
+        let lengths = params![Kept(shortest), Kept(longest)];
+        let words: Vec<String> = self.store.all(sql, lengths, |row| row.get(0))?;
         Ok(nearest(term, words.into_iter()))
     }
 }
 
 impl Saves<'_> {
-    /// The best of what fits, as an index weighs it. What a save is about and how it is tagged counts
-    /// more than what it came across; of two that fit alike the newer comes first.
-    fn hits(&self, index: &str, query: &str) -> rusqlite::Result<Vec<Save>> {
-        let condition = condition(self.filter);
-        let sql = format!(
-            "SELECT saves.* FROM (
-                 SELECT {index}.rowid AS fit, bm25({index}, 4.0, 1.0, 1.0, 2.0, 3.0, 2.0) AS weight
-                 FROM {index} JOIN saves ON number = {index}.rowid
-                 WHERE {index} MATCH :query AND {condition}
-                 ORDER BY {index}.rowid DESC LIMIT {WEIGHED}
-             ) JOIN saves ON number = fit
-             ORDER BY round(weight, 2), created DESC, number DESC LIMIT :limit"
-        );
-        let limit = self.limit;
-        match self.filter.environment.map(Environment::as_str) {
-            Some(it) => {
-                let looked_for =
-                    named_params! { ":query": query, ":environment": it, ":limit": limit };
-                self.store.all(&sql, looked_for, save)
+    fn hits(&self, table: &Table, terms: &[String], which: Which) -> rusqlite::Result<Vec<Save>> {
+        let (mut all, mut rare) = (Vec::new(), Vec::new());
+        for term in terms {
+            let (query, count) = self.sounded(table, term)?;
+            if count == 0 && which == Which::Any {
+                continue;
             }
-            None => self.store.all(&sql, named_params! { ":query": query, ":limit": limit }, save),
+            if count <= RARE {
+                rare.push(query.clone());
+            }
+            all.push(query);
         }
+        let query = which.of(&all);
+        if all.is_empty() || rare.is_empty() {
+            return if all.is_empty() { Ok(Vec::new()) } else { self.newest(table, &query) };
+        }
+        let mut numbers = self.weighed(table, &which.of(&rare))?;
+        if which == Which::All && rare.len() < all.len() {
+            let fit: HashSet<i64> = self.fitting(table, &query, RARE)?.into_iter().collect();
+            numbers.retain(|number| fit.contains(number));
+        }
+        self.first(&numbers)
+    }
+
+    /// The query for a term, and how many fit it as far as that matters. A word that is in many saves
+    /// needs no longer words that begin like it: putting those together takes the database long.
+    fn sounded(&self, table: &Table, term: &str) -> rusqlite::Result<(String, u32)> {
+        let exact = quoted(term);
+        let count = self.count(table, &exact, RARE + 1)?;
+        if count > RARE {
+            return Ok((exact, count));
+        }
+        let query = (table.term)(term);
+        let count = self.count(table, &query, RARE + 1)?;
+        Ok((query, count))
+    }
+
+    /// How many saves fit a query, as far as `most`.
+    fn count(&self, table: &Table, query: &str, most: u32) -> rusqlite::Result<u32> {
+        let name = table.name;
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT rowid FROM {name} WHERE {name} MATCH ?1 LIMIT ?2)"
+        );
+        let looked_for = params![query, most];
+        self.store.connection.prepare_cached(&sql)?.query_row(looked_for, |row| row.get(0))
+    }
+
+    /// What fits, best first; of two that fit alike the newer comes first.
+    fn weighed(&self, table: &Table, query: &str) -> rusqlite::Result<Vec<i64>> {
+        let Table { name, weights, .. } = table;
+        let sql = format!(
+            "SELECT rowid FROM {name} WHERE {name} MATCH ?1
+             ORDER BY round(bm25({name}, {weights}), 2), rowid DESC"
+        );
+        self.store.all(&sql, params![query], |row| row.get(0))
+    }
+
+    /// The newest that fit and pass, those that are about it first.
+    fn newest(&self, table: &Table, query: &str) -> rusqlite::Result<Vec<Save>> {
+        let about = self.fitting(table, &format!("{{task tags}} : ({query})"), self.limit)?;
+        let rest = self.fitting(table, query, self.limit)?;
+        let rest = rest.into_iter().filter(|number| !about.contains(number));
+        self.first(&about.iter().copied().chain(rest).collect::<Vec<_>>())
+    }
+
+    /// The newest that fit and pass, newest first, at most so many.
+    fn fitting(&self, table: &Table, query: &str, most: u32) -> rusqlite::Result<Vec<i64>> {
+        let (name, condition) = (table.name, condition(self.filter));
+        let sql = format!(
+            "SELECT number FROM {name} JOIN saves ON number = {name}.rowid
+             WHERE {name} MATCH ?2 AND {condition} ORDER BY {name}.rowid DESC LIMIT ?3"
+        );
+        let environment = self.filter.environment;
+        let query = match environment.filter(|_| table.knows_environments) {
+            Some(environment) => format!("filed : {} AND ({query})", filed(environment)),
+            None => query.to_owned(),
+        };
+        let looked_for = params![environment.map(Environment::as_str), query, most];
+        self.store.all(&sql, looked_for, |row| row.get(0))
+    }
+
+    /// The first of these saves that pass, as many as were asked for.
+    fn first(&self, numbers: &[i64]) -> rusqlite::Result<Vec<Save>> {
+        let sql = "SELECT * FROM saves WHERE number = ?1";
+        let mut statement = self.store.connection.prepare_cached(sql)?;
+        let mut saves = Vec::new();
+        for number in numbers {
+            if saves.len() == self.limit as usize {
+                break;
+            }
+            let found = statement.query_row(params![number], save).optional()?;
+            saves.extend(found.filter(|save| self.filter.passes(save)));
+        }
+        Ok(saves)
     }
 }

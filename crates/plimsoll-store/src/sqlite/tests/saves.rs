@@ -43,6 +43,7 @@ fn a_save_comes_back_as_it_was() {
         next_steps: text("- ask"),
         tags: list(["a b", "c"]),
         key_artifacts: list(["src/a.rs", "x"]),
+        project: text("/p"),
         session: text("s1"),
         checkpoint: text("c1"),
         commit: text("0123456"),

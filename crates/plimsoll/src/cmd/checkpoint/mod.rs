@@ -1,6 +1,6 @@
 //! `plimsoll checkpoint`
 
-mod create;
+pub(super) mod create;
 mod diff;
 mod list;
 mod prune;
