@@ -6,6 +6,7 @@ use plimsoll_core::reading::{Band, ReadingSource};
 use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_core::window::Window;
 use plimsoll_engine::load::Measured;
+use plimsoll_engine::watch::Standing;
 use serde::Serialize;
 
 /// A reading with its provenance.
@@ -88,6 +89,34 @@ impl ReadingView {
                 output_tokens: anchor.output_tokens,
                 age_seconds: anchor.time.map(|time| (now as i64 - time) / 1000),
             }),
+        }
+    }
+}
+
+/// A reading as the watcher tells it.
+#[derive(Serialize)]
+pub(crate) struct StandingView<'a> {
+    used: Tokens,
+    source: ReadingSource,
+    percent: f64,
+    band: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    window: WindowView,
+    trigger: TriggerView,
+}
+
+impl<'a> StandingView<'a> {
+    pub(crate) fn new(standing: &'a Standing) -> Self {
+        let Standing { reading, window, trigger, model, .. } = standing;
+        Self {
+            used: reading.used,
+            source: reading.source,
+            percent: percent(reading.used, window.tokens),
+            band: Band::of(reading.used, window.tokens).label(),
+            model: model.as_deref(),
+            window: (*window).into(),
+            trigger: (*trigger).into(),
         }
     }
 }

@@ -113,14 +113,18 @@ impl<'a> Watcher<'a> {
     }
 
     /// Watches until `stop` is told to, or `tell` wants no more. What is known at the beginning of
-    /// those who are alive is told first.
+    /// those who are alive is told first; what has changed at once is told together.
     pub fn run(
         &mut self,
         stop: &Stop,
-        mut tell: impl FnMut(Notice) -> ControlFlow<()>,
+        mut tell: impl FnMut(Vec<Notice>) -> ControlFlow<()>,
     ) -> io::Result<()> {
         self.begin();
-        while self.news.drain(..).try_for_each(&mut tell).is_continue() {
+        loop {
+            let news = std::mem::take(&mut self.news);
+            if !news.is_empty() && tell(news).is_break() {
+                break;
+            }
             match self.wait(stop)? {
                 Wake::Stop => break,
                 Wake::Changes => self.changes()?,

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::save::words::{self, Commit, Full, TestRun};
 use plimsoll_core::save::{Environment, NewSave};
 use plimsoll_core::usage::Usage;
@@ -12,6 +13,7 @@ use super::Problem;
 use super::body::{Count, Seconds, Sent, TokenCount, WindowSize};
 use super::problem::Problems;
 use super::saves::take_in;
+use super::session::{Meant, filled};
 use crate::state::{App, AppState};
 
 /// A hook that the config has switched off.
@@ -48,6 +50,13 @@ pub(crate) struct AutoSaveRequest {
     /// What one must know to go on, if the caller knows.
     #[serde(default)]
     inferred_context: Option<String>,
+    /// The agent's session: what is not inferred is taken from its transcript.
+    #[serde(default)]
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
+    session_id: Option<String>,
+    /// The same by its transcript, which must be one of the agent's.
+    #[serde(default)]
+    transcript_path: Option<String>,
 }
 
 /// What came of saving a nearly full window.
@@ -78,16 +87,26 @@ pub(crate) async fn auto_save(
     }
     let (used, window) = (request.used_tokens.0, request.max_tokens.0);
     let environment = request.environment.clone();
-    let plain = words::full(environment.clone(), Full { used, window });
     let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-    let save = app
-        .writer
-        .keep(NewSave {
-            task: said(request.inferred_task).unwrap_or(plain.task),
-            context: said(request.inferred_context).or(plain.context),
-            ..plain
-        })
-        .await?;
+    let (task, context) = (said(request.inferred_task), said(request.inferred_context));
+    let plain = words::full(environment.clone(), Full { used, window });
+    let save = NewSave {
+        task: task.clone().unwrap_or_default(),
+        context: context.clone(),
+        next_steps: None,
+        ..plain.clone()
+    };
+    let plain = NewSave {
+        task: task.unwrap_or(plain.task),
+        context: context.or(plain.context),
+        ..plain
+    };
+    let meant = Meant { session: request.session_id, transcript: request.transcript_path };
+    let save = match meant.is_none() {
+        true => plain,
+        false => filled(&app, meant, save, plain, Occasion::Auto).await?,
+    };
+    let save = app.writer.keep(save).await?;
     Ok(Json(Outcome::Saved(AutoSaved {
         status: "saved",
         session_id: save.id,

@@ -10,6 +10,7 @@ mod health;
 mod params;
 mod problem;
 mod saves;
+mod session;
 mod usage;
 
 use axum::Router;

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::save::{Environment, NewSave, Save, words};
 use plimsoll_core::time::utc;
 use plimsoll_engine::saves;
@@ -13,7 +14,7 @@ use super::Problem;
 use super::body::Sent;
 use super::params::Params;
 use super::problem::Problems;
-use super::usage::session_id;
+use super::session::{Meant, filled};
 use crate::state::{App, AppState};
 
 /// How many saves are given at most, and where nothing is said.
@@ -26,9 +27,9 @@ pub(crate) struct SaveRequest {
     #[serde(default)]
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", default = "development")]
     environment: Environment,
-    /// What is being done.
-    #[schema(min_length = 1, pattern = r"\S")]
-    task: String,
+    /// What is being done; may be left out where a session tells it.
+    #[serde(default)]
+    task: Option<String>,
     /// What one must know to go on.
     #[serde(default)]
     context: Option<String>,
@@ -44,7 +45,7 @@ pub(crate) struct SaveRequest {
     /// Files and names that matter.
     #[serde(default)]
     key_artifacts: Vec<String>,
-    /// The agent's session that it is of.
+    /// The agent's session that it is of: what is not said is taken from its transcript.
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
     session_id: Option<String>,
@@ -70,7 +71,16 @@ pub(crate) async fn ss(
     Sent(request): Sent<SaveRequest>,
 ) -> Result<Json<Saved>, Problem> {
     let environment = request.environment.clone();
-    let save = app.writer.keep(request.try_into()?).await?;
+    let (meant, said) = request.parts();
+    let save = match meant.is_none() {
+        true => said,
+        false => filled(&app, meant, said.clone(), said, Occasion::Manual).await?,
+    };
+    if save.task.trim().is_empty() {
+        let error = "there is nothing to save: no `task` is said";
+        return Err(Problem::bad(error, "say what is being done in `task`"));
+    }
+    let save = app.writer.keep(save).await?;
     Ok(Json(Saved {
         status: "saved",
         session_id: save.id,
@@ -79,25 +89,20 @@ pub(crate) async fn ss(
     }))
 }
 
-impl TryFrom<SaveRequest> for NewSave {
-    type Error = Problem;
-
-    fn try_from(request: SaveRequest) -> Result<Self, Problem> {
-        if request.task.trim().is_empty() {
-            return Err(Problem::bad("`task` must say something", "say what is being done"));
-        }
-        let session = request.session_id.as_deref().map(session_id).transpose()?;
-        Ok(Self {
-            environment: request.environment,
-            task: request.task,
-            context: request.context,
-            blockers: request.blockers,
-            next_steps: request.next_steps,
-            tags: request.tags,
-            key_artifacts: request.key_artifacts,
-            session: session.map(|session| session.to_string()),
-            ..Self::default()
-        })
+impl SaveRequest {
+    /// Which session is meant, and what is said.
+    fn parts(self) -> (Meant, NewSave) {
+        let said = NewSave {
+            environment: self.environment,
+            task: self.task.unwrap_or_default(),
+            context: self.context,
+            blockers: self.blockers,
+            next_steps: self.next_steps,
+            tags: self.tags,
+            key_artifacts: self.key_artifacts,
+            ..NewSave::default()
+        };
+        (Meant { session: self.session_id, transcript: None }, said)
     }
 }
 
@@ -117,6 +122,8 @@ pub(crate) struct SaveView {
     next_steps: Option<String>,
     tags: Vec<String>,
     key_artifacts: Vec<String>,
+    /// The project it was made in.
+    project: Option<String>,
     /// The agent's session that it is of.
     session: Option<String>,
     /// The checkpoint that tells more.
@@ -139,6 +146,7 @@ impl From<Save> for SaveView {
             next_steps: what.next_steps,
             tags: what.tags,
             key_artifacts: what.key_artifacts,
+            project: what.project,
             session: what.session,
             checkpoint: what.checkpoint,
             commit: what.commit,

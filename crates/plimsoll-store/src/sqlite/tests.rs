@@ -6,6 +6,7 @@ mod opening;
 mod past;
 mod saves;
 mod searching;
+mod series;
 mod splits;
 
 use std::fs::File;

@@ -23,6 +23,7 @@ mod status;
 mod statusline;
 mod tax;
 mod uninstall;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ Examples:
   plimsoll demo                   what is this? a recorded session, played in seconds
   plimsoll init                   let it watch; shows what it changes first
   plimsoll status                 how full is every session of today?
+  plimsoll watch                  what changes in them, as it happens?
   plimsoll audit                  does the client compact where it is told to?
   plimsoll tax                    what do all those hooks cost?
   plimsoll score                  what did compactions lose, and who kept it?
@@ -70,6 +72,7 @@ enum Command {
     Doctor(doctor::Args),
     Demo(demo::Args),
     Status(status::Args),
+    Watch(watch::Args),
     Audit(audit::Args),
     Tax(tax::Args),
     Measure(measure::Args),
@@ -103,6 +106,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Doctor(args) => doctor::run(&world()?, ui, &args),
         Command::Demo(args) => demo::run(ui, &args),
         Command::Status(args) => status::run(&world()?, ui, &args),
+        Command::Watch(args) => watch::run(&world()?, ui, &args),
         Command::Audit(args) => audit::run(&world()?, ui, &args),
         Command::Tax(args) => tax::run(&world()?, ui, &args),
         Command::Measure(args) => measure::run(&world()?, ui, &args),

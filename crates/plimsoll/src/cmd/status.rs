@@ -17,7 +17,7 @@ use crate::report::HintExt;
 use crate::ui::Ui;
 use crate::{ingest, past};
 use listing::Listing;
-pub(super) use text::{gauge, origin};
+pub(super) use text::{figures, gauge, origin, short};
 
 /// Show how full each session's context window is
 ///

@@ -43,6 +43,7 @@ fn help_is_given() {
         "statusline",
         "tax",
         "uninstall",
+        "watch",
     ];
     commands.into_iter().for_each(check);
 }

@@ -25,3 +25,4 @@ mod status;
 mod statusline;
 mod tax;
 mod transcript;
+mod watch;

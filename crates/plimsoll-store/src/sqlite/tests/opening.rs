@@ -46,6 +46,7 @@ fn every_migration_fails_when_it_is_applied_twice() {
         include_str!("../../../migrations/sqlite/0002_hook_runs.sql"),
         include_str!("../../../migrations/sqlite/0003_checkpoints.sql"),
         include_str!("../../../migrations/sqlite/0004_saves.sql"),
+        include_str!("../../../migrations/sqlite/0005_series.sql"),
     ];
     assert_eq!(files.len(), MIGRATIONS.len());
     let store = Store::in_memory().unwrap();

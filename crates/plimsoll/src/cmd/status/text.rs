@@ -4,10 +4,10 @@ use std::io::Write;
 
 use plimsoll_core::Millis;
 use plimsoll_core::forecast::Forecast;
-use plimsoll_core::reading::ReadingSource;
+use plimsoll_core::reading::{Reading, ReadingSource};
 use plimsoll_core::text::duration;
 use plimsoll_core::trigger::{Trigger, TriggerSource};
-use plimsoll_core::window::WindowSource;
+use plimsoll_core::window::{Window, WindowSource};
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Pace};
 use plimsoll_engine::world::{WINDOW_VARIABLE, World, local_time, now};
@@ -53,13 +53,18 @@ pub(super) fn print(
     Ok(out.flush()?)
 }
 
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     name.chars().take(8).collect()
 }
 
 /// The gauge with its figures.
 pub(crate) fn gauge(ui: &Ui, measured: &Measured) -> String {
     let Measured { reading, window, trigger, .. } = measured;
+    figures(ui, reading, *window, *trigger)
+}
+
+/// A gauge with figures.
+pub(crate) fn figures(ui: &Ui, reading: &Reading, window: Window, trigger: Trigger) -> String {
     let bar = ui.gauge(reading.used, window.tokens, trigger.tokens());
     let about = if reading.source == ReadingSource::Estimated { "~" } else { "" };
     format!(

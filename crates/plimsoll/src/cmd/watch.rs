@@ -1,0 +1,115 @@
+//! `plimsoll watch`
+
+mod json;
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+
+use anyhow::Context;
+use plimsoll_engine::watch::{
+    Change, Holder, Lock, NotLocked, Notice, Standing, Stop, Watcher, stopper,
+};
+use plimsoll_engine::world::{World, local_time};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+
+use super::status::{figures, short};
+use crate::report::HintExt;
+use crate::ui::{Ui, short_path, thousands};
+
+/// Follow every session on this machine, and tell what changes
+///
+/// A line for each reading, and for each session that starts, is compacted, falls silent, ends or
+/// dies. First come the sessions that are alive. What is read goes into the store, so that there is
+/// a curve of every session. There is one watcher per machine: a second says which it is, and fails.
+/// Hooks never need it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll watch
+  plimsoll watch --json | jq -r 'select(.reading.percent >= 80) | .session'")]
+pub(crate) struct Args {
+    /// Print JSON, an object per line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let _lock = lock(world)?;
+    let stop = signals().context("could not listen to signals")?;
+    if ui.redraws() && !args.json {
+        ui.complain(&format!("{}\n", ui.dim("Watching; Ctrl-C ends it.")));
+    }
+    let mut written = Ok(());
+    let mut watcher = Watcher::new(world, plimsoll_agents::ALL[0]);
+    watcher.run(&stop, |news| {
+        written = print(world, ui, args, &news);
+        if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    written
+}
+
+/// The right to watch; whoever has it is named.
+fn lock(world: &World) -> anyhow::Result<Lock> {
+    match Lock::take(&world.paths) {
+        Err(NotLocked::Held(Some(Holder { process, since }))) => {
+            let since = local_time(since);
+            Err(anyhow::anyhow!("another watcher runs: process {process}, since {since}"))
+                .hint(format!("run `kill {process}` to end it, or `plimsoll status` to look once"))
+        }
+        taken => taken
+            .context("could not become the watcher of this machine")
+            .hint("run `plimsoll status` to look once"),
+    }
+}
+
+/// What a signal to end is told by.
+fn signals() -> std::io::Result<Stop> {
+    let (stopper, stop) = stopper()?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        pipe::register(signal, OwnedFd::from(stopper.another()?))?;
+    }
+    Ok(stop)
+}
+
+fn print(world: &World, ui: &Ui, args: &Args, news: &[Notice]) -> anyhow::Result<()> {
+    let mut out = ui.out();
+    for notice in news {
+        match args.json {
+            true => json::print(&mut out, notice)?,
+            false => writeln!(out, "{}", line(world, ui, notice))?,
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// A change in a line.
+fn line(world: &World, ui: &Ui, notice: &Notice) -> String {
+    let time = ui.dim(&local_time(notice.at));
+    let session = short(notice.owner.session.as_str());
+    let name = match &notice.owner.subagent {
+        Some(subagent) => format!("└ {:<15.15}", format!("{session}/{subagent}")),
+        None => ui.bold(&format!("{session:<17}")),
+    };
+    format!("{time}  {name}  {}", words(world, ui, &notice.change))
+}
+
+fn words(world: &World, ui: &Ui, change: &Change) -> String {
+    match change {
+        Change::Started => "started".to_owned(),
+        Change::Read(standing) => {
+            let Standing { reading, window, trigger, project, .. } = &**standing;
+            let project = short_path(project, &world.paths.home);
+            format!("{}  {}", figures(ui, reading, *window, *trigger), ui.dim(&project))
+        }
+        Change::Compacted(boundary) => {
+            let by = if boundary.automatic { "by the client" } else { "by hand" };
+            let at = boundary.tokens_before.map(|tokens| format!(" at {}", thousands(tokens)));
+            ui.yellow(&format!("compacted {by}{}", at.unwrap_or_default()))
+        }
+        Change::Idle => ui.dim("idle"),
+        Change::Ended => "ended".to_owned(),
+        Change::Died => ui.red("died"),
+    }
+}

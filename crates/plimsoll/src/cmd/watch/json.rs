@@ -1,0 +1,70 @@
+//! What changes, as JSON. These names are a promise to scripts.
+
+use std::io::Write;
+
+use plimsoll_core::Tokens;
+use plimsoll_core::time::utc;
+use plimsoll_engine::watch::{Change, Notice};
+use serde::Serialize;
+
+use crate::view::StandingView;
+
+#[derive(Serialize)]
+struct NoticeView<'a> {
+    at: String,
+    session: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subagent: Option<&'a str>,
+    change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reading: Option<StandingView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compaction: Option<CompactionView>,
+}
+
+#[derive(Serialize)]
+struct CompactionView {
+    automatic: bool,
+    tokens_before: Option<Tokens>,
+    tokens_after: Option<Tokens>,
+}
+
+/// Prints a change as an object in a line.
+pub(super) fn print(mut out: impl Write, notice: &Notice) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut out, &view(notice))?;
+    Ok(writeln!(out)?)
+}
+
+fn view(notice: &Notice) -> NoticeView<'_> {
+    let (mut project, mut reading, mut compaction) = (None, None, None);
+    let change = match &notice.change {
+        Change::Started => "started",
+        Change::Read(standing) => {
+            project = Some(standing.project.display().to_string());
+            reading = Some(StandingView::new(standing));
+            "reading"
+        }
+        Change::Compacted(boundary) => {
+            compaction = Some(CompactionView {
+                automatic: boundary.automatic,
+                tokens_before: boundary.tokens_before,
+                tokens_after: boundary.tokens_after,
+            });
+            "compacted"
+        }
+        Change::Idle => "idle",
+        Change::Ended => "ended",
+        Change::Died => "died",
+    };
+    NoticeView {
+        at: utc(notice.at as i64),
+        session: notice.owner.session.as_str(),
+        subagent: notice.owner.subagent.as_ref().map(|subagent| subagent.as_str()),
+        change,
+        project,
+        reading,
+        compaction,
+    }
+}

@@ -1,0 +1,114 @@
+//! `plimsoll watch`
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::env::TestEnv;
+
+/// A watcher that runs.
+struct Watching {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Watching {
+    /// Starts a watcher, and waits until it has told of a session that is there.
+    fn start(env: &TestEnv, arguments: &[&str]) -> (Self, String) {
+        env.session("11111111-one").fill(100_000);
+        let mut child = env.command(arguments).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut watching = Self { child, lines };
+        let first = watching.line();
+        (watching, first)
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert!(self.lines.read_line(&mut line).unwrap() > 0, "it has ended");
+        line
+    }
+
+    fn json(&mut self) -> Value {
+        serde_json::from_str(&self.line()).unwrap()
+    }
+
+    fn send(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits for its end, and gives all that it has not told yet.
+    fn rest(mut self) -> (Option<i32>, String, String) {
+        let (mut out, mut errors) = (String::new(), String::new());
+        self.lines.read_to_string(&mut out).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        (self.child.wait().unwrap().code(), out, errors)
+    }
+}
+
+#[test]
+fn what_changes_is_told_in_json_lines() {
+    let env = TestEnv::new();
+    let (mut watching, first) = Watching::start(&env, &["watch", "--json"]);
+    let first: Value = serde_json::from_str(&first).unwrap();
+    let reading = &first["reading"];
+    assert_eq!((&first["session"], &first["change"]), (&"11111111-one".into(), &"reading".into()));
+    assert_eq!((&reading["used"], &reading["percent"]), (&100_000.into(), &50.0.into()));
+    assert_eq!(reading["window"]["tokens"], 200_000);
+    assert!(reading["trigger"].is_object() && first["at"].as_str().unwrap().ends_with('Z'));
+    env.session("22222222-two").fill(150_000);
+    assert_eq!(watching.json()["change"], "started");
+    assert_eq!(watching.json()["reading"]["used"], 150_000);
+    // The hooks say when a session is over.
+    let ran = env.session("22222222-two").hook("SessionEnd");
+    assert!(ran.status.success(), "{ran}");
+    let ended = watching.json();
+    assert_eq!((&ended["session"], &ended["change"]), (&"22222222-two".into(), &"ended".into()));
+    watching.send(Signal::TERM);
+    assert_eq!(watching.rest(), (Some(0), String::new(), String::new()));
+    // What it has seen is in the store.
+    let ran = env.plimsoll("status --all --json");
+    assert!(ran.status.success(), "{ran}");
+}
+
+#[test]
+fn what_changes_is_told_in_lines_for_people() {
+    let env = TestEnv::new();
+    let (mut watching, first) = Watching::start(&env, &["watch"]);
+    assert!(first.contains("11111111") && first.contains(" 50.0 %  100,000 of"), "{first}");
+    env.session("22222222-two").fill(150_000);
+    assert!(watching.line().ends_with("22222222           started\n"));
+    let line = watching.line();
+    assert!(line.contains(" 75.0 %") && !line.contains('\x1b'), "{line}");
+    watching.send(Signal::INT);
+    assert_eq!(watching.rest(), (Some(0), String::new(), String::new()));
+}
+
+#[test]
+fn a_second_watcher_names_the_first_and_one_after_a_kill_takes_over() {
+    let env = TestEnv::new();
+    let (first, _) = Watching::start(&env, &["watch"]);
+    let second = env.plimsoll("watch");
+    assert_eq!((second.status.code(), second.stdout.as_str()), (Some(1), ""), "{second}");
+    let process = format!("error: another watcher runs: process {}, since ", first.child.id());
+    assert!(second.stderr.starts_with(&process), "{second}");
+    let hint = format!("\nhint: run `kill {}` to end it", first.child.id());
+    assert!(second.stderr.contains(&hint), "{second}");
+    first.send(Signal::KILL);
+    assert_eq!(first.rest().0, None);
+    let (third, _) = Watching::start(&env, &["watch"]);
+    third.send(Signal::TERM);
+    assert_eq!(third.rest().0, Some(0));
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_ends_it() {
+    let env = TestEnv::new();
+    let (watching, _) = Watching::start(&env, &["watch"]);
+    let Watching { mut child, lines } = watching;
+    drop(lines);
+    env.session("22222222-two").fill(150_000);
+    assert!(child.wait().unwrap().success());
+}
