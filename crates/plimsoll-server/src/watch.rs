@@ -45,8 +45,8 @@ impl Watch {
 fn watch(app: &App, stop: &Stop, is_over: &AtomicBool) {
     let Some(_lock) = lock(app, is_over) else { return };
     let mut watcher = Watcher::new(&app.world, app.adapter);
-    let watched = watcher.run(stop, |notice| {
-        app.live.notice(notice);
+    let watched = watcher.run(stop, |notices| {
+        notices.into_iter().for_each(|notice| app.live.notice(notice));
         app.metrics.live(&app.live);
         ControlFlow::Continue(())
     });

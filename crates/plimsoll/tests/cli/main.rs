@@ -20,6 +20,7 @@ mod restore;
 mod resume;
 mod score;
 mod search;
+mod serve;
 mod secrets;
 mod status;
 mod statusline;
