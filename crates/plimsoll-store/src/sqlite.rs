@@ -9,6 +9,7 @@ mod checkpoints;
 mod client;
 mod column;
 mod ingest;
+mod overview;
 mod past;
 mod queries;
 mod saves;

@@ -110,6 +110,13 @@ fn window_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     from.deserialize_u64(Whole(1..=MOST_TOKENS))
 }
 
+/// A text that says something, if it is there.
+pub(crate) fn said<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    let says_nothing = || D::Error::invalid_value(Unexpected::Str(""), &"a text that says something");
+    (!text.trim().is_empty()).then_some(Some(text)).ok_or_else(says_nothing)
+}
+
 /// How many of a list are wanted.
 pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     from.deserialize_u64(Whole(1..=100))

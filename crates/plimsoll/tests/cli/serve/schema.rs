@@ -19,8 +19,9 @@ fn the_server_keeps_to_its_document_whatever_it_is_asked() {
     let env = TestEnv::new();
     let server = Running::start(&env, &["--writes-per-second", "1000000"]);
     let document = format!("http://{}/openapi.json", server.address);
+    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/serve/schemathesis.toml");
     let output = Command::new(schemathesis())
-        .args(["run", &document, "--checks", "all", "--max-examples", "30", "--seed", "7"])
+        .args(["--config-file", config, "run", &document, "--checks", "all", "--max-examples", "30", "--seed", "7"])
         .args(["--exclude-path", "/events", "--request-timeout", "20", "--no-color"])
         .current_dir(env.home())
         .output()
