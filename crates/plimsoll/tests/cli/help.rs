@@ -36,11 +36,14 @@ fn help_is_given() {
         "measure",
         "restore",
         "resume",
+        "rs",
         "score",
         "search",
+        "ss",
         "status",
         "statusline",
         "tax",
+        "test",
         "uninstall",
     ];
     commands.into_iter().for_each(check);
