@@ -21,6 +21,7 @@ mod restore;
 mod resume;
 mod rs;
 mod score;
+mod scripts;
 mod search;
 mod secrets;
 mod ss;
