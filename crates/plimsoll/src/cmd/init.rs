@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// No status line of ours (there is one in the user scope, wrapped around yours)
     #[arg(long)]
     no_status_line: bool,
-    /// Add commands: `/plimsoll`, `/checkpoint` and `/resume-work`
+    /// Add commands: `/plimsoll`, `/checkpoint`, `/resume-work`, `/ss` and `/rs`
     #[arg(long)]
     commands: bool,
     /// Tell the model in its file of instructions what our words mean
