@@ -11,6 +11,7 @@ mod listing;
 mod plot;
 mod precompact;
 mod report;
+mod saves;
 mod spawn;
 mod stage;
 
@@ -103,6 +104,8 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
     if !args.counted && !args.quick {
         report::note("listing the sessions of a large home");
         figures.listing = Some(listing::list(&plimsoll)?);
+        report::note("restoring from a hundred thousand saves");
+        figures.restoring = Some(saves::restore(&plimsoll)?);
     }
     figures.gates = gates::judge(&figures, &rivals)?;
     Ok(figures)

@@ -9,6 +9,7 @@ use crate::count::Calls;
 use crate::gates::Gate;
 use crate::listing::{Listing, Run};
 use crate::precompact::{Checkpoints, Extraction};
+use crate::saves::{Restoring, Spread};
 use crate::spawn::Timing;
 
 /// Everything one run found out; what it did not look at is empty.
@@ -25,6 +26,8 @@ pub(crate) struct Figures {
     pub(crate) accuracy: Accuracy,
     /// Listing the sessions of a large home.
     pub(crate) listing: Option<Listing>,
+    /// Restoring from a hundred thousand saves.
+    pub(crate) restoring: Option<Restoring>,
     /// Checkpoints before a compaction.
     pub(crate) checkpoints: Option<Checkpoints>,
     pub(crate) gates: Vec<Gate>,
@@ -74,6 +77,7 @@ pub(crate) fn print(figures: &Figures) {
     }
     accuracy(&figures.accuracy);
     figures.listing.iter().for_each(listing);
+    figures.restoring.iter().for_each(restoring);
     figures.checkpoints.iter().for_each(checkpoints);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
@@ -148,6 +152,15 @@ fn listing(listing: &Listing) {
         let Run { first_screen_ms, total_ms, peak_bytes } = run;
         let peak = *peak_bytes as f64 / 1e6;
         println!("| {name} | {first_screen_ms:.0} | {total_ms:.0} | {peak:.1} |");
+    }
+}
+
+fn restoring(restoring: &Restoring) {
+    let Restoring { saves, taken_in_s, newest, search } = restoring;
+    println!("\n## Restoring from {saves} saves, taken in within {taken_in_s:.0} s\n");
+    println!("| `plimsoll rs` | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
+    for (name, Spread { calls, p50_ms, p95_ms }) in [("newest", newest), ("search", search)] {
+        println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
     }
 }
 

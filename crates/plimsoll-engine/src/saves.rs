@@ -7,6 +7,7 @@
 
 mod session;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -23,7 +24,7 @@ use crate::paths::{self, Paths};
 use crate::world::{World, now};
 
 pub(crate) use session::of_captured;
-pub use session::{Told, of_session};
+pub use session::{Told, made_here, of_session};
 
 /// The environment that is meant: the one named, else the one that the process's environment names,
 /// else the default.
@@ -78,6 +79,14 @@ pub fn open(paths: &Paths, patience: Duration) -> anyhow::Result<Store> {
     let mut store = ingest::open_store(paths, patience)?;
     take_in(paths, &mut store)?;
     Ok(store)
+}
+
+/// Which checkpoints saves refer to: those are never let go of.
+pub fn referred(paths: &Paths, patience: Duration) -> anyhow::Result<BTreeSet<String>> {
+    if !paths.saves().exists() {
+        return Ok(BTreeSet::new());
+    }
+    Ok(open(paths, patience)?.saved_checkpoints()?)
 }
 
 /// Takes what is new in the journal into the store; gives how many saves were new or have changed.
