@@ -10,6 +10,7 @@ use crate::precompact;
 use crate::report::{Figures, Reading};
 use crate::saves::Restoring;
 use crate::spawn::Timing;
+use crate::watching;
 
 /// A promise and whether it was kept.
 #[derive(Debug, Serialize)]
@@ -37,6 +38,7 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
     if let Some(checkpoints) = &figures.checkpoints {
         gates.extend(precompact::gates(checkpoints)?);
     }
+    gates.extend(figures.watching.iter().flat_map(watching::gates));
     Ok(gates)
 }
 

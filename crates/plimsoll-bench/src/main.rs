@@ -8,12 +8,14 @@ mod competitors;
 mod count;
 mod gates;
 mod listing;
+mod naive;
 mod plot;
 mod precompact;
 mod report;
 mod saves;
 mod spawn;
 mod stage;
+mod watching;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -56,6 +58,9 @@ struct Args {
     /// Only what needs no clock: instructions, system calls, memory, readings
     #[arg(long)]
     counted: bool,
+    /// Only the watcher among growing sessions
+    #[arg(long, conflicts_with = "counted")]
+    watcher: bool,
     /// Write the figures as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -65,8 +70,13 @@ struct Args {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == naive::ARGUMENT) {
+        naive::watch(&arguments.next().map(PathBuf::from).context("which folder?")?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let args = Args::parse();
-    let figures = measure(&args)?;
+    let figures = if args.watcher { watcher(&args)? } else { measure(&args)? };
     report::print(&figures);
     if let Some(path) = &args.json {
         let text = serde_json::to_string_pretty(&figures)?;
@@ -107,8 +117,19 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
         report::note("restoring from a hundred thousand saves");
         figures.restoring = Some(saves::restore(&plimsoll)?);
     }
+    if !args.counted {
+        figures.watching = watcher(args)?.watching;
+    }
     figures.gates = gates::judge(&figures, &rivals)?;
     Ok(figures)
+}
+
+/// Only what the watcher takes.
+fn watcher(args: &Args) -> anyhow::Result<Figures> {
+    report::note("watching sessions that grow");
+    let watching = watching::watch(&program(&args.plimsoll)?, args.quick)?;
+    let gates = watching::gates(&watching).into();
+    Ok(Figures { watching: Some(watching), gates, ..Figures::default() })
 }
 
 fn shared() -> PathBuf {

@@ -11,6 +11,7 @@ use crate::listing::{Listing, Run};
 use crate::precompact::{Checkpoints, Extraction};
 use crate::saves::{Restoring, Spread};
 use crate::spawn::Timing;
+use crate::watching::{self, Watching};
 
 /// Everything one run found out; what it did not look at is empty.
 #[derive(Debug, Default, Serialize)]
@@ -30,6 +31,8 @@ pub(crate) struct Figures {
     pub(crate) restoring: Option<Restoring>,
     /// Checkpoints before a compaction.
     pub(crate) checkpoints: Option<Checkpoints>,
+    /// Watching sessions that grow.
+    pub(crate) watching: Option<Watching>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -63,6 +66,21 @@ pub(crate) fn print(figures: &Figures) {
     if !figures.hook.is_empty() {
         races(figures);
     }
+    if !figures.counts.is_empty() {
+        counts(figures);
+    }
+    accuracy(&figures.accuracy);
+    figures.listing.iter().for_each(listing);
+    figures.restoring.iter().for_each(restoring);
+    figures.checkpoints.iter().for_each(checkpoints);
+    figures.watching.iter().for_each(watching);
+    println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
+    for Gate { promise, measured, kept } in &figures.gates {
+        println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
+    }
+}
+
+fn counts(figures: &Figures) {
     println!("\n## Counted\n");
     println!("| process | instructions | peak memory MB | system calls | fsyncs |");
     println!("|---|---:|---:|---:|---:|");
@@ -74,14 +92,6 @@ pub(crate) fn print(figures: &Figures) {
     for Reading { name, tokens, truth } in &figures.readings {
         let tokens = tokens.map_or("none".to_owned(), |tokens| tokens.to_string());
         println!("| {name} | {tokens} | {truth} |");
-    }
-    accuracy(&figures.accuracy);
-    figures.listing.iter().for_each(listing);
-    figures.restoring.iter().for_each(restoring);
-    figures.checkpoints.iter().for_each(checkpoints);
-    println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
-    for Gate { promise, measured, kept } in &figures.gates {
-        println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
     }
 }
 
@@ -155,13 +165,6 @@ fn listing(listing: &Listing) {
     }
 }
 
-fn restoring(restoring: &Restoring) {
-    let Restoring { saves, taken_in_s, newest, search } = restoring;
-    println!("\n## Restoring from {saves} saves, taken in within {taken_in_s:.0} s\n");
-    println!("| `plimsoll rs` | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
-    for (name, Spread { calls, p50_ms, p95_ms }) in [("newest", newest), ("search", search)] {
-        println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
-    }
 }
 
 fn checkpoints(found: &Checkpoints) {
