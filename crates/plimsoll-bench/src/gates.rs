@@ -9,6 +9,7 @@ use crate::listing::Listing;
 use crate::precompact;
 use crate::report::{Figures, Reading};
 use crate::saves::Restoring;
+use crate::serving;
 use crate::spawn::Timing;
 use crate::watching;
 
@@ -39,6 +40,7 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
         gates.extend(precompact::gates(checkpoints)?);
     }
     gates.extend(figures.watching.iter().flat_map(watching::gates));
+    gates.extend(figures.serving.iter().flat_map(serving::gates));
     Ok(gates)
 }
 

@@ -10,6 +10,7 @@ use crate::gates::Gate;
 use crate::listing::{Listing, Run};
 use crate::precompact::{Checkpoints, Extraction};
 use crate::saves::{Restoring, Spread};
+use crate::serving::Serving;
 use crate::spawn::Timing;
 use crate::watching::{self, Watching};
 
@@ -33,6 +34,8 @@ pub(crate) struct Figures {
     pub(crate) checkpoints: Option<Checkpoints>,
     /// Watching sessions that grow.
     pub(crate) watching: Option<Watching>,
+    /// Serving beside the seed's service.
+    pub(crate) serving: Option<Serving>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -74,6 +77,7 @@ pub(crate) fn print(figures: &Figures) {
     figures.restoring.iter().for_each(restoring);
     figures.checkpoints.iter().for_each(checkpoints);
     figures.watching.iter().for_each(watching);
+    figures.serving.iter().for_each(serving);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
         println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
@@ -153,6 +157,55 @@ fn accuracy(accuracy: &Accuracy) {
     }
 }
 
+fn restoring(restoring: &Restoring) {
+    let Restoring { saves, taken_in_s, newest, search } = restoring;
+    println!("\n## Restoring from {saves} saves, taken in within {taken_in_s:.0} s\n");
+    println!("| `plimsoll rs` | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
+    for (name, Spread { calls, p50_ms, p95_ms }) in [("newest", newest), ("search", search)] {
+        println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
+    }
+}
+
+fn watching(found: &Watching) {
+    let Watching { sessions, seconds, plimsoll, naive } = found;
+    println!("\n## Watching {sessions} sessions that grow once a second, for {seconds} s\n");
+    println!(
+        "| watcher | CPU % of a core | … while nothing happens | memory ≤ MB | lag p50 ms | lag p99 ms | appends | missed |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|");
+    for (name, run) in [("`plimsoll watch --json`", plimsoll), ("re-reads what has changed", naive)]
+    {
+        let watching::Run { cpu_percent, idle_cpu_percent, lag_p50_ms, lag_p99_ms, .. } = run;
+        let (peak, appends, missed) = (run.peak_bytes as f64 / 1e6, run.appends, run.missed);
+        println!(
+            "| {name} | {cpu_percent:.1} | {idle_cpu_percent:.2} | {peak:.1} | {lag_p50_ms:.0} | {lag_p99_ms:.0} | {appends} | {missed} |"
+        );
+    }
+    println!(
+        "| naive / plimsoll | {:.1} × | | {:.1} × | {:.1} × | {:.1} × | | |",
+        naive.cpu_percent / plimsoll.cpu_percent,
+        naive.peak_bytes as f64 / plimsoll.peak_bytes as f64,
+        naive.lag_p50_ms / plimsoll.lag_p50_ms,
+        naive.lag_p99_ms / plimsoll.lag_p99_ms,
+    );
+}
+
+fn serving(serving: &Serving) {
+    println!("\n## Serving, 32 connections\n");
+    println!("| request | plimsoll /s | seed's service /s | times | p99 ms, 50 clients |");
+    println!("|---|---:|---:|---:|---:|");
+    for (name, contest, p99) in [
+        ("usage", &serving.usage, serving.usage_p99_ms),
+        ("durable save", &serving.saves, serving.saves_p99_ms),
+    ] {
+        let some = |value: Option<f64>, digits: usize| {
+            value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+        };
+        let (seeds, times) = (some(contest.seeds, 0), some(contest.times(), 1));
+        println!("| {name} | {:.0} | {seeds} | {times} | {p99:.1} |", contest.ours);
+    }
+}
+
 fn listing(listing: &Listing) {
     let Listing { transcripts, bytes, cold, warm } = listing;
     println!("\n## Listing {transcripts} sessions, {} MB\n", bytes / 1_000_000);
@@ -163,8 +216,6 @@ fn listing(listing: &Listing) {
         let peak = *peak_bytes as f64 / 1e6;
         println!("| {name} | {first_screen_ms:.0} | {total_ms:.0} | {peak:.1} |");
     }
-}
-
 }
 
 fn checkpoints(found: &Checkpoints) {
