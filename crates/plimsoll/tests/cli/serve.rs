@@ -3,6 +3,7 @@
 pub(crate) mod client;
 mod door;
 mod ending;
+mod overview;
 mod saving;
 mod schema;
 
