@@ -136,7 +136,10 @@ impl Server {
     fn wait(&self) -> anyhow::Result<()> {
         let began = Instant::now();
         while TcpStream::connect(&self.address).is_err() {
-            ensure!(began.elapsed() < Duration::from_secs(30), "the seed's service does not answer");
+            ensure!(
+                began.elapsed() < Duration::from_secs(30),
+                "the seed's service does not answer"
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(())
@@ -175,9 +178,9 @@ fn understood(text: &str) -> Option<Answer> {
 /// A time as wrk writes it: `803.00us`, `1.23ms`, `1.02s`.
 fn millis(text: &str) -> Option<f64> {
     let units = [("us", 0.001), ("ms", 1.0), ("s", 1000.0)];
-    units.iter().find_map(|(unit, millis)| {
-        Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * millis)
-    })
+    units
+        .iter()
+        .find_map(|(unit, millis)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * millis))
 }
 
 /// What is promised of the server.

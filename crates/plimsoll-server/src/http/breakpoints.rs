@@ -102,11 +102,8 @@ pub(crate) async fn auto_save(
         next_steps: None,
         ..plain.clone()
     };
-    let plain = NewSave {
-        task: task.unwrap_or(plain.task),
-        context: context.or(plain.context),
-        ..plain
-    };
+    let plain =
+        NewSave { task: task.unwrap_or(plain.task), context: context.or(plain.context), ..plain };
     let meant = Meant { session: request.session_id, transcript: request.transcript_path };
     let save = match meant.is_none() {
         true => plain,
@@ -165,7 +162,11 @@ pub(crate) async fn git_commit(
     );
     let commit = words::short(&sha);
     if let Some(session_id) = saved_at(&app, &sha).await? {
-        return Ok(Json(Outcome::Saved(CommitSaved { status: IsSaved::Saved, session_id, commit })));
+        return Ok(Json(Outcome::Saved(CommitSaved {
+            status: IsSaved::Saved,
+            session_id,
+            commit,
+        })));
     }
     let kept = app.writer.keep(save).await?.id;
     // Somebody may have told of it at the same time, and been first.

@@ -73,7 +73,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let name = Path::<String>::from_request_parts(parts, state).await;
-        let bad = |_| Problem::bad("the path is not text in UTF-8", "give the name as it is listed");
+        let bad =
+            |_| Problem::bad("the path is not text in UTF-8", "give the name as it is listed");
         name.map(|Path(name)| Self(name)).map_err(bad)
     }
 }

@@ -74,9 +74,7 @@ pub(crate) async fn usage(
     let used = params.number("used_tokens", 0..=MOST_TOKENS)?;
     let max = params.number("max_tokens", 1..=MOST_TOKENS)?;
     let usage = match (used, params.text("session_id")) {
-        (Some(used), None) => {
-            Usage::of(used, max.unwrap_or(DEFAULT_WINDOW), &app.settings().lines)
-        }
+        (Some(used), None) => Usage::of(used, max.unwrap_or(DEFAULT_WINDOW), &app.settings().lines),
         (None, Some(session)) if max.is_none() => {
             let session = session_id(session)?;
             app.blocking(move |app| measured(app, &session)).await?

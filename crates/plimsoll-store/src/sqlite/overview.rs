@@ -46,5 +46,9 @@ const RECENT: &str = "SELECT *,
      FROM sessions ORDER BY last_seen DESC, session LIMIT ?1";
 
 fn recent(row: &Row<'_>) -> rusqlite::Result<RecentRow> {
-    Ok(RecentRow { session: session(row)?, used: get_any(row, "used")?, peak: get_any(row, "peak")? })
+    Ok(RecentRow {
+        session: session(row)?,
+        used: get_any(row, "used")?,
+        peak: get_any(row, "peak")?,
+    })
 }

@@ -27,11 +27,17 @@ fn sessions_are_listed_and_one_is_told_over_time() {
     let listed = until(&server, "/api/sessions", has_one);
     let session = &listed["sessions"][0];
     assert_eq!(session["session"], "5f2c-1");
-    assert_eq!((&session["last"]["window"], &session["last"]["status"]), (&json!(200_000), &json!("critical")));
+    assert_eq!(
+        (&session["last"]["window"], &session["last"]["status"]),
+        (&json!(200_000), &json!("critical"))
+    );
     let body = json!({"environment": "e", "used_tokens": 150_000, "session_id": "5f2c-1"});
     let saved = server.post("/context/auto-save", &body).json();
     let story = server.get("/api/sessions/5f2c-1").json();
-    assert_eq!(story["reading"], json!({"used": 150_000, "window": 200_000, "percent": 75.0, "status": "critical"}));
+    assert_eq!(
+        story["reading"],
+        json!({"used": 150_000, "window": 200_000, "percent": 75.0, "status": "critical"})
+    );
     assert_eq!(story["series"].as_array().map(Vec::len), Some(1), "{story}");
     assert_eq!(story["saves"][0]["id"], saved["session_id"]);
     server.get("/api/sessions/nobody").refuses(404);
@@ -48,7 +54,8 @@ fn checkpoints_are_listed_and_one_is_told_with_its_ancestors() {
     let ran = env.plimsoll(create);
     assert!(ran.status.success(), "{ran}");
     let server = Running::start(&env, &[]);
-    let has_one = |answer: &Value| answer["checkpoints"].as_array().is_some_and(|all| !all.is_empty());
+    let has_one =
+        |answer: &Value| answer["checkpoints"].as_array().is_some_and(|all| !all.is_empty());
     let listed = until(&server, "/api/checkpoints", has_one);
     let id = listed["checkpoints"][0]["id"].as_str().unwrap().to_owned();
     let story = server.get(&format!("/api/checkpoints/{id}")).json();
