@@ -134,6 +134,7 @@ impl Pen {
 fn take_in(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
     const QUIET: Duration = Duration::from_millis(200);
     const LATEST: Duration = Duration::from_secs(5);
+    step_back();
     while news.recv().is_ok() {
         let since = Instant::now();
         while since.elapsed() < LATEST {
@@ -146,4 +147,11 @@ fn take_in(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
             log.say(&format!("could not take in the journal of saves: {error:#}"));
         }
     }
+}
+
+/// Lets every other thread go first: nobody waits for this one.
+fn step_back() {
+    // Elsewhere a process has one priority for all of its threads.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 19);
 }
