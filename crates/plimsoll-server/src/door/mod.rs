@@ -83,11 +83,10 @@ fn shows_token(app: &AppState, request: &Request) -> bool {
         scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
     });
     let same = |shown: &[u8]| bool::from(shown.ct_eq(&app.token));
-    header.is_some_and(|token| same(token.as_bytes())) || {
-        let query = request.uri().query().unwrap_or_default();
-        form_urlencoded::parse(query.as_bytes())
-            .any(|(name, value)| name == "token" && same(value.as_bytes()))
-    }
+    let query = request.uri().query().filter(|query| query.contains("token=")).unwrap_or_default();
+    let shown = form_urlencoded::parse(query.as_bytes())
+        .any(|(name, value)| name == "token" && same(value.as_bytes()));
+    shown || header.is_some_and(|token| same(token.as_bytes()))
 }
 
 /// Refuses a request that names us by a name that may lead anywhere.
