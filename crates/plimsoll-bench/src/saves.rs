@@ -65,12 +65,16 @@ pub(crate) fn restore(plimsoll: &Path) -> anyhow::Result<Restoring> {
 
 /// Words of two to four syllables.
 fn vocabulary() -> Vec<String> {
-    const SYLLABLES: [&str; 14] = [
-        "ba", "lo", "mi", "ker", "ton", "sha", "re", "vi", "pu", "dax", "qui", "nor", "est", "gul",
-    ];
     let mut random = SplitMix64::new(5);
-    let mut syllable = |_| SYLLABLES[random.below(SYLLABLES.len())];
-    (0..WORDS).map(|at| (0..2 + at % 3).map(&mut syllable).collect()).collect()
+    let mut one_of = |letters: &str| {
+        let at = random.below(letters.len());
+        letters[at..=at].to_owned()
+    };
+    let mut syllable = |at: usize| {
+        let end = if at.is_multiple_of(2) { one_of("nrstlm") } else { String::new() };
+        one_of("bcdfghjklmnprstvwz") + &one_of("aeiou") + &end
+    };
+    (0..WORDS).map(|at| (0..2 + at % 3).map(|part| syllable(at + part)).collect()).collect()
 }
 
 /// Writes saves whose words are as unevenly common as those of a language.

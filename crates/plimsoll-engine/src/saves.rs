@@ -100,6 +100,11 @@ pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     let source = SourceFile { path, inode: journal.inode() };
     // Mostly there is nothing new, and nobody need wait for the store's lock.
     let (mut rows, mut read_to) = (0, store.read_to(&source)?);
+    if read_to > journal.len() {
+        // It was put back from a copy; what is known already stays once.
+        store.forget(&source.path)?;
+        read_to = 0;
+    }
     while read_to < journal.len() {
         let done = store.ingest(&source, |here| read(&journal, here, BATCH))?;
         rows += done.rows;
@@ -167,6 +172,23 @@ mod tests {
         keep(&paths, vec![new("two")]).unwrap();
         assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
         assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_journal_that_was_put_back_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let mut store = Store::in_memory().unwrap();
+        keep(&paths, vec![new("one")]).unwrap();
+        let copy = fs::read(paths.saves()).unwrap();
+        keep(&paths, vec![new("two")]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 2);
+        fs::write(paths.saves(), copy).unwrap();
+        keep(&paths, vec![]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 0, "it is known");
+        keep(&paths, vec![new("a longer one than the second was")]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 3);
     }
 
     #[test]

@@ -446,11 +446,8 @@ fn where_the_client_compacts_a_session_is_saved_before_that_and_without_a_word()
     let outlook = Outlook { trigger, ..outlook(&settings) };
     let expected = [(false, None), (true, Some("warned")), (false, None)];
     assert_eq!(saves(&outlook, &[151_000, 152_000, 153_000]), expected);
-    assert_eq!(
-        saves(&outlook, &[168_000])[0].0,
-        false,
-        "the compaction has a checkpoint of its own"
-    );
+    let at_the_trigger = saves(&outlook, &[168_000])[0].0;
+    assert!(!at_the_trigger, "the compaction has a checkpoint of its own");
 }
 
 #[test]
