@@ -25,3 +25,4 @@ mod statusline;
 mod subagents;
 mod tour;
 mod warning;
+mod watching;
