@@ -30,6 +30,9 @@ pub trait Adapter: Sync {
     /// The agent's name, as users write it.
     fn name(&self) -> &'static str;
 
+    /// The agent's name in a sentence.
+    fn product(&self) -> &'static str;
+
     /// What a hook's payload says; nothing where we have no use for it.
     fn event(&self, payload: &[u8]) -> Result<Option<Event>, BadPayload>;
 

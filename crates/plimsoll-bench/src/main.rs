@@ -12,6 +12,8 @@ mod naive;
 mod plot;
 mod precompact;
 mod report;
+mod saves;
+mod serving;
 mod spawn;
 mod stage;
 mod watching;
@@ -60,6 +62,12 @@ struct Args {
     /// Only the watcher among growing sessions
     #[arg(long, conflicts_with = "counted")]
     watcher: bool,
+    /// Only the server beside the seed's service
+    #[arg(long, conflicts_with = "counted")]
+    server: bool,
+    /// A Python that can run the seed's service
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
     /// Write the figures as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -75,7 +83,11 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let args = Args::parse();
-    let figures = if args.watcher { watcher(&args)? } else { measure(&args)? };
+    let figures = match () {
+        () if args.watcher => watcher(&args)?,
+        () if args.server => server(&args)?,
+        () => measure(&args)?,
+    };
     report::print(&figures);
     if let Some(path) = &args.json {
         let text = serde_json::to_string_pretty(&figures)?;
@@ -113,9 +125,12 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
     if !args.counted && !args.quick {
         report::note("listing the sessions of a large home");
         figures.listing = Some(listing::list(&plimsoll)?);
+        report::note("restoring from a hundred thousand saves");
+        figures.restoring = Some(saves::restore(&plimsoll)?);
     }
     if !args.counted {
         figures.watching = watcher(args)?.watching;
+        figures.serving = server(args)?.serving;
     }
     figures.gates = gates::judge(&figures, &rivals)?;
     Ok(figures)
@@ -127,6 +142,15 @@ fn watcher(args: &Args) -> anyhow::Result<Figures> {
     let watching = watching::watch(&program(&args.plimsoll)?, args.quick)?;
     let gates = watching::gates(&watching).into();
     Ok(Figures { watching: Some(watching), gates, ..Figures::default() })
+}
+
+/// Only what the server does.
+fn server(args: &Args) -> anyhow::Result<Figures> {
+    report::note("serving");
+    let (plimsoll, python) = (program(&args.plimsoll)?, args.python.as_deref());
+    let serving = serving::serve(&plimsoll, python, &seeds(args), args.quick)?;
+    let gates = serving::gates(&serving);
+    Ok(Figures { serving: Some(serving), gates, ..Figures::default() })
 }
 
 fn shared() -> PathBuf {

@@ -9,6 +9,8 @@ use crate::count::Calls;
 use crate::gates::Gate;
 use crate::listing::{Listing, Run};
 use crate::precompact::{Checkpoints, Extraction};
+use crate::saves::{Restoring, Spread};
+use crate::serving::Serving;
 use crate::spawn::Timing;
 use crate::watching::{self, Watching};
 
@@ -26,10 +28,14 @@ pub(crate) struct Figures {
     pub(crate) accuracy: Accuracy,
     /// Listing the sessions of a large home.
     pub(crate) listing: Option<Listing>,
+    /// Restoring from a hundred thousand saves.
+    pub(crate) restoring: Option<Restoring>,
     /// Checkpoints before a compaction.
     pub(crate) checkpoints: Option<Checkpoints>,
     /// Watching sessions that grow.
     pub(crate) watching: Option<Watching>,
+    /// Serving beside the seed's service.
+    pub(crate) serving: Option<Serving>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -68,8 +74,10 @@ pub(crate) fn print(figures: &Figures) {
     }
     accuracy(&figures.accuracy);
     figures.listing.iter().for_each(listing);
+    figures.restoring.iter().for_each(restoring);
     figures.checkpoints.iter().for_each(checkpoints);
     figures.watching.iter().for_each(watching);
+    figures.serving.iter().for_each(serving);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
         println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
@@ -149,15 +157,12 @@ fn accuracy(accuracy: &Accuracy) {
     }
 }
 
-fn listing(listing: &Listing) {
-    let Listing { transcripts, bytes, cold, warm } = listing;
-    println!("\n## Listing {transcripts} sessions, {} MB\n", bytes / 1_000_000);
-    println!("| `plimsoll status --all` | first screen ms | all ms | memory ≤ MB |");
-    println!("|---|---:|---:|---:|");
-    for (name, run) in [("cold", cold), ("warm", warm)] {
-        let Run { first_screen_ms, total_ms, peak_bytes } = run;
-        let peak = *peak_bytes as f64 / 1e6;
-        println!("| {name} | {first_screen_ms:.0} | {total_ms:.0} | {peak:.1} |");
+fn restoring(restoring: &Restoring) {
+    let Restoring { saves, taken_in_s, newest, search } = restoring;
+    println!("\n## Restoring from {saves} saves, taken in within {taken_in_s:.0} s\n");
+    println!("| `plimsoll rs` | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
+    for (name, Spread { calls, p50_ms, p95_ms }) in [("newest", newest), ("search", search)] {
+        println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
     }
 }
 
@@ -183,6 +188,34 @@ fn watching(found: &Watching) {
         naive.lag_p50_ms / plimsoll.lag_p50_ms,
         naive.lag_p99_ms / plimsoll.lag_p99_ms,
     );
+}
+
+fn serving(serving: &Serving) {
+    println!("\n## Serving, 32 connections\n");
+    println!("| request | plimsoll /s | seed's service /s | times | p99 ms, 50 clients |");
+    println!("|---|---:|---:|---:|---:|");
+    for (name, contest, p99) in [
+        ("usage", &serving.usage, serving.usage_p99_ms),
+        ("durable save", &serving.saves, serving.saves_p99_ms),
+    ] {
+        let some = |value: Option<f64>, digits: usize| {
+            value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+        };
+        let (seeds, times) = (some(contest.seeds, 0), some(contest.times(), 1));
+        println!("| {name} | {:.0} | {seeds} | {times} | {p99:.1} |", contest.ours);
+    }
+}
+
+fn listing(listing: &Listing) {
+    let Listing { transcripts, bytes, cold, warm } = listing;
+    println!("\n## Listing {transcripts} sessions, {} MB\n", bytes / 1_000_000);
+    println!("| `plimsoll status --all` | first screen ms | all ms | memory ≤ MB |");
+    println!("|---|---:|---:|---:|");
+    for (name, run) in [("cold", cold), ("warm", warm)] {
+        let Run { first_screen_ms, total_ms, peak_bytes } = run;
+        let peak = *peak_bytes as f64 / 1e6;
+        println!("| {name} | {first_screen_ms:.0} | {total_ms:.0} | {peak:.1} |");
+    }
 }
 
 fn checkpoints(found: &Checkpoints) {

@@ -80,6 +80,7 @@ impl Outlook<'_> {
             checkpoint: self.settings.lines.checkpoint.of(self.window.tokens),
             save: self.settings.lines.save.of(self.window.tokens),
             warn: self.settings.lines.warn.of(self.window.tokens),
+            restart: self.settings.lines.restart.of(self.window.tokens),
         }
     }
 
@@ -104,6 +105,13 @@ impl Outlook<'_> {
 
     fn percent(&self, used: Tokens) -> f64 {
         used as f64 * 100.0 / self.window.tokens.max(1) as f64
+    }
+
+    fn left(&self, used: Tokens) -> Left {
+        match self.trigger.tokens() {
+            Some(trigger) => Left::UntilCompaction(trigger.saturating_sub(used)),
+            None => Left::InWindow(self.window.tokens.saturating_sub(used)),
+        }
     }
 
     fn bucket(&self, used: Tokens) -> Bucket {
@@ -158,7 +166,7 @@ fn quiet_below(outlook: &Outlook<'_>, event: &EventKind, state: &SessionState) -
         }
         _ => match state.quiet {
             Some(quiet) if quiet.basis == basis => return quiet.below,
-            _ => levels.checkpoint.min(levels.save).min(levels.warn),
+            _ => levels.checkpoint.min(levels.save).min(levels.warn).min(levels.restart),
         },
     };
     basis.trigger.map_or(line, |trigger| line.min(trigger / 4))
@@ -176,6 +184,8 @@ pub struct Decision {
     pub speech: Option<Speech>,
     /// A checkpoint is to be made.
     pub due: Option<Due>,
+    /// The session is to be saved: its window is nearly full.
+    pub saves: bool,
     /// The session's state from now on, where it changes or something is said.
     pub remember: Option<SessionState>,
 }
@@ -199,16 +209,31 @@ pub fn decide(
     let line = || outlook.level(|levels| levels.checkpoint, used, growth);
     let due = due::by_line(outlook, call, used, &line, &next).or(due::by_event(call, &next));
     due::seen_to(due, call.now, outlook.bucket(used), &mut next);
+    let restart = || outlook.level(|levels| levels.restart, used, growth);
+    let saves = due::is_nearly_full(outlook, call, used, &restart, &next);
+    if saves {
+        next.saved = Some(outlook.bucket(used));
+    }
     let speech = match call.kind {
         EventKind::Prompted | EventKind::ToolFinished | EventKind::ToolFailed => {
-            warn(outlook, call, used, line(), growth, &mut next)
+            let marks = Marks { checkpoint: line(), restart: restart() };
+            let speech = warn(outlook, call, used, marks, growth, &mut next);
+            saved(outlook, used, saves).or(speech)
         }
         EventKind::Loading(load) => guard(outlook, load, call.subagent, reading, growth, &mut next),
         // What is said when the agent stops would set it to work again.
         _ => None,
     };
     let news = next != *state || speech.is_some();
-    Decision { speech, due, remember: news.then_some(next) }
+    Decision { speech, due, saves, remember: news.then_some(next) }
+}
+
+/// What is said where the session is saved, in the place of a warning. A client that compacts by itself
+/// goes on by itself, and nobody need do anything.
+fn saved(outlook: &Outlook<'_>, used: Tokens, saves: bool) -> Option<Speech> {
+    let is_told = saves && outlook.trigger.tokens().is_none() && !outlook.settings.is_silent();
+    let (percent, left) = (outlook.percent(used), outlook.left(used));
+    is_told.then_some(Speech::Saved { percent, left })
 }
 
 /// Without a reading only the clock and what has happened can ask for anything.
@@ -216,7 +241,7 @@ fn unread(call: &Call<'_>, state: &SessionState) -> Decision {
     let due = due::by_event(call, state);
     let mut next = state.clone();
     due::seen_to(due, call.now, 0, &mut next);
-    Decision { speech: None, due, remember: due.map(|_| next) }
+    Decision { due, remember: due.map(|_| next), ..Decision::default() }
 }
 
 fn forget_what_has_fallen(
@@ -233,6 +258,7 @@ fn forget_what_has_fallen(
         warned: still(state.warned),
         guarded: still(state.guarded),
         crossed: still(state.crossed),
+        saved: still(state.saved),
         suggested: false,
         quiet: None,
         ..state.clone()
@@ -247,12 +273,18 @@ fn prove(outlook: &Outlook<'_>, next: &mut SessionState) {
     }
 }
 
+/// The levels at which something is done, whatever is said.
+struct Marks {
+    checkpoint: Tokens,
+    restart: Tokens,
+}
+
 /// Warns, or suggests saving, once a line is passed, and notes until when nothing can be due.
 fn warn(
     outlook: &Outlook<'_>,
     call: &Call<'_>,
     used: Tokens,
-    checkpoint: Tokens,
+    marks: Marks,
     growth: &dyn Fn() -> Tokens,
     next: &mut SessionState,
 ) -> Option<Speech> {
@@ -270,14 +302,20 @@ fn warn(
         }
         speech => speech,
     };
-    let seals = call.subagent.is_none() && next.crossed.is_none();
-    next.quiet = if seals && used >= checkpoint {
+    let Marks { checkpoint, restart } = marks;
+    let is_main = call.subagent.is_none();
+    let (seals, saves) = (is_main && next.crossed.is_none(), is_main && next.saved.is_none());
+    next.quiet = if seals && used >= checkpoint || saves && used >= restart {
         // Whoever comes next and may make a checkpoint is to look.
         None
     } else {
-        let ahead = [(seals, checkpoint), (suggests, save)];
+        let ahead = [(seals, checkpoint), (suggests, save), (saves, restart)];
         let ahead = ahead.into_iter().filter(|(open, level)| *open && used < *level);
-        let due = ahead.map(|(_, level)| level).min().unwrap_or(line);
+        let due = ahead.map(|(_, level)| level).min().map_or(line, |level| match used < line {
+            true => level.min(line),
+            // A warning is due in the next bucket, whatever else is.
+            false => level.min(next_bucket(outlook, used)),
+        });
         Some(quiet(outlook, used, due, next.quiet))
     };
     speech
@@ -295,10 +333,7 @@ fn warning(
         return None;
     }
     (next.warned, next.suggested) = (Some(bucket), true);
-    let left = match outlook.trigger.tokens() {
-        Some(trigger) => Left::UntilCompaction(trigger.saturating_sub(used)),
-        None => Left::InWindow(outlook.window.tokens.saturating_sub(used)),
-    };
+    let left = outlook.left(used);
     let (percent, subagent) = (outlook.percent(used), call.subagent.map(brief));
     Some(Speech::Warning { percent, left, subagent })
 }

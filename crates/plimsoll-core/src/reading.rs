@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::entry::{Entry, EntryId, Kind, Response};
 use crate::models;
+use crate::settings::{Lines, Percent};
 use crate::weight::{Answer, MilliTokens, Tokenizer, Weight};
 use crate::{Millis, Tokens};
 
@@ -322,14 +323,19 @@ pub enum Band {
 }
 
 impl Band {
-    /// The band of `used` in `window`, with the fixed bounds 50, 70 and 85.
+    /// The band of `used` in `window`, with the usual bounds 50, 70 and 85.
     pub fn of(used: Tokens, window: Tokens) -> Self {
-        let at_least =
-            |percent: u128| u128::from(used) * 100 >= u128::from(window) * percent && window > 0;
+        Self::between(used, window, &Lines::default())
+    }
+
+    /// The band of `used` in `window`, where the save and the restart line bound it.
+    pub fn between(used: Tokens, window: Tokens, lines: &Lines) -> Self {
+        const HALF: Percent = Percent::whole(50);
+        let at_least = |percent: Percent| used >= percent.of(window) && window > 0;
         match () {
-            () if at_least(85) => Self::Overflow,
-            () if at_least(70) => Self::Critical,
-            () if at_least(50) => Self::Warning,
+            () if at_least(lines.restart) => Self::Overflow,
+            () if at_least(lines.save) => Self::Critical,
+            () if at_least(HALF) => Self::Warning,
             () => Self::Healthy,
         }
     }

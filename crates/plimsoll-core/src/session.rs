@@ -28,6 +28,9 @@ pub struct SessionState {
     /// The bucket in which the checkpoint line was crossed, and that was seen to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crossed: Option<Bucket>,
+    /// The bucket in which the restart line was crossed, and the session was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved: Option<Bucket>,
     /// Since when there is work without a checkpoint, in milliseconds since the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
@@ -102,6 +105,9 @@ pub struct Basis {
     pub save: Tokens,
     /// The warn line, likewise.
     pub warn: Tokens,
+    /// The restart line, likewise.
+    #[serde(default)]
+    pub restart: Tokens,
 }
 
 /// A window size that this session proved for a model.
@@ -125,7 +131,7 @@ impl SessionState {
 
     /// The highest bucket in which anything was said or done.
     pub fn spoken(&self) -> Option<Bucket> {
-        self.warned.max(self.guarded).max(self.crossed)
+        self.warned.max(self.guarded).max(self.crossed).max(self.saved)
     }
 
     /// What is still true of a session whose window was emptied.

@@ -100,7 +100,7 @@ impl Captured {
     }
 
     /// The sections. Where the transcript could not be read, that is what is to be said.
-    fn body(&self) -> &str {
+    pub(crate) fn body(&self) -> &str {
         self.body.get_or_init(|| {
             let body = self.folded.work.words().refine(&body(&self.folded.work));
             match self.transcript {

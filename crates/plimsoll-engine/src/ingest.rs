@@ -24,9 +24,10 @@ use plimsoll_store::{
     Store, StoreError,
 };
 
-use crate::jsonl::JsonLines;
+use crate::jsonl::{JsonLines, whole_lines};
 use crate::load;
-use crate::paths;
+use crate::paths::{self, Paths};
+use crate::saves;
 use crate::sessions::{self, Found};
 use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
@@ -58,11 +59,12 @@ impl<'a> Ingester<'a> {
         patience: Duration,
         deadline: Option<Instant>,
     ) -> anyhow::Result<Self> {
-        let path = world.paths.store();
-        // The store's file is made here, for the user alone.
-        crate::paths::append(&path)
-            .with_context(|| format!("could not make the store at `{}`", path.display()))?;
-        Ok(Self { world, adapter, store: Store::open(&path, patience)?, deadline })
+        Ok(Self { world, adapter, store: open_store(&world.paths, patience)?, deadline })
+    }
+
+    /// Takes in what is new in the journal of saves.
+    pub fn saves(&mut self) -> anyhow::Result<usize> {
+        saves::take_in(&self.world.paths, &mut self.store)
     }
 
     /// Takes in whatever is new of these sessions, and tells the hooks what it teaches.
@@ -133,7 +135,7 @@ impl<'a> Ingester<'a> {
         let (adapter, batch) = (self.adapter, self.batch());
         self.file(path, |file, bookmark| {
             let mut reader = Reader::new(adapter, file, owner, path, &bookmark);
-            let offset = lines(file, bookmark.offset, batch, |line| reader.take(line.bytes))?;
+            let offset = whole_lines(file, bookmark.offset, batch, |line| reader.take(line.bytes))?;
             Ok(reader.batch(offset))
         })
     }
@@ -142,7 +144,7 @@ impl<'a> Ingester<'a> {
         let (agent, most) = (self.adapter.name(), self.batch());
         self.file(path, |file, bookmark| {
             let mut batch = Batch::default();
-            batch.next.offset = lines(file, bookmark.offset, most, |line| {
+            batch.next.offset = whole_lines(file, bookmark.offset, most, |line| {
                 if let Some(found) = spool::parse(line.bytes) {
                     batch.decisions.push(decision(owner, line.offset, found));
                 }
@@ -220,6 +222,14 @@ impl<'a> Ingester<'a> {
     }
 }
 
+/// Opens the store, waiting so long for others. Its file is made here, for the user alone.
+pub(crate) fn open_store(paths: &Paths, patience: Duration) -> anyhow::Result<Store> {
+    let path = paths.store();
+    paths::append(&path)
+        .with_context(|| format!("could not make the store at `{}`", path.display()))?;
+    Ok(Store::open(&path, patience)?)
+}
+
 /// The files in a folder that were not written to for a week.
 fn old_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -236,30 +246,6 @@ pub(crate) fn owner_of_spool(spool: &Path) -> Option<Owner> {
     let mut parts = spool.file_stem()?.to_str()?.splitn(2, '.');
     let session = SessionId::new(parts.next()?)?;
     Some(Owner { session, subagent: parts.next().and_then(SessionId::new) })
-}
-
-/// Gives `take` the whole lines of a batch, and says where the next one begins.
-fn lines(
-    file: &JsonLines,
-    offset: u64,
-    batch: u64,
-    mut take: impl FnMut(&crate::jsonl::Line<'_>),
-) -> anyhow::Result<u64> {
-    let mut reader = file.forward(offset);
-    let mut next = offset;
-    while let Some(line) = reader.next()? {
-        let end = line.offset + line.len;
-        // Half a line is next time's line.
-        if end >= file.len() {
-            break;
-        }
-        take(&line);
-        next = end + 1;
-        if next - offset >= batch {
-            break;
-        }
-    }
-    Ok(next)
 }
 
 fn decision(owner: &Owner, line: u64, found: SpoolLine) -> DecisionRow {

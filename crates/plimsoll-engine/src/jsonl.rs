@@ -409,6 +409,31 @@ impl Cutter {
     }
 }
 
+/// Gives `take` the whole lines from `offset` on, about `most` bytes of them, and says where the next
+/// one begins.
+pub(crate) fn whole_lines(
+    file: &JsonLines,
+    offset: u64,
+    most: u64,
+    mut take: impl FnMut(&Line<'_>),
+) -> io::Result<u64> {
+    let mut reader = file.forward(offset);
+    let mut next = offset;
+    while let Some(line) = reader.next()? {
+        let end = line.offset + line.len;
+        // Half a line is next time's line.
+        if end >= file.len() {
+            break;
+        }
+        take(&line);
+        next = end + 1;
+        if next - offset >= most {
+            break;
+        }
+    }
+    Ok(next)
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;

@@ -9,6 +9,7 @@ use plimsoll_core::models;
 use plimsoll_core::policy::{Levels, Outlook};
 use plimsoll_core::reading::{self, Fold, Reading, Scope};
 use plimsoll_core::session::SessionState;
+use plimsoll_core::settings::Lines;
 use plimsoll_core::trigger::{self, Trigger};
 use plimsoll_core::window::{self, Window, WindowFacts};
 
@@ -139,7 +140,9 @@ pub struct Measured {
     pub window: Window,
     /// Where the client compacts it.
     pub trigger: Trigger,
-    /// Where our lines lie in it.
+    /// Our lines, as they are set.
+    pub lines: Lines,
+    /// Where they lie in it.
     pub levels: Levels,
     /// Whether the trigger has moved any of them.
     pub moved: bool,
@@ -172,6 +175,7 @@ pub fn measure(
         reading: load.far_reading()?,
         window: load.window,
         trigger: load.trigger,
+        lines: in_force.settings.lines,
         levels,
         moved: levels != Levels::of(&in_force.settings.lines, load.window.tokens),
         model: load.model(),

@@ -95,6 +95,11 @@ impl Paths {
         self.data.join("store.sqlite")
     }
 
+    /// The journal of saves.
+    pub fn saves(&self) -> PathBuf {
+        below(&self.data, &["saves.jsonl"])
+    }
+
     /// Where folders are made for what nobody is to remember.
     pub fn scratch(&self) -> PathBuf {
         self.data.join("scratch")
@@ -113,6 +118,11 @@ impl Paths {
     /// What checkpoints are sealed with.
     pub fn checkpoint_key(&self) -> PathBuf {
         self.data.join("checkpoint.key")
+    }
+
+    /// What whoever is not known to be the user must show to the server.
+    pub fn token(&self) -> PathBuf {
+        self.data.join("serve.token")
     }
 
     /// What the one watcher of this machine holds.
@@ -138,9 +148,15 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
         None => {
             matches!(
                 name,
-                "learned.json" | "installed.json" | "watch.lock" | "hook.log" | "hook.log.1"
+                "learned.json"
+                    | "installed.json"
+                    | "saves.jsonl"
+                    | "watch.lock"
+                    | "hook.log"
+                    | "hook.log.1"
             ) || name.starts_with("store.sqlite")
                 || name.starts_with("checkpoint.key")
+                || name.starts_with("serve.token")
                 || after(SET_ASIDE, "").is_some_and(is_number)
                 || after("probe.", ".tmp").is_some_and(is_number)
         }
@@ -222,6 +238,16 @@ fn private(path: &Path, flags: OFlags) -> io::Result<File> {
 /// Opens one of our files for appending, and makes it and its folder if need be.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     private(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
+}
+
+/// Whether the last line of a file has no end: whoever wrote it was killed.
+pub(crate) fn is_torn(file: &File) -> io::Result<bool> {
+    let len = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if len > 0 {
+        file.read_exact_at(&mut last, len - 1)?;
+    }
+    Ok(last != [b'\n'])
 }
 
 /// Whether a link in a file's place is followed.

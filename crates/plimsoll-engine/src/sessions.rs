@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Context;
@@ -13,8 +13,8 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::{self, Forecast};
 use plimsoll_core::reading::Scope;
 pub use plimsoll_store::Pace;
+use plimsoll_store::Store;
 
-use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Measured};
 use crate::paths;
@@ -47,6 +47,19 @@ pub fn find(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Vec<Found>> 
         folders.flat_map(|folder| transcripts(adapter, folder.path())).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.modified));
     Ok(found)
+}
+
+/// The newest transcript of a session.
+pub fn find_one(world: &World, adapter: &dyn Adapter, session: &SessionId) -> Option<Found> {
+    find(world, adapter).ok()?.into_iter().find(|found| found.owner.session == *session)
+}
+
+/// The transcript at `path`, if it lies where the agent keeps its own: nobody may have us read
+/// anything else.
+pub fn at(world: &World, adapter: &dyn Adapter, path: &Path) -> Option<Found> {
+    let root = world.with_home(adapter, |home| adapter.transcripts(home)).canonicalize().ok()?;
+    let path = path.canonicalize().ok().filter(|path| path.starts_with(&root))?;
+    transcripts(adapter, path.parent()?.to_owned()).find(|found| found.path == path)
 }
 
 /// The project that a session was held in, as far as its transcript tells.
@@ -103,8 +116,8 @@ pub fn measure(
 const PACE_CALLS: u32 = 200;
 
 /// How a session has grown, as the store tells it.
-pub fn pace(ingester: &Ingester<'_>, session: &SessionId) -> anyhow::Result<Pace> {
-    Ok(ingester.store.pace(session, PACE_CALLS)?)
+pub fn pace(store: &Store, session: &SessionId) -> anyhow::Result<Pace> {
+    Ok(store.pace(session, PACE_CALLS)?)
 }
 
 /// How far a session is from being compacted, or from a full window, if it goes on at its pace.

@@ -115,21 +115,10 @@ impl Locked {
     /// Appends a line in one write, and gives the lock up.
     pub fn append(mut self, line: &SpoolLine) -> io::Result<()> {
         let mut bytes = bytes(line)?;
-        if self.is_torn()? {
+        if paths::is_torn(&self.file)? {
             bytes.insert(0, b'\n');
         }
         self.file.write_all(&bytes)
-    }
-
-    /// Whether the last line has no end: whoever wrote it was killed.
-    fn is_torn(&self) -> io::Result<bool> {
-        use std::os::unix::fs::FileExt;
-        let len = self.file.metadata()?.len();
-        let mut last = [b'\n'];
-        if len > 0 {
-            self.file.read_exact_at(&mut last, len - 1)?;
-        }
-        Ok(last != [b'\n'])
     }
 }
 

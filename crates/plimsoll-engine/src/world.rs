@@ -18,7 +18,7 @@ pub struct World {
 }
 
 /// The variables of an environment, by name.
-pub type Env = Box<dyn Fn(&str) -> Option<String>>;
+pub type Env = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl World {
     /// The world of this process; nothing if there is no home.

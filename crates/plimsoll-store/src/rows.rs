@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
+use plimsoll_core::save::{Environment, Kind, Save};
 use plimsoll_core::{Millis, Tokens};
 
 /// A transcript or spool that rows come from.
@@ -43,6 +44,8 @@ pub struct Batch {
     pub hook_runs: Vec<HookRunRow>,
     /// What we decided.
     pub decisions: Vec<DecisionRow>,
+    /// Saves.
+    pub saves: Vec<Save>,
     /// Where to go on; before the bookmark that was given, if the file has shrunk and was read
     /// from its start.
     pub next: Bookmark,
@@ -217,6 +220,17 @@ pub struct Extent {
     pub since: Option<Millis>,
 }
 
+/// A session with how full its own window was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecentRow {
+    /// The session.
+    pub session: SessionRow,
+    /// After its last response; nothing where nobody has answered yet.
+    pub used: Option<Tokens>,
+    /// At its fullest.
+    pub peak: Option<Tokens>,
+}
+
 /// A point on the curve of a session's windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointRow {
@@ -344,7 +358,7 @@ pub struct Found {
     pub by: Match,
 }
 
-/// How checkpoints fit what was searched for.
+/// How what was found fits what was searched for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
     /// All words are in each, or beginnings of them.
@@ -355,6 +369,32 @@ pub enum Match {
     Corrected(Vec<(String, String)>),
     /// Some of the words are in each.
     Some,
+}
+
+/// Which saves are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SaveFilter<'a> {
+    /// Of this environment only.
+    pub environment: Option<&'a Environment>,
+    /// Also those that were made by themselves, of a nearly full window.
+    pub auto: bool,
+}
+
+impl SaveFilter<'_> {
+    /// Whether a save is asked for.
+    pub fn passes(&self, save: &Save) -> bool {
+        let here = self.environment.is_none_or(|it| *it == save.what.environment);
+        here && (self.auto || save.what.kind != Kind::Auto)
+    }
+}
+
+/// What a search for saves came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundSaves {
+    /// The saves, best first.
+    pub saves: Vec<Save>,
+    /// How they fit.
+    pub by: Match,
 }
 
 /// A checkpoint that fits.

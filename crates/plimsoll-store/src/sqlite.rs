@@ -3,14 +3,16 @@
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
 //! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
 //! `series` is a session over time.
-//! Checkpoints come in through `checkpoints` and are found by `search`.
+//! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
 
 mod checkpoints;
 mod client;
 mod column;
 mod ingest;
+mod overview;
 mod past;
 mod queries;
+mod saves;
 mod search;
 mod series;
 #[cfg(test)]
@@ -33,6 +35,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0001_init.sql")),
     M::up(include_str!("../migrations/sqlite/0002_hook_runs.sql")),
     M::up(include_str!("../migrations/sqlite/0003_checkpoints.sql")),
+    M::up(include_str!("../migrations/sqlite/0004_saves.sql")),
     M::up(include_str!("../migrations/sqlite/0005_series.sql")),
 ];
 

@@ -36,6 +36,10 @@ impl Adapter for ClaudeCode {
         "claude-code"
     }
 
+    fn product(&self) -> &'static str {
+        "Claude Code"
+    }
+
     fn event(&self, payload: &[u8]) -> Result<Option<Event>, BadPayload> {
         let payload = Payload::read(payload).ok_or(BadPayload("the payload is not JSON"))?;
         let kind = kind(&payload);

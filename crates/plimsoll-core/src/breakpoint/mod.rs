@@ -17,6 +17,10 @@ pub enum Breakpoint {
         sha: Option<String>,
         /// The first line of its message.
         message: Option<String>,
+        /// The branch it was made on, where that was shown.
+        branch: Option<String>,
+        /// How many files it changed, likewise.
+        files: Option<u32>,
     },
     /// Tests were run to their end.
     Tests {
@@ -60,16 +64,24 @@ fn commit(line: &str, commands: &[Command], failed: bool, output: &str) -> Optio
     let words = commands.iter().find_map(|command| committing(&command.words))?;
     let shown = output.lines().find_map(shown_commit);
     // The exit code is the whole line's: what git showed was committed whatever failed after it.
-    if let Some((sha, subject)) = shown {
+    if let Some((branch, sha, subject)) = shown {
         return Some(Breakpoint::Commit {
             sha: Some(sha.to_owned()),
             message: Some(subject.to_owned()),
+            branch: Some(branch.to_owned()),
+            files: output.lines().find_map(files_changed),
         });
     }
     const NOTHING: [&str; 4] =
         ["nothing to commit", "nothing added to commit", "no changes added", "Aborting commit"];
     let refused = failed || NOTHING.iter().any(|words| output.contains(words));
-    (!refused).then(|| Breakpoint::Commit { sha: None, message: message(line, words) })
+    let message = || message(line, words);
+    (!refused).then(|| Breakpoint::Commit {
+        sha: None,
+        message: message(),
+        branch: None,
+        files: None,
+    })
 }
 
 /// What stands after `git commit`, if that is what a command does.
@@ -92,11 +104,19 @@ fn committing(words: &[String]) -> Option<&[String]> {
 }
 
 /// `[main 1a2b3c4] message`, with what git puts between branch and hash.
-fn shown_commit(line: &str) -> Option<(&str, &str)> {
+fn shown_commit(line: &str) -> Option<(&str, &str, &str)> {
     let (inside, subject) = line.trim_start().strip_prefix('[')?.split_once("] ")?;
-    let (_, sha) = inside.rsplit_once(' ')?;
+    let (branch, sha) = inside.rsplit_once(' ')?;
+    let branch = branch.split(" (").next().unwrap_or_default();
     let is_sha = (7..=40).contains(&sha.len()) && sha.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_sha.then(|| (sha, subject.trim()))
+    is_sha.then(|| (branch, sha, subject.trim()))
+}
+
+/// ` 4 files changed, 187 insertions(+)`.
+fn files_changed(line: &str) -> Option<u32> {
+    let (count, rest) = line.trim_start().split_once(" file")?;
+    let changed = rest.trim_start_matches('s').starts_with(" changed");
+    count.parse().ok().filter(|_| changed)
 }
 
 /// The first line of the message that a command gives.
@@ -139,9 +159,12 @@ mod tests {
     #[track_caller]
     fn check_commit(line: &str, failed: bool, output: &str, expected: Option<(&str, &str)>) {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let expected = expected
-            .map(|(sha, message)| Breakpoint::Commit { sha: some(sha), message: some(message) });
-        assert_eq!(of(line, failed, output), expected, "{line}");
+        let expected = expected.map(|(sha, message)| (some(sha), some(message)));
+        let told = of(line, failed, output).map(|breakpoint| match breakpoint {
+            Breakpoint::Commit { sha, message, .. } => (sha, message),
+            tests => panic!("{tests:?}"),
+        });
+        assert_eq!(told, expected, "{line}");
     }
 
     #[track_caller]
@@ -159,6 +182,19 @@ mod tests {
         check_commit("git -C app -c user.name=a commit -am x && git push", true, shown, commit);
         let first = "[main (root-commit) 0123abc] first";
         check_commit("git commit -F -", false, first, Some(("0123abc", "first")));
+    }
+
+    #[test]
+    fn a_commit_is_told_with_its_branch_and_size() {
+        for (shown, branch, files) in [
+            ("[a/b 4a91321a] x\n 4 files changed, 187 insertions(+)", "a/b", Some(4)),
+            ("[main (root-commit) 0123abc] x\n 1 file changed, 1 insertion(+)", "main", Some(1)),
+            ("[detached HEAD 0123abc] x", "detached HEAD", None),
+        ] {
+            let told = of("git commit -m x", false, shown);
+            let Some(Breakpoint::Commit { branch: on, files: count, .. }) = told else { panic!() };
+            assert_eq!((on.as_deref(), count), (Some(branch), files));
+        }
     }
 
     #[test]

@@ -62,6 +62,20 @@ pub(super) fn by_line(
     (may_cross && used >= line()).then_some(Due::Line)
 }
 
+/// Whether the session is to be saved because the restart line was crossed: once, until the window is
+/// emptied. Where a compaction follows at once there is nothing to restart.
+pub(super) fn is_nearly_full(
+    outlook: &Outlook<'_>,
+    call: &Call<'_>,
+    used: Tokens,
+    line: &dyn Fn() -> Tokens,
+    state: &SessionState,
+) -> bool {
+    let compacts = outlook.trigger.tokens().is_some_and(|trigger| used >= trigger);
+    let may_save = outlook.settings.enabled && call.may_seal() && state.saved.is_none();
+    may_save && !compacts && used >= line()
+}
+
 /// Notes that a checkpoint that was due is seen to, whatever comes of it.
 pub(super) fn seen_to(due: Option<Due>, now: u64, bucket: Bucket, next: &mut SessionState) {
     match due {

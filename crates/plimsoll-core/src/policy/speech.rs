@@ -35,6 +35,8 @@ pub struct Words<'a> {
     pub variable: &'a str,
     /// When the checkpoint was sealed that is at hand, as people read it.
     pub sealed: Option<&'a str>,
+    /// The command that goes on from the save that was just made.
+    pub saved: Option<&'a str>,
 }
 
 /// Something to say.
@@ -53,6 +55,13 @@ pub enum Speech {
     Save {
         /// How full the window is.
         percent: f64,
+    },
+    /// The window is nearly full, and the session was saved.
+    Saved {
+        /// How full it is.
+        percent: f64,
+        /// Tokens left.
+        left: Left,
     },
     /// Something is being loaded above the ceiling.
     Ceiling {
@@ -77,6 +86,7 @@ impl Speech {
         match self {
             Self::Warning { .. } => "warned",
             Self::Save { .. } => "suggested",
+            Self::Saved { .. } => "saved",
             Self::Ceiling { refused: false, .. } => "guarded",
             Self::Ceiling { refused: true, .. } => "refused",
         }
@@ -89,8 +99,12 @@ impl Speech {
 
     /// The words.
     pub fn reply(&self, words: &Words<'_>) -> Reply {
-        let Words { command, variable, sealed } = words;
+        let Words { command, variable, sealed, saved } = words;
         match self {
+            Self::Saved { percent, left } => match saved {
+                Some(restore) => saved_words(*percent, *left, restore),
+                None => warning(*percent, *left, command, *sealed),
+            },
             Self::Warning { percent, left, subagent: None } => {
                 warning(*percent, *left, command, *sealed)
             }
@@ -130,6 +144,16 @@ impl Speech {
                 }
             }
         }
+    }
+}
+
+/// What was saved is there for a new session; whether to begin one is the user's choice.
+fn saved_words(percent: f64, left: Left, restore: &str) -> Reply {
+    let fact = format!("CONTEXT: ~{percent:.0}% used. Session saved.");
+    Reply {
+        to_user: Some(format!("{fact} Run '{restore}' in a new session to continue.")),
+        to_model: Some(format!("{fact} {}", left.sentence())),
+        refusal: None,
     }
 }
 

@@ -66,7 +66,17 @@ pub(super) struct ModelConfig {
 pub(super) struct AutoContextConfig {
     pub(super) enabled: Option<bool>,
     pub(super) thresholds: ThresholdsConfig,
+    pub(super) hooks: HooksConfig,
     pub(super) poll_interval_seconds: Option<NonZeroU64>,
+}
+
+/// Which breakpoints are saved.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct HooksConfig {
+    pub(super) git_commit: Option<bool>,
+    pub(super) test_result: Option<bool>,
 }
 
 /// The levels by their older names: `warning` is `lines.save`, `critical` is `lines.restart`.

@@ -122,6 +122,9 @@ pub mod variables {
         names: &["PLIMSOLL_CONTEXT_CEILING", "DEV_TEAM_CONTEXT_CEILING"],
         takes: "`off`",
     };
+    /// What saves are filed under.
+    pub const ENVIRONMENT: Variable =
+        Variable { names: &["PLIMSOLL_ENV", "CONTEXTS_ENV"], takes: "the name of an environment" };
     /// Switches everything off.
     pub const ALL: Variable = Variable { names: &["PLIMSOLL"], takes: "`off`" };
 }
@@ -292,7 +295,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "auto_context.enabled",
-        meaning: "Warn and guard at all",
+        meaning: "Warn, guard and save at all",
         kind: Kind::Switch,
         setter: Setter::User,
         variables: &[variables::ALL],
@@ -308,6 +311,12 @@ pub const KEYS: &[Key] = &[
         alias_of: None,
         value: |settings| Value::Seconds(settings.poll_interval_seconds),
     },
+    hook("auto_context.hooks.git_commit", "Save the state of the work at commits", |settings| {
+        Value::Switch(settings.breakpoints.git_commit)
+    }),
+    hook("auto_context.hooks.test_result", "Save what runs of tests came to", |settings| {
+        Value::Switch(settings.breakpoints.test_result)
+    }),
     Key {
         alias_of: Some(SAVE[0]),
         ..line(SAVE[1], "The older name of lines.save", |settings| {
@@ -328,6 +337,15 @@ const fn line(
     value: for<'a> fn(&'a Settings) -> Value<'a>,
 ) -> Key {
     let (kind, setter) = (Kind::Percent, Setter::Anyone);
+    Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
+}
+
+const fn hook(
+    name: &'static str,
+    meaning: &'static str,
+    value: for<'a> fn(&'a Settings) -> Value<'a>,
+) -> Key {
+    let (kind, setter) = (Kind::Switch, Setter::User);
     Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
 }
 
@@ -364,22 +382,24 @@ fn distance(written: &str, known: &'static str) -> Option<usize> {
 pub fn default_file() -> String {
     let defaults = Settings::default();
     let mut text = String::from(FILE_HEAD);
-    let mut section = "";
+    let mut open: Vec<&str> = Vec::new();
     for key in KEYS.iter().filter(|key| key.alias_of.is_none()) {
-        let (within, own) = key.name.rsplit_once('.').unwrap_or(("", key.name));
-        let begins = std::mem::replace(&mut section, within) != within;
-        if begins || within.is_empty() {
+        let mut sections: Vec<&str> = key.name.split('.').collect();
+        let own = sections.pop().unwrap_or_default();
+        if sections.is_empty() || sections.first() != open.first() {
             text.push('\n');
         }
-        if begins && !within.is_empty() {
-            text += &format!("{within}:\n");
+        let shared = sections.iter().zip(&open).take_while(|(one, other)| one == other).count();
+        for (depth, section) in sections.iter().enumerate().skip(shared) {
+            text += &format!("{}{section}:\n", "  ".repeat(depth));
         }
-        let indent = if within.is_empty() { "" } else { "  " };
+        let indent = "  ".repeat(sections.len());
         let value = match (key.value)(&defaults) {
             Value::Unset => String::new(),
             value => format!(" {value}"),
         };
         text += &format!("{indent}# {}\n{indent}# {own}:{value}\n", key.meaning);
+        open = sections;
     }
     text
 }

@@ -225,6 +225,9 @@ pub struct Settings {
     pub enabled: bool,
     /// Keep words away from user and model.
     pub quiet: bool,
+    /// Which breakpoints are saved.
+    #[serde(skip_serializing_if = "is_default")]
+    pub breakpoints: Breakpoints,
     /// The window, where the user knows better than the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Tokens>,
@@ -262,6 +265,7 @@ impl Default for Settings {
         Self {
             enabled: true,
             quiet: false,
+            breakpoints: Breakpoints::default(),
             window: None,
             lines: Lines::default(),
             guard: GuardMode::default(),
@@ -273,6 +277,21 @@ impl Default for Settings {
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
             models: Vec::new(),
         }
+    }
+}
+
+/// Which breakpoints are saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breakpoints {
+    /// Commits.
+    pub git_commit: bool,
+    /// Runs of tests.
+    pub test_result: bool,
+}
+
+impl Default for Breakpoints {
+    fn default() -> Self {
+        Self { git_commit: true, test_result: true }
     }
 }
 
@@ -307,6 +326,11 @@ impl Settings {
         let seconds = config.auto_context.poll_interval_seconds;
         self.poll_interval_seconds = seconds.map_or(self.poll_interval_seconds, NonZero::get);
         self.quiet = config.quiet.unwrap_or(self.quiet);
+        let (hooks, now) = (&config.auto_context.hooks, self.breakpoints);
+        self.breakpoints = Breakpoints {
+            git_commit: hooks.git_commit.unwrap_or(now.git_commit),
+            test_result: hooks.test_result.unwrap_or(now.test_result),
+        };
         self.window = config.window.map(NonZero::get).or(self.window);
         if let Some(command) = &config.warn_command {
             self.warn_command = Some(command.clone());
@@ -391,6 +415,16 @@ impl Settings {
     /// Whether nobody is to be told anything.
     pub fn is_silent(&self) -> bool {
         self.quiet || !self.enabled
+    }
+
+    /// Whether commits are saved.
+    pub fn saves_commits(&self) -> bool {
+        self.enabled && self.breakpoints.git_commit
+    }
+
+    /// Whether runs of tests are saved.
+    pub fn saves_tests(&self) -> bool {
+        self.enabled && self.breakpoints.test_result
     }
 
     /// How many tokens a session is given back at most: the client puts longer texts aside.

@@ -14,7 +14,7 @@ use crate::bytes;
 use crate::checkpoint::{self, SECTIONS};
 
 /// What stands in a section about which nothing is known.
-pub(super) const NOTHING: &str = "- none seen";
+pub const NOTHING: &str = "- none seen";
 
 /// How many bytes a section has at most, in their order. All together fit into a checkpoint.
 const ROOM: [usize; SECTIONS.len()] =

@@ -5,7 +5,7 @@
 ///
 /// The fence bears a number that follows from the text, and is changed until it does not occur in it:
 /// no quoted text can close it.
-pub(super) fn fenced(text: &str, origin: &str) -> String {
+pub fn fenced(text: &str, origin: &str) -> String {
     let mut number = crate::bytes::fnv1a(text.as_bytes());
     while text.contains(&tag(number)) {
         number = number.wrapping_add(1);

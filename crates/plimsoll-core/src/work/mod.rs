@@ -40,13 +40,13 @@ use crate::Millis;
 use crate::entry::EntryId;
 
 pub use act::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
-pub use body::{body, mark, unread};
+pub use body::{NOTHING, body, mark, unread};
 pub use changed::changed;
-pub use fence::HEADING;
+pub use fence::{HEADING, fenced};
 pub use fold::Fold;
 pub use lacking::lacking;
 pub use noted::Place;
-pub use origin::{Fate, Origin, unlooked};
+pub use origin::{DATA, Fate, Origin, unlooked};
 pub use recall::{Fact, FactKind, Judgement, Recall, Shown, Tally};
 pub use refine::{LONGEST_WORDS, Words};
 pub use reread::{files, next_steps, reread};

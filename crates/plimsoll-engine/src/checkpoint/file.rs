@@ -59,7 +59,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The same, and no crash takes it.
-pub(super) fn replace_for_good(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace_for_good(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, File::sync_all)
 }
 

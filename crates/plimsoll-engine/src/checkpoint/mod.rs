@@ -23,9 +23,11 @@ use plimsoll_agents::Adapter;
 
 use crate::world::World;
 
+pub(crate) use file::replace_for_good;
 pub use folder::Closed;
 pub use key::Unusable;
 pub use list::{Listed, NotFound, find, ids, list, newest_fitting, newest_own, read_own, text};
+pub(crate) use lock::lock;
 pub use prune::{Pruned, outlived, prune};
 pub use seal::{Draft, Sealed, Unsealed, seal};
 pub use verify::{Checked, verify_all, verify_file, verify_listed};

@@ -4,11 +4,14 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use anyhow::Context;
+use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::{EventKind, Reply};
 use plimsoll_core::policy::{self, Call, Decision, LONGEST_WITHOUT, Outlook, Speech, Words};
 use plimsoll_core::reading::{Reading, Scope};
+use plimsoll_core::save::{Environment, words};
 use plimsoll_core::session::{Seal, SessionState};
 
+use super::keeping::Keeping;
 use super::sealing::sealed;
 use super::{Answer, Hook, READING_TIME};
 use crate::checkpoint::Place;
@@ -23,6 +26,7 @@ use crate::world::{WINDOW_VARIABLE, local_time, now};
 /// Commands that we name if they are there.
 const CHECKPOINT: &str = "checkpoint";
 const SAVE: &str = "ss";
+const RESTORE: &str = "rs";
 
 impl Hook<'_> {
     /// Answers an event that depends on how full the window is.
@@ -148,10 +152,8 @@ impl Deciding<'_> {
         if !locked.has_room(&longest(&line)) {
             return Ok(self.unremembered(&decision));
         }
-        if let Some(due) = decision.due {
-            self.seal(due, &mut line);
-        }
-        let mut reply = self.words(&decision, &state);
+        let saved = self.seal(&decision, &mut line);
+        let mut reply = self.words(&decision, &state, saved.as_ref());
         if delivers {
             line.state.waiting = false;
             reply.to_model = joined(reply.to_model, self.waiting());
@@ -160,16 +162,28 @@ impl Deciding<'_> {
         Ok(Answer { output, reply, remember: Some((locked, line)) })
     }
 
-    /// Makes the checkpoint that is due, and notes it.
-    fn seal(&self, due: policy::Due, line: &mut SpoolLine) {
+    /// Makes the checkpoint that is due, and notes it; gives where the session was saved, if it was.
+    fn seal(&self, decision: &Decision, line: &mut SpoolLine) -> Option<Environment> {
+        if decision.due.is_none() && !decision.saves {
+            return None;
+        }
         let captured = self.hook.captured(&line.state, self.in_force, READING_TIME);
         let project = paths::canonical(self.project);
-        if let Some(seal) = self.hook.seal(&captured, &project, due.occasion(), &line.state) {
+        let occasion = decision.due.map_or(Occasion::Auto, policy::Due::occasion);
+        if let Some(seal) = self.hook.seal(&captured, &project, occasion, &line.state) {
             line.state = sealed(seal, std::mem::take(&mut line.state));
             if line.what == "quiet" {
                 line.what = "sealed".to_owned();
             }
         }
+        let keeping = Keeping { hook: self.hook, captured: &captured, project: &project };
+        keeping.commit(self.in_force, line);
+        let saved = if decision.saves { keeping.full(line) } else { None };
+        if decision.saves && saved.is_none() {
+            // The next call tries again.
+            (line.state.saved, line.state.quiet) = (None, None);
+        }
+        saved
     }
 
     /// Whether something waits that this call can tell the model.
@@ -191,13 +205,18 @@ impl Deciding<'_> {
         if !refuses(decision) {
             return Answer::default();
         }
-        let reply = self.words(decision, &SessionState::default());
+        let reply = self.words(decision, &SessionState::default(), None);
         let output = self.hook.adapter.reply(self.call.kind, &reply);
         Answer { output, reply, remember: None }
     }
 
     /// The words of a decision. A checkpoint that was there before is worth a word.
-    fn words(&self, decision: &Decision, state: &SessionState) -> Reply {
+    fn words(
+        &self,
+        decision: &Decision,
+        state: &SessionState,
+        saved: Option<&Environment>,
+    ) -> Reply {
         let Some(speech) = &decision.speech else { return Reply::default() };
         let is_fresh = |at: u64| self.call.now.saturating_sub(at) < LONGEST_WITHOUT;
         let sealed = state.sealed.as_ref().filter(|seal| is_fresh(seal.at));
@@ -205,8 +224,9 @@ impl Deciding<'_> {
         let sealed = sealed.filter(|_| self.hook.is_there(&self.place(), state));
         let sealed = sealed.map(|seal| local_time(seal.at));
         let command = self.command(speech);
-        let sealed = sealed.as_deref();
-        speech.reply(&Words { command: &command, variable: WINDOW_VARIABLE, sealed })
+        let saved = saved.map(|environment| self.restart_command(environment));
+        let (sealed, saved) = (sealed.as_deref(), saved.as_deref());
+        speech.reply(&Words { command: &command, variable: WINDOW_VARIABLE, sealed, saved })
     }
 
     fn place(&self) -> Place {
@@ -220,6 +240,15 @@ impl Deciding<'_> {
             Some(command) => policy::brief(command),
             None if self.has_command(CHECKPOINT) => format!("/{CHECKPOINT}"),
             None => self.hook.adapter.room_command().to_owned(),
+        }
+    }
+
+    /// How a new session goes on from what was saved.
+    fn restart_command(&self, environment: &Environment) -> String {
+        let command = words::restart_command(environment);
+        match self.has_command(RESTORE) {
+            true => format!("/{command}"),
+            false => format!("plimsoll {command}"),
         }
     }
 

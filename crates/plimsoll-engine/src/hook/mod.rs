@@ -4,6 +4,7 @@ mod beginning;
 mod compaction;
 mod deciding;
 mod ending;
+mod keeping;
 mod sealing;
 
 use std::path::PathBuf;
@@ -177,6 +178,7 @@ impl Hook<'_> {
         let mut ingester = Ingester::open(self.world, self.adapter, left / 2, Some(deadline))?;
         ingester.session(&self.event.transcript)?;
         place.map_or(Ok(()), |place| ingester.checkpoints(place))?;
+        ingester.saves()?;
         ingester.learn()?;
         ingester.prune()
     }

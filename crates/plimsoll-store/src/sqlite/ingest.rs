@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::Store;
 use super::column::{self, Kept, get};
+use super::saves;
 use crate::{
     Batch, Bookmark, CompactionRow, DecisionRow, HookRunRow, Ingested, ReadingRow, SessionRow,
     SourceFile, StoreError,
@@ -140,6 +141,10 @@ impl Writer<'_> {
         for row in &batch.decisions {
             rows += self.decision(row)?;
         }
+        for save in &batch.saves {
+            rows += saves::insert(self.connection, self.machine, save)?;
+        }
+        saves::spell(self.connection, &batch.saves)?;
         Ok(rows)
     }
 

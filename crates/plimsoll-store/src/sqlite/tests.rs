@@ -4,6 +4,7 @@ mod asking;
 mod ingesting;
 mod opening;
 mod past;
+mod saves;
 mod searching;
 mod series;
 mod splits;

@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod git_hook;
 pub(crate) mod hook;
 mod init;
 mod log;
@@ -14,11 +15,15 @@ mod measure;
 mod planned;
 mod restore;
 mod resume;
+mod rs;
 mod score;
 mod search;
+mod serve;
+mod ss;
 mod status;
 mod statusline;
 mod tax;
+mod test;
 mod uninstall;
 mod watch;
 
@@ -54,6 +59,9 @@ Examples:
   plimsoll checkpoint list        which states of the work are sealed?
   plimsoll resume                 where was I, and what has changed since?
   plimsoll search load_line       in which of them was that?
+  plimsoll ss release             save where this stands, under a name
+  plimsoll rs release             and go on from there
+  plimsoll test -- cargo test     run tests, and save what they came to
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -76,11 +84,16 @@ enum Command {
     Resume(resume::Args),
     Restore(restore::Args),
     Search(search::Args),
+    Serve(serve::Args),
+    Ss(ss::Args),
+    Rs(rs::Args),
+    Test(test::Args),
     Config(config::Args),
     Log(log::Args),
     Completions(completions::Args),
     Man(man::Args),
     Hook(hook::Args),
+    GitHook(git_hook::Args),
     Statusline(statusline::Args),
 }
 
@@ -107,12 +120,17 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Resume(args) => resume::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(&world()?, ui, &args),
         Command::Search(args) => search::run(&world()?, ui, &args),
+        Command::Serve(args) => serve::run(world()?, ui, &args),
+        Command::Ss(args) => ss::run(&world()?, ui, &args),
+        Command::Rs(args) => rs::run(&world()?, ui, &args),
+        Command::Test(args) => test::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
         Command::Completions(args) => completions::run(ui, &args),
         Command::Man(args) => man::run(ui, &args),
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
+        Command::GitHook(_) => git_hook::run(&world()?),
         Command::Statusline(args) => statusline::run(&world()?, &args),
     }
 }

@@ -17,6 +17,7 @@ mod install;
 mod past;
 mod reading;
 mod restore;
+mod saves;
 mod score;
 mod sessions;
 mod silence;

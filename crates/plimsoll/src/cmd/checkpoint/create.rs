@@ -39,7 +39,7 @@ pub(super) struct Args {
 
 pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
-    let found = choose(world, adapter, place, args)?;
+    let found = choose(world, adapter, place, args.session.as_deref())?;
     let session = &found.owner.session;
     // Wherever the user stands, or the agent has moved to: a session has one project.
     let project = sessions::project(adapter, &found).filter(|project| project.is_dir());
@@ -89,11 +89,11 @@ fn choose(
     world: &World,
     adapter: &dyn Adapter,
     place: &Place,
-    args: &Args,
+    session: Option<&str>,
 ) -> anyhow::Result<Found> {
-    let found = sessions::find(world, adapter)?;
     let running = || world.env(adapter.session_variable());
-    let Some(name) = args.session.clone().or_else(running) else {
+    let Some(name) = session.map(str::to_owned).or_else(running) else {
+        let found = sessions::find(world, adapter)?;
         let here =
             |found: &Found| sessions::project(adapter, found).as_deref() == Some(&*place.project);
         return found
@@ -102,7 +102,17 @@ fn choose(
             .with_context(|| format!("no session was held in `{}`", place.project.display()))
             .hint("name one; `plimsoll status --all` shows them");
     };
-    let mut named = found.into_iter().filter(|it| it.owner.session.as_str().starts_with(&name));
+    named(world, adapter, &name)
+}
+
+/// The session of that name, or whose name begins so.
+pub(in super::super) fn named(
+    world: &World,
+    adapter: &dyn Adapter,
+    name: &str,
+) -> anyhow::Result<Found> {
+    let found = sessions::find(world, adapter)?;
+    let mut named = found.into_iter().filter(|it| it.owner.session.as_str().starts_with(name));
     match (named.next(), named.next()) {
         (Some(found), None) => Ok(found),
         (None, _) => Err(anyhow::anyhow!("no session `{name}`"))

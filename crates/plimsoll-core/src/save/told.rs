@@ -1,0 +1,70 @@
+//! What a save says of a session, as the checkpoint that it points to tells.
+
+use super::NewSave;
+use crate::checkpoint::{sections, summary, without_pointer};
+use crate::work;
+
+/// How many items of a section are told, and how many files are named.
+const MOST_ITEMS: usize = 8;
+const MOST_FILES: usize = 20;
+
+/// What a checkpoint's body tells.
+pub fn told(body: &str) -> NewSave {
+    let some = |names: &[&str]| Some(items(body, names)).filter(|text| !text.is_empty());
+    NewSave {
+        task: summary(body),
+        context: some(&["Task", "What Changed", "Key Decisions"]),
+        blockers: some(&["Active Issues"]),
+        next_steps: some(&["Next Steps"]),
+        key_artifacts: work::files(body).into_iter().take(MOST_FILES).map(str::to_owned).collect(),
+        ..NewSave::default()
+    }
+}
+
+/// The first items of some sections, without the places they came from.
+fn items(body: &str, names: &[&str]) -> String {
+    let sections = sections(body);
+    let of = |name: &&str| {
+        let text = sections.iter().find(|(known, _)| known == name).map_or("", |(_, text)| *text);
+        let lines = text.lines().map(without_pointer).map(str::trim);
+        lines.filter(|line| said(line)).take(MOST_ITEMS).map(str::to_owned).collect::<Vec<_>>()
+    };
+    names.iter().flat_map(of).collect::<Vec<_>>().join("\n")
+}
+
+fn said(line: &str) -> bool {
+    !line.is_empty() && line != work::NOTHING
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &str = "\
+## What Changed
+
+- [src/a.rs:3-4] - edited @17
+
+## Active Issues
+
+- none seen
+
+## Next Steps
+
+- [ ] finish d @1234
+
+## Task
+
+> Mend the hull @5
+";
+
+    #[test]
+    fn a_checkpoint_tells_what_a_save_says() {
+        let save = told(BODY);
+        assert_eq!(save.task, "Mend the hull - 1 file modified");
+        assert_eq!(save.context.as_deref(), Some("> Mend the hull\n- [src/a.rs:3-4] - edited"));
+        assert_eq!(save.blockers, None);
+        assert_eq!(save.next_steps.as_deref(), Some("- [ ] finish d"));
+        assert_eq!(save.key_artifacts, ["src/a.rs"]);
+    }
+}

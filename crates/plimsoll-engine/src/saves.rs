@@ -1,0 +1,210 @@
+//! Saves: written down so that they outlast a crash, and taken into the store.
+//!
+//! No transcript tells them, so the store cannot be where they live: it may be thrown away. They are
+//! lines of one append-only file, the journal, synced before anybody is told that something was saved;
+//! one sync does for any number of them. A hook, git's hook, a command and a server write the same
+//! lines; whoever wants to read takes in first what is new ([`take_in`]).
+
+mod session;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anyhow::Context;
+use plimsoll_core::save::{BadEnvironment, Environment, NewSave, Save};
+use plimsoll_core::settings::keys::variables;
+use plimsoll_store::{Batch, Bookmark, SourceFile, Store};
+use uuid::Uuid;
+
+use crate::ingest;
+use crate::jsonl::{self, JsonLines};
+use crate::paths::{self, Paths};
+use crate::world::{World, now};
+
+pub(crate) use session::of_captured;
+pub use session::{Told, made_here, of_session};
+
+/// The environment that is meant: the one named, else the one that the process's environment names,
+/// else the default.
+pub fn environment(world: &World, named: Option<&str>) -> Result<Environment, BadEnvironment> {
+    let set = || variables::ENVIRONMENT.names.iter().find_map(|name| world.env(name));
+    match named.map(str::to_owned).or_else(set) {
+        Some(name) => Environment::new(&name),
+        None => Ok(Environment::default()),
+    }
+}
+
+/// Keeps saves: they are on the disk when this returns, all of them.
+///
+/// Secrets and control characters are taken out on the way. A commit that has been saved before is
+/// kept again, and is one save in the store all the same: see [`Store::save_of_commit`].
+pub fn keep(paths: &Paths, new: Vec<NewSave>) -> io::Result<Vec<Save>> {
+    let saves: Vec<Save> = new.into_iter().map(named).collect();
+    let mut bytes = Vec::new();
+    for save in &saves {
+        serde_json::to_writer(&mut bytes, save)?;
+        bytes.push(b'\n');
+    }
+    append(paths, bytes)?;
+    Ok(saves)
+}
+
+/// A save with its name and its moment.
+fn named(new: NewSave) -> Save {
+    Save { id: Uuid::now_v7().to_string(), created: now() as i64, what: new.cleaned() }
+}
+
+/// Appends whole lines to the journal and waits until they are on the disk.
+fn append(paths: &Paths, mut lines: Vec<u8>) -> io::Result<()> {
+    let path = paths.saves();
+    let mut journal = paths::append(&path)?;
+    journal.lock()?;
+    let is_new = journal.metadata()?.len() == 0;
+    if paths::is_torn(&journal)? {
+        lines.insert(0, b'\n');
+    }
+    journal.write_all(&lines)?;
+    journal.sync_data()?;
+    if is_new {
+        // The file's name must outlast a crash, too.
+        File::open(&paths.data)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// The store with every save in it, for whoever wants to read them; waits so long for others.
+pub fn open(paths: &Paths, patience: Duration) -> anyhow::Result<Store> {
+    let mut store = ingest::open_store(paths, patience)?;
+    take_in(paths, &mut store)?;
+    Ok(store)
+}
+
+/// Which checkpoints saves refer to: those are never let go of.
+pub fn referred(paths: &Paths, patience: Duration) -> anyhow::Result<BTreeSet<String>> {
+    if !paths.saves().exists() {
+        return Ok(BTreeSet::new());
+    }
+    Ok(open(paths, patience)?.saved_checkpoints()?)
+}
+
+/// Takes what is new in the journal into the store; gives how many saves were new or have changed.
+pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
+    const BATCH: u64 = 1 << 20;
+    let path = paths.saves();
+    let Some(journal) = JsonLines::open(&path).context("could not open the journal of saves")?
+    else {
+        return Ok(0);
+    };
+    let source = SourceFile { path, inode: journal.inode() };
+    // Mostly there is nothing new, and nobody need wait for the store's lock.
+    let (mut rows, mut read_to) = (0, store.read_to(&source)?);
+    if read_to > journal.len() {
+        // It was put back from a copy; what is known already stays once.
+        store.forget(&source.path)?;
+        read_to = 0;
+    }
+    while read_to < journal.len() {
+        let done = store.ingest(&source, |here| read(&journal, here, BATCH))?;
+        rows += done.rows;
+        if done.read_to == read_to {
+            break;
+        }
+        read_to = done.read_to;
+    }
+    Ok(rows)
+}
+
+fn read(journal: &JsonLines, here: Bookmark, most: u64) -> anyhow::Result<Batch> {
+    let mut batch = Batch::default();
+    batch.next.offset = jsonl::whole_lines(journal, here.offset, most, |line| {
+        // A torn line is one that nobody was told about.
+        batch.saves.extend(serde_json::from_slice::<Save>(line.bytes));
+    })?;
+    Ok(batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::thread;
+
+    use plimsoll_store::SaveFilter;
+
+    use super::*;
+
+    const ALL: SaveFilter<'static> = SaveFilter { environment: None, auto: true };
+
+    fn paths(folder: &Path) -> Paths {
+        Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }
+    }
+
+    fn new(task: &str) -> NewSave {
+        NewSave { task: task.to_owned(), ..NewSave::default() }
+    }
+
+    #[test]
+    fn what_is_kept_is_found_in_any_store_made_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let kept = keep(&paths, vec![new("one"), new("two")]).unwrap();
+        for _ in 0..2 {
+            let mut store = Store::in_memory().unwrap();
+            assert_eq!(take_in(&paths, &mut store).unwrap(), 2);
+            assert_eq!(take_in(&paths, &mut store).unwrap(), 0);
+            let newest = store.newest_saves(&ALL, 9).unwrap();
+            assert_eq!(newest, [kept[1].clone(), kept[0].clone()]);
+        }
+    }
+
+    #[test]
+    fn a_torn_line_costs_nothing_but_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let mut store = Store::in_memory().unwrap();
+        keep(&paths, vec![new("one")]).unwrap();
+        let mut bytes = fs::read(paths.saves()).unwrap();
+        bytes.extend_from_slice(&bytes.clone()[..20]);
+        fs::write(paths.saves(), bytes).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        keep(&paths, vec![new("two")]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_journal_that_was_put_back_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let mut store = Store::in_memory().unwrap();
+        keep(&paths, vec![new("one")]).unwrap();
+        let copy = fs::read(paths.saves()).unwrap();
+        keep(&paths, vec![new("two")]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 2);
+        fs::write(paths.saves(), copy).unwrap();
+        keep(&paths, vec![]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 0, "it is known");
+        keep(&paths, vec![new("a longer one than the second was")]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn many_may_keep_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        keep(&paths, vec![new("one"), new("two")]).unwrap();
+                    }
+                });
+            }
+        });
+        let mut store = Store::in_memory().unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 320);
+    }
+}

@@ -1,0 +1,162 @@
+//! A request's body: JSON of a known form, and nothing too large.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::de::{DeserializeOwned, Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::error::Category;
+use utoipa::ToSchema;
+
+use super::Problem;
+
+/// The body of a request.
+pub(crate) struct Sent<T>(pub(crate) T);
+
+/// How large a body may be.
+pub(crate) const LARGEST: usize = 1 << 20;
+
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        if !is_json(request.headers()) {
+            let error = "the body must be JSON";
+            let hint = "send the header `Content-Type: application/json`";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error, hint));
+        }
+        let bytes = read(request.into_body()).await?;
+        let mut json = serde_json::Deserializer::from_slice(&bytes);
+        let value = serde_path_to_error::deserialize(&mut json).map_err(|error| unfit(&error))?;
+        json.end().map_err(|_| not_json("something follows the value"))?;
+        Ok(Self(value))
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+async fn read(body: Body) -> Result<axum::body::Bytes, Problem> {
+    // Whether it is too large or was broken off: no more than that is told.
+    to_bytes(body, LARGEST).await.map_err(|_| {
+        let error = format!("the body is larger than {LARGEST} bytes, or broke off");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error, "send less")
+    })
+}
+
+fn unfit(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+    let inner = error.inner();
+    let what = inner.to_string();
+    let what = what.split(" at line ").next().unwrap_or_default();
+    match inner.classify() {
+        Category::Data if error.path().iter().next().is_some() => {
+            let path = plimsoll_core::policy::brief(&error.path().to_string());
+            Problem::bad(format!("`{path}`: {what}"), FORM)
+        }
+        Category::Data => Problem::bad(what, FORM),
+        _ => not_json(what),
+    }
+}
+
+const FORM: &str = "`/openapi.json` says what the body takes";
+
+fn not_json(what: &str) -> Problem {
+    Problem::bad(format!("the body is not JSON: {what}"), FORM)
+}
+
+/// The most tokens that anybody may speak of.
+pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;
+
+/// A number of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[schema(value_type = u64, minimum = 0, maximum = 1_000_000_000)]
+pub(crate) struct TokenCount(#[serde(deserialize_with = "token_count")] pub(crate) u64);
+
+/// The size of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[schema(value_type = u64, minimum = 1, maximum = 1_000_000_000)]
+pub(crate) struct WindowSize(#[serde(deserialize_with = "window_size")] pub(crate) u64);
+
+impl Default for WindowSize {
+    fn default() -> Self {
+        Self(DEFAULT_WINDOW)
+    }
+}
+
+/// The window that is meant where none is named.
+pub(crate) const DEFAULT_WINDOW: u64 = 200_000;
+
+/// How many there are of something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[schema(value_type = u64, minimum = 0, maximum = 1_000_000_000)]
+pub(crate) struct Count(#[serde(deserialize_with = "token_count")] pub(crate) u64);
+
+/// How many seconds something took.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, ToSchema)]
+#[schema(value_type = f64, minimum = 0, maximum = 1_000_000_000)]
+pub(crate) struct Seconds(#[serde(deserialize_with = "seconds")] pub(crate) f64);
+
+fn token_count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    from.deserialize_u64(Whole(0..=MOST_TOKENS))
+}
+
+fn window_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    from.deserialize_u64(Whole(1..=MOST_TOKENS))
+}
+
+/// A text that says something, if it is there.
+pub(crate) fn said<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    let says_nothing =
+        || D::Error::invalid_value(Unexpected::Str(""), &"a text that says something");
+    (!text.trim().is_empty()).then_some(Some(text)).ok_or_else(says_nothing)
+}
+
+/// How many of a list are wanted.
+pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    from.deserialize_u64(Whole(1..=100))
+}
+
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let seconds = f64::deserialize(from)?;
+    let is_fit = (0.0..=MOST_TOKENS as f64).contains(&seconds);
+    let expected = "a number of seconds from 0 to 1000000000";
+    is_fit
+        .then_some(seconds)
+        .ok_or_else(|| D::Error::invalid_value(Unexpected::Float(seconds), &expected))
+}
+
+/// A whole number in a range. JSON does not tell 1.0 from 1.
+struct Whole(RangeInclusive<u64>);
+
+impl Visitor<'_> for Whole {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from {} to {}", self.0.start(), self.0.end())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
+        let is_fit = self.0.contains(&number);
+        is_fit
+            .then_some(number)
+            .ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
+        Err(E::invalid_value(Unexpected::Signed(number), &self))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
+        match number.fract() == 0.0 && (0.0..=MOST_TOKENS as f64).contains(&number) {
+            true => self.visit_u64(number as u64),
+            false => Err(E::invalid_value(Unexpected::Float(number), &self)),
+        }
+    }
+}

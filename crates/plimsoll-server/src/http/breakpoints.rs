@@ -1,0 +1,243 @@
+//! Natural moments to save at, told by scripts: a nearly full window, a commit, a run of tests.
+
+use axum::Json;
+use axum::extract::State;
+use plimsoll_core::checkpoint::Occasion;
+use plimsoll_core::save::words::{self, Commit, Full, TestRun};
+use plimsoll_core::save::{Environment, NewSave};
+use plimsoll_core::usage::Usage;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Problem;
+use super::body::{Count, Seconds, Sent, TokenCount, WindowSize};
+use super::problem::Problems;
+use super::saves::{IsSaved, take_in};
+use super::session::{Meant, filled};
+use crate::state::{App, AppState};
+
+/// The word that nothing was stored.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum IsDisabled {
+    /// The config has switched it off.
+    Disabled,
+}
+
+/// A hook that the config has switched off.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Disabled {
+    status: IsDisabled,
+}
+
+const DISABLED: Disabled = Disabled { status: IsDisabled::Disabled };
+
+/// What came of a hook.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Outcome<T> {
+    /// It was saved.
+    Saved(T),
+    /// The config has switched it off.
+    Disabled(Disabled),
+}
+
+/// A window that is nearly full.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct AutoSaveRequest {
+    #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    environment: Environment,
+    used_tokens: TokenCount,
+    #[serde(default)]
+    #[schema(default = 200_000)]
+    max_tokens: WindowSize,
+    /// What is being done, if the caller knows.
+    #[serde(default)]
+    inferred_task: Option<String>,
+    /// What one must know to go on, if the caller knows.
+    #[serde(default)]
+    inferred_context: Option<String>,
+    /// The agent's session: what is not inferred is taken from its transcript.
+    #[serde(default)]
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
+    session_id: Option<String>,
+    /// The same by its transcript, which must be one of the agent's.
+    #[serde(default)]
+    transcript_path: Option<String>,
+}
+
+/// What came of saving a nearly full window.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AutoSaved {
+    status: IsSaved,
+    /// The save's id.
+    session_id: String,
+    /// How full the window was.
+    percent_at_save: f64,
+    /// The command that restores it.
+    restart_command: String,
+    /// The same in a sentence.
+    message: String,
+}
+
+/// Save a session whose window is nearly full
+#[utoipa::path(post, path = "/context/auto-save", request_body = AutoSaveRequest,
+    responses((status = 200, body = Outcome<AutoSaved>), Problems))]
+pub(crate) async fn auto_save(
+    State(app): State<AppState>,
+    Sent(request): Sent<AutoSaveRequest>,
+) -> Result<Json<Outcome<AutoSaved>>, Problem> {
+    let settings = app.settings();
+    if !settings.enabled {
+        return Ok(Json(Outcome::Disabled(DISABLED)));
+    }
+    let (used, window) = (request.used_tokens.0, request.max_tokens.0);
+    let environment = request.environment.clone();
+    let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let (task, context) = (said(request.inferred_task), said(request.inferred_context));
+    let plain = words::full(environment.clone(), Full { used, window });
+    let save = NewSave {
+        task: task.clone().unwrap_or_default(),
+        context: context.clone(),
+        next_steps: None,
+        ..plain.clone()
+    };
+    let plain =
+        NewSave { task: task.unwrap_or(plain.task), context: context.or(plain.context), ..plain };
+    let meant = Meant { session: request.session_id, transcript: request.transcript_path };
+    let save = match meant.is_none() {
+        true => plain,
+        false => filled(&app, meant, save, plain, Occasion::Auto).await?,
+    };
+    let save = app.writer.keep(save).await?;
+    Ok(Json(Outcome::Saved(AutoSaved {
+        status: IsSaved::Saved,
+        session_id: save.id,
+        percent_at_save: Usage::of(used, window, &settings.lines).percent,
+        restart_command: words::restart_command(&environment),
+        message: words::saved(&environment),
+    })))
+}
+
+/// A commit, as git's hook tells it.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct GitCommitRequest {
+    #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    environment: Environment,
+    #[schema(pattern = "^[0-9A-Fa-f]{7,64}$")]
+    commit_sha: String,
+    commit_message: String,
+    /// Empty where no branch is checked out.
+    branch: String,
+    files_changed: Count,
+}
+
+/// What came of a commit.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CommitSaved {
+    status: IsSaved,
+    /// The save's id; the same however often and by whomever the commit is told.
+    session_id: String,
+    /// The commit, in 8 characters.
+    commit: String,
+}
+
+/// Save at a commit
+#[utoipa::path(post, path = "/hooks/git-commit", request_body = GitCommitRequest,
+    responses((status = 200, body = Outcome<CommitSaved>), Problems))]
+pub(crate) async fn git_commit(
+    State(app): State<AppState>,
+    Sent(request): Sent<GitCommitRequest>,
+) -> Result<Json<Outcome<CommitSaved>>, Problem> {
+    let settings = app.settings();
+    if !settings.saves_commits() {
+        return Ok(Json(Outcome::Disabled(DISABLED)));
+    }
+    let GitCommitRequest { environment, commit_sha, commit_message, branch, files_changed } =
+        request;
+    let sha = checked(commit_sha)?;
+    let save = words::commit(
+        environment,
+        &Commit { sha: &sha, message: &commit_message, branch: &branch, files: files_changed.0 },
+    );
+    let commit = words::short(&sha);
+    if let Some(session_id) = saved_at(&app, &sha).await? {
+        return Ok(Json(Outcome::Saved(CommitSaved {
+            status: IsSaved::Saved,
+            session_id,
+            commit,
+        })));
+    }
+    let kept = app.writer.keep(save).await?.id;
+    // Somebody may have told of it at the same time, and been first.
+    let session_id = saved_at(&app, &sha).await?.unwrap_or(kept);
+    Ok(Json(Outcome::Saved(CommitSaved { status: IsSaved::Saved, session_id, commit })))
+}
+
+fn checked(sha: String) -> Result<String, Problem> {
+    let is_sha = (7..=64).contains(&sha.len()) && sha.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let error = "`commit_sha` must be 7 to 64 hexadecimal digits";
+    is_sha.then_some(sha).ok_or_else(|| Problem::bad(error, "`git rev-parse HEAD` prints it"))
+}
+
+/// The save that was made at a commit.
+async fn saved_at(app: &AppState, sha: &str) -> Result<Option<String>, Problem> {
+    let sha = sha.to_ascii_lowercase();
+    app.with_store(move |app: &App, store| {
+        take_in(app, store)?;
+        Ok(store.save_of_commit(&sha)?.map(|save| save.id))
+    })
+    .await
+}
+
+/// A run of tests.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct TestResultRequest {
+    #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    environment: Environment,
+    passed: bool,
+    test_count: Count,
+    #[serde(default)]
+    #[schema(default = 0)]
+    failed_count: Count,
+    duration_seconds: Seconds,
+    #[serde(default)]
+    test_command: Option<String>,
+}
+
+/// What came of a run of tests.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TestsSaved {
+    status: IsSaved,
+    /// The save's id.
+    session_id: String,
+    /// Whether all passed.
+    tests_passed: bool,
+}
+
+/// Save at a run of tests
+#[utoipa::path(post, path = "/hooks/test-result", request_body = TestResultRequest,
+    responses((status = 200, body = Outcome<TestsSaved>), Problems))]
+pub(crate) async fn test_result(
+    State(app): State<AppState>,
+    Sent(request): Sent<TestResultRequest>,
+) -> Result<Json<Outcome<TestsSaved>>, Problem> {
+    let settings = app.settings();
+    if !settings.saves_tests() {
+        return Ok(Json(Outcome::Disabled(DISABLED)));
+    }
+    let run = TestRun {
+        passed: request.passed,
+        count: request.test_count.0,
+        failed: request.failed_count.0,
+        seconds: request.duration_seconds.0,
+        command: request.test_command.as_deref().filter(|command| !command.trim().is_empty()),
+        names: &[],
+    };
+    let save = app.writer.keep(words::tests(request.environment, &run)).await?;
+    Ok(Json(Outcome::Saved(TestsSaved {
+        status: IsSaved::Saved,
+        session_id: save.id,
+        tests_passed: request.passed,
+    })))
+}

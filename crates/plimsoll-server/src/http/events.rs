@@ -1,0 +1,71 @@
+//! What happens right now, as a stream of events.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Sse;
+use axum::response::sse::{Event, KeepAlive};
+use futures_util::stream::{iter, unfold};
+use futures_util::{Stream, StreamExt};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::Problem;
+use super::problem::Problems;
+use crate::live::News;
+use crate::state::AppState;
+
+/// How many may listen at once.
+const LISTENERS: i64 = 64;
+/// How often a silent stream shows that it is alive.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
+/// Live readings and saves as server-sent events
+///
+/// First the readings of all live windows, then what happens. The event `missed` means: you were too slow, look at everything anew.
+#[utoipa::path(get, path = "/events", responses(
+    (status = 200, body = News, content_type = "text/event-stream"), Problems))]
+pub(crate) async fn events(
+    State(app): State<AppState>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let place = Place::take(app.clone())?;
+    let (known, news, over) = app.live.listen();
+    let known = iter(known).map(|news| Ok(event(&news)));
+    let stream = unfold((news, over, place), |(mut news, mut over, place)| async move {
+        let event = tokio::select! {
+            told = news.recv() => match told {
+                Ok(news) => event(&news),
+                Err(RecvError::Lagged(_)) => Event::default().event("missed").data("{}"),
+                Err(RecvError::Closed) => return None,
+            },
+            _ = over.wait_for(|over| *over) => return None,
+        };
+        Some((Ok(event), (news, over, place)))
+    });
+    Ok(Sse::new(known.chain(stream)).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE)))
+}
+
+fn event(news: &News) -> Event {
+    let event = Event::default().event(news.name());
+    event.json_data(news).unwrap_or_default()
+}
+
+/// One of the places for listeners, until it is dropped.
+struct Place(AppState);
+
+impl Place {
+    fn take(app: AppState) -> Result<Self, Problem> {
+        let taken = app.metrics.listeners.inc();
+        let place = Self(app);
+        match taken < LISTENERS {
+            true => Ok(place),
+            false => Err(Problem::too_many("too many listen already", 5)),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.metrics.listeners.dec();
+    }
+}

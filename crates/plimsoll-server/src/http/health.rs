@@ -1,0 +1,38 @@
+//! Whether the server is well, and what it has counted.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Problem;
+use super::problem::Problems;
+use crate::state::AppState;
+
+/// How the server is.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Health {
+    /// Always `ok`: a server that is not does not answer so.
+    status: &'static str,
+    /// The version of plimsoll.
+    version: &'static str,
+}
+
+/// Whether the server and its store are well
+#[utoipa::path(get, path = "/healthz", responses((status = 200, body = Health), Problems))]
+pub(crate) async fn healthz(State(app): State<AppState>) -> Result<Json<Health>, Problem> {
+    app.with_store(|_, store| Ok(store.counts().map(drop)?)).await?;
+    Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
+}
+
+/// What the server has counted, for Prometheus
+#[utoipa::path(get, path = "/metrics", responses(
+    (status = 200, body = String, content_type = "application/openmetrics-text"), Problems))]
+pub(crate) async fn metrics(State(app): State<AppState>) -> Result<Response, Problem> {
+    const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let text =
+        app.metrics.text().map_err(|_| Problem::failed("the figures could not be written"))?;
+    Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
+}

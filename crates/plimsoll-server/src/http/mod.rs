@@ -1,0 +1,97 @@
+//! Every route, and what all handlers share.
+//!
+//! A resource's file has what it takes and gives above its handlers. The OpenAPI document is made of
+//! the same functions.
+
+mod api;
+mod body;
+mod breakpoints;
+mod events;
+mod health;
+mod params;
+mod problem;
+mod saves;
+mod session;
+mod usage;
+
+use axum::Router;
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, middleware};
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(crate) use problem::Problem;
+
+use crate::door;
+use crate::state::AppState;
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "plimsoll",
+    description = "How full a session's context window is, what to do about it, and session states to come back to."
+), components(schemas(problem::View<'static>)))]
+struct Document;
+
+fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(usage::usage))
+        .routes(routes!(breakpoints::auto_save))
+        .routes(routes!(breakpoints::git_commit))
+        .routes(routes!(breakpoints::test_result))
+        .routes(routes!(saves::ss))
+        .routes(routes!(saves::rs))
+        .routes(routes!(saves::sessions))
+        .routes(routes!(api::sessions::list))
+        .routes(routes!(api::sessions::show))
+        .routes(routes!(api::checkpoints::list))
+        .routes(routes!(api::checkpoints::show))
+        .routes(routes!(api::past::environments))
+        .routes(routes!(api::past::tax))
+        .routes(routes!(api::past::score))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::metrics))
+        .routes(routes!(events::events))
+}
+
+/// The OpenAPI document.
+pub fn openapi() -> serde_json::Value {
+    described(&routes().into_openapi())
+}
+
+/// The document with what cannot be told of a type: one of two fields must be there.
+fn described(document: &utoipa::openapi::OpenApi) -> serde_json::Value {
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    document["components"]["schemas"]["SaveRequest"]["anyOf"] =
+        serde_json::json!([{"required": ["task"]}, {"required": ["session_id"]}]);
+    document
+}
+
+/// All routes, behind the door.
+pub(crate) fn router(app: AppState) -> Router {
+    let (router, document) = routes().split_for_parts();
+    let document = described(&document);
+    router
+        .route("/openapi.json", axum::routing::get(|| async { Json(document) }))
+        .fallback(unknown)
+        .method_not_allowed_fallback(not_allowed)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn_with_state(app.clone(), door::enter))
+        .with_state(app)
+}
+
+async fn unknown() -> Problem {
+    Problem::missing("there is no such path", "`/openapi.json` lists what there is")
+}
+
+async fn not_allowed(method: Method) -> Problem {
+    let error = format!("`{method}` is not what this path takes");
+    let hint = "the header `Allow` says what it takes";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, error, hint)
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    Problem::failed("the request could not be carried out").into_response()
+}

@@ -1,0 +1,85 @@
+//! What stands behind the `?` of an address.
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+
+use super::Problem;
+
+/// The parameters of a request; each at most once.
+pub(crate) struct Params(Vec<(String, String)>);
+
+impl<S: Sync> FromRequestParts<S> for Params {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let query = parts.uri.query().unwrap_or_default();
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        let params: Vec<(String, String)> =
+            pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+        let repeated = |at: usize| params[..at].iter().any(|(name, _)| *name == params[at].0);
+        match (0..params.len()).find(|at| repeated(*at)) {
+            None => Ok(Self(params)),
+            Some(at) => {
+                let error = format!("`{}` is there twice", shown(&params[at].0));
+                Err(Problem::bad(error, "give each parameter once"))
+            }
+        }
+    }
+}
+
+impl Params {
+    /// A text, if it is given.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A whole number in a range, if it is given.
+    pub(crate) fn number(
+        &self,
+        name: &str,
+        allowed: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, Problem> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| digits && allowed.contains(number));
+        number.map(Some).ok_or_else(|| {
+            let (least, most) = (allowed.start(), allowed.end());
+            let error = format!("`{name}` must be a whole number from {least} to {most}");
+            Problem::bad(error, format!("give it as in `{name}={}`", most.min(&150_000)))
+        })
+    }
+
+    /// Yes or no; no, if it is not given.
+    pub(crate) fn switch(&self, name: &str) -> Result<bool, Problem> {
+        match self.text(name) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(Problem::bad(
+                format!("`{name}` must be `true` or `false`"),
+                format!("give it as in `{name}=true`"),
+            )),
+        }
+    }
+}
+
+/// The part of a path that names something.
+pub(crate) struct Name(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        let bad =
+            |_| Problem::bad("the path is not text in UTF-8", "give the name as it is listed");
+        name.map(|Path(name)| Self(name)).map_err(bad)
+    }
+}
+
+/// The beginning of a text from outside, fit for a sentence of ours.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    plimsoll_core::policy::brief(text).into()
+}

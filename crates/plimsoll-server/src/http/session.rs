@@ -1,0 +1,82 @@
+//! A save that is filled from the agent's own session.
+
+use std::path::Path;
+
+use plimsoll_core::checkpoint::Occasion;
+use plimsoll_core::save::NewSave;
+use plimsoll_engine::saves::of_session;
+use plimsoll_engine::sessions::{self, Found};
+
+use super::Problem;
+use super::usage::session_id;
+use crate::state::{App, AppState};
+
+/// Which session a request means; several may say nothing of it.
+#[derive(Debug, Default)]
+pub(super) struct Meant {
+    pub(super) session: Option<String>,
+    pub(super) transcript: Option<String>,
+}
+
+impl Meant {
+    pub(super) fn is_none(&self) -> bool {
+        self.session.is_none() && self.transcript.is_none()
+    }
+
+    /// The session's transcript, if we know it as one of the agent's: nothing else is read.
+    pub(super) fn find(&self, app: &App) -> Result<Option<Found>, Problem> {
+        let session = self.session.as_deref().map(session_id).transpose()?;
+        let found = match (&self.transcript, &session) {
+            (Some(path), _) => sessions::at(&app.world, app.adapter, Path::new(path)),
+            (None, Some(session)) => sessions::find_one(&app.world, app.adapter, session),
+            (None, None) => return Ok(None),
+        };
+        let found = found
+            .filter(|found| session.as_ref().is_none_or(|session| found.owner.session == *session));
+        found.map(Some).ok_or_else(|| unknown(self))
+    }
+}
+
+fn unknown(meant: &Meant) -> Problem {
+    let (what, hint) = match meant.transcript {
+        Some(_) => (
+            "`transcript_path` is no transcript of an agent's session",
+            "give the path that the agent's hook was given",
+        ),
+        None => (
+            "no such session is known here",
+            "`plimsoll status --all` names the sessions there are",
+        ),
+    };
+    Problem::missing(what, hint)
+}
+
+/// Fills `save` from the session that is meant, or `plain` it where its transcript tells nothing.
+///
+/// A checkpoint is sealed in the session's project, which must still be there.
+pub(super) async fn filled(
+    app: &AppState,
+    meant: Meant,
+    save: NewSave,
+    plain: NewSave,
+    occasion: Occasion,
+) -> Result<NewSave, Problem> {
+    app.blocking(move |app| {
+        let Some(found) = meant.find(app)? else { return Ok(plain) };
+        let session = Some(found.owner.session.to_string());
+        let project = sessions::project(app.adapter, &found).filter(|project| project.is_dir());
+        let told = project.map(|_| {
+            let id = &found.owner.session;
+            of_session(&app.world, app.adapter, id, &found.path, save, occasion)
+        });
+        match told {
+            Some(Ok(told)) if !told.save.task.trim().is_empty() => Ok(told.save),
+            Some(Err(error)) => {
+                app.log.say(&format!("a session was saved without its contents: {error:#}"));
+                Ok(NewSave { session, ..plain })
+            }
+            _ => Ok(NewSave { session, ..plain }),
+        }
+    })
+    .await
+}

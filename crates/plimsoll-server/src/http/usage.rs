@@ -1,0 +1,123 @@
+//! How full a context window is, and what to do about it.
+
+use anyhow::Context as _;
+use axum::Json;
+use axum::extract::State;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::usage::Usage;
+use plimsoll_engine::load::Measured;
+use plimsoll_engine::sessions;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Problem;
+use super::body::{DEFAULT_WINDOW, MOST_TOKENS};
+use super::params::Params;
+use super::problem::Problems;
+use crate::state::{App, AppState};
+
+/// How full a window is.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct UsageView {
+    /// The tokens in it.
+    used: u64,
+    /// Its size.
+    max: u64,
+    /// The share in percent, with one decimal.
+    percent: f64,
+    /// The name for that share: `healthy`, `warning`, `critical` or `overflow`.
+    status: &'static str,
+    /// What is recommended.
+    action: Action,
+}
+
+/// What is recommended.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Action {
+    /// `none`, `save` or `save_and_restart`.
+    r#type: &'static str,
+    /// The recommendation in a sentence, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    message: Option<String>,
+    /// Whether a hook may carry it out without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    auto: Option<bool>,
+}
+
+impl From<Usage> for UsageView {
+    fn from(usage: Usage) -> Self {
+        let Usage { used, max, percent, band, advice } = usage;
+        let action = Action {
+            r#type: advice.label(),
+            message: usage.message(),
+            auto: advice.is_automatic().then_some(true),
+        };
+        Self { used, max, percent, status: band.label(), action }
+    }
+}
+
+/// How full a window is, and what to do about it
+///
+/// By `used_tokens` it is arithmetic; by `session_id` the session's window is measured.
+#[utoipa::path(get, path = "/context/usage", params(
+    ("used_tokens" = Option<u64>, Query, minimum = 0, maximum = 1_000_000_000, nullable = false, description = "Tokens in the window"),
+    ("max_tokens" = Option<u64>, Query, minimum = 1, maximum = 1_000_000_000, nullable = false, description = "Its size; 200000 if it is not given"),
+    ("session_id" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]{1,128}$", nullable = false, description = "A session to be measured instead"),
+    ("token" = Option<String>, Query, nullable = false, description = "The token, for who cannot send it as a header"),
+), responses((status = 200, body = UsageView), Problems))]
+pub(crate) async fn usage(
+    State(app): State<AppState>,
+    params: Params,
+) -> Result<Json<UsageView>, Problem> {
+    let used = params.number("used_tokens", 0..=MOST_TOKENS)?;
+    let max = params.number("max_tokens", 1..=MOST_TOKENS)?;
+    let usage = match (used, params.text("session_id")) {
+        (Some(used), None) => Usage::of(used, max.unwrap_or(DEFAULT_WINDOW), &app.settings().lines),
+        (None, Some(session)) if max.is_none() => {
+            let session = session_id(session)?;
+            app.blocking(move |app| measured(app, &session)).await?
+        }
+        (None, None) => return Err(required(&app)),
+        _ => return Err(both()),
+    };
+    Ok(Json(usage.into()))
+}
+
+/// The seed's own words.
+fn required(app: &App) -> Problem {
+    Problem::bad("used_tokens required", format!("Poll from {} hook", app.adapter.product()))
+}
+
+fn both() -> Problem {
+    let error = "`session_id` is measured: it goes without `used_tokens` and `max_tokens`";
+    Problem::bad(error, "give either the tokens or the session")
+}
+
+/// A session's name, if it can be one.
+pub(crate) fn session_id(text: &str) -> Result<SessionId, Problem> {
+    SessionId::new(text).ok_or_else(|| {
+        let error = "`session_id` must be 1 to 128 letters, digits, `-` or `_`";
+        Problem::bad(error, "`plimsoll status` names the sessions there are")
+    })
+}
+
+/// The window of a session, as its transcript tells.
+fn measured(app: &App, session: &SessionId) -> Result<Usage, Problem> {
+    let measured = measure(app, session)?;
+    let (used, max) = (measured.reading.used, measured.window.tokens);
+    Ok(Usage::at(used, max, &measured.lines, &measured.levels))
+}
+
+/// Measures a session, as its newest transcript tells.
+pub(crate) fn measure(app: &App, session: &SessionId) -> Result<Measured, Problem> {
+    let unknown = || {
+        let error = format!("no session `{session}` is known here");
+        Problem::missing(error, "`plimsoll status --all` names the sessions there are")
+    };
+    let found = sessions::find_one(&app.world, app.adapter, session).ok_or_else(unknown)?;
+    let measured = sessions::measure(&app.world, app.adapter, &found);
+    let measured = measured.context("could not measure a session");
+    measured.map_err(|error| app.failed(&error))?.ok_or_else(unknown)
+}

@@ -1,0 +1,200 @@
+//! Taking connections, and letting go of them in good order.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::door::Peer;
+use crate::http;
+use crate::state::AppState;
+use crate::watch::Watch;
+
+/// A server that listens and does not answer yet.
+pub struct Server {
+    listener: std::net::TcpListener,
+    app: AppState,
+}
+
+/// Why nobody can be listened to at an address.
+#[derive(Debug, thiserror::Error)]
+#[error("could not listen on `{address}`")]
+pub struct CannotListen {
+    address: SocketAddr,
+    #[source]
+    why: io::Error,
+}
+
+impl CannotListen {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        let next =
+            SocketAddr::new(self.address.ip(), self.address.port().wrapping_add(1).max(1024));
+        match self.why.kind() {
+            io::ErrorKind::AddrInUse => {
+                format!("another server is there: end it, or run `plimsoll serve --listen {next}`")
+            }
+            io::ErrorKind::PermissionDenied => {
+                "take a port above 1023, as in `plimsoll serve --listen 127.0.0.1:8100`".to_owned()
+            }
+            _ => "take an address of this machine, as in `plimsoll serve --listen 127.0.0.1:8100`"
+                .to_owned(),
+        }
+    }
+}
+
+/// How many connections are held at once; more wait.
+const CONNECTIONS: usize = 1024;
+/// How long a connection may take to say what it wants.
+const HEADERS: Duration = Duration::from_secs(10);
+/// How long requests may go on after we were asked to end.
+const GRACE: Duration = Duration::from_secs(10);
+/// How often the log is written.
+const LOG: Duration = Duration::from_millis(200);
+
+/// Takes the address, before anything else is done.
+pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener, CannotListen> {
+    let listener = std::net::TcpListener::bind(address);
+    let ready = listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    ready.map_err(|why| CannotListen { address, why })
+}
+
+impl Server {
+    /// A server at an address that was taken.
+    pub fn new(listener: std::net::TcpListener, app: AppState) -> Self {
+        Self { listener, app }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers until SIGINT or SIGTERM; then no more are taken, and those that are there are
+    /// finished.
+    pub fn run(self) -> anyhow::Result<()> {
+        // One thread is faster than two: what blocks is elsewhere.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(8)
+            .build()?;
+        runtime.block_on(self.serve())
+    }
+
+    async fn serve(self) -> anyhow::Result<()> {
+        let Self { listener, app } = self;
+        let listener = TcpListener::from_std(listener)?;
+        let mut stop = Stop::new()?;
+        let watch = Watch::start(app.clone())?;
+        let writing = tokio::spawn(write_log(app.clone()));
+        let connections = GracefulShutdown::new();
+        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let router = http::router(app.clone());
+        loop {
+            tokio::select! {
+                (stream, remote, place) = accept(&listener, &room) => {
+                    connect(stream, remote, place, &router, &connections);
+                }
+                () = stop.asked() => break,
+            }
+        }
+        drop(listener);
+        app.live.end();
+        tokio::select! {
+            () = connections.shutdown() => {}
+            () = tokio::time::sleep(GRACE) => {}
+            // Asked twice, we do not wait for others any more.
+            () = stop.asked() => {}
+        }
+        app.writer.finish();
+        watch.finish();
+        writing.abort();
+        app.log.flush();
+        Ok(())
+    }
+}
+
+/// The signals that ask us to end.
+struct Stop {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stop {
+    fn new() -> io::Result<Self> {
+        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
+    }
+
+    async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+async fn write_log(app: AppState) {
+    let mut tick = tokio::time::interval(LOG);
+    loop {
+        tick.tick().await;
+        app.log.flush();
+    }
+}
+
+/// The next connection, as soon as there is room for it.
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
+    loop {
+        let place = room.clone().acquire_owned().await;
+        match (listener.accept().await, place) {
+            (Ok((stream, remote)), Ok(place)) => return (stream, remote, place),
+            // It is gone already, or there are too many open files: some will be closed.
+            _ => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    }
+}
+
+/// Answers whatever comes through a connection.
+fn connect(
+    stream: TcpStream,
+    remote: SocketAddr,
+    place: OwnedSemaphorePermit,
+    router: &Router,
+    connections: &GracefulShutdown,
+) {
+    let Ok(local) = stream.local_addr() else { return };
+    // Answers are small, and somebody waits for each.
+    let _ = stream.set_nodelay(true);
+    let peer = Arc::new(Peer::new(remote, local));
+    let router = TowerToHyperService::new(router.clone());
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer.clone());
+        router.call(request.map(Body::new))
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    let connection = connections.watch(connection);
+    tokio::spawn(async move {
+        // Whoever hangs up in the middle has heard enough.
+        let _ = connection.await;
+        drop(place);
+    });
+}

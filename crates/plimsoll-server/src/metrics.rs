@@ -1,0 +1,109 @@
+//! What the server counts, for Prometheus.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use axum::http::Method;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::live::{Live, LiveReading};
+
+/// The counters of one server; a clone counts the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Metrics {
+    registry: Arc<Registry>,
+    requests: Family<Answer, Counter>,
+    seconds: Histogram,
+    /// Saves that are on disk.
+    pub(crate) saves: Counter,
+    /// Transactions that saves went into.
+    pub(crate) commits: Counter,
+    /// Who listens to live readings.
+    pub(crate) listeners: Gauge,
+    /// Sessions that are live right now.
+    sessions: Gauge,
+    /// The fullest window among them, as a share.
+    fullest: Gauge<f64, AtomicU64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answer {
+    method: Verb,
+    route: String,
+    status: u16,
+}
+
+/// A method; whatever nobody knows is one and the same, so that nobody can invent labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Verb(&'static str);
+
+impl EncodeLabelValue for Verb {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
+        self.0.encode(encoder)
+    }
+}
+
+impl From<&Method> for Verb {
+    fn from(method: &Method) -> Self {
+        const KNOWN: [&str; 7] = ["GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"];
+        let known = KNOWN.into_iter().find(|known| *known == method.as_str());
+        Self(known.unwrap_or("other"))
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("plimsoll");
+        let metrics = Self {
+            requests: Family::default(),
+            seconds: Histogram::new([
+                0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0,
+            ]),
+            saves: Counter::default(),
+            commits: Counter::default(),
+            listeners: Gauge::default(),
+            sessions: Gauge::default(),
+            fullest: Gauge::default(),
+            registry: Arc::default(),
+        };
+        registry.register("http_requests", "Requests answered", metrics.requests.clone());
+        let seconds = metrics.seconds.clone();
+        registry.register_with_unit("http", "Time to an answer", Unit::Seconds, seconds);
+        registry.register("saves", "Saves on disk", metrics.saves.clone());
+        registry.register("commits", "Transactions of saves", metrics.commits.clone());
+        registry.register("listeners", "Open event streams", metrics.listeners.clone());
+        registry.register("sessions_live", "Sessions that are live", metrics.sessions.clone());
+        let fullest = metrics.fullest.clone();
+        registry.register("fullest_window", "Share of the fullest window in use", fullest);
+        Self { registry: Arc::new(registry), ..metrics }
+    }
+
+    /// A request was answered.
+    pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
+        let answer = Answer { method: method.into(), route: route.to_owned(), status };
+        self.requests.get_or_create(&answer).inc();
+        self.seconds.observe(took.as_secs_f64());
+    }
+
+    /// Something has changed among the live sessions.
+    pub(crate) fn live(&self, live: &Live) {
+        let windows = live.windows();
+        self.sessions.set(windows.keys().filter(|(_, subagent)| subagent.is_none()).count() as i64);
+        let share = |reading: &LiveReading| reading.used as f64 / reading.window.max(1) as f64;
+        self.fullest.set(windows.values().map(share).fold(0.0, f64::max));
+    }
+
+    /// All of it, as Prometheus reads it.
+    pub(crate) fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}

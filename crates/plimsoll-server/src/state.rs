@@ -1,0 +1,146 @@
+//! What all requests share.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use plimsoll_agents::Adapter;
+use plimsoll_core::settings::Settings;
+use plimsoll_engine::ingest::Ingester;
+use plimsoll_engine::token;
+use plimsoll_engine::world::World;
+use plimsoll_store::Store;
+
+use crate::door::Bucket;
+use crate::http::Problem;
+use crate::live::Live;
+use crate::log::{Log, LogForm};
+use crate::metrics::Metrics;
+use crate::settings::Current;
+use crate::writer::{Desk, Writer};
+
+/// How a server is started.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How its log looks.
+    pub log: LogForm,
+    /// How many writes may come in a second.
+    pub writes_per_second: u32,
+}
+
+/// What all requests share; cloning it costs nothing.
+#[derive(Clone)]
+pub struct AppState(Arc<App>);
+
+/// What is behind [`AppState`].
+pub struct App {
+    /// Where the user's files are.
+    pub(crate) world: World,
+    /// The agent whose sessions are shown.
+    pub(crate) adapter: &'static dyn Adapter,
+    /// What happens right now.
+    pub(crate) live: Live,
+    pub(crate) token: Vec<u8>,
+    pub(crate) writes: Bucket,
+    pub(crate) metrics: Metrics,
+    pub(crate) log: Log,
+    pub(crate) writer: Writer,
+    settings: Current,
+    stores: Mutex<Vec<Store>>,
+}
+
+impl Deref for AppState {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.0
+    }
+}
+
+/// How long a request waits for other writers of the store.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl AppState {
+    /// Makes ready what requests need: the store, the token, the thread that writes.
+    pub fn new(
+        world: World,
+        adapter: &'static dyn Adapter,
+        options: &Options,
+    ) -> anyhow::Result<Self> {
+        let token = token::read_or_make(&world.paths)?;
+        let (live, metrics, log) = (Live::default(), Metrics::new(), Log::new(options.log));
+        let desk = Desk {
+            paths: world.paths.clone(),
+            store: open(&world, adapter)?,
+            live: live.clone(),
+            metrics: metrics.clone(),
+            log: log.clone(),
+        };
+        let writer = Writer::start(desk).context("could not start the thread that writes")?;
+        Ok(Self(Arc::new(App {
+            live,
+            token,
+            writes: Bucket::new(options.writes_per_second),
+            log,
+            writer,
+            metrics,
+            settings: Current::default(),
+            stores: Mutex::default(),
+            world,
+            adapter,
+        })))
+    }
+
+    /// The user's settings.
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        self.settings.get(&self.world, self.adapter)
+    }
+
+    /// Runs what may block on a thread of its own.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let app = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&app)).await;
+        done.unwrap_or_else(|_| Err(Problem::failed("the request could not be carried out")))
+    }
+
+    /// The same with a store of its own.
+    pub(crate) async fn with_store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&App, &mut Store) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.blocking(move |app| {
+            let mut store = app.store()?;
+            let done = work(app, &mut store);
+            app.stores().push(store);
+            done
+        })
+        .await
+    }
+}
+
+impl App {
+    /// Notes why we failed, and gives what whoever asked is told.
+    pub(crate) fn failed(&self, error: &anyhow::Error) -> Problem {
+        self.log.say(&format!("{error:#}"));
+        Problem::failed("the request could not be carried out")
+    }
+
+    fn store(&self) -> Result<Store, Problem> {
+        let kept = self.stores().pop();
+        kept.map_or_else(|| open(&self.world, self.adapter), Ok)
+            .map_err(|error| self.failed(&error))
+    }
+
+    fn stores(&self) -> std::sync::MutexGuard<'_, Vec<Store>> {
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn open(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Store> {
+    let ingester = Ingester::open(world, adapter, PATIENCE, None);
+    ingester.map(|ingester| ingester.store).context("could not open the store")
+}

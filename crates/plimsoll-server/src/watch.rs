@@ -1,0 +1,90 @@
+//! The watcher of the machine, as long as the server runs: one of them, wherever it runs.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use plimsoll_engine::ingest::Ingester;
+use plimsoll_engine::sessions;
+use plimsoll_engine::watch::{Lock, NotLocked, Stop, Stopper, Watcher, stopper};
+
+use crate::state::{App, AppState};
+
+/// A watcher in a thread of its own.
+pub(crate) struct Watch {
+    stopper: Stopper,
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+/// How often it is looked whether the one who watches has gone.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Watch {
+    /// Starts it.
+    pub(crate) fn start(app: AppState) -> io::Result<Self> {
+        let past = app.clone();
+        thread::Builder::new().name("past".to_owned()).spawn(move || take_in_past(&past))?;
+        let (stopper, stop) = stopper()?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = is_over.clone();
+        let watch = move || watch(&app, &stop, &ends);
+        let thread = thread::Builder::new().name("watcher".to_owned()).spawn(watch)?;
+        Ok(Self { stopper, is_over, thread })
+    }
+
+    /// Ends it, as soon as the store has what it knows.
+    pub(crate) fn finish(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.stopper.stop();
+        self.thread.thread().unpark();
+        // One that has panicked has ended, too.
+        let _ = self.thread.join();
+    }
+}
+
+/// Takes in what was written while nobody watched. Ended in the middle, it goes on the next time.
+fn take_in_past(app: &App) {
+    const PATIENCE: Duration = Duration::from_secs(30);
+    let taken = sessions::find(&app.world, app.adapter).and_then(|found| {
+        let mut ingester = Ingester::open(&app.world, app.adapter, PATIENCE, None)?;
+        ingester.catch_up(&found, |_, _| ())?;
+        ingester.all_checkpoints()
+    });
+    if let Err(error) = taken {
+        app.log.say(&format!("not all of the past could be taken in: {error:#}"));
+    }
+}
+
+fn watch(app: &App, stop: &Stop, is_over: &AtomicBool) {
+    let Some(_lock) = lock(app, is_over) else { return };
+    let mut watcher = Watcher::new(&app.world, app.adapter);
+    let watched = watcher.run(stop, |notices| {
+        notices.into_iter().for_each(|notice| app.live.notice(notice));
+        app.metrics.live(&app.live);
+        ControlFlow::Continue(())
+    });
+    if let Err(error) = watched {
+        app.log.say(&format!("live readings have ended: {error}"));
+    }
+}
+
+/// The right to watch, as soon as nobody else does.
+fn lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
+    let mut is_told = false;
+    while !is_over.load(Ordering::Relaxed) {
+        match Lock::take(&app.world.paths) {
+            Ok(lock) => return Some(lock),
+            Err(NotLocked::Held(_)) if is_told => {}
+            Err(error) => {
+                is_told = true;
+                app.log.say(&format!("no live readings for now: {error}"));
+            }
+        }
+        thread::park_timeout(PATIENCE);
+    }
+    None
+}

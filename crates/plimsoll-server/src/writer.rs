@@ -1,0 +1,157 @@
+//! The thread that writes: many saves, one sync, and each is answered after it.
+//!
+//! What is on the disk is the journal; the store takes it in when there is a quiet moment, or when
+//! somebody asks, so that no save waits for an index.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use plimsoll_core::save::{NewSave, Save};
+use plimsoll_engine::paths::Paths;
+use plimsoll_engine::saves;
+use plimsoll_store::Store;
+use tokio::sync::oneshot;
+
+use crate::http::Problem;
+use crate::live::{Live, News};
+use crate::log::Log;
+use crate::metrics::Metrics;
+
+/// The way to the thread that writes.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    tasks: SyncSender<Task>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+enum Task {
+    Keep(Box<NewSave>, oneshot::Sender<Option<Save>>),
+    Stop,
+}
+
+/// How many saves may wait to be written.
+const WAITING: usize = 4096;
+/// How many go into one sync.
+const TOGETHER: usize = 512;
+
+/// What the thread needs besides what it is sent.
+pub(crate) struct Desk {
+    pub(crate) paths: Paths,
+    /// Where the journal is taken into.
+    pub(crate) store: Store,
+    pub(crate) live: Live,
+    pub(crate) metrics: Metrics,
+    pub(crate) log: Log,
+}
+
+impl Writer {
+    /// Starts the thread.
+    pub(crate) fn start(desk: Desk) -> std::io::Result<Self> {
+        let (tasks, todo) = sync_channel(WAITING);
+        let (news, taken) = channel();
+        let Desk { paths, store, live, metrics, log } = desk;
+        let (own_paths, own_log) = (paths.clone(), log.clone());
+        let take_in = move || take_in(&own_paths, store, &taken, &own_log);
+        thread::Builder::new().name("indexer".to_owned()).spawn(take_in)?;
+        let pen = Pen { paths, live, metrics, log, news };
+        let write = move || pen.write(&todo);
+        let thread = thread::Builder::new().name("writer".to_owned()).spawn(write)?;
+        Ok(Self { tasks, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Keeps a save: it is on the disk when this returns.
+    pub(crate) async fn keep(&self, save: NewSave) -> Result<Save, Problem> {
+        let (done, kept) = oneshot::channel();
+        let full = |_| Problem::unavailable("too many saves wait to be written");
+        self.tasks.try_send(Task::Keep(Box::new(save), done)).map_err(full)?;
+        let kept = kept.await.ok().flatten();
+        kept.ok_or_else(|| Problem::failed("the save could not be written"))
+    }
+
+    /// Writes what waits, and no more.
+    pub(crate) fn finish(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread.filter(|_| self.tasks.send(Task::Stop).is_ok()) {
+            // One that has panicked has nothing left to write.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Pen {
+    paths: Paths,
+    live: Live,
+    metrics: Metrics,
+    log: Log,
+    /// Tells who takes in that there is something.
+    news: Sender<()>,
+}
+
+impl Pen {
+    fn write(&self, todo: &Receiver<Task>) {
+        while let Ok(Task::Keep(save, done)) = todo.recv() {
+            let (mut saves, mut waiting) = (vec![*save], vec![done]);
+            let mut is_over = false;
+            while saves.len() < TOGETHER && !is_over {
+                match todo.try_recv() {
+                    Ok(Task::Keep(save, done)) => {
+                        saves.push(*save);
+                        waiting.push(done);
+                    }
+                    Ok(Task::Stop) => is_over = true,
+                    Err(_) => break,
+                }
+            }
+            self.keep(saves, waiting);
+            if is_over {
+                break;
+            }
+        }
+    }
+
+    fn keep(&self, new: Vec<NewSave>, waiting: Vec<oneshot::Sender<Option<Save>>>) {
+        let kept = saves::keep(&self.paths, new);
+        if let Err(error) = &kept {
+            self.log.say(&format!("could not write the journal of saves: {error}"));
+        }
+        let kept = kept.unwrap_or_default();
+        self.metrics.saves.inc_by(kept.len() as u64);
+        self.metrics.commits.inc();
+        kept.iter().for_each(|save| self.live.tell(|| News::saved(save)));
+        let answers = kept.into_iter().map(Some).chain(std::iter::repeat(None));
+        for (done, save) in waiting.into_iter().zip(answers) {
+            // Whoever has hung up does not want to know.
+            let _ = done.send(save);
+        }
+        // Without an indexer the next who asks takes in.
+        let _ = self.news.send(());
+    }
+}
+
+/// Takes new saves into the store, in quiet moments, and at the latest after a few seconds.
+fn take_in(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
+    const QUIET: Duration = Duration::from_millis(200);
+    const LATEST: Duration = Duration::from_secs(5);
+    step_back();
+    while news.recv().is_ok() {
+        let since = Instant::now();
+        while since.elapsed() < LATEST {
+            match news.recv_timeout(QUIET) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if let Err(error) = saves::take_in(paths, &mut store) {
+            log.say(&format!("could not take in the journal of saves: {error:#}"));
+        }
+    }
+}
+
+/// Lets every other thread go first: nobody waits for this one.
+fn step_back() {
+    // Elsewhere a process has one priority for all of its threads.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 19);
+}

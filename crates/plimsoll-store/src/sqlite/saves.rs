@@ -1,0 +1,216 @@
+//! Saves: taken in as their journal tells, and listed.
+
+use std::collections::BTreeSet;
+
+use plimsoll_core::save::{Environment, Kind, NewSave, Save};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::Store;
+use super::column::Kept;
+use super::search::words_of;
+use crate::{SaveFilter, StoreError};
+
+impl Store {
+    /// The newest saves, newest first: at most `limit`.
+    pub fn newest_saves(
+        &self,
+        filter: &SaveFilter<'_>,
+        limit: u32,
+    ) -> Result<Vec<Save>, StoreError> {
+        let condition = condition(filter);
+        let sql = format!(
+            "SELECT * FROM saves WHERE {condition} ORDER BY created DESC, number DESC LIMIT ?2"
+        );
+        let environment = filter.environment.map(Environment::as_str);
+        self.all(&sql, params![environment, limit], save).map_err(self.failed("list the saves of"))
+    }
+
+    /// The saves that one goes on from, newest first: at most `limit`.
+    ///
+    /// The very newest is among them even if it was made by itself and those are not asked for: it is
+    /// the one that its user was told to restore.
+    pub fn saves_to_restore(
+        &self,
+        filter: &SaveFilter<'_>,
+        limit: u32,
+    ) -> Result<Vec<Save>, StoreError> {
+        let mut newest = self.newest_saves(&SaveFilter { auto: true, ..*filter }, limit.min(1))?;
+        let rest = self.newest_saves(filter, limit)?;
+        let first = newest.first().cloned();
+        newest.extend(rest.into_iter().filter(|save| first.as_ref() != Some(save)));
+        newest.truncate(limit as usize);
+        Ok(newest)
+    }
+
+    /// The save of that id.
+    pub fn save(&self, id: &str) -> Result<Option<Save>, StoreError> {
+        let sql = "SELECT * FROM saves WHERE id = ?1";
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut sql| sql.query_row(params![id], save).optional())
+            .map_err(self.failed("read from"))
+    }
+
+    /// The save that was made at a commit, named by its hash or the beginning of it.
+    pub fn save_of_commit(&self, commit: &str) -> Result<Option<Save>, StoreError> {
+        let number = of_commit(&self.connection, commit).map_err(self.failed("read from"))?;
+        let sql = "SELECT * FROM saves WHERE number = ?1";
+        let one = |number: i64| self.all(sql, params![number], save);
+        let saves = number.map(one).transpose().map_err(self.failed("read from"))?;
+        Ok(saves.unwrap_or_default().pop())
+    }
+
+    /// The saves of a session, oldest first.
+    pub fn saves_of_session(&self, session: &str) -> Result<Vec<Save>, StoreError> {
+        let sql = "SELECT * FROM saves WHERE session = ?1 ORDER BY created, number";
+        self.all(sql, params![session], save).map_err(self.failed("list the saves of"))
+    }
+
+    /// The checkpoints that saves refer to, by their ids.
+    pub fn saved_checkpoints(&self) -> Result<BTreeSet<String>, StoreError> {
+        let sql = "SELECT DISTINCT \"checkpoint\" FROM saves WHERE \"checkpoint\" IS NOT NULL";
+        let found =
+            self.all(sql, [], |row| row.get(0)).map_err(self.failed("list the saves of"))?;
+        Ok(found.into_iter().collect())
+    }
+
+    /// The environments that have saves, with how many.
+    pub fn environments(&self) -> Result<Vec<(Environment, u64)>, StoreError> {
+        let sql = "SELECT environment, count(*) FROM saves GROUP BY environment";
+        let pair = |row: &Row<'_>| {
+            let Kept(count) = row.get(1)?;
+            Ok((environment(row)?, count))
+        };
+        self.all(sql, [], pair).map_err(self.failed("list the environments of"))
+    }
+}
+
+/// What a row must be to pass, by `?1`, the environment. The words are those of the indexes' own
+/// conditions.
+pub(super) fn condition(filter: &SaveFilter<'_>) -> &'static str {
+    match (filter.environment.is_some(), filter.auto) {
+        (true, true) => "environment = ?1",
+        (true, false) => "environment = ?1 AND kind <> 'auto'",
+        (false, true) => "?1 IS NULL",
+        (false, false) => "?1 IS NULL AND kind <> 'auto'",
+    }
+}
+
+/// Puts a save in; one whose commit is there already adds what it knows of it. Gives how many rows
+/// were new or have changed.
+pub(super) fn insert(
+    connection: &Connection,
+    machine: &str,
+    save: &Save,
+) -> rusqlite::Result<usize> {
+    let what = &save.what;
+    let commit = what.commit.as_deref().filter(|_| what.kind == Kind::Commit);
+    if let Some(number) = commit.map(|sha| of_commit(connection, sha)).transpose()?.flatten() {
+        return complete(connection, number, what);
+    }
+    let sql = "INSERT INTO saves (id, machine, created, environment, kind, session, \"checkpoint\",
+             \"commit\", task, context, blockers, next_steps, tags, key_artifacts,
+             filed, project)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+         ON CONFLICT (id) DO NOTHING";
+    let rows = connection.prepare_cached(sql)?.execute(params![
+        save.id,
+        machine,
+        save.created,
+        what.environment.as_str(),
+        what.kind.label(),
+        what.session,
+        what.checkpoint,
+        what.commit,
+        what.task,
+        what.context,
+        what.blockers,
+        what.next_steps,
+        what.tags.join("\n"),
+        what.key_artifacts.join("\n"),
+        filed(&what.environment),
+        what.project,
+    ])?;
+    Ok(rows)
+}
+
+/// An environment as one word. Whoever asks for it looks at the environment itself, too.
+pub(super) fn filed(environment: &Environment) -> String {
+    let hex = environment.as_str().bytes().map(|byte| format!("{byte:02x}"));
+    std::iter::once("in".to_owned()).chain(hex).collect()
+}
+
+/// Notes how words are spelt in these saves.
+pub(super) fn spell(connection: &Connection, saves: &[Save]) -> rusqlite::Result<()> {
+    const LENGTHS: std::ops::RangeInclusive<usize> = 4..=30;
+    let sql = "INSERT INTO save_spellings (length, word) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    let mut insert = connection.prepare_cached(sql)?;
+    let words: BTreeSet<String> = saves.iter().flat_map(|save| texts(&save.what)).collect();
+    for word in words {
+        let length = word.chars().count();
+        if LENGTHS.contains(&length) && word.chars().all(char::is_alphabetic) {
+            insert.execute(params![Kept(length as u64), word])?;
+        }
+    }
+    Ok(())
+}
+
+fn texts(what: &NewSave) -> impl Iterator<Item = String> {
+    let some = [&what.context, &what.blockers, &what.next_steps];
+    let lists = what.tags.iter().chain(&what.key_artifacts);
+    std::iter::once(&what.task)
+        .chain(some.into_iter().flatten())
+        .chain(lists)
+        .flat_map(|text| words_of(text))
+}
+
+/// The row of a commit: one's hash may be longer than the other's.
+fn of_commit(connection: &Connection, sha: &str) -> rusqlite::Result<Option<i64>> {
+    let sql = "SELECT number FROM saves
+         WHERE substr(\"commit\", 1, 7) = substr(?1, 1, 7) AND \"commit\" IS NOT NULL
+             AND kind = 'commit' AND length(?1) >= 7
+             AND substr(\"commit\", 1, min(length(\"commit\"), length(?1)))
+                 = substr(?1, 1, min(length(\"commit\"), length(?1)))
+         ORDER BY number LIMIT 1";
+    connection.prepare_cached(sql)?.query_row(params![sha], |row| row.get(0)).optional()
+}
+
+/// Adds to a commit's save what another teller knows of it: a longer hash, the session, the checkpoint.
+fn complete(connection: &Connection, number: i64, what: &NewSave) -> rusqlite::Result<usize> {
+    let sql = "UPDATE saves SET session = coalesce(session, ?2), project = coalesce(project, ?5),
+             \"checkpoint\" = coalesce(\"checkpoint\", ?3),
+             \"commit\" = CASE WHEN length(?4) > length(\"commit\") THEN ?4 ELSE \"commit\" END
+         WHERE number = ?1 AND (session IS NULL AND ?2 IS NOT NULL
+             OR \"checkpoint\" IS NULL AND ?3 IS NOT NULL OR length(?4) > length(\"commit\"))";
+    let NewSave { session, checkpoint, commit, project, .. } = what;
+    connection.prepare_cached(sql)?.execute(params![number, session, checkpoint, commit, project])
+}
+
+pub(super) fn save(row: &Row<'_>) -> rusqlite::Result<Save> {
+    let list = |column: &str| -> rusqlite::Result<Vec<String>> {
+        let text: String = row.get(column)?;
+        Ok(text.lines().map(str::to_owned).collect())
+    };
+    let what = NewSave {
+        environment: environment(row)?,
+        kind: Kind::named(row.get_ref("kind")?.as_str()?).unwrap_or_default(),
+        task: row.get("task")?,
+        context: row.get("context")?,
+        blockers: row.get("blockers")?,
+        next_steps: row.get("next_steps")?,
+        tags: list("tags")?,
+        key_artifacts: list("key_artifacts")?,
+        project: row.get("project")?,
+        session: row.get("session")?,
+        checkpoint: row.get("checkpoint")?,
+        commit: row.get("commit")?,
+    };
+    Ok(Save { id: row.get("id")?, created: row.get("created")?, what })
+}
+
+fn environment(row: &Row<'_>) -> rusqlite::Result<Environment> {
+    let name: String = row.get("environment")?;
+    Environment::new(&name)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, error.into()))
+}

@@ -1,0 +1,159 @@
+//! Full text search over checkpoints.
+
+use std::path::Path;
+
+use rusqlite::{Row, params};
+
+use super::super::Store;
+use super::super::checkpoints::checkpoint;
+use super::super::column::Kept;
+use super::{Index, Which, found, nearest, quoted, terms, word, words_of};
+use crate::{Found, Hit, Piece, StoreError};
+
+/// What a body is marked with on its way out of the database.
+const BEGIN: &str = "\u{2}";
+const END: &str = "\u{3}";
+
+impl Store {
+    /// The checkpoints that fit what was typed, best first, of one project or all: at most `limit`.
+    /// Nothing if there is no word in it.
+    pub fn search(
+        &self,
+        typed: &str,
+        project: Option<&Path>,
+        limit: u32,
+    ) -> Result<Option<Found>, StoreError> {
+        let terms = terms(typed);
+        if terms.is_empty() {
+            return Ok(None);
+        }
+        let checkpoints = Checkpoints { store: self, project, limit };
+        let (hits, by) = found(&checkpoints, &terms).map_err(self.failed("search"))?;
+        Ok(Some(Found { hits, by }))
+    }
+}
+
+struct Checkpoints<'a> {
+    store: &'a Store,
+    project: Option<&'a Path>,
+    limit: u32,
+}
+
+impl Index for Checkpoints<'_> {
+    type Hit = Hit;
+
+    /// What the work is about counts more than what it came across.
+    fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Hit>> {
+        let sql = "SELECT checkpoints.*,
+                 highlight(checkpoint_words, 1, ?4, ?5) AS marked
+             FROM checkpoint_words JOIN checkpoints ON number = checkpoint_words.rowid
+             WHERE checkpoint_words MATCH ?1 AND (?2 IS NULL OR project = ?2)
+             ORDER BY round(bm25(checkpoint_words, 4.0, 1.0), 2), created DESC, iteration DESC
+             LIMIT ?3";
+        self.hits(sql, &which.of(&each(terms, word)))
+    }
+
+    fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Hit>> {
+        let sql = "SELECT checkpoints.*,
+                 highlight(checkpoint_parts, 1, ?4, ?5) AS marked
+             FROM checkpoint_parts JOIN checkpoints ON number = checkpoint_parts.rowid
+             WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
+             ORDER BY round(bm25(checkpoint_parts, 4.0, 1.0), 2), created DESC, iteration DESC
+             LIMIT ?3";
+        self.hits(sql, &Which::All.of(&each(terms, quoted)))
+    }
+
+    fn has(&self, term: &str) -> rusqlite::Result<bool> {
+        self.words(&[term.to_owned()], Which::All).map(|hits| !hits.is_empty())
+    }
+
+    /// In the texts that share most of its letters in a row, else in the newest.
+    fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>> {
+        const ALIKE: &str = "SELECT checkpoints.body FROM checkpoint_parts
+             JOIN checkpoints ON number = checkpoint_parts.rowid
+             WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
+             ORDER BY bm25(checkpoint_parts) LIMIT ?3";
+        const NEWEST: &str = "SELECT body FROM checkpoints
+             WHERE ?1 IS NOT NULL AND (?2 IS NULL OR project = ?2) ORDER BY created DESC LIMIT ?3";
+        const LOOKED_AT: u32 = 20;
+        let query = Which::Any.of(&each(&trigrams(term), quoted));
+        let looked_for = params![query, self.project.map(Kept), LOOKED_AT];
+        let in_bodies = |sql: &str| -> rusqlite::Result<Option<String>> {
+            let bodies: Vec<String> = self.store.all(sql, looked_for, |row| row.get(0))?;
+            Ok(nearest(term, bodies.iter().flat_map(|body| words_of(body))))
+        };
+        let alike = if query.is_empty() { None } else { in_bodies(ALIKE)? };
+        Ok(alike.or(in_bodies(NEWEST)?))
+    }
+}
+
+impl Checkpoints<'_> {
+    /// Every checkpoint has the same headings: one that fits by them alone does not.
+    fn hits(&self, sql: &str, query: &str) -> rusqlite::Result<Vec<Hit>> {
+        let looked_for = params![query, self.project.map(Kept), self.limit, BEGIN, END];
+        let mut hits = self.store.all(sql, looked_for, hit)?;
+        hits.retain(|hit| !hit.line.is_empty());
+        Ok(hits)
+    }
+}
+
+fn each(terms: &[String], query: fn(&str) -> String) -> Vec<String> {
+    terms.iter().map(|term| query(term)).collect()
+}
+
+fn trigrams(term: &str) -> Vec<String> {
+    let letters: Vec<char> = term.chars().collect();
+    letters.windows(3).map(|three| three.iter().collect()).collect()
+}
+
+fn hit(row: &Row<'_>) -> rusqlite::Result<Hit> {
+    let marked: String = row.get("marked")?;
+    let (section, line) = best_line(&marked);
+    Ok(Hit { checkpoint: checkpoint(row)?, section: section.to_owned(), line: pieces(line) })
+}
+
+/// The line of a marked body with the most marks, the first of several, and the section it is in.
+fn best_line(marked: &str) -> (&str, &str) {
+    let (mut section, mut best, mut most) = ("", ("", ""), 0);
+    for line in marked.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            section = title;
+            continue;
+        }
+        let marks = line.matches(BEGIN).count();
+        if marks > most {
+            (best, most) = ((section, line), marks);
+        }
+    }
+    best
+}
+
+/// A marked line in pieces that fit and pieces around them.
+fn pieces(line: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for part in line.split(BEGIN) {
+        let (fits, around) = part.split_once(END).unwrap_or(("", part));
+        pieces.push(Piece { text: fits.to_owned(), fits: true });
+        pieces.push(Piece { text: around.to_owned(), fits: false });
+    }
+    pieces.retain(|piece| !piece.text.is_empty());
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_fits_best_is_shown_in_pieces() {
+        let marked =
+            "## Task\n> \u{2}b\u{3}\n## Commands\n- a \u{2}b\u{3} c\u{2}d\u{3}\n- \u{2}b\u{3}\n";
+        let (section, line) = best_line(marked);
+        let piece = |text: &str, fits| Piece { text: text.to_owned(), fits };
+        assert_eq!(section, "Commands");
+        assert_eq!(
+            pieces(line),
+            [piece("- a ", false), piece("b", true), piece(" c", false), piece("d", true)]
+        );
+    }
+}

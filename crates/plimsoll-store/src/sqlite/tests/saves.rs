@@ -1,0 +1,143 @@
+//! Saves: taken in once, listed and found.
+
+use plimsoll_core::save::{Environment, Kind, NewSave, Save};
+
+use super::*;
+use crate::{Match, SaveFilter};
+
+const ALL: SaveFilter<'static> = SaveFilter { environment: None, auto: true };
+
+fn save(id: &str, created: i64, what: NewSave) -> Save {
+    Save { id: id.to_owned(), created, what }
+}
+
+fn task(task: &str) -> NewSave {
+    NewSave { task: task.to_owned(), ..NewSave::default() }
+}
+
+fn commit(sha: &str) -> NewSave {
+    let (kind, commit) = (Kind::Commit, Some(sha.to_owned()));
+    NewSave { kind, commit, ..task(&format!("Commit: {sha}")) }
+}
+
+fn take(store: &mut Store, saves: &[Save]) {
+    let batch = Batch { saves: saves.to_vec(), ..Batch::default() };
+    ingest(store, &source(1), batch).unwrap();
+}
+
+fn ids(saves: Vec<Save>) -> Vec<String> {
+    saves.into_iter().map(|save| save.id).collect()
+}
+
+#[test]
+fn a_save_comes_back_as_it_was() {
+    let mut store = Store::in_memory().unwrap();
+    let text = |text: &str| Some(text.to_owned());
+    let list = |items: [&str; 2]| items.map(str::to_owned).to_vec();
+    let what = NewSave {
+        environment: Environment::new("staging").unwrap(),
+        kind: Kind::Auto,
+        task: "Mend it\nnow".to_owned(),
+        context: text("Branch: main"),
+        blockers: text("no access"),
+        next_steps: text("- ask"),
+        tags: list(["a b", "c"]),
+        key_artifacts: list(["src/a.rs", "x"]),
+        project: text("/p"),
+        session: text("s1"),
+        checkpoint: text("c1"),
+        commit: text("0123456"),
+    };
+    let kept = [save("1", 5, what), save("2", 4, task("plain"))];
+    take(&mut store, &kept);
+    assert_eq!(store.save("1").unwrap().as_ref(), Some(&kept[0]));
+    assert_eq!(store.newest_saves(&ALL, 9).unwrap(), kept);
+    assert_eq!(store.saves_of_session("s1").unwrap(), kept[..1]);
+    assert_eq!(store.saved_checkpoints().unwrap(), ["c1".to_owned()].into());
+    assert_eq!(store.save("3").unwrap(), None);
+}
+
+#[test]
+fn the_newest_come_first_by_environment_and_without_what_was_saved_by_itself() {
+    let mut store = Store::in_memory().unwrap();
+    let staging = Environment::new("staging").unwrap();
+    let auto = NewSave { kind: Kind::Auto, ..task("full") };
+    let other = NewSave { environment: staging.clone(), ..task("other") };
+    take(
+        &mut store,
+        &[
+            save("1", 1, task("first")),
+            save("4", 4, auto),
+            save("3", 3, other),
+            save("2", 2, task("second")),
+        ],
+    );
+    let newest = |environment: Option<&Environment>, auto, limit| {
+        ids(store.newest_saves(&SaveFilter { environment, auto }, limit).unwrap())
+    };
+    let development = Environment::default();
+    assert_eq!(newest(None, true, 9), ["4", "3", "2", "1"]);
+    assert_eq!(newest(None, false, 2), ["3", "2"]);
+    assert_eq!(newest(Some(&development), true, 9), ["4", "2", "1"]);
+    assert_eq!(newest(Some(&development), false, 1), ["2"]);
+    assert_eq!(newest(Some(&staging), false, 9), ["3"]);
+    let here = SaveFilter { environment: Some(&development), auto: false };
+    let restored = |limit| ids(store.saves_to_restore(&here, limit).unwrap());
+    assert_eq!(restored(9), ["4", "2", "1"], "the very newest is what was saved last");
+    assert_eq!(restored(1), ["4"]);
+    let counts = store.environments().unwrap();
+    assert_eq!(counts, [(development, 3), (staging, 1)]);
+}
+
+#[test]
+fn a_commit_that_is_told_three_times_is_one_save() {
+    const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
+    let mut store = Store::in_memory().unwrap();
+    let told = NewSave { session: Some("s1".to_owned()), ..commit(&SHA[..7]) };
+    let checked = NewSave { checkpoint: Some("c1".to_owned()), ..commit(SHA) };
+    take(&mut store, &[save("1", 1, told), save("2", 2, commit(SHA)), save("3", 3, checked)]);
+    take(&mut store, &[save("4", 4, commit("0123456fff")), save("5", 5, commit("fffffff"))]);
+    assert_eq!(ids(store.newest_saves(&ALL, 9).unwrap()), ["5", "4", "1"]);
+    let one = store.save_of_commit(SHA).unwrap().unwrap().what;
+    assert_eq!(one.commit.as_deref(), Some(SHA));
+    assert_eq!((one.session.as_deref(), one.checkpoint.as_deref()), (Some("s1"), Some("c1")));
+    assert_eq!(store.save_of_commit("abc").unwrap(), None);
+}
+
+#[test]
+fn what_is_read_twice_is_there_once() {
+    let mut store = Store::in_memory().unwrap();
+    for _ in 0..2 {
+        take(&mut store, &[save("1", 1, task("Mend the hull"))]);
+    }
+    assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 1);
+    assert_eq!(store.search_saves("hull", &ALL, 9).unwrap().unwrap().saves.len(), 1);
+}
+
+#[test]
+fn a_search_goes_by_words_then_parts_then_spelling() {
+    let mut store = Store::in_memory().unwrap();
+    let found = |store: &Store, typed: &str| {
+        let found = store.search_saves(typed, &SaveFilter::default(), 9).unwrap().unwrap();
+        (ids(found.saves), found.by)
+    };
+    let auto = NewSave { kind: Kind::Auto, ..task("Mend the hull") };
+    let tagged = NewSave { tags: vec!["hull".to_owned()], ..task("Paint") };
+    take(
+        &mut store,
+        &[
+            save("1", 1, task("Mend the load_line of the hull")),
+            save("2", 2, auto),
+            save("3", 3, tagged),
+        ],
+    );
+    assert_eq!(found(&store, "mending hull"), (vec!["1".to_owned()], Match::Words));
+    assert_eq!(found(&store, "oad_lin"), (vec!["1".to_owned()], Match::Parts));
+    let corrected = Match::Corrected(vec![("piant".to_owned(), "paint".to_owned())]);
+    assert_eq!(found(&store, "piant"), (vec!["3".to_owned()], corrected));
+    assert_eq!(found(&store, "xylophone"), (vec![], Match::Some));
+    assert_eq!(store.search_saves("--", &ALL, 9).unwrap(), None);
+    let staging = Environment::new("staging").unwrap();
+    let there = SaveFilter { environment: Some(&staging), auto: true };
+    assert_eq!(store.search_saves("hull", &there, 9).unwrap().unwrap().saves, []);
+}

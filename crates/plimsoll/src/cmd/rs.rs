@@ -1,0 +1,219 @@
+//! `plimsoll rs`
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use plimsoll_core::Millis;
+use plimsoll_core::save::{self, Environment, Save};
+use plimsoll_core::text::duration;
+use plimsoll_core::time::utc_second;
+use plimsoll_engine::checkpoint::{self, Place};
+use plimsoll_engine::resume::{self, Resumable};
+use plimsoll_engine::saves;
+use plimsoll_engine::settings;
+use plimsoll_engine::world::{World, now};
+use plimsoll_store::{Match, SaveFilter, Store};
+use serde::Serialize;
+
+use crate::report::HintExt;
+use crate::ui::{Ui, pasted, plain};
+
+/// Restore what was saved with `ss`: the newest, or what a search finds
+///
+/// In an agent's session the text is fenced as data, and the checkpoint that belongs to it follows.
+/// What hooks saved by themselves, of a nearly full window, is left out unless it is the very newest or
+/// asked for. Words are found in any of their forms and by their beginning, then by any part, then by
+/// what is spelt almost like them; nothing in a query is an operator.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll rs                          the newest of this environment
+  plimsoll rs release --limit 5        the five newest of another
+  plimsoll rs release load_line_of     what was saved about that
+  plimsoll rs --include-auto --json")]
+pub(crate) struct Args {
+    /// What it was filed under; by default PLIMSOLL_ENV or CONTEXTS_ENV, else `development`
+    #[arg(value_name = "ENV")]
+    environment: Option<String>,
+    /// What to look for
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// Also what hooks saved by themselves
+    #[arg(long)]
+    include_auto: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const STORE_PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let environment = environment(world, args.environment.as_deref())?;
+    let data = pasted(&world.paths.data);
+    let store = saves::open(&world.paths, STORE_PATIENCE)
+        .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
+    let saves = find(&store, ui, args, &environment)
+        .context("could not look for your saves")
+        .hint("run `plimsoll doctor` to see why")?;
+    if args.json {
+        return ui.print_json(&saves.iter().map(view).collect::<Vec<_>>());
+    }
+    if saves.is_empty() {
+        return nothing(ui, &store, args, &environment);
+    }
+    let texts: Vec<String> = saves.iter().map(|save| text(world, ui, save)).collect();
+    ui.print(&texts.join("\n"))
+}
+
+/// The environment that is meant.
+pub(super) fn environment(world: &World, named: Option<&str>) -> anyhow::Result<Environment> {
+    saves::environment(world, named)
+        .map_err(anyhow::Error::from)
+        .hint("name one, for example `plimsoll rs development`")
+}
+
+fn find(
+    store: &Store,
+    ui: &Ui,
+    args: &Args,
+    environment: &Environment,
+) -> anyhow::Result<Vec<Save>> {
+    let filter = SaveFilter { environment: Some(environment), auto: args.include_auto };
+    let query = args.query.join(" ");
+    if query.is_empty() {
+        return Ok(store.saves_to_restore(&filter, args.limit)?);
+    }
+    let found = store
+        .search_saves(&query, &filter, args.limit)?
+        .with_context(|| format!("there is no word to search for in `{}`", plain(&query)))?;
+    if !found.saves.is_empty() {
+        tell(ui, &found.by);
+    }
+    Ok(found.saves)
+}
+
+/// Says what was found in the place of what was asked for.
+fn tell(ui: &Ui, by: &Match) {
+    match by {
+        Match::Words | Match::Parts => {}
+        Match::Corrected(words) => words.iter().for_each(|(typed, word)| {
+            ui.warn(&format!("no save has `{typed}` in it; this has `{word}`"));
+        }),
+        Match::Some => ui.warn("no save has all of these words; this has some of them"),
+    }
+}
+
+/// Says that there is nothing, and where there is something.
+fn nothing(ui: &Ui, store: &Store, args: &Args, environment: &Environment) -> anyhow::Result<()> {
+    let what = match args.query.is_empty() {
+        true => format!("Nothing is saved in {environment} yet."),
+        false => {
+            format!("No save in {environment} has `{}` in it.", plain(&args.query.join(" ")))
+        }
+    };
+    let others = store.environments()?;
+    let others: Vec<String> = others
+        .iter()
+        .filter(|(other, _)| other != environment)
+        .map(|(other, count)| format!("{other} ({count})"))
+        .collect();
+    let others = match others.is_empty() {
+        true => String::new(),
+        false => format!(" There are saves in {}.", others.join(", ")),
+    };
+    ui.print(&format!("{what}{others}\n"))
+}
+
+/// What a session or a person goes on with.
+fn text(world: &World, ui: &Ui, save: &Save) -> String {
+    let adapter = plimsoll_agents::ALL[0];
+    let asks = resume::asking(world, adapter);
+    let resumed = resumable(world, save);
+    let Some(session) = asks else { return for_people(ui, save, resumed.is_some()) };
+    let mut text = save::fenced(save, age(save));
+    if let Some(resumed) = resumed {
+        // Without it only the lineage of its own checkpoints is shorter.
+        let _ = resume::note_given(world, &session, &resumed);
+        let project = PathBuf::from(&resumed.meta.project);
+        let budget = settings::load(world, adapter, &project).settings.budget();
+        text += &format!("\n{}", resumed.text(budget));
+    }
+    text
+}
+
+/// The checkpoint that a save points to, if it is there and ours.
+fn resumable(world: &World, save: &Save) -> Option<Resumable> {
+    let adapter = plimsoll_agents::ALL[0];
+    let project = PathBuf::from(save.what.project.as_ref()?);
+    let place = Place::of(world, adapter, project);
+    let listed = checkpoint::find(&place, save.what.checkpoint.as_ref()?).ok()?;
+    resume::of(&place, &listed, resume::asking(world, adapter).as_ref()).ok().flatten()
+}
+
+fn for_people(ui: &Ui, save: &Save, has_checkpoint: bool) -> String {
+    const INDENT: &str = "\n    ";
+    let (environment, age) = (save.what.environment.as_str(), duration(age(save) / 1000));
+    let mut text = format!("{}\n", ui.bold(&format!("{environment}, {age} ago")));
+    for (name, said) in save::sections(save) {
+        let lines: Vec<String> = said.lines().map(plain).collect();
+        let _ = writeln!(text, "  {}{INDENT}{}", ui.dim(name), lines.join(INDENT));
+    }
+    if let Some(id) = save.what.checkpoint.as_deref().filter(|_| has_checkpoint) {
+        let id = plain(id);
+        let _ = writeln!(
+            text,
+            "  {}{INDENT}{id}: `plimsoll restore --checkpoint {id}` prints it",
+            ui.dim("Checkpoint")
+        );
+    }
+    text
+}
+
+fn age(save: &Save) -> u64 {
+    u64::try_from(now() as Millis - save.created).unwrap_or(0)
+}
+
+/// A save for scripts. These names are a promise.
+#[derive(Serialize)]
+pub(super) struct View<'a> {
+    id: &'a str,
+    environment: &'a str,
+    kind: &'static str,
+    created: String,
+    task: &'a str,
+    context: Option<&'a str>,
+    blockers: Option<&'a str>,
+    next_steps: Option<&'a str>,
+    tags: &'a [String],
+    key_artifacts: &'a [String],
+    project: Option<&'a str>,
+    session_id: Option<&'a str>,
+    checkpoint: Option<&'a str>,
+    commit: Option<&'a str>,
+}
+
+pub(super) fn view(save: &Save) -> View<'_> {
+    let what = &save.what;
+    View {
+        id: &save.id,
+        environment: what.environment.as_str(),
+        kind: what.kind.label(),
+        created: utc_second(save.created),
+        task: &what.task,
+        context: what.context.as_deref(),
+        blockers: what.blockers.as_deref(),
+        next_steps: what.next_steps.as_deref(),
+        tags: &what.tags,
+        key_artifacts: &what.key_artifacts,
+        project: what.project.as_deref(),
+        session_id: what.session.as_deref(),
+        checkpoint: what.checkpoint.as_deref(),
+        commit: what.commit.as_deref(),
+    }
+}
