@@ -119,6 +119,9 @@ pub(crate) fn at_most(what: &str, ratio: f64, limit: f64) -> Gate {
 }
 
 fn counts(figures: &Figures) -> Vec<Gate> {
+    if figures.counts.is_empty() {
+        return Vec::new();
+    }
     let hooks = || figures.counts.iter().filter(|count| count.name != NOOP);
     let whole = hooks().filter(|count| count.name != post_tool_use("trap"));
     let instructions = whole.map(|count| count.instructions).max().unwrap_or(u64::MAX);

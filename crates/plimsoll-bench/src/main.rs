@@ -27,10 +27,13 @@ use anyhow::Context as _;
 use clap::Parser;
 
 use accuracy::Accuracy;
-use precompact::Contest;
+use precompact::{Checkpoints, Contest};
 use report::{Count, Figures, Reading};
+use saves::Restoring;
+use serving::Serving;
 use spawn::Competitor;
 use stage::Stage;
+use watching::Watching;
 
 /// Time whole hook processes against a bare no-op and against other hooks
 #[derive(Parser)]
@@ -59,12 +62,9 @@ struct Args {
     /// Only what needs no clock: instructions, system calls, memory, readings
     #[arg(long)]
     counted: bool,
-    /// Only the watcher among growing sessions
-    #[arg(long, conflicts_with = "counted")]
-    watcher: bool,
-    /// Only the server beside the seed's service
-    #[arg(long, conflicts_with = "counted")]
-    server: bool,
+    /// Only one part
+    #[arg(long, value_name = "PART", conflicts_with = "counted")]
+    only: Option<Part>,
     /// A Python that can run the seed's service
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
@@ -76,6 +76,19 @@ struct Args {
     plot: Option<PathBuf>,
 }
 
+/// A part of the benchmark that can be run by itself.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Part {
+    /// Checkpoints before a compaction
+    Checkpoints,
+    /// The watcher among growing sessions
+    Watcher,
+    /// The server beside the seed's service
+    Server,
+    /// Restoring from a hundred thousand saves
+    Saves,
+}
+
 fn main() -> anyhow::Result<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == naive::ARGUMENT) {
@@ -83,10 +96,9 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let args = Args::parse();
-    let figures = match () {
-        () if args.watcher => watcher(&args)?,
-        () if args.server => server(&args)?,
-        () => measure(&args)?,
+    let figures = match args.only {
+        Some(part) => only(part, &args)?,
+        None => measure(&args)?,
     };
     report::print(&figures);
     if let Some(path) = &args.json {
@@ -116,41 +128,58 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
         figures.accuracy = accuracy(args, &stage, &plimsoll)?;
     }
     if !args.counted {
-        report::note("timing checkpoints");
-        let (newlines, seeds) = (program(&args.newlines)?, seeds(args));
-        let (stage, plimsoll, noop, quick) = (&stage, plimsoll.as_path(), &noop, args.quick);
-        let contest = Contest { stage, plimsoll, noop, newlines: &newlines, seeds: &seeds, quick };
-        figures.checkpoints = Some(contest.run()?);
+        figures.checkpoints = Some(checkpoints(args, &stage, &noop)?);
     }
     if !args.counted && !args.quick {
         report::note("listing the sessions of a large home");
         figures.listing = Some(listing::list(&plimsoll)?);
-        report::note("restoring from a hundred thousand saves");
-        figures.restoring = Some(saves::restore(&plimsoll)?);
+        figures.restoring = Some(restoring(args)?);
     }
     if !args.counted {
-        figures.watching = watcher(args)?.watching;
-        figures.serving = server(args)?.serving;
+        figures.watching = Some(watching(args)?);
+        figures.serving = Some(serving(args)?);
     }
     figures.gates = gates::judge(&figures, &rivals)?;
     Ok(figures)
 }
 
-/// Only what the watcher takes.
-fn watcher(args: &Args) -> anyhow::Result<Figures> {
-    report::note("watching sessions that grow");
-    let watching = watching::watch(&program(&args.plimsoll)?, args.quick)?;
-    let gates = watching::gates(&watching).into();
-    Ok(Figures { watching: Some(watching), gates, ..Figures::default() })
+fn only(part: Part, args: &Args) -> anyhow::Result<Figures> {
+    let mut figures = Figures::default();
+    match part {
+        Part::Checkpoints => {
+            report::note("writing transcripts");
+            let noop = Competitor::new(competitors::NOOP, [program(&args.noop)?]);
+            figures.checkpoints = Some(checkpoints(args, &Stage::set()?, &noop)?);
+        }
+        Part::Watcher => figures.watching = Some(watching(args)?),
+        Part::Server => figures.serving = Some(serving(args)?),
+        Part::Saves => figures.restoring = Some(restoring(args)?),
+    }
+    figures.gates = gates::judge(&figures, &[])?;
+    Ok(figures)
 }
 
-/// Only what the server does.
-fn server(args: &Args) -> anyhow::Result<Figures> {
+fn checkpoints(args: &Args, stage: &Stage, noop: &Competitor) -> anyhow::Result<Checkpoints> {
+    report::note("timing checkpoints");
+    let (plimsoll, newlines) = (program(&args.plimsoll)?, program(&args.newlines)?);
+    let (seeds, quick) = (seeds(args), args.quick);
+    Contest { stage, plimsoll: &plimsoll, noop, newlines: &newlines, seeds: &seeds, quick }.run()
+}
+
+fn watching(args: &Args) -> anyhow::Result<Watching> {
+    report::note("watching sessions that grow");
+    watching::watch(&program(&args.plimsoll)?, args.quick)
+}
+
+fn serving(args: &Args) -> anyhow::Result<Serving> {
     report::note("serving");
     let (plimsoll, python) = (program(&args.plimsoll)?, args.python.as_deref());
-    let serving = serving::serve(&plimsoll, python, &seeds(args), args.quick)?;
-    let gates = serving::gates(&serving);
-    Ok(Figures { serving: Some(serving), gates, ..Figures::default() })
+    serving::serve(&plimsoll, python, &seeds(args), args.quick)
+}
+
+fn restoring(args: &Args) -> anyhow::Result<Restoring> {
+    report::note("restoring from a hundred thousand saves");
+    saves::restore(&program(&args.plimsoll)?)
 }
 
 fn shared() -> PathBuf {
