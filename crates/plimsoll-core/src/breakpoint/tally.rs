@@ -1,5 +1,7 @@
 //! What a run of tests said of itself.
 
+use crate::bytes;
+
 /// How many tests passed and failed, as far as that was said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -17,8 +19,11 @@ pub struct Tally {
 /// What the output of a run tells.
 pub fn tally(output: &str) -> Tally {
     let mut tally = Tally::default();
-    for line in output.lines() {
-        let plain = line.trim_matches(['=', ' ', '\t', '\r']);
+    for line in bytes::lines(output) {
+        let plain = trim(line);
+        if !may_tell(plain) {
+            continue;
+        }
         if is_summary(plain) {
             tally.take(plain);
         } else if let Some(count) = tally.of_one(line) {
@@ -105,6 +110,22 @@ impl Tally {
             self.names.push(name);
         }
     }
+}
+
+/// A line without what runners draw around it.
+fn trim(line: &str) -> &str {
+    let is_drawn = |byte: &u8| matches!(byte, b'=' | b' ' | b'\t' | b'\r');
+    let bytes = line.as_bytes();
+    let from = bytes.iter().position(|byte| !is_drawn(byte)).unwrap_or(bytes.len());
+    let to = bytes.iter().rposition(|byte| !is_drawn(byte)).map_or(from, |last| last + 1);
+    &line[from..to]
+}
+
+/// Whether a line begins like one that tells of tests: most of what is printed does not.
+fn may_tell(line: &str) -> bool {
+    line.as_bytes().first().is_some_and(|first| {
+        first.is_ascii_digit() || !first.is_ascii() || b"#(-FOPRSTemnt".contains(first)
+    })
 }
 
 /// Whether a line sums a run up.

@@ -1,5 +1,7 @@
 //! Whether a command failed whose exit code nobody saw, by what it said.
 
+use crate::bytes;
+
 /// Programs that show what others said.
 const SHOWING: &[&str] =
     &["curl", "docker", "gh", "glab", "journalctl", "kubectl", "psql", "sqlite3", "ssh"];
@@ -28,10 +30,24 @@ const WITHIN: &[&str] = &[": error:", ": error TS", ": fatal error:", "]: *** ["
 /// Whether a command of this program says that it failed. What `git` shows is mostly not its own.
 pub(super) fn says_failed(program: &str, said: &str) -> bool {
     match program {
-        "git" => said.lines().any(|line| line.starts_with("fatal:")),
+        "git" => bytes::lines(said).any(|line| line.starts_with("fatal:")),
         _ if SHOWING.contains(&program) => false,
-        _ => said.lines().any(|line| is_failure(plain(line))),
+        _ => {
+            let within =
+                WITHIN.iter().any(|part| bytes::contains(part.as_bytes(), said.as_bytes()));
+            bytes::lines(said)
+                .map(plain)
+                .any(|line| (within || may_start(line)) && is_failure(line))
+        }
     }
+}
+
+/// Whether a line begins like one that says that something failed: most do not.
+fn may_start(line: &str) -> bool {
+    matches!(
+        line.as_bytes().first(),
+        Some(b'e' | b'E' | b'[' | b'F' | b'B' | b'n' | b'T' | b'f' | b'm')
+    )
 }
 
 /// A line without the colour that it begins with.
@@ -52,6 +68,11 @@ fn is_failure(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_start_is_looked_for() {
+        assert!(STARTS.iter().all(|start| may_start(start)));
+    }
 
     #[test]
     fn failures_are_told_from_good_news_and_from_what_is_shown() {
