@@ -9,6 +9,7 @@ pub mod checkpoint;
 mod child;
 pub mod doctor;
 pub mod fate;
+pub mod fill;
 pub mod history;
 pub mod hook;
 pub mod ingest;

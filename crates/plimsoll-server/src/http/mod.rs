@@ -22,9 +22,12 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub(crate) use params::Params;
 pub(crate) use problem::Problem;
+pub(crate) use saves::take_in;
 
 use crate::door;
+use crate::pages;
 use crate::state::AppState;
 
 #[derive(OpenApi)]
@@ -58,6 +61,7 @@ pub(crate) fn router(app: AppState) -> Router {
     let (router, document) = routes().split_for_parts();
     router
         .route("/openapi.json", axum::routing::get(|| async { Json(document) }))
+        .merge(pages::routes())
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
         .layer(CatchPanicLayer::custom(panicked))

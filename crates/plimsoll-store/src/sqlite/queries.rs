@@ -74,7 +74,7 @@ impl Store {
     }
 }
 
-fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
         id: get(row, "session")?,
         agent: row.get("agent")?,
