@@ -42,11 +42,12 @@ pub struct CannotListen {
 impl CannotListen {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        let next = SocketAddr::new(self.address.ip(), self.address.port().wrapping_add(1).max(1024));
+        let next =
+            SocketAddr::new(self.address.ip(), self.address.port().wrapping_add(1).max(1024));
         match self.why.kind() {
-            io::ErrorKind::AddrInUse => format!(
-                "another server is there: end it, or run `plimsoll serve --listen {next}`"
-            ),
+            io::ErrorKind::AddrInUse => {
+                format!("another server is there: end it, or run `plimsoll serve --listen {next}`")
+            }
             io::ErrorKind::PermissionDenied => {
                 "take a port above 1023, as in `plimsoll serve --listen 127.0.0.1:8100`".to_owned()
             }

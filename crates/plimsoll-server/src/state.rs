@@ -137,7 +137,8 @@ impl App {
 
     fn store(&self) -> Result<Store, Problem> {
         let kept = self.stores().pop();
-        kept.map_or_else(|| open(&self.world, self.adapter), Ok).map_err(|error| self.failed(&error))
+        kept.map_or_else(|| open(&self.world, self.adapter), Ok)
+            .map_err(|error| self.failed(&error))
     }
 
     fn stores(&self) -> std::sync::MutexGuard<'_, Vec<Store>> {

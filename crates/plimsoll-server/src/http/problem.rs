@@ -101,8 +101,7 @@ impl IntoResponse for Problem {
         let body = serde_json::to_vec(&view).unwrap_or_default();
         let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();
-        headers
-            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }

@@ -118,7 +118,8 @@ fn verdict(it: &Listed) -> Markup {
 
 fn facts(site: &Site, seen: &Seen) -> Markup {
     let meta = seen.it.verdict.meta.as_ref();
-    let session = meta.map(|meta| meta.session_id.as_str()).filter(|id| SessionId::new(id).is_some());
+    let session =
+        meta.map(|meta| meta.session_id.as_str()).filter(|id| SessionId::new(id).is_some());
     html! {
         dl.facts {
             dt { "Id" } dd { (seen.it.id) }

@@ -28,17 +28,17 @@ pub(super) fn page(site: &Site, tab: Option<Tab>, title: &str, body: &Markup) ->
 }
 
 /// The same, asked for again by the browser after so many seconds.
-pub(super) fn page_again(site: &Site, tab: Tab, title: &str, seconds: u32, body: &Markup) -> Markup {
+pub(super) fn page_again(
+    site: &Site,
+    tab: Tab,
+    title: &str,
+    seconds: u32,
+    body: &Markup,
+) -> Markup {
     framed(site, Some(tab), title, Some(seconds), body)
 }
 
-fn framed(
-    site: &Site,
-    tab: Option<Tab>,
-    title: &str,
-    again: Option<u32>,
-    body: &Markup,
-) -> Markup {
+fn framed(site: &Site, tab: Option<Tab>, title: &str, again: Option<u32>, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {

@@ -153,8 +153,7 @@ fn area(part: &[(f64, f64)], base: f64) -> String {
 
 /// Where the axis has figures.
 fn steps(top: Tokens) -> Vec<Tokens> {
-    const NICE: [Tokens; 8] =
-        [1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
+    const NICE: [Tokens; 8] = [1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
     let step = NICE.into_iter().find(|step| top / step <= 5).unwrap_or(top / 4).max(1);
     (0..=top / step).map(|at| at * step).collect()
 }
@@ -187,7 +186,8 @@ mod tests {
     #[test]
     fn a_curve_stops_at_a_compaction_and_is_never_longer_than_the_picture() {
         let readings = (0..100_000).map(|at| (at * 100, 1000 + at as u64)).collect();
-        let it = Plot { readings, window: 200_000, compactions: vec![5_000_000], ..Plot::default() };
+        let it =
+            Plot { readings, window: 200_000, compactions: vec![5_000_000], ..Plot::default() };
         let scale = Scale::of(&it).unwrap();
         let parts = columns(&it, &scale);
         assert_eq!(parts.len(), 2);

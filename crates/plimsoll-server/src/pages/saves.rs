@@ -122,7 +122,8 @@ fn told(asked: &Asked, found: &Found) -> String {
 
 fn card(site: &Site, asked: &Asked, save: &Save) -> Markup {
     let what = &save.what;
-    let texts = [("Context", &what.context), ("Blockers", &what.blockers), ("Next", &what.next_steps)];
+    let texts =
+        [("Context", &what.context), ("Blockers", &what.blockers), ("Next", &what.next_steps)];
     let mark = |text: &str| marked(text, &asked.query);
     html! {
         article.save id=(save.id) {

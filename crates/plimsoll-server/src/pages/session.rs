@@ -77,7 +77,8 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
     if known.is_none() && found.is_none() {
         return Err(unknown());
     }
-    let measured = found.as_ref().and_then(|it| sessions::measure(&app.world, app.adapter, it).ok());
+    let measured =
+        found.as_ref().and_then(|it| sessions::measure(&app.world, app.adapter, it).ok());
     let measured = measured.flatten();
     let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
     let mut load = known.as_ref().and_then(|row| {
@@ -85,9 +86,8 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
         let (window, trigger) = bounds(&in_force, model, version, row.largest);
         Some(Load { used: row.used?, window: window.tokens, trigger: trigger.tokens() })
     });
-    let mut levels = load.map(|load| {
-        Levels::of(&in_force.settings.lines, load.window).clear_of(load.trigger, 0)
-    });
+    let mut levels = load
+        .map(|load| Levels::of(&in_force.settings.lines, load.window).clear_of(load.trigger, 0));
     let mut lines = in_force.settings.lines;
     if let Some(it) = &measured {
         let (used, window) = (it.reading.used, it.window.tokens);
@@ -104,8 +104,9 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
         fill::fill(app.adapter, &found.path, weighed.unwrap_or_default(), PATIENCE).ok()?
     });
     let project = measured.map(|it| it.project);
+    let is_live = app.live.windows().contains_key(&(id.to_owned(), None));
     Ok(Session {
-        is_live: app.live.windows().contains_key(&(id.to_owned(), None)),
+        is_live,
         plot: curve(&points, load, levels.as_ref(), &checkpoints, &saves),
         subagents: subagents(app, &points, load),
         project: project.or_else(|| known.as_ref().and_then(|row| row.session.project.clone())),
@@ -152,10 +153,7 @@ fn curve(
 }
 
 /// The lines across the picture. Two that lie on each other would hide their names.
-fn rules(
-    load: Option<Load>,
-    levels: Option<&Levels>,
-) -> Vec<(&'static str, &'static str, Tokens)> {
+fn rules(load: Option<Load>, levels: Option<&Levels>) -> Vec<(&'static str, &'static str, Tokens)> {
     let Some(load) = load else { return Vec::new() };
     let mut rules = vec![("window", "window", load.window)];
     rules.extend(load.trigger.map(|trigger| ("compacts", "trigger", trigger)));

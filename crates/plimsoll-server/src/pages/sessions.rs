@@ -102,9 +102,8 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
     let forecast = look_ahead(*used, trigger.unwrap_or(*window), &pace.samples);
     let minutes = forecast.minutes.map(|minutes| duration((minutes * 60.0) as u64));
     let ahead = match (forecast.turns, minutes) {
-        (Some(turns), Some(time)) if turns < 100.0 => {
-            format!("{:.0} turns or {time}", turns.max(1.0))
-        }
+        (Some(..1.5), Some(time)) => format!("a turn or {time}"),
+        (Some(turns @ ..100.0), Some(time)) => format!("{turns:.0} turns or {time}"),
         _ => String::new(),
     };
     let seen = plimsoll_core::time::moment(&of.at);
@@ -125,8 +124,7 @@ fn past_row(in_force: &InForce, row: &OverviewRow) -> Row {
     let OverviewRow { session, used, largest, compactions, checkpoint } = row;
     let (model, version) = (session.model.as_deref(), session.version.as_deref());
     let (window, trigger) = bounds(in_force, model, version, *largest);
-    let load =
-        |used| Load { used, window: window.tokens, trigger: trigger.tokens() };
+    let load = |used| Load { used, window: window.tokens, trigger: trigger.tokens() };
     Row {
         id: session.id.to_string(),
         project: session.project.as_deref().map(project).unwrap_or_default(),
@@ -186,7 +184,7 @@ fn past(site: &Site, listed: &Listed) -> Markup {
         @if *past_count > 0 {
             section aria-labelledby="past" {
                 h2 #past { "Past " span.count { (tokens(*past_count)) } }
-                (table(site, past, lines, ""))
+                (table(site, past, lines, "Compacted"))
                 @if pages > 1 { (pager(before, &format!("page {number} of {pages}"), after)) }
             }
         }
@@ -203,19 +201,19 @@ fn table(site: &Site, rows: &[Row], lines: &Lines, ahead: &str) -> Markup {
                         th scope="col" { "Load" }
                         th.figure scope="col" { "Share" }
                         th.figure scope="col" { "Tokens" }
-                        @if !ahead.is_empty() { th scope="col" { (ahead) } }
+                        th scope="col" { (ahead) }
                         th scope="col" { "Checkpoint" }
                         th scope="col" { "Model" }
                         th.figure scope="col" { "Seen" }
                     }
                 }
-                tbody { @for row in rows { (line(site, row, lines, !ahead.is_empty())) } }
+                tbody { @for row in rows { (line(site, row, lines)) } }
             }
         }
     }
 }
 
-fn line(site: &Site, row: &Row, lines: &Lines, ahead: bool) -> Markup {
+fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
     let band = row.load.map_or("none", |load| load.band(lines));
     html! {
         tr class=(band) data-session=(row.id) {
@@ -230,7 +228,7 @@ fn line(site: &Site, row: &Row, lines: &Lines, ahead: bool) -> Markup {
             } @else {
                 td.load colspan="3" { span.quiet { "no answer yet" } }
             }
-            @if ahead { td { (row.ahead) span.of { (more(row)) } } }
+            td.ahead { (row.ahead) span.of { (more(row)) } }
             td { (checkpoint(site, row)) }
             td.model { (row.model) }
             td.figure { (row.seen) }
@@ -238,7 +236,7 @@ fn line(site: &Site, row: &Row, lines: &Lines, ahead: bool) -> Markup {
     }
 }
 
-/// What else there is to say of a session that runs.
+/// What else there is to say of a session.
 fn more(row: &Row) -> String {
     let subagents = counted(row.subagents as u64, "subagent", "subagents");
     let compacted = match row.compactions {

@@ -80,7 +80,8 @@ fn table(costs: &[Cost]) -> Markup {
 }
 
 fn line(cost: &Cost) -> Markup {
-    let time = |of: fn(&Times) -> f64| cost.times.as_ref().map_or("–".to_owned(), |it| millis(of(it)));
+    let time =
+        |of: fn(&Times) -> f64| cost.times.as_ref().map_or("–".to_owned(), |it| millis(of(it)));
     html! {
         tr {
             th.command scope="row" { code { (cost.command) } }

@@ -61,14 +61,15 @@ impl Store {
 
 /// The last reading is asked for through `readings_by_time`, whatever the number of readings.
 const OVERVIEW: &str = "SELECT sessions.*,
-         (SELECT coalesce(
+         coalesce(
              (SELECT prompt_tokens + output_tokens FROM readings AS own
-                 WHERE own.session = sessions.session AND subagent = ''
-                     AND time > coalesce(max(compactions.time), -1)
+                 WHERE own.session = sessions.session AND subagent = '' AND time > coalesce(
+                     (SELECT max(time) FROM compactions AS before
+                         WHERE before.session = sessions.session AND before.subagent = ''), -1)
                  ORDER BY time DESC LIMIT 1),
-             max(compactions.tokens_after))
-             FROM compactions
-             WHERE compactions.session = sessions.session AND subagent = '') AS used,
+             (SELECT tokens_after FROM compactions AS own
+                 WHERE own.session = sessions.session AND subagent = ''
+                 ORDER BY time DESC LIMIT 1)) AS used,
          (SELECT max(prompt_tokens) FROM readings AS own
              WHERE own.session = sessions.session AND subagent = '') AS largest,
          (SELECT count(*) FROM compactions AS own

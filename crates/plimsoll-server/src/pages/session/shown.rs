@@ -1,9 +1,9 @@
 //! A session as its page shows it.
 
 use maud::{Markup, html};
+use plimsoll_core::Tokens;
 use plimsoll_core::save::Save;
 use plimsoll_core::text::thousands;
-use plimsoll_core::Tokens;
 use plimsoll_engine::fill::{Fill, Part};
 use plimsoll_store::CheckpointRow;
 
