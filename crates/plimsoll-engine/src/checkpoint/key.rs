@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use plimsoll_core::checkpoint::Key;
 
-pub use crate::secret::Unusable;
 use crate::secret::{self, Kind};
+pub use crate::secret::Unusable;
 
 const KIND: Kind = Kind {
     len: Key::LEN,

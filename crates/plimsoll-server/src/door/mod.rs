@@ -70,8 +70,7 @@ fn too_slow() -> Problem {
 }
 
 fn no_token() -> Problem {
-    let hint =
-        "send `Authorization: Bearer TOKEN`; `plimsoll serve` says at its start where the token is";
+    let hint = "send `Authorization: Bearer TOKEN`; `plimsoll serve` says at its start where the token is";
     Problem::new(StatusCode::UNAUTHORIZED, "only the user who serves may ask without a token", hint)
 }
 
@@ -132,8 +131,10 @@ fn check_site(request: &Request) -> Result<(), Problem> {
     let text = |name: &HeaderName| request.headers().get(name).map(|value| value.to_str().ok());
     let host = host(request.headers(), request.uri()).unwrap_or_default();
     let own = |origin: &str| origin.strip_prefix("http://").is_some_and(|origin| origin == host);
-    let strange_origin = text(&header::ORIGIN).is_some_and(|origin| !origin.is_some_and(own));
-    let is_visit = request.method() == Method::GET && text(&FETCH_MODE) == Some(Some("navigate"));
+    let strange_origin =
+        text(&header::ORIGIN).is_some_and(|origin| !origin.is_some_and(own));
+    let is_visit = request.method() == Method::GET
+        && text(&FETCH_MODE) == Some(Some("navigate"));
     let strange_site = text(&FETCH_SITE)
         .is_some_and(|site| !matches!(site, Some("same-origin" | "none")) && !is_visit);
     match strange_origin || strange_site {
@@ -183,8 +184,7 @@ mod tests {
         for host in ["127.0.0.1:8100", "127.0.0.1", "localhost:8100", "LOCALHOST", "[::1]:8100"] {
             assert!(is_address(host), "{host}");
         }
-        for host in ["evil.example:8100", "localhost.evil.example", "127.0.0.1.nip.io", "", "[::1"]
-        {
+        for host in ["evil.example:8100", "localhost.evil.example", "127.0.0.1.nip.io", "", "[::1"] {
             assert!(!is_address(host), "{host}");
         }
     }
@@ -204,9 +204,7 @@ mod tests {
         let check = |header| check_site(&request(&[own, header])).is_ok();
         assert!(check(("origin", "http://127.0.0.1:8100")));
         assert!(check(("sec-fetch-site", "same-origin")));
-        for origin in
-            ["http://evil.example", "null", "https://127.0.0.1:8100", "http://127.0.0.1:1"]
-        {
+        for origin in ["http://evil.example", "null", "https://127.0.0.1:8100", "http://127.0.0.1:1"] {
             assert!(!check(("origin", origin)), "{origin}");
         }
         assert!(!check(("sec-fetch-site", "cross-site")));

@@ -119,9 +119,7 @@ fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let seconds = f64::deserialize(from)?;
     let is_fit = (0.0..=MOST_TOKENS as f64).contains(&seconds);
     let expected = "a number of seconds from 0 to 1000000000";
-    is_fit
-        .then_some(seconds)
-        .ok_or_else(|| D::Error::invalid_value(Unexpected::Float(seconds), &expected))
+    is_fit.then_some(seconds).ok_or_else(|| D::Error::invalid_value(Unexpected::Float(seconds), &expected))
 }
 
 /// A whole number in a range. JSON does not tell 1.0 from 1.
@@ -136,9 +134,7 @@ impl Visitor<'_> for Whole {
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
         let is_fit = self.0.contains(&number);
-        is_fit
-            .then_some(number)
-            .ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+        is_fit.then_some(number).ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {

@@ -96,8 +96,11 @@ pub(crate) async fn auto_save(
         next_steps: None,
         ..plain.clone()
     };
-    let plain =
-        NewSave { task: task.unwrap_or(plain.task), context: context.or(plain.context), ..plain };
+    let plain = NewSave {
+        task: task.unwrap_or(plain.task),
+        context: context.or(plain.context),
+        ..plain
+    };
     let meant = Meant { session: request.session_id, transcript: request.transcript_path };
     let save = match meant.is_none() {
         true => plain,

@@ -211,7 +211,8 @@ pub(crate) async fn rs(
 
 fn restored(app: &App, store: &mut Store, request: &RestoreRequest) -> Result<Saves, Problem> {
     take_in(app, store)?;
-    let filter = SaveFilter { environment: Some(&request.environment), auto: request.include_auto };
+    let filter =
+        SaveFilter { environment: Some(&request.environment), auto: request.include_auto };
     let limit = request.limit.0 as u32;
     let query = request.query.as_deref().unwrap_or_default();
     match store.search_saves(query, &filter, limit)? {

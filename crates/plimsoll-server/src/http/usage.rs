@@ -74,7 +74,9 @@ pub(crate) async fn usage(
     let used = params.number("used_tokens", 0..=MOST_TOKENS)?;
     let max = params.number("max_tokens", 1..=MOST_TOKENS)?;
     let usage = match (used, params.text("session_id")) {
-        (Some(used), None) => Usage::of(used, max.unwrap_or(DEFAULT_WINDOW), &app.settings().lines),
+        (Some(used), None) => {
+            Usage::of(used, max.unwrap_or(DEFAULT_WINDOW), &app.settings().lines)
+        }
         (None, Some(session)) if max.is_none() => {
             let session = session_id(session)?;
             app.blocking(move |app| measured(app, &session)).await?
@@ -109,9 +111,7 @@ fn measured(app: &App, session: &SessionId) -> Result<Usage, Problem> {
         let error = format!("no session `{session}` is known here");
         Problem::missing(error, "`plimsoll status --all` names the sessions there are")
     };
-    let unreadable = |error: io::Error| {
-        app.failed(&anyhow::Error::new(error).context("could not measure a session"))
-    };
+    let unreadable = |error: io::Error| app.failed(&anyhow::Error::new(error).context("could not measure a session"));
     let found = sessions::find_one(&app.world, app.adapter, session).ok_or_else(unknown)?;
     let measured = sessions::measure(&app.world, app.adapter, &found).map_err(unreadable)?;
     let measured = measured.ok_or_else(unknown)?;

@@ -111,7 +111,7 @@ fn verdict(it: &Listed) -> Markup {
         (false, Origin::Forged) => ("bad", "forged: its seal is wrong"),
     };
     html! {
-        p.verdict class=(class) { (said) }
+        p class={ "verdict " (class) } { (said) }
         @for problem in &it.verdict.problems { p.verdict.bad { (problem) } }
     }
 }

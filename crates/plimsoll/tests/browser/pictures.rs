@@ -43,7 +43,7 @@ fn working_day() -> TestEnv {
 fn busy(env: &TestEnv) {
     let file = |name: &str| format!("{}/src/{name}.rs", env.project().display());
     let files = ["hull", "keel", "mast", "rudder", "ballast", "tests/stability"];
-    let mut story = Story::new(env, "claude-opus-4-6", 180, 22);
+    let mut story = Story::new(env, "claude-opus-4-6", 112, 22);
     story.asked("Make the ballast tanks trim themselves when the hull lists");
     for at in 1..=90_u64 {
         let name = files[(at * at % 6) as usize];
@@ -68,13 +68,16 @@ fn busy(env: &TestEnv) {
     }
     story.compacted(165_000, 11_000);
     for at in 1..=60_u64 {
-        let text = "    assert!(hull.list.abs() < LIMIT);\n".repeat(20 + at as usize % 30);
-        story.used(
-            "Read",
-            json!({"file_path": file(files[(at % 6) as usize])}),
-            &text,
-            31_000 + at * 1_450,
-        );
+        let text = "    assert!(hull.list.abs() < LIMIT, \"she lists\");\n".repeat(25 + at as usize % 90);
+        let held = 31_000 + at * 1_490;
+        match at % 5 {
+            0 => story.used("Bash", json!({"command": "cargo test"}), &text[..900], held),
+            1 => story.used("Grep", json!({"pattern": "list", "path": "src"}), &text, held),
+            _ => {
+                let name = files[(at * at % 7 % 6) as usize];
+                story.used("Read", json!({"file_path": file(name)}), &text, held)
+            }
+        };
     }
     story.said("The tanks trim themselves now; the stability tests pass.", 121_000);
     story.of(env, "5f2c81aa-77b0-4c55-9d2e-0a1b2c3d4e5f");

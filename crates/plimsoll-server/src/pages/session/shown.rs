@@ -41,7 +41,7 @@ fn head(session: &Session) -> Markup {
     let band = load.map_or("none", |load| load.band(lines));
     let compactions = known.as_ref().map_or(0, |row| row.compactions);
     html! {
-        div.head class=(band) {
+        div class={ "head " (band) } {
             div {
                 h1 { "Session " (short(&session.id)) }
                 p.quiet {
@@ -114,10 +114,20 @@ fn fills(session: &Session, fill: &Fill) -> Markup {
             div.columns {
                 (parts("By side", &sides, whole, sides.len()))
                 (parts("By tool", &fill.tools, whole, FILES))
-                (parts("By file", &fill.files, whole, FILES))
+                (parts("By file", &files(session, fill), whole, FILES))
             }
         }
     }
+}
+
+/// The files, as they are called in the project.
+fn files(session: &Session, fill: &Fill) -> Vec<Part> {
+    let project = session.project.as_ref().map(|it| format!("{}/", it.display()));
+    let name = |name: &str| {
+        let inside = project.as_deref().and_then(|project| name.strip_prefix(project));
+        inside.unwrap_or(name).to_owned()
+    };
+    fill.files.iter().map(|part| Part { name: name(&part.name), ..part.clone() }).collect()
 }
 
 fn parts(title: &str, parts: &[Part], whole: Tokens, most: usize) -> Markup {
@@ -125,6 +135,7 @@ fn parts(title: &str, parts: &[Part], whole: Tokens, most: usize) -> Markup {
         div.part {
             table.bars {
                 caption { (title) }
+                colgroup { col.name; col.number; col.picture; }
                 thead.hidden { tr { th scope="col" { "What" } th scope="col" { "Tokens" } th scope="col" { "Share" } } }
                 tbody {
                     @if parts.is_empty() { tr { td.quiet colspan="3" { "nothing yet" } } }

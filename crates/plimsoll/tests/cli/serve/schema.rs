@@ -8,9 +8,9 @@ use crate::env::TestEnv;
 
 /// Where `scripts/test` has installed it.
 fn schemathesis() -> PathBuf {
-    let cache = std::env::var_os("PLIMSOLL_TEST_CACHE")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../.cache"));
+    let cache = std::env::var_os("PLIMSOLL_TEST_CACHE").map(PathBuf::from).unwrap_or_else(|| {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../.cache")
+    });
     cache.join("schemathesis/bin/schemathesis")
 }
 
