@@ -8,7 +8,10 @@ use crate::competitors::{NOOP, post_tool_use};
 use crate::listing::Listing;
 use crate::precompact;
 use crate::report::{Figures, Reading};
+use crate::saves::Restoring;
+use crate::serving;
 use crate::spawn::Timing;
+use crate::watching;
 
 /// A promise and whether it was kept.
 #[derive(Debug, Serialize)]
@@ -32,9 +35,12 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
         gates.extend(predictions(scores));
     }
     gates.extend(figures.listing.iter().flat_map(listing));
+    gates.extend(figures.restoring.iter().flat_map(restoring));
     if let Some(checkpoints) = &figures.checkpoints {
         gates.extend(precompact::gates(checkpoints)?);
     }
+    gates.extend(figures.watching.iter().flat_map(watching::gates));
+    gates.extend(figures.serving.iter().flat_map(serving::gates));
     Ok(gates)
 }
 
@@ -54,6 +60,15 @@ fn listing(listing: &Listing) -> [Gate; 2] {
             kept: peak <= 50.0,
         },
     ]
+}
+
+/// How long a person with many saves waits for one.
+fn restoring(found: &Restoring) -> [Gate; 2] {
+    [("newest", &found.newest), ("search", &found.search)].map(|(what, spread)| Gate {
+        promise: format!("p95 of `rs`, {what}, in {} saves < 20 ms", found.saves),
+        measured: format!("{:.1} ms", spread.p95_ms),
+        kept: spread.p95_ms < 20.0,
+    })
 }
 
 /// How well the next prompt was predicted on real transcripts.

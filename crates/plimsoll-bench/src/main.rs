@@ -8,11 +8,15 @@ mod competitors;
 mod count;
 mod gates;
 mod listing;
+mod naive;
 mod plot;
 mod precompact;
 mod report;
+mod saves;
+mod serving;
 mod spawn;
 mod stage;
+mod watching;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -55,6 +59,15 @@ struct Args {
     /// Only what needs no clock: instructions, system calls, memory, readings
     #[arg(long)]
     counted: bool,
+    /// Only the watcher among growing sessions
+    #[arg(long, conflicts_with = "counted")]
+    watcher: bool,
+    /// Only the server beside the seed's service
+    #[arg(long, conflicts_with = "counted")]
+    server: bool,
+    /// A Python that can run the seed's service
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
     /// Write the figures as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -64,8 +77,17 @@ struct Args {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == naive::ARGUMENT) {
+        naive::watch(&arguments.next().map(PathBuf::from).context("which folder?")?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let args = Args::parse();
-    let figures = measure(&args)?;
+    let figures = match () {
+        () if args.watcher => watcher(&args)?,
+        () if args.server => server(&args)?,
+        () => measure(&args)?,
+    };
     report::print(&figures);
     if let Some(path) = &args.json {
         let text = serde_json::to_string_pretty(&figures)?;
@@ -103,9 +125,32 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
     if !args.counted && !args.quick {
         report::note("listing the sessions of a large home");
         figures.listing = Some(listing::list(&plimsoll)?);
+        report::note("restoring from a hundred thousand saves");
+        figures.restoring = Some(saves::restore(&plimsoll)?);
+    }
+    if !args.counted {
+        figures.watching = watcher(args)?.watching;
+        figures.serving = server(args)?.serving;
     }
     figures.gates = gates::judge(&figures, &rivals)?;
     Ok(figures)
+}
+
+/// Only what the watcher takes.
+fn watcher(args: &Args) -> anyhow::Result<Figures> {
+    report::note("watching sessions that grow");
+    let watching = watching::watch(&program(&args.plimsoll)?, args.quick)?;
+    let gates = watching::gates(&watching).into();
+    Ok(Figures { watching: Some(watching), gates, ..Figures::default() })
+}
+
+/// Only what the server does.
+fn server(args: &Args) -> anyhow::Result<Figures> {
+    report::note("serving");
+    let (plimsoll, python) = (program(&args.plimsoll)?, args.python.as_deref());
+    let serving = serving::serve(&plimsoll, python, &seeds(args), args.quick)?;
+    let gates = serving::gates(&serving);
+    Ok(Figures { serving: Some(serving), gates, ..Figures::default() })
 }
 
 fn shared() -> PathBuf {

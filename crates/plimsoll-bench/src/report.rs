@@ -9,7 +9,10 @@ use crate::count::Calls;
 use crate::gates::Gate;
 use crate::listing::{Listing, Run};
 use crate::precompact::{Checkpoints, Extraction};
+use crate::saves::{Restoring, Spread};
+use crate::serving::Serving;
 use crate::spawn::Timing;
+use crate::watching::{self, Watching};
 
 /// Everything one run found out; what it did not look at is empty.
 #[derive(Debug, Default, Serialize)]
@@ -25,8 +28,14 @@ pub(crate) struct Figures {
     pub(crate) accuracy: Accuracy,
     /// Listing the sessions of a large home.
     pub(crate) listing: Option<Listing>,
+    /// Restoring from a hundred thousand saves.
+    pub(crate) restoring: Option<Restoring>,
     /// Checkpoints before a compaction.
     pub(crate) checkpoints: Option<Checkpoints>,
+    /// Watching sessions that grow.
+    pub(crate) watching: Option<Watching>,
+    /// Serving beside the seed's service.
+    pub(crate) serving: Option<Serving>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -60,6 +69,22 @@ pub(crate) fn print(figures: &Figures) {
     if !figures.hook.is_empty() {
         races(figures);
     }
+    if !figures.counts.is_empty() {
+        counts(figures);
+    }
+    accuracy(&figures.accuracy);
+    figures.listing.iter().for_each(listing);
+    figures.restoring.iter().for_each(restoring);
+    figures.checkpoints.iter().for_each(checkpoints);
+    figures.watching.iter().for_each(watching);
+    figures.serving.iter().for_each(serving);
+    println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
+    for Gate { promise, measured, kept } in &figures.gates {
+        println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
+    }
+}
+
+fn counts(figures: &Figures) {
     println!("\n## Counted\n");
     println!("| process | instructions | peak memory MB | system calls | fsyncs |");
     println!("|---|---:|---:|---:|---:|");
@@ -71,13 +96,6 @@ pub(crate) fn print(figures: &Figures) {
     for Reading { name, tokens, truth } in &figures.readings {
         let tokens = tokens.map_or("none".to_owned(), |tokens| tokens.to_string());
         println!("| {name} | {tokens} | {truth} |");
-    }
-    accuracy(&figures.accuracy);
-    figures.listing.iter().for_each(listing);
-    figures.checkpoints.iter().for_each(checkpoints);
-    println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
-    for Gate { promise, measured, kept } in &figures.gates {
-        println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
     }
 }
 
@@ -136,6 +154,55 @@ fn accuracy(accuracy: &Accuracy) {
         println!(
             "| {name} | {calls} | {median} | {p95} | {p99} | {within_1_percent} | {within_5_percent} | {unanswered} |"
         );
+    }
+}
+
+fn restoring(restoring: &Restoring) {
+    let Restoring { saves, taken_in_s, newest, search } = restoring;
+    println!("\n## Restoring from {saves} saves, taken in within {taken_in_s:.0} s\n");
+    println!("| `plimsoll rs` | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
+    for (name, Spread { calls, p50_ms, p95_ms }) in [("newest", newest), ("search", search)] {
+        println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
+    }
+}
+
+fn watching(found: &Watching) {
+    let Watching { sessions, seconds, plimsoll, naive } = found;
+    println!("\n## Watching {sessions} sessions that grow once a second, for {seconds} s\n");
+    println!(
+        "| watcher | CPU % of a core | … while nothing happens | memory ≤ MB | lag p50 ms | lag p99 ms | appends | missed |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|");
+    for (name, run) in [("`plimsoll watch --json`", plimsoll), ("re-reads what has changed", naive)]
+    {
+        let watching::Run { cpu_percent, idle_cpu_percent, lag_p50_ms, lag_p99_ms, .. } = run;
+        let (peak, appends, missed) = (run.peak_bytes as f64 / 1e6, run.appends, run.missed);
+        println!(
+            "| {name} | {cpu_percent:.1} | {idle_cpu_percent:.2} | {peak:.1} | {lag_p50_ms:.0} | {lag_p99_ms:.0} | {appends} | {missed} |"
+        );
+    }
+    println!(
+        "| naive / plimsoll | {:.1} × | | {:.1} × | {:.1} × | {:.1} × | | |",
+        naive.cpu_percent / plimsoll.cpu_percent,
+        naive.peak_bytes as f64 / plimsoll.peak_bytes as f64,
+        naive.lag_p50_ms / plimsoll.lag_p50_ms,
+        naive.lag_p99_ms / plimsoll.lag_p99_ms,
+    );
+}
+
+fn serving(serving: &Serving) {
+    println!("\n## Serving, 32 connections\n");
+    println!("| request | plimsoll /s | seed's service /s | times | p99 ms, 50 clients |");
+    println!("|---|---:|---:|---:|---:|");
+    for (name, contest, p99) in [
+        ("usage", &serving.usage, serving.usage_p99_ms),
+        ("durable save", &serving.saves, serving.saves_p99_ms),
+    ] {
+        let some = |value: Option<f64>, digits: usize| {
+            value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+        };
+        let (seeds, times) = (some(contest.seeds, 0), some(contest.times(), 1));
+        println!("| {name} | {:.0} | {seeds} | {times} | {p99:.1} |", contest.ours);
     }
 }
 

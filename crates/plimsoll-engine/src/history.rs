@@ -5,7 +5,7 @@ use plimsoll_core::policy::Levels;
 use plimsoll_core::trigger::{self, Trigger};
 use plimsoll_core::window::Window;
 use plimsoll_core::{Millis, Tokens, models};
-use plimsoll_store::{Extent, PeakRow, Store};
+use plimsoll_store::{Extent, PeakRow, RecentRow, Store};
 
 use crate::audit::window_of;
 use crate::settings::{self, InForce};
@@ -61,6 +61,21 @@ pub fn summary(world: &World, adapter: &dyn Adapter, store: &Store) -> anyhow::R
         hook_millis: costs.iter().map(|cost| cost.total_millis).sum(),
         dearest_hook: costs.into_iter().find(|cost| cost.total_millis > 0),
     })
+}
+
+/// The sessions last heard of, each with the size of its window: newest first.
+pub fn recent(
+    world: &World,
+    adapter: &dyn Adapter,
+    store: &Store,
+    limit: u32,
+) -> anyhow::Result<Vec<(RecentRow, Tokens)>> {
+    let in_force = settings::load(world, adapter, &world.paths.home);
+    let window = |row: &RecentRow| {
+        let model = row.session.model.as_deref().unwrap_or_default();
+        window_of(&in_force, model, row.peak.unwrap_or(0)).tokens
+    };
+    Ok(store.recent(limit)?.into_iter().map(|row| (row.clone(), window(&row))).collect())
 }
 
 /// How full a session's window was at its fullest, from 0 to 1.

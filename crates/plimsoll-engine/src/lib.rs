@@ -10,6 +10,7 @@ mod child;
 pub mod doctor;
 pub mod fate;
 pub mod fill;
+pub mod git;
 pub mod history;
 pub mod hook;
 pub mod ingest;

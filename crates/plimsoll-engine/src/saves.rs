@@ -7,6 +7,7 @@
 
 mod session;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -23,7 +24,7 @@ use crate::paths::{self, Paths};
 use crate::world::{World, now};
 
 pub(crate) use session::of_captured;
-pub use session::{Told, of_session};
+pub use session::{Told, made_here, of_session};
 
 /// The environment that is meant: the one named, else the one that the process's environment names,
 /// else the default.
@@ -80,6 +81,14 @@ pub fn open(paths: &Paths, patience: Duration) -> anyhow::Result<Store> {
     Ok(store)
 }
 
+/// Which checkpoints saves refer to: those are never let go of.
+pub fn referred(paths: &Paths, patience: Duration) -> anyhow::Result<BTreeSet<String>> {
+    if !paths.saves().exists() {
+        return Ok(BTreeSet::new());
+    }
+    Ok(open(paths, patience)?.saved_checkpoints()?)
+}
+
 /// Takes what is new in the journal into the store; gives how many saves were new or have changed.
 pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     const BATCH: u64 = 1 << 20;
@@ -91,6 +100,11 @@ pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     let source = SourceFile { path, inode: journal.inode() };
     // Mostly there is nothing new, and nobody need wait for the store's lock.
     let (mut rows, mut read_to) = (0, store.read_to(&source)?);
+    if read_to > journal.len() {
+        // It was put back from a copy; what is known already stays once.
+        store.forget(&source.path)?;
+        read_to = 0;
+    }
     while read_to < journal.len() {
         let done = store.ingest(&source, |here| read(&journal, here, BATCH))?;
         rows += done.rows;
@@ -158,6 +172,23 @@ mod tests {
         keep(&paths, vec![new("two")]).unwrap();
         assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
         assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_journal_that_was_put_back_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let mut store = Store::in_memory().unwrap();
+        keep(&paths, vec![new("one")]).unwrap();
+        let copy = fs::read(paths.saves()).unwrap();
+        keep(&paths, vec![new("two")]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 2);
+        fs::write(paths.saves(), copy).unwrap();
+        keep(&paths, vec![]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 0, "it is known");
+        keep(&paths, vec![new("a longer one than the second was")]).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 3);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::{self, Forecast};
 use plimsoll_core::reading::Scope;
 pub use plimsoll_store::Pace;
+use plimsoll_store::Store;
 
-use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Measured};
 use crate::paths;
@@ -116,8 +116,8 @@ pub fn measure(
 const PACE_CALLS: u32 = 200;
 
 /// How a session has grown, as the store tells it.
-pub fn pace(ingester: &Ingester<'_>, session: &SessionId) -> anyhow::Result<Pace> {
-    Ok(ingester.store.pace(session, PACE_CALLS)?)
+pub fn pace(store: &Store, session: &SessionId) -> anyhow::Result<Pace> {
+    Ok(store.pace(session, PACE_CALLS)?)
 }
 
 /// How far a session is from being compacted, or from a full window, if it goes on at its pace.

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::paths::Paths;
-use crate::secret::{self, Kind, RANDOM};
 pub use crate::secret::Unusable;
+use crate::secret::{self, Kind, RANDOM};
 
 const KIND: Kind = Kind {
     len: 2 * RANDOM,

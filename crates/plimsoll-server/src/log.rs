@@ -69,11 +69,14 @@ impl Log {
     /// Something else is worth a line, and at once.
     pub(crate) fn say(&self, message: &str) {
         let time = &utc_second(now() as i64);
-        let message: String =
-            message.chars().filter(|character| plimsoll_core::policy::is_plain(*character)).collect();
+        let message: String = message
+            .chars()
+            .filter(|character| plimsoll_core::policy::is_plain(*character))
+            .collect();
         self.put(|lines| match self.form {
-            LogForm::Json => serde_json::to_writer(lines, &Said { time, message: &message })
-                .map_err(Into::into),
+            LogForm::Json => {
+                serde_json::to_writer(lines, &Said { time, message: &message }).map_err(Into::into)
+            }
             LogForm::Text => write!(lines, "{time} {message}"),
         });
         self.flush();

@@ -63,7 +63,9 @@ impl Metrics {
         let mut registry = Registry::with_prefix("plimsoll");
         let metrics = Self {
             requests: Family::default(),
-            seconds: Histogram::new([0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0]),
+            seconds: Histogram::new([
+                0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0,
+            ]),
             saves: Counter::default(),
             commits: Counter::default(),
             listeners: Gauge::default(),

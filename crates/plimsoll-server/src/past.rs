@@ -15,7 +15,7 @@ use crate::state::{App, AppState};
 /// How often it is looked.
 const PERIOD: Duration = Duration::from_secs(20);
 /// How long other writers are waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Starts it. It ends with the process: whatever it is at, is done as a whole or not at all.
 pub(crate) fn start(app: AppState) -> io::Result<()> {

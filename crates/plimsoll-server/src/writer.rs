@@ -27,7 +27,7 @@ pub(crate) struct Writer {
 }
 
 enum Task {
-    Keep(NewSave, oneshot::Sender<Option<Save>>),
+    Keep(Box<NewSave>, oneshot::Sender<Option<Save>>),
     Stop,
 }
 
@@ -65,7 +65,7 @@ impl Writer {
     pub(crate) async fn keep(&self, save: NewSave) -> Result<Save, Problem> {
         let (done, kept) = oneshot::channel();
         let full = |_| Problem::unavailable("too many saves wait to be written");
-        self.tasks.try_send(Task::Keep(save, done)).map_err(full)?;
+        self.tasks.try_send(Task::Keep(Box::new(save), done)).map_err(full)?;
         let kept = kept.await.ok().flatten();
         kept.ok_or_else(|| Problem::failed("the save could not be written"))
     }
@@ -92,12 +92,12 @@ struct Pen {
 impl Pen {
     fn write(&self, todo: &Receiver<Task>) {
         while let Ok(Task::Keep(save, done)) = todo.recv() {
-            let (mut saves, mut waiting) = (vec![save], vec![done]);
+            let (mut saves, mut waiting) = (vec![*save], vec![done]);
             let mut is_over = false;
             while saves.len() < TOGETHER && !is_over {
                 match todo.try_recv() {
                     Ok(Task::Keep(save, done)) => {
-                        saves.push(save);
+                        saves.push(*save);
                         waiting.push(done);
                     }
                     Ok(Task::Stop) => is_over = true,
@@ -134,6 +134,7 @@ impl Pen {
 fn take_in(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
     const QUIET: Duration = Duration::from_millis(200);
     const LATEST: Duration = Duration::from_secs(5);
+    step_back();
     while news.recv().is_ok() {
         let since = Instant::now();
         while since.elapsed() < LATEST {
@@ -146,4 +147,11 @@ fn take_in(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
             log.say(&format!("could not take in the journal of saves: {error:#}"));
         }
     }
+}
+
+/// Lets every other thread go first: nobody waits for this one.
+fn step_back() {
+    // Elsewhere a process has one priority for all of its threads.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 19);
 }

@@ -75,5 +75,6 @@ fn take_in<'a>(
     let unreadable =
         ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
     take_checkpoints(ui, &mut ingester);
+    ingester.saves()?;
     Ok((ingester, unreadable))
 }

@@ -26,12 +26,32 @@ impl<T> HintExt<T> for anyhow::Result<T> {
     }
 }
 
+/// A command that was run for the user ended with this code, and so do we; it has said why.
+#[derive(Debug)]
+struct EndsAs(u8);
+
+impl Display for EndsAs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the command ended with {}", self.0)
+    }
+}
+
+impl std::error::Error for EndsAs {}
+
+/// Ends with the exit code of a command that was run for the user.
+pub(crate) fn ends_as(code: u8) -> anyhow::Result<()> {
+    if code == 0 { Ok(()) } else { Err(EndsAs(code).into()) }
+}
+
 /// Prints the error of a command, if it has one worth printing, and gives its exit code.
 pub(crate) fn report(ui: &Ui, result: &anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     // Whoever reads us has seen enough.
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
+    }
+    if let Some(EndsAs(code)) = error.downcast_ref() {
+        return ExitCode::from(*code);
     }
     let hint = error.downcast_ref::<Hint>().map(Hint::to_string);
     let mut causes = error.chain().skip(usize::from(hint.is_some()));

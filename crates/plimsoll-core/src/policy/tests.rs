@@ -392,3 +392,68 @@ fn with_a_checkpoint_at_hand_nobody_need_do_anything() {
     assert_eq!(reply.to_user.as_deref(), Some(said));
     assert_eq!(reply.to_model, Some(format!("{said} About 9 tokens are left.")));
 }
+
+/// A session that goes through `uses`, one finished tool after the other; whether each saves it, and
+/// what is said.
+fn saves(outlook: &Outlook<'_>, uses: &[Tokens]) -> Vec<(bool, Option<&'static str>)> {
+    let mut state = SessionState::default();
+    let event = EventKind::ToolFinished;
+    let mut decided = |used: &Tokens| {
+        if nothing_due(outlook, &call(&event), &state, *used, 0) {
+            return (false, None);
+        }
+        let decision = decide(outlook, &call(&event), Some(&reading(*used)), &|| 0, &state);
+        state = decision.remember.unwrap_or_else(|| state.clone());
+        (decision.saves, decision.speech.map(|speech| speech.label()))
+    };
+    uses.iter().map(&mut decided).collect()
+}
+
+#[test]
+fn a_session_is_saved_at_the_restart_line_once_per_crossing() {
+    let settings = Settings::default();
+    let uses = [150_000, 160_000, 169_999, 170_000, 171_000, 181_000, 40_000, 175_000];
+    let expected = [
+        (false, None),
+        (false, Some("warned")),
+        (false, None),
+        (true, Some("saved")),
+        (false, None),
+        (false, Some("warned")),
+        (false, None),
+        (true, Some("saved")),
+    ];
+    assert_eq!(saves(&outlook(&settings), &uses), expected);
+}
+
+#[test]
+fn a_restart_line_between_two_buckets_is_not_passed_over() {
+    let lines = Lines { restart: Percent::whole(83), ..Lines::default() };
+    let settings = Settings { lines, ..Settings::default() };
+    let uses = [160_000, 165_999, 166_000, 167_000];
+    let expected = [(false, Some("warned")), (false, None), (true, Some("saved")), (false, None)];
+    assert_eq!(saves(&outlook(&settings), &uses), expected);
+    let late = Lines { warn: Percent::whole(95), ..lines };
+    let settings = Settings { lines: late, ..Settings::default() };
+    let expected = [(false, None), (true, Some("saved")), (false, Some("warned"))];
+    assert_eq!(saves(&outlook(&settings), &[150_000, 170_000, 190_000]), expected);
+}
+
+#[test]
+fn where_the_client_compacts_a_session_is_saved_before_that_and_without_a_word() {
+    let settings = Settings::default();
+    let trigger = Trigger::At { tokens: 167_000, source: crate::trigger::TriggerSource::Formula };
+    let outlook = Outlook { trigger, ..outlook(&settings) };
+    let expected = [(false, None), (true, Some("warned")), (false, None)];
+    assert_eq!(saves(&outlook, &[151_000, 152_000, 153_000]), expected);
+    let at_the_trigger = saves(&outlook, &[168_000])[0].0;
+    assert!(!at_the_trigger, "the compaction has a checkpoint of its own");
+}
+
+#[test]
+fn quiet_saves_without_a_word_and_the_switch_saves_nothing() {
+    let quiet = Settings { quiet: true, ..Settings::default() };
+    assert_eq!(saves(&outlook(&quiet), &[170_000, 171_000]), [(true, None), (false, None)]);
+    let off = Settings { enabled: false, ..Settings::default() };
+    assert_eq!(saves(&outlook(&off), &[170_000]), [(false, None)]);
+}

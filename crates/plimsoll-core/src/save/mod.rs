@@ -2,7 +2,7 @@
 //!
 //! A save is what a person, a script or a hook wants to find again: a few texts, tags, and links to
 //! the session, the checkpoint and the commit that belong to it. It is kept as it was made; nothing is
-//! extracted a second time: what a session's save says comes from its checkpoint ([`told`]). What saves of commits, tests and full windows say stands in [`words`], so
+//! extracted a second time: what a session's save says comes from its checkpoint ([`told()`]). What saves of commits, tests and full windows say stands in [`words`], so
 //! that everybody who makes one says the same.
 
 mod environment;

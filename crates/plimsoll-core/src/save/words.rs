@@ -55,6 +55,8 @@ pub fn commit(environment: Environment, commit: &Commit<'_>) -> NewSave {
         task: format!("Commit: {subject}"),
         context: Some(format!("Branch: {branch}, SHA: {short}, Files: {files}")),
         tags: vec!["git-commit".to_owned(), branch.to_owned(), short],
+        // Whole, so that any beginning of it finds the save.
+        key_artifacts: vec![sha.to_owned()],
         commit: Some(sha.to_owned()),
         ..NewSave::default()
     }

@@ -483,7 +483,7 @@ mod tests {
             ("recovery-skills", Some("guard.recovery_skills")),
             ("enable", Some("auto_context.enabled")),
             ("auto_context.treshold", Some("auto_context.thresholds")),
-            ("auto_context.poll_interval", Some("auto_context.poll_interval_seconds")),
+            ("auto_context.pol_interval_seconds", Some("auto_context.poll_interval_seconds")),
             ("x", None),
             ("", None),
         ] {

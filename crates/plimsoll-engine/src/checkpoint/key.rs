@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use plimsoll_core::checkpoint::Key;
 
-use crate::secret::{self, Kind};
 pub use crate::secret::Unusable;
+use crate::secret::{self, Kind};
 
 const KIND: Kind = Kind {
     len: Key::LEN,

@@ -18,7 +18,7 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> V
         findings.push(Finding::note("switch", text, "unset PLIMSOLL"));
     }
     if !in_force.settings.enabled {
-        let text = "`auto_context.enabled: false` silences warning and guard";
+        let text = "`auto_context.enabled: false` silences warning, guard and saves";
         findings.push(Finding::note("switch", text, "plimsoll config show"));
     }
     if in_force.settings.quiet {

@@ -179,9 +179,9 @@ impl Deciding<'_> {
         let keeping = Keeping { hook: self.hook, captured: &captured, project: &project };
         keeping.commit(self.in_force, line);
         let saved = if decision.saves { keeping.full(line) } else { None };
-        if saved.is_none() {
-            // What could not be saved is tried again.
-            line.state.saved = line.state.saved.filter(|_| !decision.saves);
+        if decision.saves && saved.is_none() {
+            // The next call tries again.
+            (line.state.saved, line.state.quiet) = (None, None);
         }
         saved
     }

@@ -10,6 +10,7 @@ use super::sealing::sealed;
 use super::{Answer, Hook, STORE_TIME};
 use crate::checkpoint;
 use crate::paths;
+use crate::saves;
 use crate::spool::{self, SpoolLine};
 use crate::world::now;
 
@@ -39,7 +40,9 @@ impl Hook<'_> {
         // Another time will do as well: whoever ingests next reads on from where we stopped, and the
         // next session's end prunes what this one does not.
         let _ = self.ingest(Instant::now() + STORE_TIME, Some(&place));
-        let _ = checkpoint::prune(&place, now() as Millis, &|_| false);
+        if let Ok(referred) = saves::referred(&self.world.paths, STORE_TIME) {
+            let _ = checkpoint::prune(&place, now() as Millis, &|id| referred.contains(id));
+        }
         // A call that was killed may have left half of what is kept of the work.
         paths::sweep(&self.world.paths.work(&self.event.session));
         Ok(Answer::default())

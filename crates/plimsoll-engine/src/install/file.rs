@@ -172,6 +172,9 @@ fn write(temporary: &Path, like: &Path, text: &str) -> Result<(), Why> {
             let _ = fchown(&file, Some(metadata.uid()), Some(metadata.gid()));
         }
         file.set_permissions(metadata.permissions())?;
+    } else if text.starts_with("#!") {
+        // A program that nobody may run is none.
+        file.set_permissions(fs::Permissions::from_mode(0o755))?;
     }
     file.write_all(text.as_bytes())?;
     Ok(file.sync_all()?)

@@ -5,6 +5,7 @@
 
 mod client;
 mod file;
+mod git;
 mod purge;
 mod record;
 
@@ -21,6 +22,7 @@ use plimsoll_core::shell;
 
 pub use client::{is_executable, on_path, own_program, version};
 pub use file::{Failed, Why};
+pub use git::{plan_git, plan_git_removal};
 pub use purge::{NotPurged, Purge};
 use record::{Entry, Record};
 

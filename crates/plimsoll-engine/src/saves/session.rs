@@ -13,6 +13,7 @@ use crate::checkpoint::{Place, Sealed};
 use crate::jsonl::JsonLines;
 use crate::load;
 use crate::paths;
+use crate::resume;
 use crate::spool;
 use crate::world::World;
 
@@ -69,5 +70,20 @@ fn project(world: &World, adapter: &dyn Adapter, transcript: &Path) -> anyhow::R
     match project {
         Some(project) => Ok(paths::canonical(&project)),
         None => load::project_here(world, adapter).context("could not find the current folder"),
+    }
+}
+
+/// A save that is made in a project, with the session that this runs in and that one's last checkpoint,
+/// if there is one.
+#[must_use]
+pub fn made_here(world: &World, adapter: &dyn Adapter, project: &Path, save: NewSave) -> NewSave {
+    let session = resume::asking(world, adapter);
+    let state = session.as_ref().map(|id| spool::state(&world.paths.spool_of(id, None)));
+    let sealed = state.and_then(Result::ok).and_then(|state| state.sealed);
+    NewSave {
+        project: Some(project.to_string_lossy().into_owned()),
+        session: session.map(|id| id.to_string()),
+        checkpoint: sealed.map(|seal| seal.id),
+        ..save
     }
 }

@@ -284,7 +284,8 @@ impl<'a> Files<'a> {
         if appended.is_lost {
             self.take_look(path)?;
         }
-        if !is_known && owner.subagent.is_none() {
+        if before.is_none() && owner.subagent.is_none() {
+            // What its subagents write from now on is told.
             self.nested(path);
         }
         let now = self.windows.get(path).and_then(|window| window.follow.as_ref());
@@ -356,9 +357,13 @@ impl<'a> Files<'a> {
         match events.watch(folder, interest) {
             // It was there a moment ago.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => self.complain(&format!(
-                "watch: not all folders can be watched, the rest is looked at now and then: {error}"
-            )),
+            Err(error) if error.kind() == ErrorKind::StorageFull => self.complain(
+                "watch: no more folders can be watched (fs.inotify.max_user_watches); \
+                 the rest is looked at every `auto_context.poll_interval_seconds`",
+            ),
+            Err(error) => {
+                self.complain(&format!("watch: could not watch `{}`: {error}", folder.display()));
+            }
             Ok(()) => {}
         }
     }

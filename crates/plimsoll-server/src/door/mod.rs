@@ -70,7 +70,8 @@ fn too_slow() -> Problem {
 }
 
 fn no_token() -> Problem {
-    let hint = "send `Authorization: Bearer TOKEN`; `plimsoll serve` says at its start where the token is";
+    let hint =
+        "send `Authorization: Bearer TOKEN`; `plimsoll serve` says at its start where the token is";
     Problem::new(StatusCode::UNAUTHORIZED, "only the user who serves may ask without a token", hint)
 }
 
@@ -82,11 +83,10 @@ fn shows_token(app: &AppState, request: &Request) -> bool {
         scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
     });
     let same = |shown: &[u8]| bool::from(shown.ct_eq(&app.token));
-    header.is_some_and(|token| same(token.as_bytes())) || {
-        let query = request.uri().query().unwrap_or_default();
-        form_urlencoded::parse(query.as_bytes())
-            .any(|(name, value)| name == "token" && same(value.as_bytes()))
-    }
+    let query = request.uri().query().filter(|query| query.contains("token=")).unwrap_or_default();
+    let shown = form_urlencoded::parse(query.as_bytes())
+        .any(|(name, value)| name == "token" && same(value.as_bytes()));
+    shown || header.is_some_and(|token| same(token.as_bytes()))
 }
 
 /// Refuses a request that names us by a name that may lead anywhere.
@@ -131,10 +131,8 @@ fn check_site(request: &Request) -> Result<(), Problem> {
     let text = |name: &HeaderName| request.headers().get(name).map(|value| value.to_str().ok());
     let host = host(request.headers(), request.uri()).unwrap_or_default();
     let own = |origin: &str| origin.strip_prefix("http://").is_some_and(|origin| origin == host);
-    let strange_origin =
-        text(&header::ORIGIN).is_some_and(|origin| !origin.is_some_and(own));
-    let is_visit = request.method() == Method::GET
-        && text(&FETCH_MODE) == Some(Some("navigate"));
+    let strange_origin = text(&header::ORIGIN).is_some_and(|origin| !origin.is_some_and(own));
+    let is_visit = request.method() == Method::GET && text(&FETCH_MODE) == Some(Some("navigate"));
     let strange_site = text(&FETCH_SITE)
         .is_some_and(|site| !matches!(site, Some("same-origin" | "none")) && !is_visit);
     match strange_origin || strange_site {
@@ -184,7 +182,8 @@ mod tests {
         for host in ["127.0.0.1:8100", "127.0.0.1", "localhost:8100", "LOCALHOST", "[::1]:8100"] {
             assert!(is_address(host), "{host}");
         }
-        for host in ["evil.example:8100", "localhost.evil.example", "127.0.0.1.nip.io", "", "[::1"] {
+        for host in ["evil.example:8100", "localhost.evil.example", "127.0.0.1.nip.io", "", "[::1"]
+        {
             assert!(!is_address(host), "{host}");
         }
     }
@@ -204,7 +203,9 @@ mod tests {
         let check = |header| check_site(&request(&[own, header])).is_ok();
         assert!(check(("origin", "http://127.0.0.1:8100")));
         assert!(check(("sec-fetch-site", "same-origin")));
-        for origin in ["http://evil.example", "null", "https://127.0.0.1:8100", "http://127.0.0.1:1"] {
+        for origin in
+            ["http://evil.example", "null", "https://127.0.0.1:8100", "http://127.0.0.1:1"]
+        {
             assert!(!check(("origin", origin)), "{origin}");
         }
         assert!(!check(("sec-fetch-site", "cross-site")));

@@ -110,6 +110,14 @@ fn window_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     from.deserialize_u64(Whole(1..=MOST_TOKENS))
 }
 
+/// A text that says something, if it is there.
+pub(crate) fn said<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    let says_nothing =
+        || D::Error::invalid_value(Unexpected::Str(""), &"a text that says something");
+    (!text.trim().is_empty()).then_some(Some(text)).ok_or_else(says_nothing)
+}
+
 /// How many of a list are wanted.
 pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     from.deserialize_u64(Whole(1..=100))
@@ -119,7 +127,9 @@ fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let seconds = f64::deserialize(from)?;
     let is_fit = (0.0..=MOST_TOKENS as f64).contains(&seconds);
     let expected = "a number of seconds from 0 to 1000000000";
-    is_fit.then_some(seconds).ok_or_else(|| D::Error::invalid_value(Unexpected::Float(seconds), &expected))
+    is_fit
+        .then_some(seconds)
+        .ok_or_else(|| D::Error::invalid_value(Unexpected::Float(seconds), &expected))
 }
 
 /// A whole number in a range. JSON does not tell 1.0 from 1.
@@ -134,7 +144,9 @@ impl Visitor<'_> for Whole {
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
         let is_fit = self.0.contains(&number);
-        is_fit.then_some(number).ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+        is_fit
+            .then_some(number)
+            .ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {

@@ -12,18 +12,25 @@ use utoipa::ToSchema;
 use super::Problem;
 use super::body::{Count, Seconds, Sent, TokenCount, WindowSize};
 use super::problem::Problems;
-use super::saves::take_in;
+use super::saves::{IsSaved, take_in};
 use super::session::{Meant, filled};
 use crate::state::{App, AppState};
+
+/// The word that nothing was stored.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum IsDisabled {
+    /// The config has switched it off.
+    Disabled,
+}
 
 /// A hook that the config has switched off.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Disabled {
-    /// Always `disabled`: nothing was stored.
-    status: &'static str,
+    status: IsDisabled,
 }
 
-const DISABLED: Disabled = Disabled { status: "disabled" };
+const DISABLED: Disabled = Disabled { status: IsDisabled::Disabled };
 
 /// What came of a hook.
 #[derive(Serialize, ToSchema)]
@@ -62,8 +69,7 @@ pub(crate) struct AutoSaveRequest {
 /// What came of saving a nearly full window.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AutoSaved {
-    /// Always `saved`.
-    status: &'static str,
+    status: IsSaved,
     /// The save's id.
     session_id: String,
     /// How full the window was.
@@ -96,11 +102,8 @@ pub(crate) async fn auto_save(
         next_steps: None,
         ..plain.clone()
     };
-    let plain = NewSave {
-        task: task.unwrap_or(plain.task),
-        context: context.or(plain.context),
-        ..plain
-    };
+    let plain =
+        NewSave { task: task.unwrap_or(plain.task), context: context.or(plain.context), ..plain };
     let meant = Meant { session: request.session_id, transcript: request.transcript_path };
     let save = match meant.is_none() {
         true => plain,
@@ -108,7 +111,7 @@ pub(crate) async fn auto_save(
     };
     let save = app.writer.keep(save).await?;
     Ok(Json(Outcome::Saved(AutoSaved {
-        status: "saved",
+        status: IsSaved::Saved,
         session_id: save.id,
         percent_at_save: Usage::of(used, window, &settings.lines).percent,
         restart_command: words::restart_command(&environment),
@@ -132,8 +135,7 @@ pub(crate) struct GitCommitRequest {
 /// What came of a commit.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct CommitSaved {
-    /// Always `saved`.
-    status: &'static str,
+    status: IsSaved,
     /// The save's id; the same however often and by whomever the commit is told.
     session_id: String,
     /// The commit, in 8 characters.
@@ -160,12 +162,16 @@ pub(crate) async fn git_commit(
     );
     let commit = words::short(&sha);
     if let Some(session_id) = saved_at(&app, &sha).await? {
-        return Ok(Json(Outcome::Saved(CommitSaved { status: "saved", session_id, commit })));
+        return Ok(Json(Outcome::Saved(CommitSaved {
+            status: IsSaved::Saved,
+            session_id,
+            commit,
+        })));
     }
     let kept = app.writer.keep(save).await?.id;
     // Somebody may have told of it at the same time, and been first.
     let session_id = saved_at(&app, &sha).await?.unwrap_or(kept);
-    Ok(Json(Outcome::Saved(CommitSaved { status: "saved", session_id, commit })))
+    Ok(Json(Outcome::Saved(CommitSaved { status: IsSaved::Saved, session_id, commit })))
 }
 
 fn checked(sha: String) -> Result<String, Problem> {
@@ -202,8 +208,7 @@ pub(crate) struct TestResultRequest {
 /// What came of a run of tests.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TestsSaved {
-    /// Always `saved`.
-    status: &'static str,
+    status: IsSaved,
     /// The save's id.
     session_id: String,
     /// Whether all passed.
@@ -231,7 +236,7 @@ pub(crate) async fn test_result(
     };
     let save = app.writer.keep(words::tests(request.environment, &run)).await?;
     Ok(Json(Outcome::Saved(TestsSaved {
-        status: "saved",
+        status: IsSaved::Saved,
         session_id: save.id,
         tests_passed: request.passed,
     })))

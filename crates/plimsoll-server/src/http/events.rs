@@ -10,8 +10,8 @@ use futures_util::stream::{iter, unfold};
 use futures_util::{Stream, StreamExt};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::problem::Problems;
 use super::Problem;
+use super::problem::Problems;
 use crate::live::News;
 use crate::state::AppState;
 

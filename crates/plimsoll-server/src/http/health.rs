@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::problem::Problems;
 use super::Problem;
+use super::problem::Problems;
 use crate::state::AppState;
 
 /// How the server is.
@@ -32,6 +32,7 @@ pub(crate) async fn healthz(State(app): State<AppState>) -> Result<Json<Health>,
     (status = 200, body = String, content_type = "application/openmetrics-text"), Problems))]
 pub(crate) async fn metrics(State(app): State<AppState>) -> Result<Response, Problem> {
     const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    let text = app.metrics.text().map_err(|_| Problem::failed("the figures could not be written"))?;
+    let text =
+        app.metrics.text().map_err(|_| Problem::failed("the figures could not be written"))?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
 }

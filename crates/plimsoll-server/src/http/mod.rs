@@ -3,6 +3,7 @@
 //! A resource's file has what it takes and gives above its handlers. The OpenAPI document is made of
 //! the same functions.
 
+mod api;
 mod body;
 mod breakpoints;
 mod events;
@@ -22,7 +23,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub(crate) use params::Params;
+pub(crate) use params::{Name, Params};
 pub(crate) use problem::Problem;
 pub(crate) use saves::take_in;
 
@@ -46,19 +47,35 @@ fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(saves::ss))
         .routes(routes!(saves::rs))
         .routes(routes!(saves::sessions))
+        .routes(routes!(api::sessions::list))
+        .routes(routes!(api::sessions::show))
+        .routes(routes!(api::checkpoints::list))
+        .routes(routes!(api::checkpoints::show))
+        .routes(routes!(api::past::environments))
+        .routes(routes!(api::past::tax))
+        .routes(routes!(api::past::score))
         .routes(routes!(health::healthz))
         .routes(routes!(health::metrics))
         .routes(routes!(events::events))
 }
 
 /// The OpenAPI document.
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    routes().into_openapi()
+pub fn openapi() -> serde_json::Value {
+    described(&routes().into_openapi())
+}
+
+/// The document with what cannot be told of a type: one of two fields must be there.
+fn described(document: &utoipa::openapi::OpenApi) -> serde_json::Value {
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    document["components"]["schemas"]["SaveRequest"]["anyOf"] =
+        serde_json::json!([{"required": ["task"]}, {"required": ["session_id"]}]);
+    document
 }
 
 /// All routes, behind the door.
 pub(crate) fn router(app: AppState) -> Router {
     let (router, document) = routes().split_for_parts();
+    let document = described(&document);
     router
         .route("/openapi.json", axum::routing::get(|| async { Json(document) }))
         .merge(pages::routes())

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 
 use super::Problem;
@@ -62,6 +62,20 @@ impl Params {
                 format!("give it as in `{name}=true`"),
             )),
         }
+    }
+}
+
+/// The part of a path that names something.
+pub(crate) struct Name(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        let bad =
+            |_| Problem::bad("the path is not text in UTF-8", "give the name as it is listed");
+        name.map(|Path(name)| Self(name)).map_err(bad)
     }
 }
 

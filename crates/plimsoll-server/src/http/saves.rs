@@ -28,7 +28,8 @@ pub(crate) struct SaveRequest {
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", default = "development")]
     environment: Environment,
     /// What is being done; may be left out where a session tells it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::body::said")]
+    #[schema(value_type = String, pattern = r"\S", required = false)]
     task: Option<String>,
     /// What one must know to go on.
     #[serde(default)]
@@ -46,16 +47,23 @@ pub(crate) struct SaveRequest {
     #[serde(default)]
     key_artifacts: Vec<String>,
     /// The agent's session that it is of: what is not said is taken from its transcript.
-    #[serde(default)]
-    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
+    #[serde(default, deserialize_with = "super::body::said")]
+    #[schema(value_type = String, pattern = "^[A-Za-z0-9_-]{1,128}$", required = false)]
     session_id: Option<String>,
+}
+
+/// The word that it was saved.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum IsSaved {
+    /// It is on disk.
+    Saved,
 }
 
 /// What came of saving.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Saved {
-    /// Always `saved`.
-    status: &'static str,
+    status: IsSaved,
     /// The save's id.
     session_id: String,
     /// The command that restores it.
@@ -82,7 +90,7 @@ pub(crate) async fn ss(
     }
     let save = app.writer.keep(save).await?;
     Ok(Json(Saved {
-        status: "saved",
+        status: IsSaved::Saved,
         session_id: save.id,
         restart_command: words::restart_command(&environment),
         message: words::saved(&environment),
@@ -211,8 +219,7 @@ pub(crate) async fn rs(
 
 fn restored(app: &App, store: &mut Store, request: &RestoreRequest) -> Result<Saves, Problem> {
     take_in(app, store)?;
-    let filter =
-        SaveFilter { environment: Some(&request.environment), auto: request.include_auto };
+    let filter = SaveFilter { environment: Some(&request.environment), auto: request.include_auto };
     let limit = request.limit.0 as u32;
     let query = request.query.as_deref().unwrap_or_default();
     match store.search_saves(query, &filter, limit)? {

@@ -31,17 +31,22 @@ impl Meant {
             (None, Some(session)) => sessions::find_one(&app.world, app.adapter, session),
             (None, None) => return Ok(None),
         };
-        let found = found.filter(|found| {
-            session.as_ref().is_none_or(|session| found.owner.session == *session)
-        });
+        let found = found
+            .filter(|found| session.as_ref().is_none_or(|session| found.owner.session == *session));
         found.map(Some).ok_or_else(|| unknown(self))
     }
 }
 
 fn unknown(meant: &Meant) -> Problem {
     let (what, hint) = match meant.transcript {
-        Some(_) => ("`transcript_path` is no transcript of an agent's session", "give the path that the agent's hook was given"),
-        None => ("no such session is known here", "`plimsoll status --all` names the sessions there are"),
+        Some(_) => (
+            "`transcript_path` is no transcript of an agent's session",
+            "give the path that the agent's hook was given",
+        ),
+        None => (
+            "no such session is known here",
+            "`plimsoll status --all` names the sessions there are",
+        ),
     };
     Problem::missing(what, hint)
 }

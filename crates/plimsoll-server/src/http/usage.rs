@@ -1,11 +1,11 @@
 //! How full a context window is, and what to do about it.
 
-use std::io;
-
+use anyhow::Context as _;
 use axum::Json;
 use axum::extract::State;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::usage::Usage;
+use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -74,9 +74,7 @@ pub(crate) async fn usage(
     let used = params.number("used_tokens", 0..=MOST_TOKENS)?;
     let max = params.number("max_tokens", 1..=MOST_TOKENS)?;
     let usage = match (used, params.text("session_id")) {
-        (Some(used), None) => {
-            Usage::of(used, max.unwrap_or(DEFAULT_WINDOW), &app.settings().lines)
-        }
+        (Some(used), None) => Usage::of(used, max.unwrap_or(DEFAULT_WINDOW), &app.settings().lines),
         (None, Some(session)) if max.is_none() => {
             let session = session_id(session)?;
             app.blocking(move |app| measured(app, &session)).await?
@@ -107,14 +105,19 @@ pub(crate) fn session_id(text: &str) -> Result<SessionId, Problem> {
 
 /// The window of a session, as its transcript tells.
 fn measured(app: &App, session: &SessionId) -> Result<Usage, Problem> {
+    let measured = measure(app, session)?;
+    let (used, max) = (measured.reading.used, measured.window.tokens);
+    Ok(Usage::at(used, max, &measured.lines, &measured.levels))
+}
+
+/// Measures a session, as its newest transcript tells.
+pub(crate) fn measure(app: &App, session: &SessionId) -> Result<Measured, Problem> {
     let unknown = || {
         let error = format!("no session `{session}` is known here");
         Problem::missing(error, "`plimsoll status --all` names the sessions there are")
     };
-    let unreadable = |error: io::Error| app.failed(&anyhow::Error::new(error).context("could not measure a session"));
     let found = sessions::find_one(&app.world, app.adapter, session).ok_or_else(unknown)?;
-    let measured = sessions::measure(&app.world, app.adapter, &found).map_err(unreadable)?;
-    let measured = measured.ok_or_else(unknown)?;
-    let (used, max) = (measured.reading.used, measured.window.tokens);
-    Ok(Usage::at(used, max, &measured.lines, &measured.levels))
+    let measured = sessions::measure(&app.world, app.adapter, &found);
+    let measured = measured.context("could not measure a session");
+    measured.map_err(|error| app.failed(&error))?.ok_or_else(unknown)
 }

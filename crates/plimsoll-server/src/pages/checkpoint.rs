@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::checkpoint::{Origin, SectionDiff, diff, sections, split};
 use plimsoll_core::event::SessionId;
@@ -12,7 +12,7 @@ use plimsoll_store::Store;
 use super::frame::{NoPage, page as framed};
 use super::parts::{ago, short, tokens};
 use super::site::Site;
-use crate::http::Problem;
+use crate::http::{Name, Problem};
 use crate::state::{App, AppState};
 
 /// All there is to show of a checkpoint.
@@ -28,7 +28,7 @@ struct Seen {
 pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
-    Path(id): Path<String>,
+    Name(id): Name,
 ) -> Result<Markup, NoPage> {
     let seen = app.with_store(move |app, store| look(app, store, &id)).await;
     let seen = seen.map_err(NoPage::of(&site))?;
@@ -59,7 +59,8 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Seen, Problem> {
 /// is ever opened.
 fn home(app: &App, store: &Store, id: &str) -> Result<Option<(Place, Vec<Listed>)>, Problem> {
     let place = |project| Place::of(&app.world, app.adapter, project);
-    let mut projects: Vec<PathBuf> = store.project_of_checkpoint(id)?.into_iter().collect();
+    let known = store.checkpoint(id)?.map(|row| row.project);
+    let mut projects: Vec<PathBuf> = known.into_iter().collect();
     let indexed = index::entries(&place(PathBuf::new())).into_iter().filter(|it| it.id == id);
     projects.extend(indexed.map(|entry| entry.project));
     if projects.is_empty() {

@@ -5,7 +5,7 @@ mod shown;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use maud::Markup;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::policy::Levels;
@@ -22,7 +22,7 @@ use super::frame::{NoPage, Tab, page as framed};
 use super::parts::{Load, short};
 use super::plot::Plot;
 use super::site::Site;
-use crate::http::Problem;
+use crate::http::{Name, Problem};
 use crate::state::{App, AppState};
 
 /// How many checkpoints and saves are listed.
@@ -58,7 +58,7 @@ struct Subagent {
 pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
-    Path(id): Path<String>,
+    Name(id): Name,
 ) -> Result<Markup, NoPage> {
     let session = app.with_store(move |app, store| look(app, store, &id)).await;
     let session = session.map_err(NoPage::of(&site))?;
@@ -95,7 +95,9 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
         (levels, lines) = (Some(it.levels), it.lines);
     }
     let points = store.series(&session, Millis::MIN)?;
-    let checkpoints = store.checkpoints_of_session(&session, MOST as u32)?;
+    let mut checkpoints = store.checkpoints_of(&session)?;
+    checkpoints.reverse();
+    checkpoints.truncate(MOST);
     let saves = store.saves_of_session(id)?;
     let model = measured.as_ref().and_then(|it| it.model.clone());
     let stored = known.as_ref().and_then(|row| row.session.model.clone());

@@ -52,15 +52,6 @@ impl Store {
             .map_err(self.failed("read from"))
     }
 
-    /// The project that a checkpoint of ours lies in, if it is known.
-    pub fn project_of_checkpoint(&self, id: &str) -> Result<Option<PathBuf>, StoreError> {
-        let sql = "SELECT project FROM checkpoints WHERE checkpoint = ?1 LIMIT 1";
-        self.connection
-            .prepare_cached(sql)
-            .and_then(|mut sql| sql.query_row(params![id], |row| get(row, "project")).optional())
-            .map_err(self.failed("read from"))
-    }
-
     /// The projects that sessions were held in, or that have checkpoints.
     pub fn projects(&self) -> Result<BTreeSet<PathBuf>, StoreError> {
         let sql = "SELECT project FROM sessions WHERE project IS NOT NULL

@@ -103,7 +103,7 @@ const PEAKS: &str = "SELECT session, model, version, tokens,
              WHERE own.session = sessions.session AND own.subagent = '' AND automatic)
              AS automatic_compactions,
          EXISTS (SELECT 1 FROM decisions AS own WHERE own.session = sessions.session
-             AND what IN ('warned', 'suggested', 'guarded', 'refused')) AS warned
+             AND what IN ('warned', 'suggested', 'saved', 'guarded', 'refused')) AS warned
      FROM (SELECT session, max(prompt_tokens) AS tokens FROM readings
          WHERE subagent = '' GROUP BY session)
      JOIN sessions USING (session)";

@@ -14,6 +14,7 @@ use plimsoll_engine::score;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::World;
 
+use super::git_hook;
 use super::planned::{self, Common, hinted, shown};
 use crate::ingest;
 use crate::past;
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     /// No status line of ours (there is one in the user scope, wrapped around yours)
     #[arg(long)]
     no_status_line: bool,
-    /// Add commands: `/plimsoll`, `/checkpoint` and `/resume-work`
+    /// Add commands: `/plimsoll`, `/checkpoint`, `/resume-work`, `/ss` and `/rs`
     #[arg(long)]
     commands: bool,
     /// Tell the model in its file of instructions what our words mean
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// Let the client compact at this percentage of the window; it can only be lowered
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
     compact_at: Option<u8>,
+    /// Only this: let git call plimsoll after every commit in this repository, and save it
+    #[arg(long, conflicts_with_all = ["scope", "no_status_line", "commands", "instructions", "compact_at", "client"])]
+    git: bool,
     /// The agent's program, where it is not on the PATH
     #[arg(long, value_name = "PATH")]
     client: Option<PathBuf>,
@@ -49,6 +53,10 @@ pub(crate) struct Args {
 const NAME: &str = "plimsoll";
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    if args.git {
+        let program = program(world, ui, Scope::User)?;
+        return git_hook::install(world, ui, &args.common, &program);
+    }
     let adapter = plimsoll_agents::ALL[0];
     let (scope, project) = (Scope::from(args.common.scope), super::project(world, adapter)?);
     planned::check_scope(world, adapter, scope, &project)?;

@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod git_hook;
 pub(crate) mod hook;
 mod init;
 mod log;
@@ -22,6 +23,7 @@ mod ss;
 mod status;
 mod statusline;
 mod tax;
+mod test;
 mod uninstall;
 mod watch;
 
@@ -59,6 +61,7 @@ Examples:
   plimsoll search load_line       in which of them was that?
   plimsoll ss release             save where this stands, under a name
   plimsoll rs release             and go on from there
+  plimsoll test -- cargo test     run tests, and save what they came to
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -84,11 +87,13 @@ enum Command {
     Serve(serve::Args),
     Ss(ss::Args),
     Rs(rs::Args),
+    Test(test::Args),
     Config(config::Args),
     Log(log::Args),
     Completions(completions::Args),
     Man(man::Args),
     Hook(hook::Args),
+    GitHook(git_hook::Args),
     Statusline(statusline::Args),
 }
 
@@ -118,12 +123,14 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Serve(args) => serve::run(world()?, ui, &args),
         Command::Ss(args) => ss::run(&world()?, ui, &args),
         Command::Rs(args) => rs::run(&world()?, ui, &args),
+        Command::Test(args) => test::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
         Command::Completions(args) => completions::run(ui, &args),
         Command::Man(args) => man::run(ui, &args),
         // Answered before the arguments were parsed; here only for `--help`.
         Command::Hook(_) => Ok(()),
+        Command::GitHook(_) => git_hook::run(&world()?),
         Command::Statusline(args) => statusline::run(&world()?, &args),
     }
 }

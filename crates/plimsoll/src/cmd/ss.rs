@@ -27,16 +27,16 @@ pub(crate) struct Args {
     #[arg(value_name = "ENV")]
     environment: Option<String>,
     /// What is being done
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     task: Option<String>,
     /// What one must know to go on
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     context: Option<String>,
     /// What is in the way
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     blockers: Option<String>,
     /// What comes next
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     next_steps: Option<String>,
     /// A word to find it by; may be given several times
     #[arg(long = "tag", value_name = "TAG")]

@@ -10,6 +10,7 @@ use plimsoll_engine::checkpoint::index;
 use plimsoll_engine::install::{self, NotPurged, Plan, Purge};
 use plimsoll_engine::world::World;
 
+use super::git_hook;
 use super::planned::{self, Common, hinted, shown};
 use crate::report::HintExt;
 use crate::ui::{Ui, pasted};
@@ -22,12 +23,18 @@ use crate::ui::{Ui, pasted};
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
+    /// Only this: take plimsoll out of git's hook of this repository
+    #[arg(long, conflicts_with_all = ["scope", "purge"])]
+    git: bool,
     /// Remove all that plimsoll remembers too
     #[arg(long)]
     purge: bool,
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    if args.git {
+        return git_hook::uninstall(world, ui, &args.common);
+    }
     let adapter = plimsoll_agents::ALL[0];
     let (scope, project) = (Scope::from(args.common.scope), super::project(world, adapter)?);
     planned::check_scope(world, adapter, scope, &project)?;

@@ -68,7 +68,8 @@ fn busy(env: &TestEnv) {
     }
     story.compacted(165_000, 11_000);
     for at in 1..=60_u64 {
-        let text = "    assert!(hull.list.abs() < LIMIT, \"she lists\");\n".repeat(25 + at as usize % 90);
+        let text =
+            "    assert!(hull.list.abs() < LIMIT, \"she lists\");\n".repeat(25 + at as usize % 90);
         let held = 31_000 + at * 1_490;
         match at % 5 {
             0 => story.used("Bash", json!({"command": "cargo test"}), &text[..900], held),

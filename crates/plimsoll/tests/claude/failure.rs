@@ -96,5 +96,5 @@ fn a_config_that_is_no_config_changes_nothing() {
 
     undisturbed(&bed, bed.prompt("go"));
 
-    assert!(bed.heard_at_last().contains(&"CONTEXT: ~95% used.".to_owned()));
+    assert!(bed.heard_at_last().contains(&"CONTEXT: ~95% used. Session saved.".to_owned()));
 }

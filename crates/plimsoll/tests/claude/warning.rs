@@ -81,7 +81,8 @@ fn each_bucket_of_five_points_is_warned_about_once() {
     assert_eq!(outcome.text(), "all done");
     let heard: Vec<usize> = bed.heard().iter().map(Vec::len).collect();
     assert_eq!(heard, [0, 0, 1, 1, 1, 2, 2, 2, 2, 3], "warnings in each request so far");
-    let expected = ["CONTEXT: ~81% used.", "CONTEXT: ~86% used.", "CONTEXT: ~91% used."];
+    let expected =
+        ["CONTEXT: ~81% used.", "CONTEXT: ~86% used. Session saved.", "CONTEXT: ~91% used."];
     assert_eq!(bed.heard_at_last(), expected);
     assert_eq!(shown(&outcome.transcript()).len(), 3);
 }

@@ -33,6 +33,8 @@ fn every_value_is_shown_with_where_it_comes_from() {
     models                              {}      default
     auto_context.enabled                true    default
     auto_context.poll_interval_seconds  60      default
+    auto_context.hooks.git_commit       true    default
+    auto_context.hooks.test_result      true    default
 
     Client claude-code
     auto compact                        true    default

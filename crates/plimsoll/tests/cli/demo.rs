@@ -40,6 +40,7 @@ fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() 
     a tool has run    █████████████████░░░│░░░  70.3 %  140,523 of 200,000 tokens
     a tool has run    ██████████████████░░│░░░  72.5 %  145,023 of 200,000 tokens
     a tool has run    ███████████████████░│░░░  76.5 %  153,023 of 200,000 tokens
+      sealed          a checkpoint of the work so far, read back and verified
       you read        CONTEXT: ~77% used. Checkpoint 12:00 is sealed; carry on.
       the model reads CONTEXT: ~77% used. Checkpoint 12:00 is sealed; carry on.
                       About 13977 tokens are left before the conversation is
@@ -52,7 +53,6 @@ fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() 
                       compacted.
     a tool has run    █████████████████████░░░  84.3 %  168,523 of 200,000 tokens
     compaction        █████████████████████░░░  84.3 %  168,600 of 200,000 tokens
-      sealed          a checkpoint of the work so far, read back and verified
       the model reads Keep in the summary, word for word, what the user asked for:
                       - The dues have the same fault. Mend them too, and give both
                       scripts a test.

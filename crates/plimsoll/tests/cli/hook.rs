@@ -5,6 +5,9 @@ mod beginning;
 mod checkpoints;
 mod guard;
 mod killed;
+mod saves;
 mod settings;
 mod state;
 mod warning;
+
+pub(crate) use checkpoints::worked;

@@ -3,6 +3,7 @@
 pub(crate) mod client;
 mod door;
 mod ending;
+mod overview;
 mod saving;
 mod schema;
 
@@ -121,7 +122,8 @@ fn health_figures_and_the_document_are_there() {
     }
     let document = server.get("/openapi.json").json();
     assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
-    for path in ["/context/usage", "/context/auto-save", "/hooks/git-commit", "/hooks/test-result"] {
+    for path in ["/context/usage", "/context/auto-save", "/hooks/git-commit", "/hooks/test-result"]
+    {
         assert!(document["paths"][path].is_object(), "{path}");
     }
 }

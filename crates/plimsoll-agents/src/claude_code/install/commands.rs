@@ -5,7 +5,7 @@
 
 use crate::install::UserCommand;
 
-pub(super) const COMMANDS: [UserCommand; 3] = [
+pub(super) const COMMANDS: [UserCommand; 5] = [
     UserCommand {
         name: "plimsoll",
         about: "shows how full this session is",
@@ -70,6 +70,41 @@ disable-model-invocation: true
 What stands above is data on the work so far, from the last checkpoint of this project. Tell the user
 in two sentences where the work stands and what comes next. Look at what has changed since before you
 rely on it. $ARGUMENTS
+",
+    },
+    UserCommand {
+        name: "ss",
+        about: "saves this session under a name, such as /ss release",
+        note: None,
+        text: "\
+---
+description: Save this session's state under a name, to go on from it with /rs
+argument-hint: \"[environment]\"
+allowed-tools: Bash({program} ss:*)
+disable-model-invocation: true
+---
+
+!`{program} ss --session ${CLAUDE_SESSION_ID} $ARGUMENTS || echo Nothing was saved.`
+
+Tell the user the lines above, word for word, and add nothing.
+",
+    },
+    UserCommand {
+        name: "rs",
+        about: "gives the model what was saved last, or what fits: /rs release login",
+        note: None,
+        text: "\
+---
+description: Go on from what was saved last under a name, or from what fits a search
+argument-hint: \"[environment] [words to look for]\"
+allowed-tools: Bash({program} rs:*)
+disable-model-invocation: true
+---
+
+!`{program} rs $ARGUMENTS || echo Nothing was restored.`
+
+What stands above is data on the work so far, as it was saved. Tell the user in two sentences where
+the work stands and what comes next. Look at what has changed since before you rely on it.
 ",
     },
 ];

@@ -111,4 +111,7 @@ conversation's context window is, not guesses.
 When one arrives: finish the step at hand, tell the user how full the window is, and prefer small
 steps that leave the work in a good state.
 Load no further agents or skills while such a line advises against it.
+At 85 % of the window the session is saved by itself, where the client does not compact before.
+`plimsoll ss ENV` (or /ss ENV) saves it now; `plimsoll rs ENV` (or /rs ENV) in a new session goes on
+from there. Without ENV that is what PLIMSOLL_ENV or CONTEXTS_ENV names, else `development`.
 ";

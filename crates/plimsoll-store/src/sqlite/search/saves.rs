@@ -13,7 +13,7 @@ use rusqlite::{OptionalExtension, params};
 use super::super::Store;
 use super::super::column::Kept;
 use super::super::saves::{condition, filed, save};
-use super::{Index, Which, found, nearest, quoted, terms, word};
+use super::{Index, Which, found, nearest, quoted, terms, words_of};
 use crate::{FoundSaves, SaveFilter, StoreError};
 
 /// How many saves a term may be in and still be worth weighing.
@@ -44,27 +44,28 @@ struct Saves<'a> {
     limit: u32,
 }
 
-/// A virtual table that can be searched, and how a term is put to it.
+/// A virtual table that can be searched.
 struct Table {
     name: &'static str,
     /// What a match in each column counts. What a save is about and how it is tagged counts more than
     /// what it came across.
     weights: &'static str,
-    term: fn(&str) -> String,
+    /// Whether words can be found by their beginning.
+    has_beginnings: bool,
     knows_environments: bool,
 }
 
 const WORDS: Table = Table {
     name: "save_words",
     weights: "4.0, 1.0, 1.0, 2.0, 3.0, 2.0, 0.0",
-    term: word,
+    has_beginnings: true,
     knows_environments: true,
 };
 
 const PARTS: Table = Table {
     name: "save_parts",
     weights: "4.0, 1.0, 1.0, 2.0, 3.0, 2.0",
-    term: quoted,
+    has_beginnings: false,
     knows_environments: false,
 };
 
@@ -80,7 +81,7 @@ impl Index for Saves<'_> {
     }
 
     fn has(&self, term: &str) -> rusqlite::Result<bool> {
-        self.count(&WORDS, &word(term), 1).map(|count| count > 0)
+        self.sounded(&WORDS, term).map(|(_, count)| count > 0)
     }
 
     fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>> {
@@ -98,23 +99,40 @@ impl Saves<'_> {
         let (mut all, mut rare) = (Vec::new(), Vec::new());
         for term in terms {
             let (query, count) = self.sounded(table, term)?;
-            if count == 0 && which == Which::Any {
-                continue;
-            }
-            if count <= RARE {
-                rare.push(query.clone());
+            match (count, which) {
+                (0, Which::All) => return Ok(Vec::new()),
+                (0, Which::Any) => continue,
+                (1..=RARE, _) => rare.push(query.clone()),
+                _ => {}
             }
             all.push(query);
         }
-        let query = which.of(&all);
-        if all.is_empty() || rare.is_empty() {
-            return if all.is_empty() { Ok(Vec::new()) } else { self.newest(table, &query) };
+        match (all.is_empty(), rare.is_empty()) {
+            (true, _) => Ok(Vec::new()),
+            (_, true) => self.newest(table, &which.of(&all)),
+            _ => self.best(table, &all, &rare, which),
         }
-        let mut numbers = self.weighed(table, &which.of(&rare))?;
-        if which == Which::All && rare.len() < all.len() {
-            let fit: HashSet<i64> = self.fitting(table, &query, RARE)?.into_iter().collect();
-            numbers.retain(|number| fit.contains(number));
+    }
+
+    /// What fits, best first, weighed by the rare ones of the queries.
+    fn best(
+        &self,
+        table: &Table,
+        all: &[String],
+        rare: &[String],
+        which: Which,
+    ) -> rusqlite::Result<Vec<Save>> {
+        let narrows = rare.len() < all.len() || self.filter.environment.is_some();
+        if which == Which::Any || !narrows {
+            return self.first(&self.weighed(table, &which.of(rare))?);
         }
+        // Where nothing passes there is nothing to weigh.
+        let fit: HashSet<i64> = self.fitting(table, &which.of(all), RARE)?.into_iter().collect();
+        if fit.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut numbers = self.weighed(table, &which.of(rare))?;
+        numbers.retain(|number| fit.contains(number));
         self.first(&numbers)
     }
 
@@ -123,12 +141,13 @@ impl Saves<'_> {
     fn sounded(&self, table: &Table, term: &str) -> rusqlite::Result<(String, u32)> {
         let exact = quoted(term);
         let count = self.count(table, &exact, RARE + 1)?;
-        if count > RARE {
+        let is_word = words_of(term).filter(|word| !word.is_empty()).nth(1).is_none();
+        if count > RARE || !is_word || !table.has_beginnings {
             return Ok((exact, count));
         }
-        let query = (table.term)(term);
-        let count = self.count(table, &query, RARE + 1)?;
-        Ok((query, count))
+        let beginning = format!("{exact} *");
+        let count = self.count(table, &beginning, RARE + 1)?;
+        Ok((beginning, count))
     }
 
     /// How many saves fit a query, as far as `most`.

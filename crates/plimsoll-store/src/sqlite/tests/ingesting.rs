@@ -126,3 +126,32 @@ fn of_many_readers_at_once_each_row_is_stored_by_one() {
         assert_eq!(store.counts().unwrap(), all);
     }
 }
+
+#[test]
+fn what_is_ingested_together_is_kept_together_or_not_at_all() {
+    let mut store = Store::in_memory().unwrap();
+    let files = [source(1), SourceFile { path: "/t/s2.jsonl".into(), inode: 2 }];
+    let batch = |name: &str| {
+        let (sessions, readings) = (vec![session(name, 0, 9)], vec![reading(name, 1, 5)]);
+        Batch { sessions, readings, next: at(9), ..Batch::default() }
+    };
+    for (keeps, sessions) in [(false, 0), (true, 2)] {
+        store.begin().unwrap();
+        for (file, name) in files.iter().zip(["s1", "s2"]) {
+            ingest(&mut store, file, batch(name)).unwrap();
+        }
+        // One that cannot be read takes nothing of the others with it.
+        store
+            .ingest(&files[0], |_| {
+                Err(StoreError::new("read", Path::new("x"), rusqlite::Error::InvalidQuery))
+            })
+            .unwrap_err();
+        if keeps {
+            store.commit().unwrap()
+        } else {
+            store.roll_back().unwrap()
+        }
+        assert_eq!(store.counts().unwrap().sessions, sessions);
+        assert_eq!(store.read_to(&files[1]).unwrap(), if keeps { 9 } else { 0 });
+    }
+}

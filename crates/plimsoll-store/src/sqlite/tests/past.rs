@@ -148,7 +148,7 @@ fn sessions_are_summed_up() {
 
 #[test]
 fn only_words_to_the_user_or_the_agent_are_a_warning() {
-    let words = ["warned", "suggested", "guarded", "refused"];
+    let words = ["warned", "suggested", "saved", "guarded", "refused"];
     let silent = ["window", "quiet", "replaced", "unseen"];
     for (what, warned) in
         words.map(|word| (word, true)).into_iter().chain(silent.map(|word| (word, false)))

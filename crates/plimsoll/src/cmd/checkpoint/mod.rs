@@ -58,7 +58,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         Command::Show(args) => show::run(&place, ui, args),
         Command::Verify(args) => verify::run(world, &place, ui, args),
         Command::Diff(args) => diff::run(&place, ui, args),
-        Command::Prune(args) => prune::run(&place, ui, args),
+        Command::Prune(args) => prune::run(world, &place, ui, args),
     }
 }
 

@@ -1,17 +1,22 @@
 //! `plimsoll checkpoint prune`
 
+use std::time::Duration;
+
+use anyhow::Context;
 use plimsoll_core::Millis;
 use plimsoll_engine::checkpoint::{self, Listed, Place, Pruned};
-use plimsoll_engine::world::now;
+use plimsoll_engine::saves;
+use plimsoll_engine::world::{World, now};
 use serde::Serialize;
 
 use super::found;
+use crate::report::HintExt;
 use crate::ui::{Ui, plain};
 
 /// Remove checkpoints that have had their time
 ///
-/// Those older than a week, and those beyond the fifty newest of this project. Never the newest, and
-/// never a file that you did not seal.
+/// Those older than a week, and those beyond the fifty newest of this project. Never the newest, never
+/// one that a save refers to, and never a file that you did not seal.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -25,8 +30,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+const STORE_PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let now = now() as Millis;
+    let referred = saves::referred(&world.paths, STORE_PATIENCE)
+        .context("could not find out which checkpoints your saves refer to")
+        .hint("run `plimsoll doctor` to see why")?;
+    let is_referred = |id: &str| referred.contains(id);
     let pruned = match args.dry_run {
         true => {
             let (removed, kept) = found(checkpoint::outlived(place, now, &is_referred))?;
@@ -43,11 +54,6 @@ pub(crate) fn run(place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let verb = if args.dry_run { "would be removed" } else { "removed" };
     ui.warn(&format!("{} {verb}, {} kept", ids.len(), pruned.kept));
     Ok(())
-}
-
-/// Nothing refers to checkpoints but other checkpoints, which can do without.
-fn is_referred(_id: &str) -> bool {
-    false
 }
 
 #[derive(Serialize)]

@@ -66,7 +66,7 @@ impl<'a> Listing<'a> {
         let failed = || format!("could not read session `{}`", found.owner.session);
         let measure = |found: &Found| sessions::measure(self.world, self.adapter, found);
         let Some(measured) = measure(found).with_context(failed)? else { return Ok(None) };
-        let pace = self.ingester.map(|store| sessions::pace(store, &found.owner.session));
+        let pace = self.ingester.map(|store| sessions::pace(&store.store, &found.owner.session));
         let pace = pace.transpose()?;
         let store = self.ingester.map(|ingester| &ingester.store);
         let checkpoint = store.map(|store| store.last_checkpoint(&found.owner.session));

@@ -21,7 +21,7 @@ pub(super) fn checkpoints(env: &TestEnv) -> Vec<String> {
 }
 
 /// A session in which the agent has worked: it wrote `b.txt`, and its window holds so many tokens.
-pub(super) fn worked<'e>(env: &'e TestEnv, id: &str, used: u64) -> Session<'e> {
+pub(crate) fn worked<'e>(env: &'e TestEnv, id: &str, used: u64) -> Session<'e> {
     let session = env.session(id);
     let project = env.project();
     let text = captured("tools.jsonl").replace("/home/dev/project", project.to_str().unwrap());
@@ -33,7 +33,12 @@ pub(super) fn worked<'e>(env: &'e TestEnv, id: &str, used: u64) -> Session<'e> {
     session
 }
 
-fn ran_in_shell(session: &Session<'_>, env: &TestEnv, command: &str, stdout: &str) -> Ran {
+pub(super) fn ran_in_shell(
+    session: &Session<'_>,
+    env: &TestEnv,
+    command: &str,
+    stdout: &str,
+) -> Ran {
     let mut payload = session.payload("PostToolUse");
     payload["tool_name"] = json!("Bash");
     payload["tool_input"] = json!({"command": command});

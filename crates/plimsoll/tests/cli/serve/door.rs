@@ -11,7 +11,17 @@ use crate::env::TestEnv;
 fn as_another_user(arguments: &[&str]) -> String {
     assert!(rustix::process::geteuid().is_root(), "only root can become somebody else");
     let output = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "curl", "-sS", "-w", " %{http_code}"])
+        .args([
+            "--reuid",
+            "65534",
+            "--regid",
+            "65534",
+            "--clear-groups",
+            "curl",
+            "-sS",
+            "-w",
+            " %{http_code}",
+        ])
         .args(arguments)
         .env_clear()
         .env("PATH", std::env::var("PATH").unwrap())
@@ -29,7 +39,16 @@ fn another_user_can_neither_read_nor_write_without_the_token() {
     let at = |path: &str| format!("http://{}{path}", server.address);
     let body = r#"{"task":"intrude"}"#;
     let post = ["-H", "Content-Type: application/json", "-d", body];
-    for path in ["/sessions", "/context/usage?used_tokens=1", "/healthz", "/metrics", "/openapi.json", "/events", "/nowhere", "/"] {
+    for path in [
+        "/sessions",
+        "/context/usage?used_tokens=1",
+        "/healthz",
+        "/metrics",
+        "/openapi.json",
+        "/events",
+        "/nowhere",
+        "/",
+    ] {
         let said = as_another_user(&[&at(path)]);
         assert!(said.ends_with(" 401") && !said.contains("business"), "{path}: {said}");
     }
@@ -63,7 +82,17 @@ fn who_hangs_up_at_once_is_nobody() {
         server.address.port()
     );
     let python = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "/usr/bin/env", "python3", "-c", &script])
+        .args([
+            "--reuid",
+            "65534",
+            "--regid",
+            "65534",
+            "--clear-groups",
+            "/usr/bin/env",
+            "python3",
+            "-c",
+            &script,
+        ])
         .status()
         .unwrap();
     assert!(python.success());
@@ -86,7 +115,9 @@ fn names_that_may_lead_anywhere_are_refused() {
     let env = TestEnv::new();
     let server = Running::start(&env, &[]);
     let port = server.address.port();
-    for host in ["evil.example", "evil.example:8100", "127.0.0.1.evil.example", "localhost.evil.example"] {
+    for host in
+        ["evil.example", "evil.example:8100", "127.0.0.1.evil.example", "localhost.evil.example"]
+    {
         server.ask("GET", "/healthz", &[("Host", host)], "").refuses(403);
     }
     let token = format!("Bearer {}", server.token());
@@ -97,7 +128,8 @@ fn names_that_may_lead_anywhere_are_refused() {
     }
     let without = b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n";
     server.exchange(without).unwrap().refuses(400);
-    let absolute = b"GET http://evil.example/healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    let absolute =
+        b"GET http://evil.example/healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
     server.exchange(absolute).unwrap().refuses(400);
 }
 
@@ -110,7 +142,9 @@ fn other_sites_are_refused() {
         let headers = [("Content-Type", "application/json"), header];
         server.ask("POST", "/ss", &headers, r#"{"task":"x"}"#)
     };
-    for origin in ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1", "file://"] {
+    for origin in
+        ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1", "file://"]
+    {
         post(("Origin", origin)).refuses(403);
     }
     post(("Sec-Fetch-Site", "cross-site")).refuses(403);

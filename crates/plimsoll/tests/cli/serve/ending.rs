@@ -23,8 +23,12 @@ fn save_until_it_ends(server: &Running<'_>, end: impl Fn() + Sync) -> HashSet<St
                     let body = json!({"environment": "load", "task": format!("{client}/{number}")});
                     let headers = [("Content-Type", "application/json")];
                     let answer = server.try_ask("POST", "/ss", &headers, &body.to_string());
-                    let Some(answer) = answer.ok().filter(|answer| answer.status == 200) else { break };
-                    let Ok(body) = serde_json::from_str::<serde_json::Value>(&answer.body) else { break };
+                    let Some(answer) = answer.ok().filter(|answer| answer.status == 200) else {
+                        break;
+                    };
+                    let Ok(body) = serde_json::from_str::<serde_json::Value>(&answer.body) else {
+                        break;
+                    };
                     told.lock().unwrap().insert(body["session_id"].as_str().unwrap().to_owned());
                     if count.fetch_add(1, Ordering::Relaxed) == ENOUGH {
                         end();
@@ -98,7 +102,8 @@ fn the_log_is_one_object_per_request() {
     let log = server.log();
     let lines: Vec<serde_json::Value> =
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let routes: Vec<_> = lines.iter().map(|line| (&line["method"], &line["route"], &line["status"])).collect();
+    let routes: Vec<_> =
+        lines.iter().map(|line| (&line["method"], &line["route"], &line["status"])).collect();
     assert_eq!(
         routes,
         [

@@ -28,7 +28,10 @@ fn a_nearly_full_window_is_saved_in_the_seeds_words() {
     assert_eq!(save["tags"], json!(["auto-save", "tokens-170000"]));
     let body = json!({"environment": "x", "used_tokens": 1, "inferred_task": "T", "inferred_context": "C"});
     server.post("/context/auto-save", &body);
-    assert_eq!((&server.saves()[0]["task"], &server.saves()[0]["context"]), (&json!("T"), &json!("C")));
+    assert_eq!(
+        (&server.saves()[0]["task"], &server.saves()[0]["context"]),
+        (&json!("T"), &json!("C"))
+    );
 }
 
 #[test]
@@ -60,7 +63,14 @@ fn only_transcripts_of_the_agent_are_read() {
     let link = env.home().join(".claude/projects/-project/link.jsonl");
     std::os::unix::fs::symlink(&secret, &link).unwrap();
     let up = env.home().join(".claude/projects/-project/../../../secret.jsonl");
-    for path in ["/etc/passwd", "", "relative.jsonl", secret.to_str().unwrap(), link.to_str().unwrap(), up.to_str().unwrap()] {
+    for path in [
+        "/etc/passwd",
+        "",
+        "relative.jsonl",
+        secret.to_str().unwrap(),
+        link.to_str().unwrap(),
+        up.to_str().unwrap(),
+    ] {
         let body = json!({"environment": "e", "used_tokens": 1, "transcript_path": path});
         server.post("/context/auto-save", &body).refuses(404);
     }
@@ -103,7 +113,8 @@ fn a_commit_is_saved_once() {
 fn tests_are_saved_whether_they_passed_or_not() {
     let env = TestEnv::new();
     let server = Running::start(&env, &[]);
-    let body = json!({"environment": "e", "passed": true, "test_count": 42, "duration_seconds": 1.24});
+    let body =
+        json!({"environment": "e", "passed": true, "test_count": 42, "duration_seconds": 1.24});
     let answer = server.post("/hooks/test-result", &body).json();
     let save = &server.saves()[0];
     let expected = json!({"status": "saved", "session_id": save["id"], "tests_passed": true});
@@ -170,7 +181,10 @@ fn secrets_are_not_stored() {
     let env = TestEnv::new();
     let server = Running::start(&env, &[]);
     let secret = ["ghp_0123456789", "abcdefghijABCDEFGHIJ456789"].concat();
-    server.post("/ss", &json!({"task": format!("use {secret}"), "tags": [secret], "context": secret}));
+    server.post(
+        "/ss",
+        &json!({"task": format!("use {secret}"), "tags": [secret], "context": secret}),
+    );
     assert_eq!(server.saves().len(), 1);
     for file in env.all_under(&env.data()).iter().filter(|path| path.is_file()) {
         let bytes = std::fs::read(file).unwrap();
@@ -183,7 +197,8 @@ fn a_body_that_makes_no_sense_stores_nothing() {
     let env = TestEnv::new();
     let server = Running::start(&env, &[]);
     let tests = |field: &str, value: Value| {
-        let mut body = json!({"environment": "e", "passed": true, "test_count": 1, "duration_seconds": 1});
+        let mut body =
+            json!({"environment": "e", "passed": true, "test_count": 1, "duration_seconds": 1});
         body[field] = value;
         ("/hooks/test-result", body)
     };
@@ -231,7 +246,8 @@ fn a_body_that_makes_no_sense_stores_nothing() {
         server.post(path, &body).refuses(400);
     }
     let json = [("Content-Type", "application/json")];
-    for body in ["", "{", "nonsense", "{} {}", r#"{"environment":"e","used_tokens":NaN}"#, "\u{0}"] {
+    for body in ["", "{", "nonsense", "{} {}", r#"{"environment":"e","used_tokens":NaN}"#, "\u{0}"]
+    {
         server.ask("POST", "/context/auto-save", &json, body).refuses(400);
     }
     let nested = "[".repeat(100_000);

@@ -1,0 +1,222 @@
+//! `plimsoll serve` beside the seed's own service, asked by wrk: usage, and saves that are on the disk
+//! before they are answered.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use serde::Serialize;
+use tempfile::TempDir;
+
+use crate::gates::Gate;
+
+/// What was found out about serving; requests per second are medians.
+#[derive(Debug, Serialize)]
+pub(crate) struct Serving {
+    pub(crate) usage: Contest,
+    pub(crate) saves: Contest,
+    /// With 50 clients, in milliseconds.
+    pub(crate) usage_p99_ms: f64,
+    pub(crate) saves_p99_ms: f64,
+}
+
+/// Requests per second of both, with 32 connections.
+#[derive(Debug, Serialize)]
+pub(crate) struct Contest {
+    pub(crate) ours: f64,
+    /// Nothing where the seed's service is not here.
+    pub(crate) seeds: Option<f64>,
+}
+
+impl Contest {
+    pub(crate) fn times(&self) -> Option<f64> {
+        self.seeds.map(|seeds| self.ours / seeds)
+    }
+}
+
+const CONNECTIONS: u32 = 32;
+const CLIENTS: u32 = 50;
+const USAGE: &str = "/context/usage?used_tokens=150000&max_tokens=200000";
+const SAVE: &str = "/context/auto-save";
+/// What wrk is told to post.
+const POST: &str = r#"wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.body = '{"environment": "development", "used_tokens": 170000, "max_tokens": 200000}'
+"#;
+
+/// Runs both servers, in turn asked the same.
+pub(crate) fn serve(
+    plimsoll: &Path,
+    python: Option<&Path>,
+    seeds: &Path,
+    quick: bool,
+) -> anyhow::Result<Serving> {
+    let folder = TempDir::new().context("could not make a temporary folder")?;
+    std::fs::write(folder.path().join("post.lua"), POST)?;
+    let ours = Server::plimsoll(plimsoll, folder.path())?;
+    let seed = python.filter(|_| seeds.join("contexts_mcp/server.py").is_file());
+    let seed = seed.map(|python| Server::seed(python, seeds, folder.path())).transpose()?;
+    let (rounds, seconds) = if quick { (2, 1) } else { (5, 2) };
+    let (mut usage, mut saves) = (Rates::default(), Rates::default());
+    for _ in 0..rounds {
+        for (path, rates) in [(USAGE, &mut usage), (SAVE, &mut saves)] {
+            rates.ours.push(ours.ask(path, CONNECTIONS, seconds)?.per_second);
+            if let Some(seed) = &seed {
+                rates.seeds.push(seed.ask(path, CONNECTIONS, seconds)?.per_second);
+            }
+        }
+    }
+    let usage_p99_ms = ours.ask(USAGE, CLIENTS, seconds)?.p99_ms;
+    let saves_p99_ms = ours.ask(SAVE, CLIENTS, seconds)?.p99_ms;
+    Ok(Serving { usage: usage.medians(), saves: saves.medians(), usage_p99_ms, saves_p99_ms })
+}
+
+#[derive(Default)]
+struct Rates {
+    ours: Vec<f64>,
+    seeds: Vec<f64>,
+}
+
+impl Rates {
+    fn medians(self) -> Contest {
+        let median = |mut rates: Vec<f64>| {
+            rates.sort_by(f64::total_cmp);
+            rates.get(rates.len() / 2).copied()
+        };
+        Contest { ours: median(self.ours).unwrap_or(0.0), seeds: median(self.seeds) }
+    }
+}
+
+/// A server that runs as long as this value lives.
+struct Server {
+    child: Child,
+    address: String,
+    script: std::path::PathBuf,
+}
+
+/// What wrk found out.
+struct Answer {
+    per_second: f64,
+    p99_ms: f64,
+}
+
+impl Server {
+    fn plimsoll(plimsoll: &Path, folder: &Path) -> anyhow::Result<Self> {
+        let mut command = Command::new(plimsoll);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--writes-per-second", "1000000000"]);
+        command.env_clear().env("HOME", folder).stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("could not start `plimsoll serve`")?;
+        let mut stderr = BufReader::new(child.stderr.take().context("no stderr")?);
+        let mut line = String::new();
+        stderr.read_line(&mut line)?;
+        // Its log is part of what it costs.
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split(';').next());
+        let address = address.context("`plimsoll serve` does not say where it is")?.to_owned();
+        Ok(Self { child, address, script: folder.join("post.lua") })
+    }
+
+    fn seed(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<Self> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let mut command = Command::new(python);
+        command.args(["-m", "uvicorn", "server:app", "--no-access-log", "--log-level", "error"]);
+        command.args(["--port", &port.to_string(), "--app-dir"]).arg(seeds.join("contexts_mcp"));
+        command.env("STORE", folder.join("contexts.db")).env("SYNC", "FULL");
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.spawn().context("could not start the seed's service")?;
+        let (address, script) = (format!("127.0.0.1:{port}"), folder.join("post.lua"));
+        let server = Self { child, address, script };
+        server.wait()?;
+        Ok(server)
+    }
+
+    fn wait(&self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        while TcpStream::connect(&self.address).is_err() {
+            ensure!(
+                began.elapsed() < Duration::from_secs(30),
+                "the seed's service does not answer"
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    fn ask(&self, path: &str, connections: u32, seconds: u32) -> anyhow::Result<Answer> {
+        let mut wrk = Command::new("wrk");
+        wrk.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), "--latency"]);
+        if path == SAVE {
+            wrk.arg("-s").arg(&self.script);
+        }
+        let output = wrk.arg(format!("http://{}{path}", self.address)).output();
+        let output = output.context("could not run `wrk`: `apt install wrk` installs it")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        ensure!(output.status.success() && !text.contains("Non-2xx"), "wrk: {text}");
+        understood(&text).with_context(|| format!("wrk says: {text}"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn understood(text: &str) -> Option<Answer> {
+    let after = |label: &str| {
+        text.lines().find_map(|line| Some(line.trim().strip_prefix(label)?.trim().to_owned()))
+    };
+    let per_second = after("Requests/sec:")?.parse().ok()?;
+    Some(Answer { per_second, p99_ms: millis(&after("99%")?)? })
+}
+
+/// A time as wrk writes it: `803.00us`, `1.23ms`, `1.02s`.
+fn millis(text: &str) -> Option<f64> {
+    let units = [("us", 0.001), ("ms", 1.0), ("s", 1000.0)];
+    units
+        .iter()
+        .find_map(|(unit, millis)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * millis))
+}
+
+/// What is promised of the server.
+pub(crate) fn gates(serving: &Serving) -> Vec<Gate> {
+    let times = |what: &str, contest: &Contest, least: f64| {
+        contest.times().map(|times| Gate {
+            promise: format!("{what} ≥ {least} × the seed's service, {CONNECTIONS} connections"),
+            measured: format!("{times:.1} ×"),
+            kept: times >= least,
+        })
+    };
+    let quick = |what: &str, p99: f64| {
+        Some(Gate {
+            promise: format!("p99 of {what} < 10 ms, {CLIENTS} clients"),
+            measured: format!("{p99:.1} ms"),
+            kept: p99 < 10.0,
+        })
+    };
+    let gates = [
+        times("usage queries", &serving.usage, 10.0),
+        times("durable saves", &serving.saves, 8.0),
+        quick("usage queries", serving.usage_p99_ms),
+        quick("durable saves", serving.saves_p99_ms),
+    ];
+    gates.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_wrk_says_is_understood() {
+        let text = "  Latency Distribution\n     50%  803.00us\n     99%    1.23ms\n  9 requests in 1.00s\nRequests/sec:  25954.10\nTransfer/sec: 1MB\n";
+        let answer = understood(text).unwrap();
+        assert_eq!((answer.per_second, answer.p99_ms), (25954.10, 1.23));
+        assert_eq!(millis("1.5s"), Some(1500.0));
+    }
+}

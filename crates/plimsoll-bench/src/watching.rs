@@ -1,0 +1,294 @@
+//! Watching five hundred sessions that grow at once.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use plimsoll_testbed::generator::{self, Options};
+use serde::Serialize;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::gates::Gate;
+use crate::naive;
+
+/// How many sessions, and in how many projects.
+const SESSIONS: usize = 500;
+const PROJECTS: usize = 25;
+/// How long their transcripts are at first.
+const SIZE: u64 = 300_000;
+/// How often each of them grows.
+const PERIOD: Duration = Duration::from_secs(1);
+/// The prompt of the first response, and how much larger each next one is: more than is weighed of a
+/// tool's result.
+const FIRST_PROMPT: u64 = 20_000;
+const STEP: u64 = 2_500;
+/// How long is waited for what was not told when the last line was written.
+const AFTERWARDS: Duration = Duration::from_secs(10);
+/// How long a watcher may take to settle.
+const SETTLING: Duration = Duration::from_secs(120);
+
+/// What watching took.
+#[derive(Debug, Serialize)]
+pub(crate) struct Watching {
+    pub(crate) sessions: usize,
+    pub(crate) seconds: u64,
+    pub(crate) plimsoll: Run,
+    pub(crate) naive: Run,
+}
+
+/// One watcher among growing sessions.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Run {
+    /// Of one core, in percent.
+    pub(crate) cpu_percent: f64,
+    /// The same while nothing happens.
+    pub(crate) idle_cpu_percent: f64,
+    pub(crate) peak_bytes: u64,
+    pub(crate) appends: usize,
+    /// How many of them were never told.
+    pub(crate) missed: usize,
+    /// From a line's writing until it is told.
+    pub(crate) lag_p50_ms: f64,
+    pub(crate) lag_p99_ms: f64,
+}
+
+/// Lets sessions grow under the eyes of either watcher.
+pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<Watching> {
+    let (seconds, idle) = if quick { (10, 5) } else { (60, 30) };
+    let (time, idle) = (Duration::from_secs(seconds), Duration::from_secs(idle));
+    let run = |naive: bool| -> anyhow::Result<Run> {
+        let home = Home::new()?;
+        let mut command = match naive {
+            false => Command::new(plimsoll),
+            true => Command::new(std::env::current_exe()?),
+        };
+        match naive {
+            false => command.args(["watch", "--json"]),
+            true => command.arg(naive::ARGUMENT).arg(home.projects()),
+        };
+        home.run(command, time, idle)
+    };
+    Ok(Watching { sessions: SESSIONS, seconds, plimsoll: run(false)?, naive: run(true)? })
+}
+
+/// The promises about watching.
+pub(crate) fn gates(watching: &Watching) -> [Gate; 4] {
+    let Run { cpu_percent, peak_bytes, missed, lag_p99_ms, .. } = watching.plimsoll;
+    let peak = peak_bytes as f64 / 1e6;
+    let gate = |promise: &str, measured: String, kept| Gate {
+        promise: format!("watching {SESSIONS} growing sessions: {promise}"),
+        measured,
+        kept,
+    };
+    [
+        gate("CPU < 25 % of a core", format!("{cpu_percent:.1} %"), cpu_percent < 25.0),
+        gate("peak memory < 150 MB", format!("{peak:.1} MB"), peak < 150.0),
+        gate("p99 of the lag < 500 ms", format!("{lag_p99_ms:.0} ms"), lag_p99_ms < 500.0),
+        gate("none missed", missed.to_string(), missed == 0),
+    ]
+}
+
+/// A home with sessions.
+struct Home {
+    folder: TempDir,
+    transcripts: Vec<Transcript>,
+}
+
+struct Transcript {
+    session: String,
+    path: PathBuf,
+    /// How often it has grown.
+    steps: u64,
+}
+
+/// What was written and is not told yet, by session: the prompt, and when.
+type Waiting = HashMap<String, VecDeque<(u64, Instant)>>;
+
+/// What the watcher tells, compared with what was written.
+#[derive(Default)]
+struct Told {
+    sessions: HashSet<String>,
+    waiting: Waiting,
+    lags: Vec<Duration>,
+}
+
+impl Home {
+    fn new() -> anyhow::Result<Self> {
+        let folder = TempDir::new().context("could not make a temporary folder")?;
+        let mut home = Self { folder, transcripts: Vec::new() };
+        for number in 0..SESSIONS {
+            let project = home.projects().join(format!("-project-{}", number % PROJECTS));
+            fs::create_dir_all(&project)?;
+            let draft = project.join("draft");
+            let seed = number as u64;
+            let prompt_tokens = Some(FIRST_PROMPT - 1_000);
+            let options = Options { size: SIZE, seed, prompt_tokens, ..Options::default() };
+            let truth = generator::write(BufWriter::new(File::create(&draft)?), &options)
+                .context("could not write a transcript")?;
+            let path = project.join(&truth.session_id).with_extension("jsonl");
+            fs::rename(draft, &path)?;
+            home.transcripts.push(Transcript { session: truth.session_id, path, steps: 0 });
+        }
+        Ok(home)
+    }
+
+    fn projects(&self) -> PathBuf {
+        self.folder.path().join(".claude/projects")
+    }
+
+    fn run(mut self, mut command: Command, time: Duration, idle: Duration) -> anyhow::Result<Run> {
+        command.env_clear().env("HOME", self.folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().context("could not start a watcher")?;
+        let out = child.stdout.take().context("no output to read")?;
+        let told = Arc::new(Mutex::new(Told::default()));
+        let listener = thread::spawn({
+            let told = Arc::clone(&told);
+            move || listen(out, &told)
+        });
+        let figures = self.measure(&mut child, &told, time, idle);
+        child.kill()?;
+        child.wait()?;
+        if listener.join().is_err() {
+            bail!("the listener has failed");
+        }
+        figures
+    }
+
+    fn measure(
+        &mut self,
+        child: &mut Child,
+        told: &Mutex<Told>,
+        time: Duration,
+        idle: Duration,
+    ) -> anyhow::Result<Run> {
+        settle(child, told)?;
+        let idle_cpu_percent = cpu_during(child, || {
+            thread::sleep(idle);
+            Ok(())
+        })?;
+        let cpu_percent = cpu_during(child, || self.grow(told, time))?;
+        let end = Instant::now() + AFTERWARDS;
+        let left = || lock(told).waiting.values().map(VecDeque::len).sum::<usize>();
+        while left() > 0 && Instant::now() < end {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let missed = left();
+        let mut lags: Vec<f64> =
+            lock(told).lags.iter().map(|lag| lag.as_secs_f64() * 1e3).collect();
+        lags.sort_by(f64::total_cmp);
+        let at = |share: f64| lags.get((lags.len() as f64 * share) as usize).copied();
+        Ok(Run {
+            cpu_percent,
+            idle_cpu_percent,
+            peak_bytes: peak_memory(child)?,
+            appends: lags.len() + missed,
+            missed,
+            lag_p50_ms: at(0.5).unwrap_or(f64::NAN),
+            lag_p99_ms: at(0.99).unwrap_or(f64::NAN),
+        })
+    }
+
+    /// Lets every session grow once in a period, one after the other.
+    fn grow(&mut self, told: &Mutex<Told>, time: Duration) -> anyhow::Result<()> {
+        let start = Instant::now();
+        let turns = (time.as_secs_f64() / PERIOD.as_secs_f64()) as usize * SESSIONS;
+        for turn in 0..turns {
+            let due = start + PERIOD.mul_f64(turn as f64 / SESSIONS as f64);
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            self.transcripts[turn % SESSIONS].grow(told)?;
+        }
+        Ok(())
+    }
+}
+
+impl Transcript {
+    /// The model answers, and a tool gives something back: two lines in one write.
+    fn grow(&mut self, told: &Mutex<Told>) -> anyhow::Result<()> {
+        self.steps += 1;
+        let (n, prompt) = (self.steps, FIRST_PROMPT + self.steps * STEP);
+        let session = &self.session;
+        let tail = format!(
+            r#""timestamp":"2026-12-01T09:00:00.000Z","cwd":"/project","sessionId":"{session}","version":"2.1.325""#
+        );
+        let result = "fn load_line(hull: &Hull) -> Depth { hull.depth() }\\n".repeat(30);
+        let lines = format!(
+            r#"{{"parentUuid":null,"isSidechain":false,"message":{{"id":"msg_{n}","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{{"type":"tool_use","id":"toolu_{n}","name":"Read","input":{{"file_path":"/project/src/hull.rs"}}}}],"stop_reason":"tool_use","usage":{{"input_tokens":{prompt},"output_tokens":60}}}},"type":"assistant","uuid":"{session}-a{n}",{tail}}}
+{{"parentUuid":"{session}-a{n}","isSidechain":false,"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"toolu_{n}","content":"{result}"}}]}},"uuid":"{session}-b{n}",{tail}}}
+"#
+        );
+        let mut file = File::options().append(true).open(&self.path)?;
+        let mut told = lock(told);
+        file.write_all(lines.as_bytes())?;
+        told.waiting.entry(session.clone()).or_default().push_back((prompt, Instant::now()));
+        Ok(())
+    }
+}
+
+fn lock(told: &Mutex<Told>) -> std::sync::MutexGuard<'_, Told> {
+    told.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes down what the watcher tells, until it ends.
+fn listen(out: ChildStdout, told: &Mutex<Told>) {
+    for line in BufReader::new(out).lines().map_while(Result::ok) {
+        let now = Instant::now();
+        let Ok(notice) = serde_json::from_str::<Value>(&line) else { continue };
+        let session = notice["session"].as_str().unwrap_or_default();
+        let Some(used) = notice["reading"]["used"].as_u64() else { continue };
+        let mut told = lock(told);
+        told.sessions.insert(session.to_owned());
+        let Told { waiting, lags, .. } = &mut *told;
+        let Some(waiting) = waiting.get_mut(session) else { continue };
+        while let Some((_, written)) = waiting.pop_front_if(|(prompt, _)| *prompt <= used) {
+            lags.push(now.saturating_duration_since(written));
+        }
+    }
+}
+
+/// Waits until a watcher has told of every session and has nothing more to do.
+fn settle(child: &Child, told: &Mutex<Told>) -> anyhow::Result<()> {
+    let end = Instant::now() + SETTLING;
+    while Instant::now() < end {
+        let before = cpu_time(child)?;
+        // Longer than a watcher gathers what it then keeps.
+        thread::sleep(Duration::from_secs(5));
+        let is_quiet = cpu_time(child)? - before < Duration::from_millis(200);
+        if is_quiet && lock(told).sessions.len() == SESSIONS {
+            return Ok(());
+        }
+    }
+    bail!("a watcher does not settle: {} sessions told", lock(told).sessions.len())
+}
+
+/// The share of one core that a process takes while something is done.
+fn cpu_during(child: &Child, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
+    let (start, before) = (Instant::now(), cpu_time(child)?);
+    work()?;
+    let used = cpu_time(child)? - before;
+    Ok(used.as_secs_f64() / start.elapsed().as_secs_f64() * 100.0)
+}
+
+/// The CPU time that a process has taken, in user and system.
+fn cpu_time(child: &Child) -> anyhow::Result<Duration> {
+    // The kernel counts in hundredths of a second, whatever the machine.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
+    let fields = stat.rsplit_once(") ").context("no process name")?.1.split(' ');
+    let ticks = fields.skip(11).take(2).map(str::parse::<u32>).sum::<Result<u32, _>>()?;
+    Ok(TICK * ticks)
+}
+
+fn peak_memory(child: &Child) -> anyhow::Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id()))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    Ok(kilobytes.context("no peak memory")?.parse::<u64>()? * 1024)
+}

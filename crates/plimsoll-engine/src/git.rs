@@ -1,0 +1,79 @@
+//! What git tells of a repository: where its hooks lie, what was just committed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::child;
+
+/// The commit that a repository's `HEAD` is at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Its hash.
+    pub sha: String,
+    /// The branch; empty if there is none.
+    pub branch: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// How many files it changed.
+    pub files: u64,
+}
+
+/// How long git may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The commit that was made last in the repository of `folder`.
+pub fn head(folder: &Path) -> io::Result<Head> {
+    let format = "--format=%H%n%D%n%s%n";
+    let told = run(folder, &["-c", "log.showSignature=false", "log", "-1", "--name-only", format])?;
+    parse(&told).ok_or_else(|| io::Error::other("git did not tell the commit"))
+}
+
+fn parse(told: &str) -> Option<Head> {
+    let mut lines = told.lines();
+    let (sha, refs, subject) = (lines.next()?, lines.next()?, lines.next()?);
+    let branch = refs.split(", ").find_map(|name| name.strip_prefix("HEAD -> "));
+    Some(Head {
+        sha: sha.to_owned(),
+        branch: branch.unwrap_or_default().to_owned(),
+        subject: subject.to_owned(),
+        files: lines.filter(|line| !line.is_empty()).count() as u64,
+    })
+}
+
+/// The file of a hook of the repository of `folder`, wherever it keeps its hooks.
+pub fn hook_file(folder: &Path, name: &str) -> io::Result<PathBuf> {
+    let told = run(folder, &["rev-parse", "--git-path", &format!("hooks/{name}")])?;
+    Ok(folder.join(told.trim_end_matches('\n')))
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> io::Result<String> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(arguments);
+    let ran = child::run(&mut command, Vec::new(), PATIENCE)?;
+    match ran.status.is_some_and(|status| status.success()) {
+        true => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
+        false => Err(io::Error::other("git knows no repository there")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_told_with_its_branch_and_size() {
+        let told = "0123\nHEAD -> a/b, tag: v1\nfix: it\n\nsrc/a.rs\nsrc/b.rs\n";
+        let expected = Head {
+            sha: "0123".to_owned(),
+            branch: "a/b".to_owned(),
+            subject: "fix: it".to_owned(),
+            files: 2,
+        };
+        assert_eq!(parse(told), Some(expected));
+        let loose = parse("0123\nHEAD\n\n\n").unwrap();
+        assert_eq!((loose.branch.as_str(), loose.files), ("", 0));
+        assert_eq!(parse(""), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! Checkpoints: all of them, and one with its text and its ancestors.
+
+use axum::Json;
+use axum::extract::State;
+use plimsoll_core::Tokens;
+use plimsoll_core::time::utc;
+use plimsoll_engine::checkpoint::{self, Place};
+use plimsoll_store::{CheckpointRow, Store};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::Problem;
+use crate::http::params::{Name, Params, shown};
+use crate::http::problem::Problems;
+use crate::state::{App, AppState};
+
+/// A checkpoint.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CheckpointView {
+    /// Its id.
+    pub(crate) id: String,
+    /// The project it is of.
+    pub(crate) project: String,
+    /// The session it is of.
+    pub(crate) session: String,
+    /// When it was made, in UTC.
+    pub(crate) created: String,
+    /// What it was made for.
+    pub(crate) trigger: String,
+    /// Which checkpoint of the project it is.
+    pub(crate) iteration: u64,
+    /// What the window held.
+    pub(crate) used: Option<Tokens>,
+    /// The window.
+    pub(crate) window: Option<Tokens>,
+    /// What it is about, in a line.
+    pub(crate) summary: String,
+}
+
+impl From<CheckpointRow> for CheckpointView {
+    fn from(row: CheckpointRow) -> Self {
+        Self {
+            id: row.id,
+            project: row.project.to_string_lossy().into_owned(),
+            session: row.session,
+            created: utc(row.created),
+            trigger: row.occasion,
+            iteration: row.iteration,
+            used: row.used,
+            window: row.window,
+            summary: row.summary,
+        }
+    }
+}
+
+/// The newest checkpoints.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Checkpoints {
+    /// Newest first.
+    pub(crate) checkpoints: Vec<CheckpointView>,
+}
+
+/// The newest checkpoints of all projects
+#[utoipa::path(get, path = "/api/checkpoints", params(
+    ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, nullable = false, description = "How many at most; 100 if it is not given"),
+), responses((status = 200, body = Checkpoints), Problems))]
+pub(crate) async fn list(
+    State(app): State<AppState>,
+    params: Params,
+) -> Result<Json<Checkpoints>, Problem> {
+    let limit = params.number("limit", 1..=1000)?.unwrap_or(100) as u32;
+    let listed = app.with_store(move |_, store| Ok(store.newest_checkpoints(limit)?)).await?;
+    Ok(Json(Checkpoints { checkpoints: listed.into_iter().map(CheckpointView::from).collect() }))
+}
+
+/// A checkpoint with its text and its ancestors.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CheckpointStory {
+    #[serde(flatten)]
+    pub(crate) checkpoint: CheckpointView,
+    /// Its sections, in Markdown.
+    pub(crate) body: String,
+    /// The checkpoints that the work went on from, the nearest first.
+    pub(crate) lineage: Vec<String>,
+}
+
+/// One checkpoint with its text and its ancestors
+#[utoipa::path(get, path = "/api/checkpoints/{id}", params(
+    ("id" = String, Path, description = "Its id"),
+), responses((status = 200, body = CheckpointStory), Problems))]
+pub(crate) async fn show(
+    State(app): State<AppState>,
+    Name(id): Name,
+) -> Result<Json<CheckpointStory>, Problem> {
+    app.with_store(move |app, store| story(app, store, &id)).await.map(Json)
+}
+
+/// What is known of one checkpoint.
+pub(crate) fn story(app: &App, store: &mut Store, id: &str) -> Result<CheckpointStory, Problem> {
+    let row = store.checkpoint(id)?.ok_or_else(|| {
+        let error = format!("there is no checkpoint `{}`", shown(id));
+        Problem::missing(error, "`/api/checkpoints` lists what there is")
+    })?;
+    let lineage = lineage(app, &row);
+    let body = row.body.clone();
+    Ok(CheckpointStory { checkpoint: row.into(), body, lineage })
+}
+
+/// The ancestors of a checkpoint, as far as they are there and ours.
+fn lineage(app: &App, row: &CheckpointRow) -> Vec<String> {
+    const FARTHEST: usize = 50;
+    let place = Place::of(&app.world, app.adapter, row.project.clone());
+    let parent = |id: &str| checkpoint::read_own(&place, id).ok()??.0.parent;
+    let mut lineage: Vec<String> = Vec::new();
+    let mut next = parent(&row.id);
+    while let Some(id) = next.filter(|id| lineage.len() < FARTHEST && !lineage.contains(id)) {
+        next = parent(&id);
+        lineage.push(id);
+    }
+    lineage
+}

@@ -1,0 +1,81 @@
+//! The watcher beside the real client.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use plimsoll_testbed::{Answer, Script};
+use serde_json::Value;
+
+use crate::bed::{Bed, PLIMSOLL, agent, step};
+
+/// A watcher that runs in the client's home.
+struct Watching {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Watching {
+    fn start(bed: &Bed) -> Self {
+        let mut command = Command::new(PLIMSOLL);
+        command.args(["watch", "--json"]).env_clear().env("HOME", bed.sandbox.home());
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut watching = Self { child, lines };
+        // When it tells of this, it has looked around.
+        let mark = bed.sandbox.home().join(".claude/projects/mark/mark.jsonl");
+        fs::create_dir_all(mark.parent().unwrap()).unwrap();
+        fs::write(mark, "{}\n").unwrap();
+        watching.until(|told| told.iter().any(|notice| notice["change"] == "reading"));
+        watching
+    }
+
+    /// All that is told up to what is wanted.
+    fn until(&mut self, is_wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let mut told = Vec::new();
+        while !is_wanted(&told) {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "it has ended");
+            told.push(serde_json::from_str(&line).unwrap());
+        }
+        told
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_session_and_its_subagent_are_told_from_their_start_to_their_end() {
+    let script = Script::new()
+        .main([
+            step(30_000),
+            agent().prompt_tokens(31_000),
+            step(32_000),
+            Answer::text("all done").prompt_tokens(33_000),
+        ])
+        .subagent("SUBTASK", [step(60_000), Answer::text("counted").prompt_tokens(61_000)]);
+    let bed = Bed::new(script);
+    let mut watching = Watching::start(&bed);
+
+    let outcome = bed.prompt("go").run();
+
+    let (session, transcript) = (outcome.session_id(), outcome.transcript());
+    let used = bed.measure_tokens(&transcript.path);
+    let is_main = |notice: &Value| notice["session"] == *session && notice["subagent"].is_null();
+    let told = watching.until(|told| {
+        let main = || told.iter().filter(|notice| is_main(notice));
+        main().any(|notice| notice["change"] == "ended")
+            && main().any(|notice| notice["reading"]["used"] == used)
+    });
+    assert_eq!(told[0]["change"], "started");
+    assert!(is_main(&told[0]), "{told:?}");
+    let inside = told.iter().filter(|notice| !notice["subagent"].is_null());
+    let fullest = inside.filter_map(|notice| notice["reading"]["used"].as_u64()).max();
+    assert!(fullest.is_some_and(|used| used > 61_000), "{told:?}");
+    assert!(told.iter().all(|notice| notice["change"] != "died"), "{told:?}");
+}

@@ -1,0 +1,77 @@
+//! What an overview shows.
+
+use serde_json::{Value, json};
+
+use super::client::Running;
+use crate::env::TestEnv;
+
+/// Asks until the answer is as wanted: what was written before is taken in meanwhile.
+fn until(server: &Running<'_>, path: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+    let began = std::time::Instant::now();
+    loop {
+        let answer = server.get(path).json();
+        if is_wanted(&answer) {
+            return answer;
+        }
+        assert!(began.elapsed().as_secs() < 30, "{answer}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn sessions_are_listed_and_one_is_told_over_time() {
+    let env = TestEnv::new();
+    env.session("5f2c-1").fill(150_000);
+    let server = Running::start(&env, &[]);
+    let has_one = |answer: &Value| answer["sessions"].as_array().is_some_and(|all| !all.is_empty());
+    let listed = until(&server, "/api/sessions", has_one);
+    let session = &listed["sessions"][0];
+    assert_eq!(session["session"], "5f2c-1");
+    assert_eq!(
+        (&session["last"]["window"], &session["last"]["status"]),
+        (&json!(200_000), &json!("critical"))
+    );
+    let body = json!({"environment": "e", "used_tokens": 150_000, "session_id": "5f2c-1"});
+    let saved = server.post("/context/auto-save", &body).json();
+    let story = server.get("/api/sessions/5f2c-1").json();
+    assert_eq!(
+        story["reading"],
+        json!({"used": 150_000, "window": 200_000, "percent": 75.0, "status": "critical"})
+    );
+    assert_eq!(story["series"].as_array().map(Vec::len), Some(1), "{story}");
+    assert_eq!(story["saves"][0]["id"], saved["session_id"]);
+    server.get("/api/sessions/nobody").refuses(404);
+    server.get("/api/sessions/a%2Fb").refuses(400);
+    server.get("/api/sessions/%FF").refuses(400);
+    server.get("/api/sessions?limit=0").refuses(400);
+}
+
+#[test]
+fn checkpoints_are_listed_and_one_is_told_with_its_ancestors() {
+    let env = TestEnv::new();
+    env.session("5f2c-1").fill(150_000);
+    let create = "checkpoint create 5f2c-1";
+    let ran = env.plimsoll(create);
+    assert!(ran.status.success(), "{ran}");
+    let server = Running::start(&env, &[]);
+    let has_one =
+        |answer: &Value| answer["checkpoints"].as_array().is_some_and(|all| !all.is_empty());
+    let listed = until(&server, "/api/checkpoints", has_one);
+    let id = listed["checkpoints"][0]["id"].as_str().unwrap().to_owned();
+    let story = server.get(&format!("/api/checkpoints/{id}")).json();
+    assert!(story["body"].as_str().is_some_and(|body| body.contains("## Next Steps")), "{story}");
+    assert_eq!((&story["session"], &story["lineage"]), (&json!("5f2c-1"), &json!([])));
+    server.get("/api/checkpoints/none").refuses(404);
+    server.get("/api/checkpoints/..%2F..%2Fetc%2Fpasswd").refuses(404);
+}
+
+#[test]
+fn the_past_is_told_in_figures() {
+    let env = TestEnv::new();
+    let server = Running::start(&env, &[]);
+    server.post("/ss", &json!({"environment": "a", "task": "one"}));
+    let environments = server.get("/api/environments").json();
+    assert_eq!(environments, json!({"environments": [{"environment": "a", "saves": 1}]}));
+    assert_eq!(server.get("/api/tax").json(), json!({"hooks": []}));
+    assert_eq!(server.get("/api/score").json()["needed"], 0);
+}
