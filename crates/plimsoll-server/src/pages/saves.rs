@@ -157,18 +157,25 @@ fn card(site: &Site, asked: &Asked, save: &Save) -> Markup {
 fn marked(text: &str, query: &str) -> Markup {
     let hits = hits(text, query);
     let part = around(text, hits.first().map_or(0, |hit| hit.start));
-    let mut at = part.start;
-    let inside = hits.into_iter().filter(|hit| hit.start >= part.start && hit.end <= part.end);
     html! {
         @if part.start > 0 { "… " }
-        @for hit in inside {
-            (text[at..hit.start])
-            mark { (text[hit.clone()]) }
-            @let _ = { at = hit.end; };
+        @for (is_hit, piece) in pieces(text, &part, &hits) {
+            @if is_hit { mark { (piece) } } @else { (piece) }
         }
-        (text[at..part.end])
         @if part.end < text.len() { " …" }
     }
+}
+
+/// A part of a text in pieces, each a hit or what stands around it.
+fn pieces<'t>(text: &'t str, part: &Range<usize>, hits: &[Range<usize>]) -> Vec<(bool, &'t str)> {
+    let mut at = part.start;
+    let mut pieces = Vec::new();
+    for hit in hits.iter().filter(|hit| hit.start >= part.start && hit.end <= part.end) {
+        pieces.extend([(false, &text[at..hit.start]), (true, &text[hit.clone()])]);
+        at = hit.end;
+    }
+    pieces.push((false, &text[at..part.end]));
+    pieces
 }
 
 /// Where words of the query begin in a text; none overlaps another.

@@ -119,7 +119,8 @@ fn headline(total: Tally) -> String {
 
 /// Rounded down: what is not all is not 100 %.
 fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 { "–".to_owned() } else { format!("{} %", part * 100 / whole) }
+    let share = (part * 100).checked_div(whole);
+    share.map_or_else(|| "–".to_owned(), |share| format!("{share} %"))
 }
 
 const KINDS: [(&str, FactKind); 4] = [

@@ -34,16 +34,22 @@ const PATIENCE: Duration = Duration::from_millis(400);
 struct Session {
     id: String,
     known: Option<OverviewRow>,
-    project: Option<PathBuf>,
-    model: Option<String>,
-    load: Option<Load>,
-    lines: Lines,
+    standing: Standing,
     is_live: bool,
     plot: Plot,
     fill: Option<Fill>,
     subagents: Vec<Subagent>,
     checkpoints: Vec<CheckpointRow>,
     saves: Vec<Save>,
+}
+
+/// How a session stands.
+struct Standing {
+    load: Option<Load>,
+    levels: Option<Levels>,
+    lines: Lines,
+    model: Option<String>,
+    project: Option<PathBuf>,
 }
 
 /// A subagent, as it was last seen.
@@ -77,50 +83,53 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
     if known.is_none() && found.is_none() {
         return Err(unknown());
     }
-    let measured =
-        found.as_ref().and_then(|it| sessions::measure(&app.world, app.adapter, it).ok());
-    let measured = measured.flatten();
-    let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
-    let mut load = known.as_ref().and_then(|row| {
-        let (model, version) = (row.session.model.as_deref(), row.session.version.as_deref());
-        let (window, trigger) = bounds(&in_force, model, version, row.largest);
-        Some(Load { used: row.used?, window: window.tokens, trigger: trigger.tokens() })
-    });
-    let mut levels = load
-        .map(|load| Levels::of(&in_force.settings.lines, load.window).clear_of(load.trigger, 0));
-    let mut lines = in_force.settings.lines;
-    if let Some(it) = &measured {
-        let (used, window) = (it.reading.used, it.window.tokens);
-        load = Some(Load { used, window, trigger: it.trigger.tokens() });
-        (levels, lines) = (Some(it.levels), it.lines);
-    }
+    let standing = standing(app, known.as_ref(), found.as_ref());
     let points = store.series(&session, Millis::MIN)?;
     let mut checkpoints = store.checkpoints_of(&session)?;
     checkpoints.reverse();
     checkpoints.truncate(MOST);
     let saves = store.saves_of_session(id)?;
-    let model = measured.as_ref().and_then(|it| it.model.clone());
-    let stored = known.as_ref().and_then(|row| row.session.model.clone());
-    let weighed = model.as_deref().or(stored.as_deref().map(|it| models::of_variant(it).0));
-    let fill = found.as_ref().and_then(|found| {
-        fill::fill(app.adapter, &found.path, weighed.unwrap_or_default(), PATIENCE).ok()?
-    });
-    let project = measured.map(|it| it.project);
     let is_live = app.live.windows().contains_key(&(id.to_owned(), None));
     Ok(Session {
-        is_live,
-        plot: curve(&points, load, levels.as_ref(), &checkpoints, &saves),
-        subagents: subagents(app, &points, load),
-        project: project.or_else(|| known.as_ref().and_then(|row| row.session.project.clone())),
-        model: model.or(stored),
         id: id.to_owned(),
+        is_live,
+        plot: curve(&points, &standing, &checkpoints, &saves),
+        subagents: subagents(app, &points, standing.load),
+        fill: found.as_ref().and_then(|found| weighed(app, found, &standing)),
         known,
-        load,
-        lines,
-        fill,
+        standing,
         checkpoints,
         saves,
     })
+}
+
+/// How a session stands: as its transcript shows, or as the store remembers where that is gone.
+fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> Standing {
+    let measured = found.and_then(|it| sessions::measure(&app.world, app.adapter, it).ok()?);
+    if let Some(it) = measured {
+        let (used, window) = (it.reading.used, it.window.tokens);
+        let load = Some(Load { used, window, trigger: it.trigger.tokens() });
+        let (levels, project) = (Some(it.levels), Some(it.project));
+        return Standing { load, levels, lines: it.lines, model: it.model, project };
+    }
+    let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
+    let lines = in_force.settings.lines;
+    let session = known.map(|row| &row.session);
+    let model = session.and_then(|it| it.model.clone());
+    let load = known.and_then(|row| {
+        let version = row.session.version.as_deref();
+        let (window, trigger) = bounds(&in_force, model.as_deref(), version, row.largest);
+        Some(Load { used: row.used?, window: window.tokens, trigger: trigger.tokens() })
+    });
+    let levels = load.map(|load| Levels::of(&lines, load.window).clear_of(load.trigger, 0));
+    let project = session.and_then(|it| it.project.clone());
+    Standing { load, levels, lines, model, project }
+}
+
+/// What fills the window, as far as it can be told in time.
+fn weighed(app: &App, found: &Found, standing: &Standing) -> Option<Fill> {
+    let (model, _) = models::of_variant(standing.model.as_deref().unwrap_or_default());
+    fill::fill(app.adapter, &found.path, model, PATIENCE).ok()?
 }
 
 /// The transcript of a session: where the store says that it is, or where it is found.
@@ -132,8 +141,7 @@ fn transcript(app: &App, known: Option<&OverviewRow>, session: &SessionId) -> Op
 
 fn curve(
     points: &[PointRow],
-    load: Option<Load>,
-    levels: Option<&Levels>,
+    standing: &Standing,
     checkpoints: &[CheckpointRow],
     saves: &[Save],
 ) -> Plot {
@@ -146,8 +154,8 @@ fn curve(
     let is_breakpoint = |save: &&Save| matches!(save.what.kind, Kind::Commit | Kind::Tests);
     Plot {
         readings: main().filter_map(reading).collect(),
-        window: load.map_or(0, |load| load.window),
-        lines: rules(load, levels),
+        window: standing.load.map_or(0, |load| load.window),
+        lines: rules(standing),
         compactions: main().filter(is_compaction).map(|row| row.time).collect(),
         checkpoints: checkpoints.iter().map(|row| row.created).collect(),
         breakpoints: saves.iter().filter(is_breakpoint).map(|save| save.created).collect(),
@@ -155,8 +163,9 @@ fn curve(
 }
 
 /// The lines across the picture. Two that lie on each other would hide their names.
-fn rules(load: Option<Load>, levels: Option<&Levels>) -> Vec<(&'static str, &'static str, Tokens)> {
-    let Some(load) = load else { return Vec::new() };
+fn rules(standing: &Standing) -> Vec<(&'static str, &'static str, Tokens)> {
+    let Some(load) = standing.load else { return Vec::new() };
+    let levels = standing.levels.as_ref();
     let mut rules = vec![("window", "window", load.window)];
     rules.extend(load.trigger.map(|trigger| ("compacts", "trigger", trigger)));
     let ours = levels.map(|levels| [("restart", levels.restart), ("save", levels.save)]);

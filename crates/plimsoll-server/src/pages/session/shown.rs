@@ -7,7 +7,7 @@ use plimsoll_core::text::thousands;
 use plimsoll_engine::fill::{Fill, Part};
 use plimsoll_store::CheckpointRow;
 
-use super::{MOST, Session, Subagent};
+use super::{MOST, Session, Standing, Subagent};
 use crate::pages::parts::{ago, counted, moment, short, tokens};
 use crate::pages::plot::plot;
 use crate::pages::site::Site;
@@ -37,7 +37,8 @@ pub(super) fn session(site: &Site, session: &Session) -> Markup {
 }
 
 fn head(session: &Session) -> Markup {
-    let Session { load, lines, known, .. } = session;
+    let Session { known, standing, .. } = session;
+    let Standing { load, lines, .. } = standing;
     let band = load.map_or("none", |load| load.band(lines));
     let compactions = known.as_ref().map_or(0, |row| row.compactions);
     html! {
@@ -45,8 +46,8 @@ fn head(session: &Session) -> Markup {
             div {
                 h1 { "Session " (short(&session.id)) }
                 p.quiet {
-                    @if let Some(project) = &session.project { (project.display()) " · " }
-                    (session.model.as_deref().unwrap_or("no model yet")) " · "
+                    @if let Some(project) = &standing.project { (project.display()) " · " }
+                    (standing.model.as_deref().unwrap_or("no model yet")) " · "
                     @if session.is_live { strong { "running" } }
                     @else if let Some(row) = known { "last seen " (ago(row.session.last_seen)) }
                     @else { "not running" }
@@ -95,7 +96,7 @@ fn legend() -> Markup {
 
 fn fills(session: &Session, fill: &Fill) -> Markup {
     let sum: Tokens = fill.sides.iter().map(|part| part.tokens).sum();
-    let used = session.load.map_or(0, |load| load.used);
+    let used = session.standing.load.map_or(0, |load| load.used);
     let mut sides = fill.sides.clone();
     if let Some(rest @ 1..) = used.checked_sub(sum) {
         let name = "the client's own prompt and tools".to_owned();
@@ -122,7 +123,7 @@ fn fills(session: &Session, fill: &Fill) -> Markup {
 
 /// The files, as they are called in the project.
 fn files(session: &Session, fill: &Fill) -> Vec<Part> {
-    let project = session.project.as_ref().map(|it| format!("{}/", it.display()));
+    let project = session.standing.project.as_ref().map(|it| format!("{}/", it.display()));
     let name = |name: &str| {
         let inside = project.as_deref().and_then(|project| name.strip_prefix(project));
         inside.unwrap_or(name).to_owned()
@@ -197,12 +198,12 @@ fn subagents(session: &Session) -> Markup {
 }
 
 fn subagent(session: &Session, it: &Subagent) -> Markup {
-    let band = it.load.map_or("none", |load| load.band(&session.lines));
+    let band = it.load.map_or("none", |load| load.band(&session.standing.lines));
     html! {
         tr class=(band) {
             th scope="row" { (it.id) }
             @if let Some(load) = it.load {
-                td.load { (load.gauge(&session.lines)) }
+                td.load { (load.gauge(&session.standing.lines)) }
                 td.figure { span.percent { (format!("{:.1}", load.percent())) " %" } span.band { (band) } }
                 td.figure { (tokens(load.used)) }
             } @else {
