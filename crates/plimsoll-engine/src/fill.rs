@@ -127,13 +127,13 @@ impl Weighing {
         let side = match entry.kind {
             Kind::Response(_) if self.called(adapter, line, tokens) => "tool calls",
             Kind::Response(_) => "the model's words",
-            Kind::Prompt => "messages to the model",
+            Kind::Prompt => "prompts",
             Kind::ToolResult => {
                 self.returned(adapter, line, tokens);
                 "tool results"
             }
             Kind::Attachment => "attachments",
-            Kind::Summary => "summary of a compaction",
+            Kind::Summary => "summary",
             Kind::Boundary(_) | Kind::Link => return,
         };
         self.sides.add(side, tokens);
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(names(&fill.files), ["/p/hull.rs"]);
         let mut sides = names(&fill.sides);
         sides.sort();
-        let all = ["messages to the model", "the model's words", "tool calls", "tool results"];
+        let all = ["prompts", "the model's words", "tool calls", "tool results"];
         assert_eq!(sides, all);
         assert_eq!(fill.tools[0].texts, 2, "the call, and what came back");
         assert!(!fill.partial);

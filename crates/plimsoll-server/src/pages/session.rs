@@ -2,7 +2,7 @@
 
 mod shown;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -35,6 +35,8 @@ struct Session {
     id: String,
     known: Option<OverviewRow>,
     standing: Standing,
+    /// The project, as its user would write it.
+    folder: Option<String>,
     is_live: bool,
     plot: Plot,
     fill: Option<Fill>,
@@ -93,6 +95,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
     Ok(Session {
         id: id.to_owned(),
         is_live,
+        folder: standing.project.as_deref().map(|project| folder(app, project)),
         plot: curve(&points, &standing, &checkpoints, &saves),
         subagents: subagents(app, &points, standing.load),
         fill: found.as_ref().and_then(|found| weighed(app, found, &standing)),
@@ -130,6 +133,14 @@ fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> St
 fn weighed(app: &App, found: &Found, standing: &Standing) -> Option<Fill> {
     let (model, _) = models::of_variant(standing.model.as_deref().unwrap_or_default());
     fill::fill(app.adapter, &found.path, model, PATIENCE).ok()?
+}
+
+/// A folder with the home called `~`.
+fn folder(app: &App, path: &Path) -> String {
+    match path.strip_prefix(&app.world.paths.home) {
+        Ok(inside) => format!("~/{}", inside.display()),
+        Err(_) => path.display().to_string(),
+    }
 }
 
 /// The transcript of a session: where the store says that it is, or where it is found.

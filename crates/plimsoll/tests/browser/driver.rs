@@ -79,7 +79,14 @@ impl Browser {
 
     /// The text of what a selector finds, as it is seen.
     pub(crate) fn text(&self, selector: &str) -> String {
-        self.find(selector).text()
+        loop {
+            // The page may change between the two.
+            let path = format!("/session/{}/element/{}/text", self.session, self.find(selector).id);
+            match self.try_send("GET", &path, "").unwrap() {
+                (_, told) if told.contains("stale element reference") => {}
+                (head, told) => return value(&path, &head, &told).as_str().unwrap().to_owned(),
+            }
+        }
     }
 
     /// The element that has the focus, in a few words.
@@ -129,19 +136,13 @@ impl Browser {
         self.post(&format!("/session/{}{command}", self.session), body)
     }
 
-    fn get(&self, command: &str) -> Value {
-        self.send("GET", &format!("/session/{}{command}", self.session), "")
-    }
-
     fn post(&self, path: &str, body: &Value) -> Value {
         self.send("POST", path, &body.to_string())
     }
 
     fn send(&self, method: &str, path: &str, body: &str) -> Value {
         let (head, told) = self.try_send(method, path, body).unwrap();
-        let told: Value = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{head}{told}"));
-        assert!(head.starts_with("HTTP/1.1 200"), "{method} {path}: {told}");
-        told["value"].clone()
+        value(&format!("{method} {path}"), &head, &told)
     }
 
     /// The head and the body of an answer. The driver does not close a connection.
@@ -211,11 +212,6 @@ pub(crate) struct Element<'b> {
 }
 
 impl Element<'_> {
-    pub(crate) fn text(&self) -> String {
-        let text = self.browser.get(&format!("/element/{}/text", self.id));
-        text.as_str().unwrap().to_owned()
-    }
-
     pub(crate) fn click(&self) {
         self.browser.ask(&format!("/element/{}/click", self.id), &json!({}));
     }
@@ -224,6 +220,13 @@ impl Element<'_> {
     pub(crate) fn enter(&self, text: &str) {
         self.browser.ask(&format!("/element/{}/value", self.id), &json!({"text": text}));
     }
+}
+
+/// What was answered to `what`, which must have come off.
+fn value(what: &str, head: &str, told: &str) -> Value {
+    let told: Value = serde_json::from_str(told).unwrap_or_else(|_| panic!("{what}: {head}{told}"));
+    assert!(head.starts_with("HTTP/1.1 200"), "{what}: {told}");
+    told["value"].clone()
 }
 
 fn base64(text: &str) -> Vec<u8> {

@@ -46,7 +46,7 @@ fn head(session: &Session) -> Markup {
             div {
                 h1 { "Session " (short(&session.id)) }
                 p.quiet {
-                    @if let Some(project) = &standing.project { (project.display()) " · " }
+                    @if let Some(folder) = &session.folder { (folder) " · " }
                     (standing.model.as_deref().unwrap_or("no model yet")) " · "
                     @if session.is_live { strong { "running" } }
                     @else if let Some(row) = known { "last seen " (ago(row.session.last_seen)) }
@@ -99,7 +99,7 @@ fn fills(session: &Session, fill: &Fill) -> Markup {
     let used = session.standing.load.map_or(0, |load| load.used);
     let mut sides = fill.sides.clone();
     if let Some(rest @ 1..) = used.checked_sub(sum) {
-        let name = "the client's own prompt and tools".to_owned();
+        let name = "the client's own prompt".to_owned();
         sides.push(Part { name, tokens: rest, texts: 0 });
         sides.sort_by_key(|part| std::cmp::Reverse(part.tokens));
     }
