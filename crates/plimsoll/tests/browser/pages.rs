@@ -64,6 +64,51 @@ fn every_page_works_without_scripts() {
     }
 }
 
+/// The ids of the checkpoints in the project, the oldest first.
+fn checkpoints(env: &TestEnv) -> Vec<String> {
+    let files = std::fs::read_dir(env.project().join(".claude/checkpoints")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut ids: Vec<String> = names
+        .filter(|name| name.starts_with("20"))
+        .filter_map(|name| name.strip_suffix(".md").map(str::to_owned))
+        .collect();
+    ids.sort();
+    ids
+}
+
+#[test]
+fn a_checkpoint_tells_where_it_comes_from_what_is_new_and_whose_it_is() {
+    let env = lived_in();
+    let first = checkpoints(&env).remove(0);
+    let mut story = Story::new(&env, "claude-opus-4-6", 20, 5);
+    story.asked("now paint the deck red");
+    let path = format!("{}/src/deck.rs", env.project().display());
+    let edit = json!({"file_path": path, "old_string": "grey", "new_string": "red"});
+    story.used("Edit", edit, "updated", 40_000).of(&env, "5f2c81aa");
+    assert!(env.session("5f2c81aa").hook("PreCompact").status.success());
+    let second = checkpoints(&env).into_iter().find(|id| *id != first).expect("another one");
+    let foreign = "2026-01-01-000000-somebody";
+    let text = "---\ncreated: 2026-01-01T00:00:00Z\ntrigger: manual\nproject: /p\nsession_id: s\n\
+        iteration: 1\n---\n\n## What Changed\n- nothing\n\n## Next Steps\n- [ ] none\n";
+    env.write(&format!("project/.claude/checkpoints/{foreign}.md"), text);
+
+    let server = Running::start(&env, &[]);
+    let browser = Browser::start();
+    let go = |id: &str| {
+        browser.go(&format!("http://{}/checkpoint/{id}", server.address));
+        browser.text("main")
+    };
+    browser.wait("both", || go(&second).contains(&first));
+    let text = go(&second);
+    assert!(text.contains("verified") && text.contains("New since the one before"), "{text}");
+    assert!(browser.text("ins").contains('+'), "{text}");
+    browser.find(&format!("a[href='/checkpoint/{first}']")).click();
+    assert!(browser.text(".facts").contains(&second), "{}", browser.text("main"));
+    let text = go(foreign);
+    assert!(text.contains("foreign") && !text.contains("verified"), "{text}");
+    assert_eq!(browser.console(), [""; 0]);
+}
+
 #[test]
 fn the_keyboard_reaches_everything() {
     let env = lived_in();

@@ -99,7 +99,7 @@ fn fills(session: &Session, fill: &Fill) -> Markup {
     let used = session.standing.load.map_or(0, |load| load.used);
     let mut sides = fill.sides.clone();
     if let Some(rest @ 1..) = used.checked_sub(sum) {
-        let name = "the client's own prompt".to_owned();
+        let name = "the client's prompt, and rest".to_owned();
         sides.push(Part { name, tokens: rest, texts: 0 });
         sides.sort_by_key(|part| std::cmp::Reverse(part.tokens));
     }
