@@ -2,7 +2,9 @@
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::policy::Levels;
-use plimsoll_core::{Millis, Tokens, models, trigger};
+use plimsoll_core::trigger::{self, Trigger};
+use plimsoll_core::window::Window;
+use plimsoll_core::{Millis, Tokens, models};
 use plimsoll_store::{Extent, PeakRow, RecentRow, Store};
 
 use crate::audit::window_of;
@@ -82,14 +84,26 @@ fn share(in_force: &InForce, peak: &PeakRow) -> f64 {
     peak.tokens as f64 / window_of(in_force, model, peak.tokens).tokens.max(1) as f64
 }
 
+/// The window of a past session and where the client compacts it, by the model's variant, the client's
+/// version and the largest prompt.
+pub fn bounds(
+    in_force: &InForce,
+    variant: Option<&str>,
+    version: Option<&str>,
+    largest: Tokens,
+) -> (Window, Trigger) {
+    let window = window_of(in_force, variant.unwrap_or_default(), largest);
+    let (model, _) = models::of_variant(variant.unwrap_or_default());
+    let seen = in_force.seen(variant, version);
+    (window, trigger::resolve(window.tokens, Some(model), &in_force.client, seen))
+}
+
 /// Whether a session was ever past the level at which we warn, however slowly it grew.
 fn was_heavy(in_force: &InForce, peak: &PeakRow) -> bool {
-    let variant = peak.model.as_deref().unwrap_or_default();
-    let window = window_of(in_force, variant, peak.tokens).tokens;
-    let seen = in_force.seen(peak.model.as_deref(), peak.version.as_deref());
-    let (model, _) = models::of_variant(variant);
-    let trigger = trigger::resolve(window, Some(model), &in_force.client, seen);
-    let levels = Levels::of(&in_force.settings.lines, window).clear_of(trigger.tokens(), 0);
+    let (window, trigger) =
+        bounds(in_force, peak.model.as_deref(), peak.version.as_deref(), peak.tokens);
+    let lines = &in_force.settings.lines;
+    let levels = Levels::of(lines, window.tokens).clear_of(trigger.tokens(), 0);
     peak.tokens >= levels.warn
 }
 

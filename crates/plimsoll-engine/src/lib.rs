@@ -9,6 +9,7 @@ pub mod checkpoint;
 mod child;
 pub mod doctor;
 pub mod fate;
+pub mod fill;
 pub mod git;
 pub mod history;
 pub mod hook;

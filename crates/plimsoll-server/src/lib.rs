@@ -9,6 +9,8 @@ mod listen;
 mod live;
 mod log;
 mod metrics;
+mod pages;
+mod past;
 mod settings;
 mod state;
 mod watch;

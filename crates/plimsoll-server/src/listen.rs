@@ -20,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::door::Peer;
 use crate::http;
+use crate::past;
 use crate::state::AppState;
 use crate::watch::Watch;
 
@@ -99,6 +100,7 @@ impl Server {
         let listener = TcpListener::from_std(listener)?;
         let mut stop = Stop::new()?;
         let watch = Watch::start(app.clone())?;
+        past::start(app.clone())?;
         let writing = tokio::spawn(write_log(app.clone()));
         let connections = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));

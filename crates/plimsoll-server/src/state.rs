@@ -17,6 +17,7 @@ use crate::http::Problem;
 use crate::live::Live;
 use crate::log::{Log, LogForm};
 use crate::metrics::Metrics;
+use crate::pages::{Cached, Score, Tax};
 use crate::settings::Current;
 use crate::writer::{Desk, Writer};
 
@@ -46,6 +47,9 @@ pub struct App {
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
     pub(crate) writer: Writer,
+    /// What hooks cost, and what compactions lost, as they were last found.
+    pub(crate) tax: Cached<Tax>,
+    pub(crate) score: Cached<Score>,
     settings: Current,
     stores: Mutex<Vec<Store>>,
 }
@@ -85,6 +89,8 @@ impl AppState {
             log,
             writer,
             metrics,
+            tax: Cached::default(),
+            score: Cached::default(),
             settings: Current::default(),
             stores: Mutex::default(),
             world,

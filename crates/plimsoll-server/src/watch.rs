@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use plimsoll_engine::ingest::Ingester;
-use plimsoll_engine::sessions;
 use plimsoll_engine::watch::{Lock, NotLocked, Stop, Stopper, Watcher, stopper};
 
 use crate::state::{App, AppState};
@@ -26,8 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 impl Watch {
     /// Starts it.
     pub(crate) fn start(app: AppState) -> io::Result<Self> {
-        let past = app.clone();
-        thread::Builder::new().name("past".to_owned()).spawn(move || take_in_past(&past))?;
         let (stopper, stop) = stopper()?;
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = is_over.clone();
@@ -43,19 +39,6 @@ impl Watch {
         self.thread.thread().unpark();
         // One that has panicked has ended, too.
         let _ = self.thread.join();
-    }
-}
-
-/// Takes in what was written while nobody watched. Ended in the middle, it goes on the next time.
-fn take_in_past(app: &App) {
-    const PATIENCE: Duration = Duration::from_secs(30);
-    let taken = sessions::find(&app.world, app.adapter).and_then(|found| {
-        let mut ingester = Ingester::open(&app.world, app.adapter, PATIENCE, None)?;
-        ingester.catch_up(&found, |_, _| ())?;
-        ingester.all_checkpoints()
-    });
-    if let Err(error) = taken {
-        app.log.say(&format!("not all of the past could be taken in: {error:#}"));
     }
 }
 

@@ -340,6 +340,21 @@ pub struct LastCheckpoint {
     pub created: Millis,
 }
 
+/// A session with how it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OverviewRow {
+    /// The session.
+    pub session: SessionRow,
+    /// What its window held after the last response; nothing before the first.
+    pub used: Option<Tokens>,
+    /// The largest prompt of it.
+    pub largest: Tokens,
+    /// How often it was compacted.
+    pub compactions: u64,
+    /// Its last checkpoint.
+    pub checkpoint: Option<LastCheckpoint>,
+}
+
 /// What there is of a project's checkpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointsThere {

@@ -2,13 +2,14 @@
 //!
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
 //! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
-//! `series` is a session over time.
+//! `series` is a session over time, `listing` a list of them, `overview` the newest.
 //! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
 
 mod checkpoints;
 mod client;
 mod column;
 mod ingest;
+mod listing;
 mod overview;
 mod past;
 mod queries;

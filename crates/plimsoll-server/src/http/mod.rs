@@ -23,9 +23,12 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub(crate) use params::{Name, Params};
 pub(crate) use problem::Problem;
+pub(crate) use saves::take_in;
 
 use crate::door;
+use crate::pages;
 use crate::state::AppState;
 
 #[derive(OpenApi)]
@@ -75,6 +78,7 @@ pub(crate) fn router(app: AppState) -> Router {
     let document = described(&document);
     router
         .route("/openapi.json", axum::routing::get(|| async { Json(document) }))
+        .merge(pages::routes())
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
         .layer(CatchPanicLayer::custom(panicked))

@@ -67,6 +67,11 @@ impl Problem {
         Self { retry_after: Some(1), ..problem }
     }
 
+    /// What is told, for those who do not read JSON: the status, the sentence and the hint.
+    pub(crate) fn told(&self) -> (StatusCode, &str, &str) {
+        (self.status, &self.error, &self.hint)
+    }
+
     /// We failed. The cause may name files and belongs into the log, not into the answer.
     pub(crate) fn failed(error: impl Display) -> Self {
         let hint = "run `plimsoll doctor` on the machine that serves, and look at the server's log";

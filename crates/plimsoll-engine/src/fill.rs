@@ -1,0 +1,233 @@
+//! What fills a window: its conversation since the last compaction, weighed by who put it there.
+//!
+//! The service counts the whole only; the parts are estimates by the rates that readings go by.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::Tokens;
+use plimsoll_core::entry::Kind;
+use plimsoll_core::models;
+use plimsoll_core::reading::Scope;
+use plimsoll_core::weight::{Answer, MilliTokens, Tokenizer};
+use plimsoll_core::work::{Act, Tool};
+
+use crate::jsonl::{HORIZON, JsonLines};
+
+/// What fills a window; the largest parts first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// By who put it there.
+    pub sides: Vec<Part>,
+    /// By tool: what it was given, and what it gave back.
+    pub tools: Vec<Part>,
+    /// By file, as far as tools read or wrote it.
+    pub files: Vec<Part>,
+    /// There was more than could be read in time.
+    pub partial: bool,
+}
+
+/// A part of a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub name: String,
+    /// About how many tokens it takes.
+    pub tokens: Tokens,
+    /// How many texts it is made of.
+    pub texts: u64,
+}
+
+/// Weighs the conversation in a transcript for at most `patience`; nothing if there is no such file.
+pub fn fill(
+    adapter: &dyn Adapter,
+    transcript: &Path,
+    model: &str,
+    patience: Duration,
+) -> io::Result<Option<Fill>> {
+    let deadline = Instant::now() + patience;
+    let Some(file) = JsonLines::open(transcript)? else { return Ok(None) };
+    let mut weighing = Weighing::new(models::tokenizer(model));
+    let mut lines = file.forward(start(adapter, &file)?);
+    let mut partial = false;
+    while let Some(line) = lines.next()? {
+        if Instant::now() >= deadline {
+            partial = true;
+            break;
+        }
+        weighing.take(adapter, line.bytes);
+    }
+    Ok(Some(weighing.finish(partial)))
+}
+
+/// Where what the window holds begins: at the last compaction, or at the file's start.
+fn start(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<u64> {
+    let (far, mut end) = (file.len().saturating_sub(HORIZON), file.len());
+    while let Some(place) = file.last_line_with(adapter.compaction_mark(), far..end)? {
+        let line = file.forward(place).next()?.and_then(|line| {
+            let entry = adapter.entry(line.bytes, Scope::Main)?;
+            matches!(entry.kind, Kind::Boundary(_)).then_some(place)
+        });
+        if let Some(place) = line {
+            return Ok(place);
+        }
+        end = place;
+    }
+    Ok(0)
+}
+
+/// Tokens and texts by name.
+#[derive(Default)]
+struct Parts(HashMap<String, (MilliTokens, u64)>);
+
+impl Parts {
+    fn add(&mut self, name: &str, tokens: MilliTokens) {
+        match self.0.get_mut(name) {
+            Some(part) => *part = (part.0 + tokens, part.1 + 1),
+            None => drop(self.0.insert(name.to_owned(), (tokens, 1))),
+        }
+    }
+
+    fn sorted(self) -> Vec<Part> {
+        let part = |(name, (tokens, texts)): (String, (MilliTokens, u64))| Part {
+            name,
+            tokens: (tokens + 500) / 1000,
+            texts,
+        };
+        let mut parts: Vec<Part> = self.0.into_iter().map(part).collect();
+        parts.retain(|part| part.tokens > 0);
+        parts.sort_by(|one, other| (other.tokens, &one.name).cmp(&(one.tokens, &other.name)));
+        parts
+    }
+}
+
+struct Weighing {
+    tokenizer: &'static Tokenizer,
+    sides: Parts,
+    tools: Parts,
+    files: Parts,
+    /// What calls were for: the tool, and the file.
+    calls: HashMap<String, (String, Option<String>)>,
+}
+
+impl Weighing {
+    fn new(tokenizer: &'static Tokenizer) -> Self {
+        let (sides, tools, files) = (Parts::default(), Parts::default(), Parts::default());
+        Self { tokenizer, sides, tools, files, calls: HashMap::new() }
+    }
+
+    fn take(&mut self, adapter: &dyn Adapter, line: &[u8]) {
+        let Some(entry) = adapter.entry(line, Scope::Main) else { return };
+        let weight = adapter.weigh(line);
+        let tokens =
+            self.tokenizer.added(&weight, Answer::Counted) + self.tokenizer.answer(&weight);
+        let side = match entry.kind {
+            Kind::Response(_) if self.called(adapter, line, tokens) => "tool calls",
+            Kind::Response(_) => "the model's words",
+            Kind::Prompt => "prompts",
+            Kind::ToolResult => {
+                self.returned(adapter, line, tokens);
+                "tool results"
+            }
+            Kind::Attachment => "attachments",
+            Kind::Summary => "summary",
+            Kind::Boundary(_) | Kind::Link => return,
+        };
+        self.sides.add(side, tokens);
+    }
+
+    /// Notes the calls that a line of the model's makes. Tells whether there are any.
+    fn called(&mut self, adapter: &dyn Adapter, line: &[u8], tokens: MilliTokens) -> bool {
+        let acts = adapter.record(line, Scope::Main).map(|record| record.acts).unwrap_or_default();
+        let calls = acts.iter().filter_map(|act| match act {
+            Act::Called { call, tool } => Some((*call, tool)),
+            _ => None,
+        });
+        let calls: Vec<(&str, &Tool<'_>)> = calls.collect();
+        for (call, tool) in &calls {
+            let told = (tool_name(tool).to_owned(), file(tool));
+            self.count(&told, tokens / calls.len() as u64);
+            self.calls.insert((*call).to_owned(), told);
+        }
+        !calls.is_empty()
+    }
+
+    /// Puts what tools gave back to the calls that it answers.
+    fn returned(&mut self, adapter: &dyn Adapter, line: &[u8], tokens: MilliTokens) {
+        let acts = adapter.record(line, Scope::Main).map(|record| record.acts).unwrap_or_default();
+        let calls = acts.iter().filter_map(|act| match act {
+            Act::Returned { call, .. } | Act::Dropped { call } => Some(*call),
+            _ => None,
+        });
+        let calls: Vec<&str> = calls.collect();
+        for call in &calls {
+            let unknown = || ("other".to_owned(), None);
+            let told = self.calls.get(*call).cloned().unwrap_or_else(unknown);
+            self.count(&told, tokens / calls.len() as u64);
+        }
+    }
+
+    fn count(&mut self, (tool, file): &(String, Option<String>), tokens: MilliTokens) {
+        self.tools.add(tool, tokens);
+        file.iter().for_each(|file| self.files.add(file, tokens));
+    }
+
+    fn finish(self, partial: bool) -> Fill {
+        let (sides, tools) = (self.sides.sorted(), self.tools.sorted());
+        Fill { sides, tools, files: self.files.sorted(), partial }
+    }
+}
+
+fn tool_name<'t>(tool: &'t Tool<'_>) -> &'t str {
+    match tool {
+        Tool::Edit { .. } => "editing files",
+        Tool::Write { .. } => "writing files",
+        Tool::Read { .. } => "reading files",
+        Tool::Shell { .. } => "shell commands",
+        Tool::Delegate { .. } => "subagents",
+        Tool::Plan(_) | Tool::AddStep { .. } | Tool::SetStep { .. } => "the plan",
+        Tool::Other { name, .. } => name,
+    }
+}
+
+fn file(tool: &Tool<'_>) -> Option<String> {
+    match tool {
+        Tool::Edit { path, .. } | Tool::Write { path, .. } | Tool::Read { path, .. } => {
+            Some(path.to_string())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    const LINES: &str = r#"{"type":"user","uuid":"a","message":{"role":"user","content":"please fix the leak in the hull"}}
+{"type":"assistant","uuid":"b","parentUuid":"a","message":{"id":"m1","model":"claude-opus-4-5","content":[{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"/p/hull.rs"}}],"usage":{"input_tokens":900,"output_tokens":20}}}
+{"type":"user","uuid":"c","parentUuid":"b","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"fn hull() { plank(); plank(); plank(); nail(); }"}]}}
+{"type":"assistant","uuid":"d","parentUuid":"c","message":{"id":"m2","model":"claude-opus-4-5","content":[{"type":"text","text":"A plank is loose."}],"usage":{"input_tokens":990,"output_tokens":9}}}
+"#;
+
+    #[test]
+    fn a_window_is_taken_apart_by_side_tool_and_file() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(LINES.as_bytes()).unwrap();
+        let adapter = plimsoll_agents::ALL[0];
+        let long = Duration::from_secs(60);
+        let fill = fill(adapter, file.path(), "claude-opus-4-5", long).unwrap().unwrap();
+        let names = |parts: &[Part]| parts.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&fill.tools), ["reading files"]);
+        assert_eq!(names(&fill.files), ["/p/hull.rs"]);
+        let mut sides = names(&fill.sides);
+        sides.sort();
+        let all = ["prompts", "the model's words", "tool calls", "tool results"];
+        assert_eq!(sides, all);
+        assert_eq!(fill.tools[0].texts, 2, "the call, and what came back");
+        assert!(!fill.partial);
+    }
+}

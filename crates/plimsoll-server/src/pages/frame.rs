@@ -1,0 +1,104 @@
+//! What all pages share: the frame around them, and what is shown when there is no page.
+
+use axum::response::{IntoResponse, Response};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::site::Site;
+use crate::http::Problem;
+
+/// The pages that every page leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tab {
+    Sessions,
+    Saves,
+    Tax,
+    Score,
+}
+
+const TABS: [(Tab, &str, &str); 4] = [
+    (Tab::Sessions, "/", "Sessions"),
+    (Tab::Saves, "/saves", "Saves"),
+    (Tab::Tax, "/tax", "Hook tax"),
+    (Tab::Score, "/score", "Score"),
+];
+
+/// A page: its title, and what stands in it.
+pub(super) fn page(site: &Site, tab: Option<Tab>, title: &str, body: &Markup) -> Markup {
+    framed(site, tab, title, None, body)
+}
+
+/// The same, asked for again by the browser after so many seconds.
+pub(super) fn page_again(
+    site: &Site,
+    tab: Tab,
+    title: &str,
+    seconds: u32,
+    body: &Markup,
+) -> Markup {
+    framed(site, Some(tab), title, Some(seconds), body)
+}
+
+fn framed(site: &Site, tab: Option<Tab>, title: &str, again: Option<u32>, body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                @if let Some(seconds) = again { meta http-equiv="refresh" content=(seconds); }
+                title { (title) " · plimsoll" }
+                link rel="icon" type="image/svg+xml" href=(site.to("/assets/icon.svg"));
+                link rel="stylesheet" href=(site.to("/assets/style.css"));
+                script defer src=(site.to("/assets/live.js")) data-events=(site.to("/events")) {}
+            }
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                header.top {
+                    a.brand href=(site.to("/")) { (mark()) "plimsoll" }
+                    nav aria-label="Pages" {
+                        @for (this, path, name) in TABS {
+                            a href=(site.to(path)) aria-current=[(tab == Some(this)).then_some("page")] {
+                                (name)
+                            }
+                        }
+                    }
+                    span #live role="status" {}
+                }
+                main #main tabindex="-1" { (body) }
+            }
+        }
+    }
+}
+
+/// The load line: a disc with a line through it.
+fn mark() -> Markup {
+    const MARK: &str = r#"<svg class="mark" viewBox="0 0 24 24" width="22" height="22" aria-hidden="true"><circle cx="12" cy="12" r="7"/><path d="M1 12h22"/></svg>"#;
+    PreEscaped(MARK.to_owned())
+}
+
+/// Why there is no page, as a page.
+pub(super) struct NoPage {
+    site: Site,
+    problem: Problem,
+}
+
+impl NoPage {
+    /// For a site's visitor.
+    pub(super) fn of(site: &Site) -> impl FnOnce(Problem) -> Self + use<> {
+        let site = site.clone();
+        move |problem| Self { site, problem }
+    }
+}
+
+impl IntoResponse for NoPage {
+    fn into_response(self) -> Response {
+        let (status, error, hint) = self.problem.told();
+        let body = html! {
+            h1 { (status.canonical_reason().unwrap_or("Error")) }
+            p { (error) }
+            p.quiet { (hint) }
+        };
+        (status, page(&self.site, None, "Not here", &body)).into_response()
+    }
+}

@@ -1,0 +1,41 @@
+//! The dashboard: pages that are whole without a script, and one small script that keeps them current.
+//!
+//! Everything is written by `maud`, which escapes every text. A page loads its style and its script
+//! from here and nothing from elsewhere; a script asks for the same page again when something has
+//! happened, and puts the new parts in the place of the old ones.
+
+mod assets;
+mod cached;
+mod checkpoint;
+mod frame;
+mod parts;
+mod plot;
+mod saves;
+mod score;
+mod session;
+mod sessions;
+mod site;
+mod tax;
+
+use axum::Router;
+use axum::routing::get;
+
+pub(crate) use cached::Cached;
+pub(crate) use score::Score;
+pub(crate) use tax::Tax;
+
+use crate::state::AppState;
+
+/// The pages and what they load.
+pub(crate) fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/", get(sessions::page))
+        .route("/session/{id}", get(session::page))
+        .route("/checkpoint/{id}", get(checkpoint::page))
+        .route("/saves", get(saves::page))
+        .route("/tax", get(tax::page))
+        .route("/score", get(score::page))
+        .route("/assets/style.css", get(assets::style))
+        .route("/assets/live.js", get(assets::script))
+        .route("/assets/icon.svg", get(assets::icon))
+}

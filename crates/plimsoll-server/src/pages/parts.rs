@@ -1,0 +1,137 @@
+//! Small pieces that several pages are made of.
+
+use std::path::Path;
+
+use maud::{Markup, html};
+use plimsoll_core::reading::Band;
+use plimsoll_core::settings::Lines;
+use plimsoll_core::text::{duration, thousands};
+use plimsoll_core::time::utc_second;
+use plimsoll_core::usage::share;
+use plimsoll_core::{Millis, Tokens};
+use plimsoll_engine::world::{local_time, now};
+
+/// How full a window is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) used: Tokens,
+    pub(super) window: Tokens,
+    pub(super) trigger: Option<Tokens>,
+}
+
+impl Load {
+    pub(super) fn percent(self) -> f64 {
+        share(self.used, self.window)
+    }
+
+    /// The name for it, where the user's lines bound it.
+    pub(super) fn band(self, lines: &Lines) -> &'static str {
+        Band::between(self.used, self.window, lines).label()
+    }
+
+    /// The gauge, told in a sentence as well.
+    pub(super) fn gauge(self, lines: &Lines) -> Markup {
+        const WIDTH: f64 = 200.0;
+        let at = |tokens: Tokens| (share(tokens, self.window).min(100.0) / 100.0 * WIDTH).round();
+        let told = match self.trigger {
+            Some(trigger) => format!(
+                "{:.1} % of the window, {}; compacts at {:.0} %",
+                self.percent(),
+                self.band(lines),
+                share(trigger, self.window)
+            ),
+            None => format!("{:.1} % of the window, {}", self.percent(), self.band(lines)),
+        };
+        html! {
+            svg.gauge viewBox="-8 0 216 22" role="img" aria-label=(told) {
+                rect.track x="0" y="7" width="200" height="8" rx="2" {}
+                rect.level x="0" y="7" width=(at(self.used).max(1.0)) height="8" rx="2" {}
+                @for line in [lines.save, lines.restart] {
+                    @let x = at(line.of(self.window));
+                    path.tick d=(format!("M{x} 7v8")) {}
+                }
+                @if let Some(trigger) = self.trigger {
+                    @let x = at(trigger);
+                    circle.disc cx=(x) cy="11" r="5.5" {}
+                    path.line d=(format!("M{x} 1v20")) {}
+                }
+            }
+        }
+    }
+}
+
+/// How long ago a moment was, with the moment itself at hand.
+pub(super) fn ago(moment: Millis) -> Markup {
+    let seconds = (now() as Millis - moment).max(0) as u64 / 1000;
+    html! {
+        time datetime=(utc_second(moment)) title=(utc_second(moment)) { (duration(seconds)) " ago" }
+    }
+}
+
+/// A moment: the time of day if it was today, else the day with it.
+pub(super) fn moment(moment: Millis) -> Markup {
+    html! { time datetime=(utc_second(moment)) { (clock(moment)) } }
+}
+
+/// The same as text.
+pub(super) fn clock(moment: Millis) -> String {
+    const DAY: Millis = 86_400_000;
+    let time = local_time(moment.max(0).cast_unsigned());
+    match now() as Millis - moment < DAY {
+        true => time,
+        false => format!("{} {time}", &utc_second(moment)[..10]),
+    }
+}
+
+/// The beginning of a session's name, which is what people say.
+pub(super) fn short(name: &str) -> String {
+    name.chars().take(8).collect()
+}
+
+/// The last two parts of a project's path: enough to know it by.
+pub(super) fn project(path: &Path) -> String {
+    let parts: Vec<_> = path.components().rev().take(2).collect();
+    let parts: Vec<_> = parts.iter().rev().map(|part| part.as_os_str().to_string_lossy()).collect();
+    parts.join("/").replace("//", "/")
+}
+
+/// Tokens in a column of figures.
+pub(super) fn tokens(tokens: Tokens) -> String {
+    thousands(tokens)
+}
+
+/// Links to the page before and after this one, where there are any.
+pub(super) fn pager(before: Option<String>, here: &str, after: Option<String>) -> Markup {
+    html! {
+        nav.pager aria-label="More of the list" {
+            @if let Some(href) = before { a rel="prev" href=(href) { "← Newer" } }
+            span { (here) }
+            @if let Some(href) = after { a rel="next" href=(href) { "Older →" } }
+        }
+    }
+}
+
+/// A count with its noun.
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(count), if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gauge_is_told_in_words() {
+        let load = Load { used: 150_000, window: 200_000, trigger: Some(167_000) };
+        let gauge = load.gauge(&Lines::default()).into_string();
+        assert!(gauge.contains("75.0 % of the window, critical; compacts at 84 %"), "{gauge}");
+        let over = Load { used: 900_000, ..load }.gauge(&Lines::default()).into_string();
+        assert!(over.contains(r#"width="200""#), "a gauge is never longer than itself: {over}");
+    }
+
+    #[test]
+    fn a_project_is_known_by_its_last_parts() {
+        assert_eq!(project(Path::new("/home/ann/src/hull")), "src/hull");
+        assert_eq!(project(Path::new("/hull")), "/hull");
+    }
+}

@@ -1,0 +1,236 @@
+//! `/saves`: session states, newest first or by search.
+
+use std::ops::Range;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use plimsoll_core::save::{Environment, Save};
+use plimsoll_store::{Match, SaveFilter, Store};
+
+use super::frame::{NoPage, Tab, page as framed};
+use super::parts::{ago, short, tokens};
+use super::site::Site;
+use crate::http::{Params, Problem, take_in};
+use crate::state::{App, AppState};
+
+/// How many are listed.
+const MOST: u32 = 50;
+/// How much of a text is shown where only a part of it fits.
+const SNIPPET: usize = 240;
+
+/// What is asked for.
+struct Asked {
+    query: String,
+    environment: Option<Environment>,
+    auto: bool,
+}
+
+struct Found {
+    saves: Vec<Save>,
+    by: Option<Match>,
+    environments: Vec<(Environment, u64)>,
+}
+
+/// Session states, newest first or by search
+pub(super) async fn page(
+    State(app): State<AppState>,
+    site: Site,
+    params: Params,
+) -> Result<Markup, NoPage> {
+    let asked = asked(&params).map_err(NoPage::of(&site))?;
+    let found = app.with_store(move |app, store| Ok((find(app, store, &asked)?, asked))).await;
+    let (found, asked) = found.map_err(NoPage::of(&site))?;
+    Ok(framed(&site, Some(Tab::Saves), "Saves", &shown(&site, &asked, &found)))
+}
+
+fn asked(params: &Params) -> Result<Asked, Problem> {
+    let environment = params.text("environment").filter(|name| !name.is_empty());
+    let hint = "choose one of the list";
+    let environment = environment.map(Environment::new).transpose();
+    Ok(Asked {
+        query: params.text("q").unwrap_or_default().trim().to_owned(),
+        environment: environment.map_err(|error| Problem::bad(error, hint))?,
+        auto: params.text("auto").is_some(),
+    })
+}
+
+fn find(app: &App, store: &mut Store, asked: &Asked) -> Result<Found, Problem> {
+    take_in(app, store)?;
+    let filter = SaveFilter { environment: asked.environment.as_ref(), auto: asked.auto };
+    let environments = store.environments()?;
+    let searched = store.search_saves(&asked.query, &filter, MOST)?;
+    let (saves, by) = match searched {
+        Some(found) => (found.saves, Some(found.by)),
+        None => (store.newest_saves(&filter, MOST)?, None),
+    };
+    Ok(Found { saves, by, environments })
+}
+
+fn shown(site: &Site, asked: &Asked, found: &Found) -> Markup {
+    html! {
+        h1 { "Saves" }
+        (form(site, asked, found))
+        div data-live="saves" {
+            p.quiet role="status" { (told(asked, found)) }
+            @for save in &found.saves { (card(site, asked, save)) }
+            @if found.saves.is_empty() && asked.query.is_empty() {
+                section.empty {
+                    h2 { "No save yet" }
+                    p { "Run " code { "plimsoll ss" } ", or " code { "/ss" } " inside your agent." }
+                }
+            }
+        }
+    }
+}
+
+fn form(site: &Site, asked: &Asked, found: &Found) -> Markup {
+    html! {
+        form.search method="get" action="/saves" role="search" {
+            label { "Search " input type="search" name="q" value=(asked.query) placeholder="words, files, errors"; }
+            label {
+                "Environment "
+                select name="environment" {
+                    option value="" { "all" }
+                    @for (name, count) in &found.environments {
+                        option value=(name.as_str()) selected[asked.environment.as_ref() == Some(name)] {
+                            (name.as_str()) " (" (tokens(*count)) ")"
+                        }
+                    }
+                }
+            }
+            label { input type="checkbox" name="auto" value="1" checked[asked.auto]; " auto-saves too" }
+            @if let Some(token) = &site.token { input type="hidden" name="token" value=(token); }
+            button type="submit" { "Search" }
+        }
+    }
+}
+
+fn told(asked: &Asked, found: &Found) -> String {
+    let count = found.saves.len();
+    match &found.by {
+        None => format!("The newest {count}."),
+        Some(_) if count == 0 => format!("Nothing fits “{}”.", asked.query),
+        Some(Match::Words) => format!("{count} with all of these words, best first."),
+        Some(Match::Parts) => format!("{count} with these parts of words, best first."),
+        Some(Match::Corrected(words)) => {
+            let words: Vec<String> = words.iter().map(|(_, to)| format!("“{to}”")).collect();
+            format!("{count} with {} in place of what you wrote.", words.join(", "))
+        }
+        Some(Match::Some) => format!("{count} with some of these words, best first."),
+    }
+}
+
+fn card(site: &Site, asked: &Asked, save: &Save) -> Markup {
+    let what = &save.what;
+    let texts =
+        [("Context", &what.context), ("Blockers", &what.blockers), ("Next", &what.next_steps)];
+    let mark = |text: &str| marked(text, &asked.query);
+    html! {
+        article.save id=(save.id) {
+            h2 { (mark(&what.task)) }
+            p.quiet {
+                (ago(save.created)) " · " (what.environment.as_str()) " · " (what.kind.label())
+                @if let Some(session) = &what.session {
+                    " · session " a href=(site.session(session)) { (short(session)) }
+                }
+                @if let Some(checkpoint) = &what.checkpoint {
+                    " · " a href=(site.checkpoint(checkpoint)) { "checkpoint" }
+                }
+                @if let Some(commit) = &what.commit { " · commit " code { (short(commit)) } }
+            }
+            dl.texts {
+                @for (name, text) in texts {
+                    @if let Some(text) = text { dt { (name) } dd { (mark(text)) } }
+                }
+                @if !what.key_artifacts.is_empty() {
+                    dt { "Files" } dd { (mark(&what.key_artifacts.join(", "))) }
+                }
+            }
+            @if !what.tags.is_empty() {
+                p.tags { @for tag in &what.tags { span.tag { (mark(tag)) } } }
+            }
+        }
+    }
+}
+
+/// A text with what was searched for marked; of a long one the part around the first of it.
+fn marked(text: &str, query: &str) -> Markup {
+    let hits = hits(text, query);
+    let part = around(text, hits.first().map_or(0, |hit| hit.start));
+    html! {
+        @if part.start > 0 { "… " }
+        @for (is_hit, piece) in pieces(text, &part, &hits) {
+            @if is_hit { mark { (piece) } } @else { (piece) }
+        }
+        @if part.end < text.len() { " …" }
+    }
+}
+
+/// A part of a text in pieces, each a hit or what stands around it.
+fn pieces<'t>(text: &'t str, part: &Range<usize>, hits: &[Range<usize>]) -> Vec<(bool, &'t str)> {
+    let mut at = part.start;
+    let mut pieces = Vec::new();
+    for hit in hits.iter().filter(|hit| hit.start >= part.start && hit.end <= part.end) {
+        pieces.extend([(false, &text[at..hit.start]), (true, &text[hit.clone()])]);
+        at = hit.end;
+    }
+    pieces.push((false, &text[at..part.end]));
+    pieces
+}
+
+/// Where words of the query begin in a text; none overlaps another.
+fn hits(text: &str, query: &str) -> Vec<Range<usize>> {
+    let words = || query.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty());
+    let mut hits: Vec<Range<usize>> = Vec::new();
+    for (at, _) in text.char_indices() {
+        let is_taken = hits.last().is_some_and(|hit| at < hit.end);
+        let begins = !text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
+        let fits = |word: &&str| {
+            let there = text.get(at..at + word.len());
+            there.is_some_and(|there| there.eq_ignore_ascii_case(word))
+        };
+        if let Some(word) = words().find(fits).filter(|_| begins && !is_taken) {
+            hits.push(at..at + word.len());
+        }
+    }
+    hits
+}
+
+/// The part of a text that is shown: around a place, and whole if it is short.
+fn around(text: &str, place: usize) -> Range<usize> {
+    let boundary = |mut at: usize| {
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    match text.len() <= SNIPPET {
+        true => 0..text.len(),
+        false => {
+            let start = boundary(place.saturating_sub(SNIPPET / 3));
+            start..boundary((start + SNIPPET).min(text.len()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_searched_for_is_marked_and_all_is_escaped() {
+        let marked = marked("A <b>leak</b> in the Leaky hull", "leak hull").into_string();
+        assert_eq!(
+            marked,
+            "A &lt;b&gt;<mark>leak</mark>&lt;/b&gt; in the <mark>Leak</mark>y <mark>hull</mark>"
+        );
+    }
+
+    #[test]
+    fn a_long_text_is_shown_where_it_fits() {
+        let text = format!("{} überall ein leak {}", "ä".repeat(400), "ö".repeat(400));
+        let marked = marked(&text, "leak").into_string();
+        assert!(marked.starts_with("… ") && marked.ends_with(" …"), "{marked}");
+        assert!(marked.contains("<mark>leak</mark>") && marked.len() < 2 * SNIPPET, "{marked}");
+    }
+}

@@ -1,0 +1,221 @@
+//! `/score`: what compactions lost, and who kept it.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use axum::extract::State;
+use maud::{Markup, html};
+use plimsoll_core::work::{Fact, FactKind, Judgement, Tally};
+use plimsoll_core::{Millis, time};
+use plimsoll_engine::{score, sessions};
+use plimsoll_store::Store;
+
+use super::frame::{Tab, page as framed, page_again};
+use super::parts::{counted, short, tokens};
+use super::site::Site;
+use crate::http::Problem;
+use crate::state::{App, AppState};
+
+/// What compactions lost.
+#[derive(Debug, Default)]
+pub(crate) struct Score {
+    compactions: Vec<Compaction>,
+    /// How many sessions were looked at, and how many were compacted at all.
+    sessions: usize,
+    of: usize,
+}
+
+#[derive(Debug)]
+struct Compaction {
+    session: String,
+    judgement: Judgement,
+}
+
+/// How long it is shown as it was.
+const FRESH: Duration = Duration::from_secs(300);
+/// How long may be looked, and at how many sessions.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MOST_SESSIONS: usize = 100;
+/// How many compactions are listed one by one, each with so many of the names that were lost.
+const LISTED: usize = 50;
+const NAMES: usize = 8;
+const TITLE: &str = "Score";
+
+/// What compactions lost, and who kept it
+pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
+    let (known, is_due) = app.score.look(FRESH);
+    if is_due {
+        let app = app.clone();
+        tokio::spawn(async move {
+            let found = app.with_store(judge).await;
+            app.score.put(found.ok());
+        });
+    }
+    match known {
+        Some(score) => framed(&site, Some(Tab::Score), TITLE, &shown(&site, &score)),
+        None => page_again(&site, Tab::Score, TITLE, 2, &waiting()),
+    }
+}
+
+/// Judges the newest sessions that were compacted, as many as there is time for.
+fn judge(app: &App, store: &mut Store) -> Result<Score, Problem> {
+    let deadline = Instant::now() + PATIENCE;
+    let rows = store.compactions()?.into_iter().filter(|row| row.subagent.is_none());
+    let compacted: HashSet<_> = rows.map(|row| row.session).collect();
+    let mut found = sessions::find(&app.world, app.adapter).map_err(|it| app.failed(&it))?;
+    found.retain(|found| compacted.contains(&found.owner.session));
+    let mut told = Score { of: found.len(), ..Score::default() };
+    for found in found.iter().take(MOST_SESSIONS).take_while(|_| Instant::now() < deadline) {
+        // One that cannot be read is like one that there is no time for: it is not in the figure.
+        let Ok(judged) = score::judge(app.adapter, &found.path) else { continue };
+        let session = || found.owner.session.to_string();
+        let judged = judged.into_iter();
+        told.compactions
+            .extend(judged.map(|judgement| Compaction { session: session(), judgement }));
+        told.sessions += 1;
+    }
+    told.compactions.sort_by_key(|it| std::cmp::Reverse(it.judgement.time));
+    Ok(told)
+}
+
+fn waiting() -> Markup {
+    html! {
+        h1 { (TITLE) }
+        p role="status" { "Reading transcripts; this page comes back by itself." }
+    }
+}
+
+fn shown(site: &Site, score: &Score) -> Markup {
+    let with_summary = score.compactions.iter().filter(|it| it.judgement.has_summary);
+    let facts: Vec<&Fact> = with_summary.flat_map(|it| &it.judgement.facts).collect();
+    let total = Tally::of(facts.iter().copied());
+    html! {
+        h1 { (TITLE) }
+        @if score.compactions.is_empty() {
+            section.empty { p { "No conversation was compacted: nothing was lost that could be counted." } }
+        } @else {
+            p.lead { (headline(total)) }
+            p.quiet {
+                (counted(score.compactions.len() as u64, "compaction", "compactions")) " of "
+                (counted(score.sessions as u64, "session", "sessions"))
+                @if score.sessions < score.of { ", the newest of " (score.of) }
+            }
+            (kinds(&facts, total))
+            (listed(site, &score.compactions))
+        }
+    }
+}
+
+fn headline(total: Tally) -> String {
+    match total.needed {
+        0 => "Nothing from before a compaction was needed after it.".to_owned(),
+        needed => format!(
+            "Your client's summaries kept {} of what the work needed; with plimsoll {}.",
+            percent(total.summary, needed),
+            percent(total.together, needed)
+        ),
+    }
+}
+
+/// Rounded down: what is not all is not 100 %.
+fn percent(part: u64, whole: u64) -> String {
+    let share = (part * 100).checked_div(whole);
+    share.map_or_else(|| "–".to_owned(), |share| format!("{share} %"))
+}
+
+const KINDS: [(&str, FactKind); 4] = [
+    ("files", FactKind::File),
+    ("symbols", FactKind::Symbol),
+    ("commands", FactKind::Command),
+    ("references", FactKind::Reference),
+];
+
+fn kinds(facts: &[&Fact], total: Tally) -> Markup {
+    let of = |kind| Tally::of(facts.iter().copied().filter(|fact| fact.kind == kind));
+    html! {
+        table {
+            caption { "What the work needed after a compaction, and who kept it" }
+            (head("Kind"))
+            tbody {
+                @for (name, kind) in KINDS { (figures(html! { (name) }, of(kind), true, &[])) }
+                (figures(html! { strong { "all" } }, total, true, &[]))
+            }
+        }
+    }
+}
+
+fn listed(site: &Site, compactions: &[Compaction]) -> Markup {
+    let telling = || compactions.iter().filter(|it| !it.judgement.facts.is_empty());
+    html! {
+        section aria-labelledby="each" {
+            h2 #each { "Compaction by compaction" }
+            div.scroll tabindex="0" role="group" aria-label="Compactions" {
+                table {
+                    (head("Session"))
+                    tbody { @for it in telling().take(LISTED) { (compaction(site, it)) } }
+                }
+            }
+        }
+    }
+}
+
+fn head(first: &str) -> Markup {
+    html! {
+        thead {
+            tr {
+                th scope="col" { (first) }
+                @for name in ["Needed", "Summary", "Restore", "Together"] { th.figure scope="col" { (name) } }
+                th scope="col" { "Kept" }
+            }
+        }
+    }
+}
+
+fn compaction(site: &Site, it: &Compaction) -> Markup {
+    let day = |moment: Millis| time::day(moment);
+    let name = html! {
+        a href=(site.session(&it.session)) { (short(&it.session)) } " "
+        span.quiet { (it.judgement.time.map(day).unwrap_or_default()) }
+    };
+    let lost = it.judgement.facts.iter().filter(|fact| !fact.in_summary && !fact.in_restore);
+    let lost: Vec<&str> = lost.map(|fact| fact.name.as_str()).collect();
+    figures(name, Tally::of(&it.judgement.facts), it.judgement.has_summary, &lost)
+}
+
+fn figures(name: Markup, tally: Tally, has_summary: bool, lost: &[&str]) -> Markup {
+    let Tally { needed, summary, restore, together } = tally;
+    html! {
+        tr {
+            th scope="row" { (name) }
+            td.figure { (tokens(needed)) }
+            td.figure { (if has_summary { percent(summary, needed) } else { "–".to_owned() }) }
+            td.figure { (percent(restore, needed)) }
+            td.figure { (percent(together, needed)) }
+            td {
+                (picture(tally))
+                @if !lost.is_empty() {
+                    span.of {
+                        (lost.len()) " lost: " (lost[..lost.len().min(NAMES)].join(", "))
+                        @if lost.len() > NAMES { ", …" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The needed names as a bar: those that the summary kept, those that the restore adds, and the rest.
+fn picture(tally: Tally) -> Markup {
+    let part = |count: u64| count as f64 * 100.0 / tally.needed.max(1) as f64;
+    let (summary, together) = (part(tally.summary), part(tally.together));
+    let told = format!("summary {summary:.0} %, with the restore {together:.0} %");
+    html! {
+        @if tally.needed > 0 {
+            svg.bar viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label=(told) {
+                rect.track x="0" y="0" width="100" height="8" {}
+                rect.added x="0" y="0" width=(format!("{together:.1}")) height="8" {}
+                rect.level x="0" y="0" width=(format!("{summary:.1}")) height="8" {}
+            }
+        }
+    }
+}

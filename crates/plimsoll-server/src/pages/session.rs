@@ -1,0 +1,216 @@
+//! `/session/{id}`: one session, over time and in parts.
+
+mod shown;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use axum::extract::State;
+use maud::Markup;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::policy::Levels;
+use plimsoll_core::save::{Kind, Save};
+use plimsoll_core::settings::Lines;
+use plimsoll_core::{Millis, Tokens, models};
+use plimsoll_engine::fill::{self, Fill};
+use plimsoll_engine::history::bounds;
+use plimsoll_engine::sessions::{self, Found};
+use plimsoll_engine::settings;
+use plimsoll_store::{CheckpointRow, OverviewRow, Point, PointRow, Store};
+
+use super::frame::{NoPage, Tab, page as framed};
+use super::parts::{Load, short};
+use super::plot::Plot;
+use super::site::Site;
+use crate::http::{Name, Problem};
+use crate::state::{App, AppState};
+
+/// How many checkpoints and saves are listed.
+const MOST: usize = 100;
+/// How long the parts of a window may be weighed.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// All there is to show of a session.
+struct Session {
+    id: String,
+    known: Option<OverviewRow>,
+    standing: Standing,
+    /// The project, as its user would write it.
+    folder: Option<String>,
+    is_live: bool,
+    plot: Plot,
+    fill: Option<Fill>,
+    subagents: Vec<Subagent>,
+    checkpoints: Vec<CheckpointRow>,
+    saves: Vec<Save>,
+}
+
+/// How a session stands.
+struct Standing {
+    load: Option<Load>,
+    levels: Option<Levels>,
+    lines: Lines,
+    model: Option<String>,
+    project: Option<PathBuf>,
+}
+
+/// A subagent, as it was last seen.
+struct Subagent {
+    id: String,
+    load: Option<Load>,
+    last_seen: Millis,
+    is_live: bool,
+}
+
+/// One session
+pub(super) async fn page(
+    State(app): State<AppState>,
+    site: Site,
+    Name(id): Name,
+) -> Result<Markup, NoPage> {
+    let session = app.with_store(move |app, store| look(app, store, &id)).await;
+    let session = session.map_err(NoPage::of(&site))?;
+    let title = format!("Session {}", short(&session.id));
+    Ok(framed(&site, Some(Tab::Sessions), &title, &shown::session(&site, &session)))
+}
+
+fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
+    let unknown = || {
+        let hint = "`plimsoll status --all` names the sessions there are";
+        Problem::missing("no such session is known here", hint)
+    };
+    let session = SessionId::new(id).ok_or_else(unknown)?;
+    let known = store.session_overview(&session)?;
+    let found = transcript(app, known.as_ref(), &session);
+    if known.is_none() && found.is_none() {
+        return Err(unknown());
+    }
+    let standing = standing(app, known.as_ref(), found.as_ref());
+    let points = store.series(&session, Millis::MIN)?;
+    let mut checkpoints = store.checkpoints_of(&session)?;
+    checkpoints.reverse();
+    checkpoints.truncate(MOST);
+    let saves = store.saves_of_session(id)?;
+    let is_live = app.live.windows().contains_key(&(id.to_owned(), None));
+    Ok(Session {
+        id: id.to_owned(),
+        is_live,
+        folder: standing.project.as_deref().map(|project| folder(app, project)),
+        plot: curve(&points, &standing, &checkpoints, &saves),
+        subagents: subagents(app, &points, standing.load),
+        fill: found.as_ref().and_then(|found| weighed(app, found, &standing)),
+        known,
+        standing,
+        checkpoints,
+        saves,
+    })
+}
+
+/// How a session stands: as its transcript shows, or as the store remembers where that is gone.
+fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> Standing {
+    let measured = found.and_then(|it| sessions::measure(&app.world, app.adapter, it).ok()?);
+    if let Some(it) = measured {
+        let (used, window) = (it.reading.used, it.window.tokens);
+        let load = Some(Load { used, window, trigger: it.trigger.tokens() });
+        let (levels, project) = (Some(it.levels), Some(it.project));
+        return Standing { load, levels, lines: it.lines, model: it.model, project };
+    }
+    let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
+    let lines = in_force.settings.lines;
+    let session = known.map(|row| &row.session);
+    let model = session.and_then(|it| it.model.clone());
+    let load = known.and_then(|row| {
+        let version = row.session.version.as_deref();
+        let (window, trigger) = bounds(&in_force, model.as_deref(), version, row.largest);
+        Some(Load { used: row.used?, window: window.tokens, trigger: trigger.tokens() })
+    });
+    let levels = load.map(|load| Levels::of(&lines, load.window).clear_of(load.trigger, 0));
+    let project = session.and_then(|it| it.project.clone());
+    Standing { load, levels, lines, model, project }
+}
+
+/// What fills the window, as far as it can be told in time.
+fn weighed(app: &App, found: &Found, standing: &Standing) -> Option<Fill> {
+    let (model, _) = models::of_variant(standing.model.as_deref().unwrap_or_default());
+    fill::fill(app.adapter, &found.path, model, PATIENCE).ok()?
+}
+
+/// A folder with the home called `~`.
+fn folder(app: &App, path: &Path) -> String {
+    match path.strip_prefix(&app.world.paths.home) {
+        Ok(inside) => format!("~/{}", inside.display()),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+/// The transcript of a session: where the store says that it is, or where it is found.
+fn transcript(app: &App, known: Option<&OverviewRow>, session: &SessionId) -> Option<Found> {
+    let path = known.and_then(|row| row.session.transcript.as_deref());
+    let there = path.and_then(|path| sessions::at(&app.world, app.adapter, path));
+    there.or_else(|| sessions::find_one(&app.world, app.adapter, session))
+}
+
+fn curve(
+    points: &[PointRow],
+    standing: &Standing,
+    checkpoints: &[CheckpointRow],
+    saves: &[Save],
+) -> Plot {
+    let main = || points.iter().filter(|row| row.subagent.is_none());
+    let reading = |row: &PointRow| match row.point {
+        Point::Reading { used } => Some((row.time, used)),
+        Point::Compaction { .. } => None,
+    };
+    let is_compaction = |row: &&PointRow| matches!(row.point, Point::Compaction { .. });
+    let is_breakpoint = |save: &&Save| matches!(save.what.kind, Kind::Commit | Kind::Tests);
+    Plot {
+        readings: main().filter_map(reading).collect(),
+        window: standing.load.map_or(0, |load| load.window),
+        lines: rules(standing),
+        compactions: main().filter(is_compaction).map(|row| row.time).collect(),
+        checkpoints: checkpoints.iter().map(|row| row.created).collect(),
+        breakpoints: saves.iter().filter(is_breakpoint).map(|save| save.created).collect(),
+    }
+}
+
+/// The lines across the picture. Two that lie on each other would hide their names.
+fn rules(standing: &Standing) -> Vec<(&'static str, &'static str, Tokens)> {
+    let Some(load) = standing.load else { return Vec::new() };
+    let levels = standing.levels.as_ref();
+    let mut rules = vec![("window", "window", load.window)];
+    rules.extend(load.trigger.map(|trigger| ("compacts", "trigger", trigger)));
+    let ours = levels.map(|levels| [("restart", levels.restart), ("save", levels.save)]);
+    for (name, tokens) in ours.into_iter().flatten() {
+        let apart = |(_, _, other): &(_, _, Tokens)| other.abs_diff(tokens) > load.window / 20;
+        if rules.iter().all(apart) {
+            rules.push((name, "own", tokens));
+        }
+    }
+    rules
+}
+
+/// The subagents that the store knows of, the newest first. Their windows are taken to be like their
+/// session's, where none of them runs.
+fn subagents(app: &App, points: &[PointRow], session: Option<Load>) -> Vec<Subagent> {
+    let live = app.live.windows();
+    let mut found: Vec<Subagent> = Vec::new();
+    for row in points.iter().rev() {
+        let (Some(name), Point::Reading { used }) = (&row.subagent, &row.point) else { continue };
+        if found.iter().any(|known| known.id == name.as_str()) {
+            continue;
+        }
+        let running = live.values().find(|it| it.of.subagent.as_deref() == Some(name.as_str()));
+        let load = match running {
+            Some(it) => Some(Load { used: it.used, window: it.window, trigger: it.trigger }),
+            None => session.map(|load| Load { used: *used, ..load }),
+        };
+        found.push(Subagent {
+            id: name.to_string(),
+            load,
+            last_seen: row.time,
+            is_live: running.is_some(),
+        });
+    }
+    found.truncate(MOST);
+    found
+}

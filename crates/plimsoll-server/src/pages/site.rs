@@ -1,0 +1,77 @@
+//! How pages refer to each other.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use form_urlencoded::{Serializer, parse};
+
+use crate::http::Problem;
+
+/// Where links lead: whoever shows the token in the address goes on showing it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Site {
+    /// The token, as it was shown.
+    pub(super) token: Option<String>,
+}
+
+impl<S: Sync> FromRequestParts<S> for Site {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let query = parts.uri.query().unwrap_or_default();
+        let token = parse(query.as_bytes()).find(|(name, _)| name == "token");
+        Ok(Self { token: token.map(|(_, token)| token.into_owned()) })
+    }
+}
+
+impl Site {
+    /// The address of a page of ours.
+    pub(super) fn to(&self, path: &str) -> String {
+        self.with(path, &[])
+    }
+
+    /// The same with parameters.
+    pub(super) fn with(&self, path: &str, params: &[(&str, &str)]) -> String {
+        let token = self.token.iter().map(|token| ("token", token.as_str()));
+        let mut query = Serializer::new(String::new());
+        query.extend_pairs(params.iter().copied().chain(token));
+        match query.finish() {
+            query if query.is_empty() => path.to_owned(),
+            query => format!("{path}?{query}"),
+        }
+    }
+
+    /// The page of a session.
+    pub(super) fn session(&self, id: &str) -> String {
+        self.to(&format!("/session/{}", segment(id)))
+    }
+
+    /// The page of a checkpoint.
+    pub(super) fn checkpoint(&self, id: &str) -> String {
+        self.to(&format!("/checkpoint/{}", segment(id)))
+    }
+}
+
+/// A name as one segment of a path.
+fn segment(name: &str) -> String {
+    let safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    name.bytes()
+        .map(|byte| match safe(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_stay_on_the_site_and_keep_the_token() {
+        let site = Site::default();
+        assert_eq!(site.session("5f2c"), "/session/5f2c");
+        assert_eq!(site.checkpoint("../\"><b>"), "/checkpoint/..%2F%22%3E%3Cb%3E");
+        let site = Site { token: Some("a&b".to_owned()) };
+        assert_eq!(site.with("/saves", &[("q", "x y")]), "/saves?q=x+y&token=a%26b");
+    }
+}

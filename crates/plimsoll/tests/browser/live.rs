@@ -1,0 +1,53 @@
+//! Pages change while they are looked at.
+
+use std::io::Write;
+
+use crate::client::Running;
+use crate::driver::Browser;
+use crate::env::TestEnv;
+use crate::transcript;
+
+#[test]
+fn a_gauge_moves_without_a_reload_when_the_transcript_grows() {
+    let env = TestEnv::new();
+    let session = env.session("alive");
+    session.fill(50_000);
+    let server = Running::start(&env, &[]);
+    let browser = Browser::start();
+    browser.go(&format!("http://{}/", server.address));
+    let row = "[data-session=alive]";
+    let is_there = || browser.run("return document.querySelector('.gauge') !== null") == true;
+    browser.wait("the session", is_there);
+    browser.wait("the stream", || browser.text("#live") == "live");
+    assert!(browser.text(row).contains("25.0 %"), "{}", browser.text(row));
+    browser.run("window.unharmed = true; document.querySelector('[data-session=alive] a').focus()");
+
+    let answer = transcript::answer(3, 2, transcript::MODEL, 150_000, &env.project(), false);
+    let mut file = std::fs::File::options().append(true).open(&session.transcript).unwrap();
+    file.write_all(answer.as_bytes()).unwrap();
+    browser.wait("75 %", || browser.text(row).contains("75.0 %"));
+    assert!(browser.text(row).contains("critical"), "the colour is told in a word, too");
+    let label = browser.run("return document.querySelector('.gauge').getAttribute('aria-label')");
+    assert!(label.as_str().unwrap().starts_with("75.0 % of the window, critical"), "{label}");
+    assert_eq!(browser.run("return window.unharmed"), true, "the page was not loaded again");
+    assert_eq!(browser.focus(), "A /session/alive", "the focus stays where it was");
+
+    env.session("newcomer").fill(20_000);
+    browser.wait("a new session", || {
+        browser.run("return document.querySelector('[data-session=newcomer]') !== null") == true
+    });
+    assert_eq!(browser.console(), [""; 0]);
+}
+
+#[test]
+fn a_save_appears_where_it_is_looked_for() {
+    let env = TestEnv::new();
+    let server = Running::start(&env, &[]);
+    let browser = Browser::start();
+    browser.go(&format!("http://{}/saves", server.address));
+    browser.wait("the stream", || browser.text("#live") == "live");
+    assert!(browser.text("main").contains("No save yet"));
+    server.post("/ss", &serde_json::json!({"task": "caulk the seams"}));
+    browser.wait("the save", || browser.text("main").contains("caulk the seams"));
+    assert_eq!(browser.console(), [""; 0]);
+}

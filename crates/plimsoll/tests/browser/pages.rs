@@ -1,0 +1,163 @@
+//! What is on the pages, and how one gets about on them.
+
+use serde_json::json;
+
+use crate::client::Running;
+use crate::driver::Browser;
+use crate::env::TestEnv;
+use crate::story::Story;
+
+const TAB: &str = "\u{E004}";
+
+/// A machine with a session that was compacted once.
+fn lived_in() -> TestEnv {
+    let env = TestEnv::new();
+    let mut story = Story::new(&env, "claude-opus-4-6", 90, 30);
+    story.asked("mend the hull");
+    for at in 1..40 {
+        let path = format!("{}/src/plank{}.rs", env.project().display(), at % 5);
+        story.used("Read", json!({"file_path": path}), &"fn plank() {}\n".repeat(20), 4_000 * at);
+    }
+    let path = format!("{}/src/plank1.rs", env.project().display());
+    story.compacted(160_000, 9_000).said("On we go.", 29_000);
+    story.used("Read", json!({"file_path": path}), "fn plank() {}", 30_000).of(&env, "5f2c81aa");
+    assert!(env.session("5f2c81aa").hook("PreCompact").status.success());
+    env
+}
+
+#[test]
+fn every_page_works_without_scripts() {
+    let env = lived_in();
+    let server = Running::start(&env, &[]);
+    server.post("/ss", &json!({"task": "caulk the seams", "environment": "dock"}));
+    server.post("/ss", &json!({"task": "paint the deck", "environment": "yard"}));
+    let browser = Browser::without_scripts();
+    let go = |path: &str| browser.go(&format!("http://{}{path}", server.address));
+    let shows = |text: &str| browser.text("main").contains(text);
+    go("/");
+    assert_eq!(browser.text("#live"), "", "no script runs");
+    browser.wait("the session", || {
+        go("/");
+        shows("5f2c81aa") && shows("healthy")
+    });
+    browser.find("tbody a").click();
+    browser.wait("the curve", || {
+        go("/session/5f2c81aa");
+        shows("reading files") && shows("1 compaction")
+    });
+    assert!(shows("plank1.rs") && shows("compacts at"), "{}", browser.text("main"));
+    browser.find(".list a").click();
+    assert!(shows("verified") && shows("What Changed"), "{}", browser.text("main"));
+    browser.find("nav a[href='/saves']").click();
+    browser.find("input[name=q]").enter("seams");
+    browser.find("button").click();
+    assert!(shows("caulk the seams") && !shows("paint the deck"), "{}", browser.text("main"));
+    assert_eq!(browser.text("mark"), "seams");
+    browser.find("option[value=yard]").click();
+    browser.find("button").click();
+    assert!(shows("Nothing fits") && !shows("caulk the seams"), "{}", browser.text("main"));
+    for (path, text) in [("/tax", "no hook that ran"), ("/score", "compaction")] {
+        browser.wait(path, || {
+            go(path);
+            shows(text)
+        });
+    }
+}
+
+/// The ids of the checkpoints in the project, the oldest first.
+fn checkpoints(env: &TestEnv) -> Vec<String> {
+    let files = std::fs::read_dir(env.project().join(".claude/checkpoints")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut ids: Vec<String> = names
+        .filter(|name| name.starts_with("20"))
+        .filter_map(|name| name.strip_suffix(".md").map(str::to_owned))
+        .collect();
+    ids.sort();
+    ids
+}
+
+#[test]
+fn a_checkpoint_tells_where_it_comes_from_what_is_new_and_whose_it_is() {
+    let env = lived_in();
+    let first = checkpoints(&env).remove(0);
+    let mut story = Story::new(&env, "claude-opus-4-6", 20, 5);
+    story.asked("now paint the deck red");
+    let path = format!("{}/src/deck.rs", env.project().display());
+    let edit = json!({"file_path": path, "old_string": "grey", "new_string": "red"});
+    story.used("Edit", edit, "updated", 40_000).of(&env, "5f2c81aa");
+    assert!(env.session("5f2c81aa").hook("PreCompact").status.success());
+    let second = checkpoints(&env).into_iter().find(|id| *id != first).expect("another one");
+    let foreign = "2026-01-01-000000-somebody";
+    let text = "---\ncreated: 2026-01-01T00:00:00Z\ntrigger: manual\nproject: /p\nsession_id: s\n\
+        iteration: 1\n---\n\n## What Changed\n- nothing\n\n## Next Steps\n- [ ] none\n";
+    env.write(&format!("project/.claude/checkpoints/{foreign}.md"), text);
+
+    let server = Running::start(&env, &[]);
+    let browser = Browser::start();
+    let go = |id: &str| {
+        browser.go(&format!("http://{}/checkpoint/{id}", server.address));
+        browser.text("main")
+    };
+    browser.wait("both", || go(&second).contains(&first));
+    let text = go(&second);
+    assert!(text.contains("verified") && text.contains("New since the one before"), "{text}");
+    assert!(browser.text("ins").contains('+'), "{text}");
+    browser.find(&format!("a[href='/checkpoint/{first}']")).click();
+    assert!(browser.text(".facts").contains(&second), "{}", browser.text("main"));
+    let text = go(foreign);
+    assert!(text.contains("foreign") && !text.contains("verified"), "{text}");
+    assert_eq!(browser.console(), [""; 0]);
+}
+
+#[test]
+fn the_keyboard_reaches_everything() {
+    let env = lived_in();
+    let server = Running::start(&env, &[]);
+    let browser = Browser::start();
+    let walk = |path: &str, steps: usize| -> Vec<String> {
+        browser.go(&format!("http://{}{path}", server.address));
+        let step = |_| {
+            browser.press(TAB);
+            browser.focus()
+        };
+        (0..steps).map(step).collect()
+    };
+    browser.go(&format!("http://{}/", server.address));
+    browser.wait("the session", || browser.text("main").contains("5f2c81aa"));
+    let walked = walk("/", 9);
+    let first = [
+        "A #main",
+        "A /",
+        "A /",
+        "A /saves",
+        "A /tax",
+        "A /score",
+        "DIV scroll",
+        "A /session/5f2c81aa",
+    ];
+    assert_eq!(walked[..8], first);
+    let walked = walk("/saves", 10);
+    for control in ["INPUT q", "SELECT environment", "INPUT auto"] {
+        assert!(walked.iter().any(|it| it == control), "{control}: {walked:?}");
+    }
+    let unnamed = "return [...document.querySelectorAll('a, button, input, select, svg[role=img]')]\
+        .filter(it => !(it.textContent.trim() || it.ariaLabel || it.labels?.length)).length";
+    for path in ["/", "/session/5f2c81aa", "/saves", "/tax", "/score"] {
+        browser.go(&format!("http://{}{path}", server.address));
+        assert_eq!(browser.run(unnamed), 0, "{path}: everything has a name");
+        let landmarks = "return ['header', 'nav', 'main', 'h1'].map(it => document.querySelectorAll(it).length > 0)";
+        assert_eq!(browser.run(landmarks), json!([true, true, true, true]), "{path}");
+        assert_eq!(browser.console(), [""; 0], "{path}");
+    }
+}
+
+#[test]
+fn a_machine_without_sessions_says_what_to_do() {
+    let env = TestEnv::new();
+    let server = Running::start(&env, &[]);
+    let browser = Browser::start();
+    browser.go(&format!("http://{}/", server.address));
+    assert!(browser.text("main").contains("plimsoll init"), "{}", browser.text("main"));
+    browser.go(&format!("http://{}/session/nobody", server.address));
+    assert!(browser.text("main").contains("no such session"), "{}", browser.text("main"));
+}
