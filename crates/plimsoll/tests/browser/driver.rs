@@ -91,7 +91,7 @@ impl Browser {
 
     /// The element that has the focus, in a few words.
     pub(crate) fn focus(&self) -> String {
-        let told = "const it = document.activeElement; return it.tagName + ' ' + \
+        let told = "const it = document.activeElement; return it.localName + ' ' + \
             (it.getAttribute('href') || it.name || it.id || it.className)";
         self.run(told).as_str().unwrap().to_owned()
     }

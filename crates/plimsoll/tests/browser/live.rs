@@ -30,7 +30,7 @@ fn a_gauge_moves_without_a_reload_when_the_transcript_grows() {
     let label = browser.run("return document.querySelector('.gauge').getAttribute('aria-label')");
     assert!(label.as_str().unwrap().starts_with("75.0 % of the window, critical"), "{label}");
     assert_eq!(browser.run("return window.unharmed"), true, "the page was not loaded again");
-    assert_eq!(browser.focus(), "A /session/alive", "the focus stays where it was");
+    assert_eq!(browser.focus(), "a /session/alive", "the focus stays where it was");
 
     env.session("newcomer").fill(20_000);
     browser.wait("a new session", || {

@@ -126,18 +126,18 @@ fn the_keyboard_reaches_everything() {
     browser.wait("the session", || browser.text("main").contains("5f2c81aa"));
     let walked = walk("/", 9);
     let first = [
-        "A #main",
-        "A /",
-        "A /",
-        "A /saves",
-        "A /tax",
-        "A /score",
-        "DIV scroll",
-        "A /session/5f2c81aa",
+        "a #main",
+        "a /",
+        "a /",
+        "a /saves",
+        "a /tax",
+        "a /score",
+        "div scroll",
+        "a /session/5f2c81aa",
     ];
     assert_eq!(walked[..8], first);
     let walked = walk("/saves", 10);
-    for control in ["INPUT q", "SELECT environment", "INPUT auto"] {
+    for control in ["input q", "select environment", "input auto"] {
         assert!(walked.iter().any(|it| it == control), "{control}: {walked:?}");
     }
     let unnamed = "return [...document.querySelectorAll('a, button, input, select, svg[role=img]')]\
