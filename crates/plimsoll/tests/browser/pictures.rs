@@ -1,4 +1,4 @@
-//! The dashboard as the docs show it. `PLIMSOLL_PICTURES=docs/pictures` has them put there.
+//! The dashboard as the docs show it. `PLIMSOLL_PICTURES` names the whole path of the folder that they are put into.
 
 use std::path::PathBuf;
 
