@@ -220,10 +220,11 @@ pub fn project_config(project: &Path) -> PathBuf {
     project.join(".plimsoll.yaml")
 }
 
-/// Opens one of our files, never through a link that someone left in its place; makes its folder if
-/// need be. The standard library would mark each file twice as not to be inherited.
+/// Opens one of our files, never through a link that someone left in its place, and never waiting for
+/// the other end of a FIFO; makes its folder if need be. The standard library would mark each file
+/// twice as not to be inherited.
 fn private(path: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let open = || rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR);
     let opened = match open() {
         Err(Errno::NOENT) => {

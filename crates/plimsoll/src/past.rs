@@ -89,12 +89,11 @@ fn unwarned(past: &Summary) -> Option<String> {
 
 /// Prints what the compactions of the past lost, if anything was needed after them.
 pub(crate) fn show_recall(out: &mut impl Write, newest: &Newest) -> anyhow::Result<()> {
-    let needed = newest.tally.needed;
-    if needed == 0 {
+    let tally = newest.tally;
+    if tally.needed == 0 {
         return Ok(());
     }
-    let (alone, with_us) =
-        (percent(newest.tally.summary, needed), percent(newest.tally.together, needed));
+    let (alone, with_us) = (tally.share(tally.summary), tally.share(tally.together));
     writeln!(
         out,
         "  Summaries kept {alone} of what the work needed later; with plimsoll {with_us}."
@@ -121,9 +120,4 @@ fn hooks(past: &Summary) -> Option<String> {
 /// A number with its noun.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", ui::thousands(count), if count == 1 { one } else { many })
-}
-
-/// A part of a whole in whole percent, rounded down: what is not all is not 100 %.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
-    format!("{} %", part * 100 / whole.max(1))
 }

@@ -94,7 +94,7 @@ fn shown(site: &Site, score: &Score) -> Markup {
         @if score.compactions.is_empty() {
             section.empty { p { "No conversation was compacted: nothing was lost that could be counted." } }
         } @else {
-            p.lead { (headline(total)) }
+            p.lead { (total.headline()) }
             p.quiet {
                 (counted(score.compactions.len() as u64, "compaction", "compactions")) " of "
                 (counted(score.sessions as u64, "session", "sessions"))
@@ -106,30 +106,6 @@ fn shown(site: &Site, score: &Score) -> Markup {
     }
 }
 
-fn headline(total: Tally) -> String {
-    match total.needed {
-        0 => "Nothing from before a compaction was needed after it.".to_owned(),
-        needed => format!(
-            "Your client's summaries kept {} of what the work needed; with plimsoll {}.",
-            percent(total.summary, needed),
-            percent(total.together, needed)
-        ),
-    }
-}
-
-/// Rounded down: what is not all is not 100 %.
-fn percent(part: u64, whole: u64) -> String {
-    let share = (part * 100).checked_div(whole);
-    share.map_or_else(|| "–".to_owned(), |share| format!("{share} %"))
-}
-
-const KINDS: [(&str, FactKind); 4] = [
-    ("files", FactKind::File),
-    ("symbols", FactKind::Symbol),
-    ("commands", FactKind::Command),
-    ("references", FactKind::Reference),
-];
-
 fn kinds(facts: &[&Fact], total: Tally) -> Markup {
     let of = |kind| Tally::of(facts.iter().copied().filter(|fact| fact.kind == kind));
     html! {
@@ -137,7 +113,7 @@ fn kinds(facts: &[&Fact], total: Tally) -> Markup {
             caption { "What the work needed after a compaction, and who kept it" }
             (head("Kind"))
             tbody {
-                @for (name, kind) in KINDS { (figures(html! { (name) }, of(kind), true, &[])) }
+                @for kind in FactKind::ALL { (figures(html! { (kind.label()) }, of(kind), true, &[])) }
                 (figures(html! { strong { "all" } }, total, true, &[]))
             }
         }
@@ -188,9 +164,9 @@ fn figures(name: Markup, tally: Tally, has_summary: bool, lost: &[&str]) -> Mark
         tr {
             th scope="row" { (name) }
             td.figure { (tokens(needed)) }
-            td.figure { (if has_summary { percent(summary, needed) } else { "–".to_owned() }) }
-            td.figure { (percent(restore, needed)) }
-            td.figure { (percent(together, needed)) }
+            td.figure { (if has_summary { tally.share(summary) } else { "–".to_owned() }) }
+            td.figure { (tally.share(restore)) }
+            td.figure { (tally.share(together)) }
             td {
                 (picture(tally))
                 @if !lost.is_empty() {

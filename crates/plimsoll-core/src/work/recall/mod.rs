@@ -47,6 +47,16 @@ pub enum FactKind {
 impl FactKind {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::File, Self::Symbol, Self::Command, Self::Reference];
+
+    /// What several of them are called.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::File => "files",
+            Self::Symbol => "symbols",
+            Self::Command => "commands",
+            Self::Reference => "references",
+        }
+    }
 }
 
 /// A name that the work needed after a compaction.
@@ -97,6 +107,24 @@ impl Tally {
             tally.together += u64::from(fact.in_summary || fact.in_restore);
         }
         tally
+    }
+
+    /// What it comes to, in a sentence.
+    pub fn headline(&self) -> String {
+        if self.needed == 0 {
+            return "Nothing from before a compaction was needed after it.".to_owned();
+        }
+        let (summary, together) = (self.share(self.summary), self.share(self.together));
+        format!(
+            "Your client's summaries kept {summary} of what the work needed; with plimsoll {together}."
+        )
+    }
+
+    /// So many of all in whole percent, rounded down: what is not all is not 100 %. A dash where there
+    /// are none.
+    pub fn share(&self, kept: u64) -> String {
+        let share = (kept * 100).checked_div(self.needed);
+        share.map_or_else(|| "–".to_owned(), |share| format!("{share} %"))
     }
 }
 

@@ -7,7 +7,7 @@ use plimsoll_core::work::{FactKind, Tally};
 
 use super::{Compaction, comparable, of_kind, sessions};
 use crate::layout::{self, COLUMNS};
-use crate::past::{counted, percent};
+use crate::past::counted;
 use crate::ui::{self, Ui};
 
 /// How many compactions are listed one by one.
@@ -24,34 +24,16 @@ pub(super) fn print(
     }
     let facts = comparable(compactions);
     let total = Tally::of(facts.iter().copied());
-    writeln!(out, "{}", ui.bold(&headline(total)))?;
+    writeln!(out, "{}", ui.bold(&total.headline()))?;
     writeln!(out, "{}", ui.dim(&extent(compactions, total)))?;
     if total.needed > 0 {
         writeln!(out, "\n{}", ui.dim(&heading("")))?;
-        for (name, kind) in KINDS {
-            print_row(ui, out, name, of_kind(&facts, kind), true)?;
+        for kind in FactKind::ALL {
+            print_row(ui, out, kind.label(), of_kind(&facts, kind), true)?;
         }
         print_row(ui, out, "all", total, true)?;
     }
     print_list(ui, out, compactions)
-}
-
-const KINDS: [(&str, FactKind); 4] = [
-    ("files", FactKind::File),
-    ("symbols", FactKind::Symbol),
-    ("commands", FactKind::Command),
-    ("references", FactKind::Reference),
-];
-
-fn headline(total: Tally) -> String {
-    match total.needed {
-        0 => "Nothing from before a compaction was needed after it.".to_owned(),
-        needed => format!(
-            "Your client's summaries kept {} of what the work needed; with plimsoll {}.",
-            percent(total.summary, needed),
-            percent(total.together, needed)
-        ),
-    }
 }
 
 fn extent(compactions: &[Compaction], total: Tally) -> String {
@@ -81,9 +63,8 @@ fn print_row(
     has_summary: bool,
 ) -> anyhow::Result<()> {
     let Tally { needed, summary, restore, together } = tally;
-    let share = |kept: u64| if needed > 0 { percent(kept, needed) } else { "–".to_owned() };
-    let summary_share = if has_summary { share(summary) } else { "–".to_owned() };
-    let (restore, together_share) = (share(restore), share(together));
+    let summary_share = if has_summary { tally.share(summary) } else { "–".to_owned() };
+    let (restore, together_share) = (tally.share(restore), tally.share(together));
     let needed_count = ui::thousands(needed);
     let figures = format!("{needed_count:>8}{summary_share:>9}{restore:>9}{together_share:>10}");
     writeln!(out, "{}", format!("{label:<20}{figures}  {}", picture(ui, tally)).trim_end())?;
