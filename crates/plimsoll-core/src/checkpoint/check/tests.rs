@@ -247,3 +247,20 @@ proptest! {
         look(&format!("---\n{header}\n---\n{text}"));
     }
 }
+
+#[test]
+fn a_glance_believes_only_what_was_sealed() {
+    use crate::checkpoint::Glance;
+    let (sealed, key) = (sealed(), Key::new(KEY));
+    // Only the beginning of the file is needed.
+    let beginning = &sealed[..sealed.find("## ").unwrap()];
+    let glance = Glance::of(beginning, &key).unwrap();
+    assert_eq!(glance.iteration(), 3);
+    assert!(glance.says("project", "/home/ada/app") && glance.says("session_id", "5f2c81aa-77b0"));
+    assert!(!glance.says("project", "/home/ada") && !glance.says("path", "/t.jsonl"));
+    let raised = sealed.replace("iteration: 3\n", "iteration: 900\n");
+    assert_ne!(raised, sealed);
+    assert!(Glance::of(&raised, &key).is_none(), "changed");
+    assert!(Glance::of(&sealed, &Key::new([8; Key::LEN])).is_none(), "of another key");
+    assert!(Glance::of(SEED, &key).is_none() && Glance::of(&sealed[..40], &key).is_none());
+}
