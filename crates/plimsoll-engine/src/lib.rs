@@ -17,6 +17,7 @@ pub mod ingest;
 pub mod install;
 pub mod jsonl;
 pub mod load;
+mod lock;
 pub mod log;
 pub mod paths;
 pub mod playback;

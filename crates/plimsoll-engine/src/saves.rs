@@ -10,7 +10,7 @@ mod session;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use plimsoll_core::save::{BadEnvironment, Environment, NewSave, Save};
@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use crate::ingest;
 use crate::jsonl::{self, JsonLines};
+use crate::lock::lock;
 use crate::paths::{self, Paths};
 use crate::world::{World, now};
 
@@ -56,18 +57,23 @@ fn named(new: NewSave) -> Save {
     Save { id: Uuid::now_v7().to_string(), created: now() as i64, what: new.cleaned() }
 }
 
-/// Appends whole lines to the journal and waits until they are on the disk.
+/// Appends whole lines to the journal and waits until they are on the disk. What cannot be written
+/// whole leaves nothing behind.
 fn append(paths: &Paths, mut lines: Vec<u8>) -> io::Result<()> {
-    let path = paths.saves();
-    let mut journal = paths::append(&path)?;
-    journal.lock()?;
-    let is_new = journal.metadata()?.len() == 0;
+    /// Others have it for as long as a sync takes. A hook must not wait for one that is stopped.
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let mut journal = lock(|| paths::append(&paths.saves()), Instant::now() + PATIENCE)?;
+    let before = journal.metadata()?.len();
     if paths::is_torn(&journal)? {
         lines.insert(0, b'\n');
     }
-    journal.write_all(&lines)?;
-    journal.sync_data()?;
-    if is_new {
+    let written = journal.write_all(&lines).and_then(|()| journal.sync_data());
+    if written.is_err() {
+        // If that fails, too, a torn line is left, which nobody was told about.
+        let _ = journal.set_len(before);
+    }
+    written?;
+    if before == 0 {
         // The file's name must outlast a crash, too.
         File::open(&paths.data)?.sync_all()?;
     }
@@ -189,6 +195,19 @@ mod tests {
         keep(&paths, vec![new("a longer one than the second was")]).unwrap();
         assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
         assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn nobody_waits_for_long_for_one_who_is_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        keep(&paths, vec![new("one")]).unwrap();
+        let stopped = fs::File::open(paths.saves()).unwrap();
+        stopped.lock().unwrap();
+        let error = keep(&paths, vec![new("two")]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        drop(stopped);
+        keep(&paths, vec![new("two")]).unwrap();
     }
 
     #[test]

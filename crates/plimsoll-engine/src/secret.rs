@@ -6,7 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::checkpoint::{lock, replace_for_good};
+use crate::checkpoint::replace_for_good;
+use crate::lock::lock;
 use crate::paths::{self, Links};
 
 /// What is kept in such a file.

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use super::Place;
 use super::file;
-use super::lock::lock;
+use crate::lock::lock;
 
 /// A folder, held open.
 #[derive(Debug)]

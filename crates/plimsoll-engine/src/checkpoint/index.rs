@@ -20,8 +20,8 @@ use serde_json::{Map, Value};
 use super::file::replace;
 use super::folder::Folder;
 use super::list::Listed;
-use super::lock::lock;
 use super::{Place, key, list};
+use crate::lock::lock;
 use crate::paths::{self, Links};
 use crate::world;
 
