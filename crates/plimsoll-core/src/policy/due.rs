@@ -31,15 +31,20 @@ impl Due {
 pub const LONGEST_WITHOUT: u64 = 30 * 60 * 1000;
 /// How long breakpoints lie apart.
 const BETWEEN_BREAKPOINTS: u64 = 5 * 60 * 1000;
+/// How long a call takes at the very most.
+const LONGEST_CALL: u64 = 60 * 1000;
 
 /// Whether a checkpoint is due by the clock or by what has happened, however full the window is.
 pub(super) fn by_event(call: &Call<'_>, state: &SessionState) -> Option<Due> {
     if !call.may_seal() {
         return None;
     }
-    // A moment to come is one of a clock that was set back since.
-    let is_past =
-        |moment: u64, length| call.now.checked_sub(moment).is_none_or(|passed| passed >= length);
+    // A moment well to come is one of a clock that was set back since. One just to come is of another
+    // call, which began later and was done first.
+    let is_past = |moment: u64, length| match call.now.checked_sub(moment) {
+        Some(passed) => passed >= length,
+        None => moment - call.now > LONGEST_CALL,
+    };
     if call.at_breakpoint && state.paused.is_none_or(|last| is_past(last, BETWEEN_BREAKPOINTS)) {
         return Some(Due::Breakpoint);
     }

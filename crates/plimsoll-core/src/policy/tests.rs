@@ -374,6 +374,15 @@ fn work_does_not_go_on_for_long_without_a_checkpoint() {
 }
 
 #[test]
+fn a_checkpoint_of_a_call_that_began_later_is_no_clock_set_back() {
+    let kind = EventKind::ToolFinished;
+    let at = |now| Call { now, ..call(&kind) };
+    let state = SessionState { since: Some(5_000_000), ..SessionState::default() };
+    assert_eq!(due(&at(4_999_999), 10_000, &state), None);
+    assert_eq!(due(&at(4_000_000), 10_000, &state), Some(Due::Time), "a clock that was set back");
+}
+
+#[test]
 fn breakpoints_lie_five_minutes_apart() {
     let kind = EventKind::ToolFinished;
     let at = |now| Call { now, at_breakpoint: true, ..call(&kind) };
