@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::accuracy::{ALL, Accuracy, COMPACTED, Score};
 use crate::competitors::{NOOP, post_tool_use};
+use crate::dashboard;
 use crate::listing::Listing;
 use crate::precompact;
 use crate::report::{Figures, Reading};
@@ -36,6 +37,7 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
     }
     gates.extend(figures.listing.iter().flat_map(listing));
     gates.extend(figures.restoring.iter().flat_map(restoring));
+    gates.extend(figures.painting.iter().flat_map(dashboard::gates));
     if let Some(checkpoints) = &figures.checkpoints {
         gates.extend(precompact::gates(checkpoints)?);
     }

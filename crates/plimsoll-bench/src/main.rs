@@ -6,6 +6,11 @@
 mod accuracy;
 mod competitors;
 mod count;
+mod dashboard;
+#[path = "../../plimsoll/tests/browser/driver.rs"]
+#[expect(dead_code, reason = "the tests ask for more")]
+#[expect(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
+mod driver;
 mod gates;
 mod listing;
 mod naive;
@@ -27,6 +32,7 @@ use anyhow::Context as _;
 use clap::Parser;
 
 use accuracy::Accuracy;
+use dashboard::Painting;
 use precompact::{Checkpoints, Contest};
 use report::{Count, Figures, Reading};
 use saves::Restoring;
@@ -87,6 +93,8 @@ enum Part {
     Server,
     /// Restoring from a hundred thousand saves
     Saves,
+    /// The dashboard in a browser
+    Dashboard,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -134,6 +142,7 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
         report::note("listing the sessions of a large home");
         figures.listing = Some(listing::list(&plimsoll)?);
         figures.restoring = Some(restoring(args)?);
+        figures.painting = Some(painting(args)?);
     }
     if !args.counted {
         figures.watching = Some(watching(args)?);
@@ -154,6 +163,7 @@ fn only(part: Part, args: &Args) -> anyhow::Result<Figures> {
         Part::Watcher => figures.watching = Some(watching(args)?),
         Part::Server => figures.serving = Some(serving(args)?),
         Part::Saves => figures.restoring = Some(restoring(args)?),
+        Part::Dashboard => figures.painting = Some(painting(args)?),
     }
     figures.gates = gates::judge(&figures, &[])?;
     Ok(figures)
@@ -180,6 +190,11 @@ fn serving(args: &Args) -> anyhow::Result<Serving> {
 fn restoring(args: &Args) -> anyhow::Result<Restoring> {
     report::note("restoring from a hundred thousand saves");
     saves::restore(&program(&args.plimsoll)?)
+}
+
+fn painting(args: &Args) -> anyhow::Result<Painting> {
+    report::note("opening the dashboard with a thousand sessions");
+    dashboard::paint(&program(&args.plimsoll)?)
 }
 
 fn shared() -> PathBuf {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::accuracy::{Accuracy, Score};
 use crate::competitors::NOOP;
 use crate::count::Calls;
+use crate::dashboard::Painting;
 use crate::gates::Gate;
 use crate::listing::{Listing, Run};
 use crate::precompact::{Checkpoints, Extraction};
@@ -30,6 +31,8 @@ pub(crate) struct Figures {
     pub(crate) listing: Option<Listing>,
     /// Restoring from a hundred thousand saves.
     pub(crate) restoring: Option<Restoring>,
+    /// The dashboard with a thousand sessions.
+    pub(crate) painting: Option<Painting>,
     /// Checkpoints before a compaction.
     pub(crate) checkpoints: Option<Checkpoints>,
     /// Watching sessions that grow.
@@ -75,6 +78,7 @@ pub(crate) fn print(figures: &Figures) {
     accuracy(&figures.accuracy);
     figures.listing.iter().for_each(listing);
     figures.restoring.iter().for_each(restoring);
+    figures.painting.iter().for_each(painting);
     figures.checkpoints.iter().for_each(checkpoints);
     figures.watching.iter().for_each(watching);
     figures.serving.iter().for_each(serving);
@@ -160,8 +164,18 @@ fn accuracy(accuracy: &Accuracy) {
 fn restoring(restoring: &Restoring) {
     let Restoring { saves, taken_in_s, newest, search } = restoring;
     println!("\n## Restoring from {saves} saves, taken in within {taken_in_s:.0} s\n");
-    println!("| `plimsoll rs` | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
-    for (name, Spread { calls, p50_ms, p95_ms }) in [("newest", newest), ("search", search)] {
+    spreads("`plimsoll rs`", [("newest", newest), ("search", search)]);
+}
+
+fn painting(painting: &Painting) {
+    let Painting { sessions, rows, bytes, answer, paint } = painting;
+    println!("\n## The dashboard with {sessions} sessions: {rows} rows, {bytes} bytes\n");
+    spreads("headless Chromium", [("answer", answer), ("first contentful paint", paint)]);
+}
+
+fn spreads(what: &str, rows: [(&str, &Spread); 2]) {
+    println!("| {what} | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
+    for (name, Spread { calls, p50_ms, p95_ms }) in rows {
         println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
     }
 }
