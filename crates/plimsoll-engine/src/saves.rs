@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    const ALL: SaveFilter<'static> = SaveFilter { environment: None, auto: true };
+    const ALL: SaveFilter<'static> = SaveFilter { environment: None, project: None, auto: true };
 
     fn paths(folder: &Path) -> Paths {
         Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }

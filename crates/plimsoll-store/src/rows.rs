@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
-use plimsoll_core::save::{Environment, Kind, Save};
+use plimsoll_core::save::{Environment, Save};
 use plimsoll_core::{Millis, Tokens};
 
 /// A transcript or spool that rows come from.
@@ -373,7 +373,7 @@ pub struct Found {
     pub by: Match,
 }
 
-/// How what was found fits what was searched for.
+/// How what was found fits what was searched for, the closest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
     /// All words are in each, or beginnings of them.
@@ -386,21 +386,27 @@ pub enum Match {
     Some,
 }
 
+impl Match {
+    /// How far from what was searched for it is.
+    pub fn distance(&self) -> u8 {
+        match self {
+            Self::Words => 0,
+            Self::Parts => 1,
+            Self::Corrected(_) => 2,
+            Self::Some => 3,
+        }
+    }
+}
+
 /// Which saves are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveFilter<'a> {
     /// Of this environment only.
     pub environment: Option<&'a Environment>,
+    /// Of this project only.
+    pub project: Option<&'a str>,
     /// Also those that were made by themselves, of a nearly full window.
     pub auto: bool,
-}
-
-impl SaveFilter<'_> {
-    /// Whether a save is asked for.
-    pub fn passes(&self, save: &Save) -> bool {
-        let here = self.environment.is_none_or(|it| *it == save.what.environment);
-        here && (self.auto || save.what.kind != Kind::Auto)
-    }
 }
 
 /// What a search for saves came to.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::save::{Environment, Save};
+use plimsoll_core::text::places;
 use plimsoll_store::{Match, SaveFilter, Store};
 
 use super::frame::{NoPage, Tab, page as framed};
@@ -56,7 +57,11 @@ fn asked(params: &Params) -> Result<Asked, Problem> {
 
 fn find(app: &App, store: &mut Store, asked: &Asked) -> Result<Found, Problem> {
     take_in(app, store)?;
-    let filter = SaveFilter { environment: asked.environment.as_ref(), auto: asked.auto };
+    let filter = SaveFilter {
+        environment: asked.environment.as_ref(),
+        auto: asked.auto,
+        ..SaveFilter::default()
+    };
     let environments = store.environments()?;
     let searched = store.search_saves(&asked.query, &filter, MOST)?;
     let (saves, by) = match searched {
@@ -155,7 +160,7 @@ fn card(site: &Site, asked: &Asked, save: &Save) -> Markup {
 
 /// A text with what was searched for marked; of a long one the part around the first of it.
 fn marked(text: &str, query: &str) -> Markup {
-    let hits = hits(text, query);
+    let hits = places(text, query);
     let part = around(text, hits.first().map_or(0, |hit| hit.start));
     html! {
         @if part.start > 0 { "… " }
@@ -176,24 +181,6 @@ fn pieces<'t>(text: &'t str, part: &Range<usize>, hits: &[Range<usize>]) -> Vec<
     }
     pieces.push((false, &text[at..part.end]));
     pieces
-}
-
-/// Where words of the query begin in a text; none overlaps another.
-fn hits(text: &str, query: &str) -> Vec<Range<usize>> {
-    let words = || query.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty());
-    let mut hits: Vec<Range<usize>> = Vec::new();
-    for (at, _) in text.char_indices() {
-        let is_taken = hits.last().is_some_and(|hit| at < hit.end);
-        let begins = !text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
-        let fits = |word: &&str| {
-            let there = text.get(at..at + word.len());
-            there.is_some_and(|there| there.eq_ignore_ascii_case(word))
-        };
-        if let Some(word) = words().find(fits).filter(|_| begins && !is_taken) {
-            hits.push(at..at + word.len());
-        }
-    }
-    hits
 }
 
 /// The part of a text that is shown: around a place, and whole if it is short.

@@ -201,24 +201,25 @@ impl Saves<'_> {
         let (name, condition) = (table.name(), condition(self.filter));
         let sql = format!(
             "SELECT number FROM {name} JOIN saves ON number = {name}.rowid
-             WHERE {name} MATCH ?2 AND {condition} ORDER BY {name}.rowid DESC LIMIT ?3"
+             WHERE {name} MATCH ?3 AND {condition} ORDER BY {name}.rowid DESC LIMIT ?4"
         );
-        let environment = self.filter.environment;
+        let SaveFilter { environment, project, .. } = *self.filter;
         let query = match environment.filter(|_| *table == Table::Words) {
             Some(environment) => format!("filed : {} AND ({query})", filed(environment)),
             None => query.to_owned(),
         };
-        let looked_for = params![environment.map(Environment::as_str), query, most];
+        let looked_for = params![environment.map(Environment::as_str), project, query, most];
         Ok(self.store.all(&sql, looked_for, |row| row.get(0))?.into_iter().collect())
     }
 
     /// The first of these saves that pass, so many at most.
     fn first(&self, numbers: impl Iterator<Item = i64>, most: u32) -> rusqlite::Result<Vec<Save>> {
-        let sql = format!("SELECT * FROM saves WHERE number = ?2 AND {}", condition(self.filter));
-        let environment = self.filter.environment.map(Environment::as_str);
+        let sql = format!("SELECT * FROM saves WHERE number = ?3 AND {}", condition(self.filter));
+        let SaveFilter { environment, project, .. } = *self.filter;
+        let environment = environment.map(Environment::as_str);
         let mut statement = self.store.connection.prepare_cached(&sql)?;
         let found = numbers.filter_map(|number| {
-            statement.query_row(params![environment, number], save).optional().transpose()
+            statement.query_row(params![environment, project, number], save).optional().transpose()
         });
         found.take(most as usize).collect()
     }
