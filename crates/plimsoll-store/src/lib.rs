@@ -14,6 +14,6 @@ pub use rows::{
     Batch, Bookmark, CheckpointRow, CheckpointsThere, ClientRow, ClientSettingsRow, CompactionRow,
     Counts, DecisionRow, Extent, Found, FoundSaves, Hit, HookCount, HookRunRow, HookSpan, Ingested,
     LastCheckpoint, Match, OverviewRow, Pace, PeakRow, Piece, Point, PointRow, ReadingRow,
-    RecentRow, SaveFilter, SessionRow, SourceFile,
+    SaveFilter, SessionRow, SourceFile,
 };
 pub use sqlite::Store;

@@ -220,17 +220,6 @@ pub struct Extent {
     pub since: Option<Millis>,
 }
 
-/// A session with how full its own window was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecentRow {
-    /// The session.
-    pub session: SessionRow,
-    /// After its last response; nothing where nobody has answered yet.
-    pub used: Option<Tokens>,
-    /// At its fullest.
-    pub peak: Option<Tokens>,
-}
-
 /// A point on the curve of a session's windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointRow {

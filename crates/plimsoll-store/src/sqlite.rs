@@ -2,7 +2,7 @@
 //!
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
 //! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
-//! `series` is a session over time, `listing` a list of them, `overview` the newest.
+//! `series` is a session over time, `listing` a list of them.
 //! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
 
 mod checkpoints;
@@ -10,7 +10,6 @@ mod client;
 mod column;
 mod ingest;
 mod listing;
-mod overview;
 mod past;
 mod queries;
 mod saves;

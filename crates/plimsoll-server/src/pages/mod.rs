@@ -22,7 +22,7 @@ use axum::routing::get;
 
 pub(crate) use cached::Cached;
 pub(crate) use score::Score;
-pub(crate) use tax::Tax;
+pub(crate) use tax::{Tax, count as count_tax};
 
 use crate::state::AppState;
 

@@ -4,10 +4,9 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use plimsoll_testbed::{Answer, Script};
 use serde_json::Value;
 
-use crate::bed::{Bed, PLIMSOLL, agent, step};
+use crate::bed::{Bed, PLIMSOLL, counting};
 
 /// A watcher that runs in the client's home.
 struct Watching {
@@ -51,15 +50,7 @@ impl Drop for Watching {
 
 #[test]
 fn a_session_and_its_subagent_are_told_from_their_start_to_their_end() {
-    let script = Script::new()
-        .main([
-            step(30_000),
-            agent().prompt_tokens(31_000),
-            step(32_000),
-            Answer::text("all done").prompt_tokens(33_000),
-        ])
-        .subagent("SUBTASK", [step(60_000), Answer::text("counted").prompt_tokens(61_000)]);
-    let bed = Bed::new(script);
+    let bed = Bed::new(counting(60_000));
     let mut watching = Watching::start(&bed);
 
     let outcome = bed.prompt("go").run();
