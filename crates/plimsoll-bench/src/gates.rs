@@ -4,6 +4,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use crate::accuracy::{ALL, Accuracy, COMPACTED, Score};
+use crate::commits;
 use crate::competitors::{NOOP, post_tool_use};
 use crate::dashboard;
 use crate::listing::Listing;
@@ -37,6 +38,7 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
     }
     gates.extend(figures.listing.iter().flat_map(listing));
     gates.extend(figures.restoring.iter().flat_map(restoring));
+    gates.extend(figures.committing.iter().flat_map(commits::gates));
     gates.extend(figures.painting.iter().flat_map(dashboard::gates));
     if let Some(checkpoints) = &figures.checkpoints {
         gates.extend(precompact::gates(checkpoints)?);

@@ -4,6 +4,7 @@
 //! `scripts/bench` builds what is measured and runs this.
 
 mod accuracy;
+mod commits;
 mod competitors;
 mod count;
 mod dashboard;
@@ -32,6 +33,7 @@ use anyhow::Context as _;
 use clap::Parser;
 
 use accuracy::Accuracy;
+use commits::Committing;
 use dashboard::Painting;
 use precompact::{Checkpoints, Contest};
 use report::{Count, Figures, Reading};
@@ -93,6 +95,8 @@ enum Part {
     Server,
     /// Restoring from a hundred thousand saves
     Saves,
+    /// What git's hook adds to a commit
+    Commits,
     /// The dashboard in a browser
     Dashboard,
 }
@@ -143,6 +147,7 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
         figures.listing = Some(listing::list(&plimsoll)?);
         figures.restoring = Some(restoring(args)?);
         figures.painting = Some(painting(args)?);
+        figures.committing = Some(committing(args)?);
     }
     if !args.counted {
         figures.watching = Some(watching(args)?);
@@ -163,6 +168,7 @@ fn only(part: Part, args: &Args) -> anyhow::Result<Figures> {
         Part::Watcher => figures.watching = Some(watching(args)?),
         Part::Server => figures.serving = Some(serving(args)?),
         Part::Saves => figures.restoring = Some(restoring(args)?),
+        Part::Commits => figures.committing = Some(committing(args)?),
         Part::Dashboard => figures.painting = Some(painting(args)?),
     }
     figures.gates = gates::judge(&figures, &[])?;
@@ -190,6 +196,11 @@ fn serving(args: &Args) -> anyhow::Result<Serving> {
 fn restoring(args: &Args) -> anyhow::Result<Restoring> {
     report::note("restoring from a hundred thousand saves");
     saves::restore(&program(&args.plimsoll)?)
+}
+
+fn committing(args: &Args) -> anyhow::Result<Committing> {
+    report::note("committing");
+    commits::commit(&program(&args.plimsoll)?)
 }
 
 fn painting(args: &Args) -> anyhow::Result<Painting> {

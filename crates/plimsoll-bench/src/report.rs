@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::accuracy::{Accuracy, Score};
+use crate::commits::Committing;
 use crate::competitors::NOOP;
 use crate::count::Calls;
 use crate::dashboard::Painting;
@@ -31,6 +32,8 @@ pub(crate) struct Figures {
     pub(crate) listing: Option<Listing>,
     /// Restoring from a hundred thousand saves.
     pub(crate) restoring: Option<Restoring>,
+    /// Commits with git's hook and without.
+    pub(crate) committing: Option<Committing>,
     /// The dashboard with a thousand sessions.
     pub(crate) painting: Option<Painting>,
     /// Checkpoints before a compaction.
@@ -78,6 +81,7 @@ pub(crate) fn print(figures: &Figures) {
     accuracy(&figures.accuracy);
     figures.listing.iter().for_each(listing);
     figures.restoring.iter().for_each(restoring);
+    figures.committing.iter().for_each(committing);
     figures.painting.iter().for_each(painting);
     figures.checkpoints.iter().for_each(checkpoints);
     figures.watching.iter().for_each(watching);
@@ -164,16 +168,23 @@ fn accuracy(accuracy: &Accuracy) {
 fn restoring(restoring: &Restoring) {
     let Restoring { saves, taken_in_s, newest, search } = restoring;
     println!("\n## Restoring from {saves} saves, taken in within {taken_in_s:.0} s\n");
-    spreads("`plimsoll rs`", [("newest", newest), ("search", search)]);
+    spreads("`plimsoll rs`", &[("newest", newest), ("search", search)]);
+}
+
+fn committing(committing: &Committing) {
+    let Committing { with_hook, without, added } = committing;
+    println!("\n## A commit\n");
+    let rows = [("without the hook", without), ("with it", with_hook), ("the hook's part", added)];
+    spreads("`git commit`", &rows);
 }
 
 fn painting(painting: &Painting) {
     let Painting { sessions, rows, bytes, answer, paint } = painting;
     println!("\n## The dashboard with {sessions} sessions: {rows} rows, {bytes} bytes\n");
-    spreads("headless Chromium", [("answer", answer), ("first contentful paint", paint)]);
+    spreads("headless Chromium", &[("answer", answer), ("first contentful paint", paint)]);
 }
 
-fn spreads(what: &str, rows: [(&str, &Spread); 2]) {
+fn spreads(what: &str, rows: &[(&str, &Spread)]) {
     println!("| {what} | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
     for (name, Spread { calls, p50_ms, p95_ms }) in rows {
         println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
