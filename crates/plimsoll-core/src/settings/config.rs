@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 
 use serde::Deserialize;
 
+use super::team::TeamConfig;
 use super::{GuardMode, Percent, RestoreMode};
 
 /// A config file as it is written; every key is optional.
@@ -23,6 +24,7 @@ pub struct Config {
     pub(super) restore: RestoreConfig,
     pub(super) models: BTreeMap<String, ModelConfig>,
     pub(super) auto_context: AutoContextConfig,
+    pub(super) team: TeamConfig,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

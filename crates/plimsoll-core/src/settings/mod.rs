@@ -7,6 +7,7 @@
 mod client;
 mod config;
 pub mod keys;
+mod team;
 
 use std::num::NonZero;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use self::client::{ClientSetting, ClientSettings};
 pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
+pub use self::team::{DatabaseUrl, Shared, Team};
 use crate::Tokens;
 
 /// A share of a window, in hundredths of a percent.
@@ -258,6 +260,9 @@ pub struct Settings {
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
+    /// What a team shares. No hook asks, and the address may hold a password: it is never cached.
+    #[serde(skip)]
+    pub team: Team,
 }
 
 impl Default for Settings {
@@ -276,6 +281,7 @@ impl Default for Settings {
             restore_budget: RESTORE_BUDGET,
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
             models: Vec::new(),
+            team: Team::default(),
         }
     }
 }
@@ -342,6 +348,7 @@ impl Settings {
             let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));
             self.models = models.collect();
         }
+        self.team.take(&config.team);
         complaints
     }
 
