@@ -49,6 +49,9 @@ pub struct SessionState {
     /// Something waits to be told to the model.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waiting: bool,
+    /// The messages of the board that were handled last, by their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handled: Vec<String>,
 }
 
 /// A checkpoint of a session.
@@ -136,7 +139,7 @@ impl SessionState {
 
     /// What is still true of a session whose window was emptied.
     pub fn emptied(&self) -> Self {
-        let Self { window, since, paused, sealed, given, .. } = self.clone();
-        Self { window, since, paused, sealed, given, ..Self::default() }
+        let Self { window, since, paused, sealed, given, handled, .. } = self.clone();
+        Self { window, since, paused, sealed, given, handled, ..Self::default() }
     }
 }
