@@ -5,6 +5,7 @@
 //! SQL is plain, so that a pooler or another engine that speaks the protocol does not matter.
 
 mod address;
+mod board;
 mod checkpoints;
 mod error;
 mod migrations;
@@ -24,6 +25,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
 
 use self::address::Address;
+pub use self::board::{ClaimRow, Mail};
 pub use self::error::TeamError;
 pub use self::migrations::Migrated;
 pub use self::retention::Pruned;

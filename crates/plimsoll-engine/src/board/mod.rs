@@ -162,8 +162,8 @@ pub fn acknowledge(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> any
     remove(paths, session, ids).context("could not remove the message")
 }
 
-/// Removes messages that are handled from a session's inbox.
-pub(crate) fn remove(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> io::Result<()> {
+/// Removes messages that are handled, or have gone elsewhere, from a session's inbox.
+pub fn remove(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> io::Result<()> {
     for entry in file::entries(paths, session)? {
         if ids.contains(&entry.id) {
             entry.remove()?;

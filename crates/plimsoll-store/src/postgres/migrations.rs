@@ -19,8 +19,10 @@ struct Migration {
 }
 
 /// In the order they are applied; only ever added to.
-const MIGRATIONS: &[Migration] =
-    &[Migration { sql: include_str!("../../migrations/postgres/0001_init.sql"), needs: 1 }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { sql: include_str!("../../migrations/postgres/0001_init.sql"), needs: 1 },
+    Migration { sql: include_str!("../../migrations/postgres/0002_board.sql"), needs: 1 },
+];
 
 const LATEST: i32 = MIGRATIONS.len() as i32;
 

@@ -23,6 +23,7 @@ mod ss;
 mod status;
 mod statusline;
 mod tax;
+mod team;
 mod test;
 mod uninstall;
 mod watch;
@@ -62,6 +63,7 @@ Examples:
   plimsoll ss release             save where this stands, under a name
   plimsoll rs release             and go on from there
   plimsoll test -- cargo test     run tests, and save what they came to
+  plimsoll team status            what reaches the others?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -88,6 +90,7 @@ enum Command {
     Ss(ss::Args),
     Rs(rs::Args),
     Test(test::Args),
+    Team(team::Args),
     Config(config::Args),
     Log(log::Args),
     Completions(completions::Args),
@@ -124,6 +127,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Ss(args) => ss::run(&world()?, ui, &args),
         Command::Rs(args) => rs::run(&world()?, ui, &args),
         Command::Test(args) => test::run(&world()?, ui, &args),
+        Command::Team(args) => team::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
         Command::Completions(args) => completions::run(ui, &args),

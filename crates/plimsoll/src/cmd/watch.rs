@@ -11,6 +11,7 @@ use plimsoll_engine::watch::{
     Change, Holder, Lock, NotLocked, Notice, Standing, Stop, Watcher, stopper,
 };
 use plimsoll_engine::world::{World, local_time};
+use plimsoll_server::team::Shipper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
@@ -41,13 +42,25 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if ui.redraws() && !args.json {
         ui.complain(&format!("{}\n", ui.dim("Watching; Ctrl-C ends it.")));
     }
+    let shipper = ship(ui)?;
     let mut written = Ok(());
     let mut watcher = Watcher::new(world, plimsoll_agents::ALL[0]);
-    watcher.run(&stop, |news| {
+    let watched = watcher.run(&stop, |news| {
         written = print(world, ui, args, &news);
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
+    });
+    shipper.finish();
+    watched?;
     written
+}
+
+/// Sends what may leave this machine to the team, where there is one.
+fn ship(ui: &Ui) -> anyhow::Result<Shipper> {
+    let (world, warnings) = (super::world()?, ui.clone());
+    let shipper = Shipper::start(Box::new(world), plimsoll_agents::ALL[0], move |text| {
+        warnings.warn(text);
+    });
+    shipper.context("could not start the thread that sends to the team")
 }
 
 /// The right to watch; whoever has it is named.
