@@ -28,6 +28,12 @@ pub struct SessionState {
     /// The bucket in which the checkpoint line was crossed, and that was seen to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crossed: Option<Bucket>,
+    /// The bucket in which the watcher asked for a checkpoint because that line was crossed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Bucket>,
+    /// The value of `since` at which it asked for one because of the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_since: Option<u64>,
     /// The bucket in which the restart line was crossed, and the session was saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saved: Option<Bucket>,
@@ -134,7 +140,7 @@ impl SessionState {
 
     /// The highest bucket in which anything was said or done.
     pub fn spoken(&self) -> Option<Bucket> {
-        self.warned.max(self.guarded).max(self.crossed).max(self.saved)
+        self.warned.max(self.guarded).max(self.crossed).max(self.asked).max(self.saved)
     }
 
     /// What is still true of a session whose window was emptied.

@@ -145,6 +145,11 @@ impl Paths {
         self.data.join("board/claims.lock")
     }
 
+    /// What whoever shows the board in a project holds.
+    pub fn mirror_lock(&self) -> PathBuf {
+        self.data.join("board/mirror.lock")
+    }
+
     /// What checkpoints are sealed with.
     pub fn checkpoint_key(&self) -> PathBuf {
         self.data.join("checkpoint.key")
@@ -171,7 +176,7 @@ pub(crate) const OWN_FOLDERS: [&str; 6] =
     ["spool", "settings", "work", "backups", "scratch", "board"];
 
 /// What lies on the board.
-const BOARD: [&str; 4] = ["inbox", "drafts", "claims", "claims.lock"];
+const BOARD: [&str; 5] = ["inbox", "drafts", "claims", "claims.lock", "mirror.lock"];
 
 /// Whether `name` is one that we give: to a file in the data folder if `folder` is nothing, else to
 /// what lies in that folder of ours.

@@ -8,7 +8,7 @@ mod claim;
 mod words;
 
 pub use claim::Claim;
-pub use words::{HEADING, told};
+pub use words::{HEADING, sealed_as_asked, told};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

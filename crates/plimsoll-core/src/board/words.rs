@@ -1,6 +1,6 @@
 //! What a session is told of its messages.
 
-use super::{Message, What};
+use super::{Message, Reason, What};
 use crate::work::fence;
 
 /// What a telling of messages begins with.
@@ -14,6 +14,11 @@ pub fn told(messages: &[Message]) -> Option<String> {
     (!lines.is_empty()).then(|| fence::around(HEADING, "board", &lines.join("\n"), origin))
 }
 
+/// What the model is told once a checkpoint is sealed that the watcher asked for.
+pub fn sealed_as_asked(time: &str, reason: &Reason) -> String {
+    format!("Checkpoint {time} is sealed, as plimsoll's watcher asked ({reason}); carry on.")
+}
+
 fn line(message: &Message) -> Option<String> {
     let What::Message { text } = &message.what else { return None };
     let text: Vec<&str> = text.split_whitespace().collect();
@@ -24,7 +29,6 @@ fn line(message: &Message) -> Option<String> {
 mod tests {
     use super::super::tests::message;
     use super::*;
-    use crate::board::Reason;
 
     #[test]
     fn a_text_is_one_line_inside_a_fence_it_cannot_close() {

@@ -7,8 +7,10 @@
 //! of the session's spool says so, and then the file goes. So a message may arrive twice, after a
 //! kill -9 at the wrong moment, but it is handled once.
 
+mod address;
 mod claims;
 mod file;
+mod mirror;
 mod taker;
 
 use std::io::{self, ErrorKind};
@@ -22,8 +24,10 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
 use uuid::Uuid;
 
+pub use self::address::{ALL, NoRecipient, Recipient, recipients};
 pub use self::claims::{NotClaimed, NotReleased, claim, claims, release};
 pub use self::file::Lasting;
+pub use self::mirror::mirror;
 pub use self::taker::Taker;
 use crate::paths::Paths;
 use crate::spool::{self, Locked, SpoolLine};
@@ -173,19 +177,23 @@ pub fn remove(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> io::Resu
     Ok(())
 }
 
-/// Removes what nobody need read any more, and what killed processes left half written.
-pub fn tidy(paths: &Paths) -> io::Result<()> {
+/// Removes what nobody need read any more, and what killed processes left half written. Gives the
+/// messages that are gone.
+pub fn tidy(paths: &Paths) -> io::Result<Vec<Message>> {
     let now = now() as Millis;
     file::sweep(paths);
+    let mut removed = Vec::new();
     for session in file::sessions(paths)? {
         for entry in file::entries(paths, &session)? {
-            if entry.read().is_some_and(|message| message.has_expired(now)) {
+            if let Some(message) = entry.read().filter(|message| message.has_expired(now)) {
                 entry.remove()?;
+                removed.push(message);
             }
         }
         file::close(paths, &session);
     }
-    claims::tidy(paths)
+    claims::tidy(paths)?;
+    Ok(removed)
 }
 
 /// What is in a folder; nothing where there is none.

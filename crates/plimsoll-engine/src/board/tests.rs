@@ -56,13 +56,13 @@ fn a_message_waits_is_taken_by_one_and_is_gone_when_acknowledged() {
 #[test]
 fn a_message_comes_back_from_who_is_late_or_gone() {
     let (_folder, paths) = bed();
-    let id = post_one(&paths, "a", "one");
-    assert_eq!(take_all(&paths, "a", Taker::anybody(Duration::ZERO)), [id.clone()]);
+    let id = [post_one(&paths, "a", "one")];
+    assert_eq!(take_all(&paths, "a", Taker::anybody(Duration::ZERO)), id);
     let mut child = std::process::Command::new("true").spawn().unwrap();
     child.wait().unwrap();
     let gone = Taker::parse(&format!("{}-1-{}", child.id(), i64::MAX)).unwrap();
-    assert_eq!(take_all(&paths, "a", gone), [id.clone()]);
-    assert_eq!(take_all(&paths, "a", Taker::this_process(LONG)), [id]);
+    assert_eq!(take_all(&paths, "a", gone), id);
+    assert_eq!(take_all(&paths, "a", Taker::this_process(LONG)), id);
     assert!(take_all(&paths, "a", Taker::this_process(LONG)).is_empty());
 }
 
