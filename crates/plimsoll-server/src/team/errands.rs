@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::{Shared, Team};
+use plimsoll_engine::board::Recipient;
 use plimsoll_engine::settings;
 use plimsoll_engine::world::{World, now};
 use plimsoll_store::Waiting;
@@ -68,6 +70,29 @@ pub fn sync(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Synced> {
         }
         Ok(Synced { rows })
     })
+}
+
+/// Whom a message is for that nobody here is called as: sessions of others whose names begin so, if the
+/// board is shared. One that is called exactly so stands alone.
+pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<Recipient>> {
+    const SOME: u32 = 3;
+    let team = settings::team(world);
+    let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
+    let Some(url) = url.filter(|_| SessionId::new(name).is_some()) else { return Ok(Vec::new()) };
+    let mut named = waiting_for(async {
+        let (there, _) = TeamStore::open(url.whole()).await?;
+        Ok(there.sessions_named(name, SOME).await?)
+    })?;
+    if named.first().is_some_and(|(session, _)| session.as_str() == name) {
+        named.truncate(1);
+    }
+    Ok(named.into_iter().map(|(session, project)| Recipient { session, project }).collect())
+}
+
+/// Sends the messages that are for sessions on other machines.
+pub fn post(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
+    let team = settings::team(world);
+    waiting_for(async { Office::open(world, adapter, &team).await?.mail(world, adapter).await })
 }
 
 /// How this machine stands with its team.

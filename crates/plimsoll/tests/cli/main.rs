@@ -30,6 +30,7 @@ mod ss;
 mod status;
 mod statusline;
 mod tax;
+mod team;
 mod test;
 mod transcript;
 mod watch;

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use anyhow::Context;
+use plimsoll_agents::Adapter;
 use plimsoll_core::board::{LONGEST_TEXT, Message, What};
 use plimsoll_engine::board::{self, Lasting, NewMessage, NoRecipient, Recipient};
 use plimsoll_engine::resume;
 use plimsoll_engine::world::World;
+use plimsoll_server::team;
 
 use super::{SEE_ALL, show_in_projects, stretch, who};
 use crate::cmd::status::short;
@@ -44,7 +46,9 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     check(&args.text)?;
     let asks = resume::asking(world, adapter);
-    let to = board::recipients(world, adapter, &args.to, asks.as_ref());
+    let here = board::recipients(world, adapter, &args.to, asks.as_ref());
+    let is_elsewhere = matches!(here, Err(NoRecipient::Unknown(_)));
+    let to = if is_elsewhere { elsewhere(world, &args.to, here) } else { here };
     let to = to.or_else(|error| {
         let hint = match &error {
             NoRecipient::Several { .. } => "give more of the name",
@@ -60,7 +64,34 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         pasted(&world.paths.data)
     ))?;
     show_in_projects(world, ui, &posted);
+    if is_elsewhere {
+        send(world, ui, adapter);
+    }
     tell(ui, args, &posted)
+}
+
+/// The session of that name on another machine of the team, if there is one; else what was found here.
+fn elsewhere(
+    world: &World,
+    name: &str,
+    here: Result<Vec<Recipient>, NoRecipient>,
+) -> Result<Vec<Recipient>, NoRecipient> {
+    let there = team::sessions_named(world, name).map_err(NoRecipient::Unseen)?;
+    match there.len() {
+        0 => here,
+        1 => Ok(there),
+        _ => {
+            let among = there.iter().map(|recipient| recipient.session.to_string()).collect();
+            Err(NoRecipient::Several { name: name.to_owned(), among })
+        }
+    }
+}
+
+/// Sends what is for other machines. What cannot go now waits for `plimsoll serve` or `watch`.
+fn send(world: &World, ui: &Ui, adapter: &dyn Adapter) {
+    if let Err(error) = team::post(world, adapter) {
+        ui.warn(&format!("it goes when the team's database is in reach again: {error:#}"));
+    }
 }
 
 fn check(text: &str) -> anyhow::Result<()> {
