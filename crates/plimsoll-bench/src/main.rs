@@ -16,6 +16,7 @@ mod saves;
 mod serving;
 mod spawn;
 mod stage;
+mod team;
 mod watching;
 
 use std::ffi::OsStr;
@@ -33,6 +34,7 @@ use saves::Restoring;
 use serving::Serving;
 use spawn::Competitor;
 use stage::Stage;
+use team::Team;
 use watching::Watching;
 
 /// Time whole hook processes against a bare no-op and against other hooks
@@ -87,6 +89,8 @@ enum Part {
     Server,
     /// Restoring from a hundred thousand saves
     Saves,
+    /// The pages of a team with a million readings
+    Team,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -134,6 +138,7 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
         report::note("listing the sessions of a large home");
         figures.listing = Some(listing::list(&plimsoll)?);
         figures.restoring = Some(restoring(args)?);
+        figures.team = Some(team(args)?);
     }
     if !args.counted {
         figures.watching = Some(watching(args)?);
@@ -154,6 +159,7 @@ fn only(part: Part, args: &Args) -> anyhow::Result<Figures> {
         Part::Watcher => figures.watching = Some(watching(args)?),
         Part::Server => figures.serving = Some(serving(args)?),
         Part::Saves => figures.restoring = Some(restoring(args)?),
+        Part::Team => figures.team = Some(team(args)?),
     }
     figures.gates = gates::judge(&figures, &[])?;
     Ok(figures)
@@ -180,6 +186,11 @@ fn serving(args: &Args) -> anyhow::Result<Serving> {
 fn restoring(args: &Args) -> anyhow::Result<Restoring> {
     report::note("restoring from a hundred thousand saves");
     saves::restore(&program(&args.plimsoll)?)
+}
+
+fn team(args: &Args) -> anyhow::Result<Team> {
+    report::note("opening the pages of a team with a million readings");
+    team::open(&program(&args.plimsoll)?)
 }
 
 fn shared() -> PathBuf {

@@ -12,6 +12,7 @@ use crate::precompact::{Checkpoints, Extraction};
 use crate::saves::{Restoring, Spread};
 use crate::serving::Serving;
 use crate::spawn::Timing;
+use crate::team::Team;
 use crate::watching::{self, Watching};
 
 /// Everything one run found out; what it did not look at is empty.
@@ -36,6 +37,8 @@ pub(crate) struct Figures {
     pub(crate) watching: Option<Watching>,
     /// Serving beside the seed's service.
     pub(crate) serving: Option<Serving>,
+    /// The pages of a team.
+    pub(crate) team: Option<Team>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -78,6 +81,7 @@ pub(crate) fn print(figures: &Figures) {
     figures.checkpoints.iter().for_each(checkpoints);
     figures.watching.iter().for_each(watching);
     figures.serving.iter().for_each(serving);
+    figures.team.iter().for_each(team);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
         println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
@@ -162,6 +166,14 @@ fn restoring(restoring: &Restoring) {
     println!("\n## Restoring from {saves} saves, taken in within {taken_in_s:.0} s\n");
     println!("| `plimsoll rs` | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
     for (name, Spread { calls, p50_ms, p95_ms }) in [("newest", newest), ("search", search)] {
+        println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
+    }
+}
+
+fn team(found: &Team) {
+    println!("\n## Pages of a team: a million readings, a hundred thousand checkpoints\n");
+    println!("| page | opened | p50 ms | p95 ms |\n|---|---:|---:|---:|");
+    for (name, Spread { calls, p50_ms, p95_ms }) in &found.pages {
         println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
     }
 }

@@ -194,6 +194,8 @@ fn what_two_machines_know_is_asked_for_as_on_each_of_them() {
         let found = team.search_saves("caree bob", &filter, 9).await.unwrap().unwrap();
         assert_eq!((found.len(), &found[0].it), (1, &save("careen bob-1")));
         assert_eq!(team.search_saves("' & | !", &filter, 9).await.unwrap(), None);
+        let environments = team.environments().await.unwrap();
+        assert_eq!(environments, [Environment::new("release").unwrap()]);
         assert_eq!(team.machines().await.unwrap().len(), 2);
         assert_eq!(team.session_count(Some(bob.machine())).await.unwrap(), 1);
         let only = team.overview(Some(bob.machine()), 0, 9).await.unwrap();

@@ -35,7 +35,8 @@ pub(super) struct Found {
     /// Each with whose it is, where that is not the same for all.
     pub(super) saves: Vec<(Save, Option<String>)>,
     pub(super) by: Option<Match>,
-    pub(super) environments: Vec<(Environment, u64)>,
+    /// Each with how many saves it has, where that is known.
+    pub(super) environments: Vec<(Environment, Option<u64>)>,
 }
 
 /// Session states, newest first or by search
@@ -71,6 +72,7 @@ fn find(app: &App, store: &mut Store, asked: &Asked) -> Result<Found, Problem> {
         None => (store.newest_saves(&filter, MOST)?, None),
     };
     let saves = saves.into_iter().map(|save| (save, None)).collect();
+    let environments = environments.into_iter().map(|(name, count)| (name, Some(count))).collect();
     Ok(Found { saves, by, environments })
 }
 
@@ -101,7 +103,7 @@ fn form(site: &Site, asked: &Asked, found: &Found) -> Markup {
                     option value="" { "all" }
                     @for (name, count) in &found.environments {
                         option value=(name.as_str()) selected[asked.environment.as_ref() == Some(name)] {
-                            (name.as_str()) " (" (tokens(*count)) ")"
+                            (name.as_str()) @if let Some(count) = count { " (" (tokens(*count)) ")" }
                         }
                     }
                 }

@@ -226,5 +226,6 @@ async fn find(there: &TeamStore, asked: &Asked) -> Result<Found, TeamError> {
         None => (there.newest_saves(&filter, saves::MOST).await?, None),
     };
     let saves = found.into_iter().map(|it| (it.it.clone(), Some(whose(&it)))).collect();
-    Ok(Found { saves, by, environments: there.environments().await? })
+    let environments = there.environments().await?.into_iter().map(|name| (name, None)).collect();
+    Ok(Found { saves, by, environments })
 }

@@ -4,7 +4,6 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::save::{Environment, Kind, NewSave, Save};
 use tokio_postgres::Row;
 
-use super::row::get_count;
 use super::{TeamError, TeamStore, Theirs};
 use crate::SaveFilter;
 
@@ -61,16 +60,19 @@ impl TeamStore {
         Ok(rows.iter().map(save).collect())
     }
 
-    /// The environments that have saves, with how many.
-    pub async fn environments(&self) -> Result<Vec<(Environment, u64)>, TeamError> {
-        let sql = "SELECT environment, count(*) AS saves FROM plimsoll.saves
-             GROUP BY environment ORDER BY environment";
+    /// The environments that have saves. One is looked for after the other: they are few, and the saves
+    /// are many.
+    pub async fn environments(&self) -> Result<Vec<Environment>, TeamError> {
+        let sql = "WITH RECURSIVE names AS (
+                 (SELECT environment FROM plimsoll.saves ORDER BY environment LIMIT 1)
+                 UNION ALL
+                 SELECT (SELECT saves.environment FROM plimsoll.saves
+                     WHERE saves.environment > names.environment
+                     ORDER BY saves.environment LIMIT 1)
+                 FROM names WHERE names.environment IS NOT NULL
+             ) SELECT environment FROM names WHERE environment IS NOT NULL";
         let rows = self.all("list the environments of", sql, &[]).await?;
-        let pair = |row: &Row| {
-            let name = Environment::new(row.get("environment")).ok()?;
-            Some((name, get_count(row, "saves")))
-        };
-        Ok(rows.iter().filter_map(pair).collect())
+        Ok(rows.iter().filter_map(|row| Environment::new(row.get("environment")).ok()).collect())
     }
 }
 
