@@ -33,11 +33,6 @@ pub(super) fn subagent(subagent: Option<&SessionId>) -> &str {
     subagent.map_or("", SessionId::as_str)
 }
 
-/// What [`subagent`] has put there.
-pub(super) fn get_subagent(row: &Row) -> Option<SessionId> {
-    SessionId::new(row.get::<_, &str>("subagent"))
-}
-
 /// What [`count`] has put there.
 pub(super) fn get_count(row: &Row, column: &str) -> u64 {
     u64::try_from(row.get::<_, i64>(column)).unwrap_or(0)
