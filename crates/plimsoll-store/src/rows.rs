@@ -486,8 +486,6 @@ impl Shipment {
 /// What waits to go to a team's database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// Whether there is a team at all, as far as anybody has noticed.
-    pub is_on: bool,
     /// Rows that have come or changed.
     pub changed: u64,
     /// Rows that are still to be gone through.

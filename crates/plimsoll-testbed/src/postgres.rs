@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// A server. It ends when this is dropped.
@@ -32,8 +33,7 @@ impl Postgres {
         server
     }
 
-    /// The same with TLS: these lines of its settings, and these files (name and contents) beside
-    /// them. Over the network it takes nobody without TLS.
+    /// The same with TLS, by a certificate and its key. Over the network it takes nobody without it.
     pub fn with_tls(certificate: &Path, key: &Path) -> Self {
         let mut server = Self::made();
         for (from, name) in [(certificate, "server.crt"), (key, "server.key")] {
@@ -185,8 +185,9 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         if let Some(mut running) = self.running.take() {
-            // What could not be ended is gone already.
-            let _ = running.kill();
+            // At once, but so that it gives back the memory that its processes share. What could not be
+            // ended is gone already.
+            let _ = kill_process(Pid::from_child(&running), Signal::QUIT);
             let _ = running.wait();
         }
     }

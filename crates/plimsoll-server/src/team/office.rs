@@ -8,7 +8,7 @@ use plimsoll_core::settings::{Shared, Team};
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::world::{World, now};
 use plimsoll_store::postgres::{About, Heard, Machine, TeamError, TeamStore};
-use plimsoll_store::{Allowed, Store};
+use plimsoll_store::{Allowed, Shipment, Store};
 
 /// How many rows go at once: few enough that others get to write in between.
 const BATCH: u32 = 500;
@@ -73,8 +73,9 @@ impl Office {
     }
 
     /// Says that this machine is there, though it has nothing to send.
-    pub(super) async fn greet(&mut self) -> Result<(), TeamError> {
-        self.there.ship(&self.machine, &Default::default(), now() as Millis).await
+    pub(super) async fn greet(&mut self) -> anyhow::Result<()> {
+        self.there.ship(&self.machine, &Shipment::default(), now() as Millis).await?;
+        Ok(self.store.note_trouble(None)?)
     }
 }
 

@@ -81,7 +81,7 @@ impl Errand<'_> {
                 Ok(()) => {
                     told.clear();
                     retry = RETRY;
-                    if team.database_url.is_some() { PERIOD } else { IDLE }
+                    if sends(&team) { PERIOD } else { IDLE }
                 }
                 Err(error) => {
                     self.fail(&error, &mut told);
@@ -98,9 +98,9 @@ impl Errand<'_> {
 
     /// Sends whatever waits, and does what is due now and then.
     async fn round(&mut self, team: &Team) -> anyhow::Result<()> {
-        if team.database_url.is_none() {
+        if !sends(team) {
             self.office = None;
-            // Whoever has no team need not know that this could not be noted.
+            // Whoever sends nothing need not know that this could not be noted.
             let _ = store(self.world, self.adapter).map(|store| store.stop_shipping());
             return Ok(());
         }
@@ -134,7 +134,7 @@ impl Errand<'_> {
         let why = format!("{error:#}");
         if let Ok(store) = store(self.world, self.adapter) {
             // Whoever cannot write here says so elsewhere.
-            let _ = store.note_trouble(&why);
+            let _ = store.note_trouble(Some(&why));
             if store.shed(MOST).unwrap_or(false) {
                 (self.say)(
                     "more than 200,000 rows wait for the team's database: they are not noted one by one any more, but looked for in the store when it is back",
@@ -160,6 +160,11 @@ impl Errand<'_> {
             None => sleep(pause).await,
         }
     }
+}
+
+/// Whether anything may go anywhere.
+fn sends(team: &Team) -> bool {
+    team.database_url.is_some() && !team.share.is_empty()
 }
 
 /// Takes in what nobody else may have: checkpoints and saves.

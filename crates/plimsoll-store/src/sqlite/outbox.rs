@@ -70,9 +70,13 @@ impl Store {
         transaction.commit().map_err(&failed)
     }
 
-    /// Notes why nothing can be shipped, in a sentence.
-    pub fn note_trouble(&self, why: &str) -> Result<(), StoreError> {
-        note(&self.connection, "team_trouble", Some(why)).map_err(self.failed("ship from"))
+    /// Notes why nothing can be shipped, in a sentence, or that it can be again.
+    pub fn note_trouble(&self, why: Option<&str>) -> Result<(), StoreError> {
+        let failed = self.failed("ship from");
+        match self.noted("team_trouble").map_err(&failed)?.as_deref() == why {
+            true => Ok(()),
+            false => note(&self.connection, "team_trouble", why).map_err(failed),
+        }
     }
 
     /// Replaces an outbox of more than `most` rows by a sweep. Tells whether that was needed.
@@ -104,7 +108,6 @@ impl Store {
             to_sweep += u64::from(left?);
         }
         Ok(Waiting {
-            is_on: self.noted("team")?.is_some(),
             changed: count("SELECT count(*) FROM outbox")?.into(),
             to_sweep,
             shipped: self.noted("team_shipped")?.and_then(|moment| moment.parse().ok()),
