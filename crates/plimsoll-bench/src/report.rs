@@ -13,6 +13,7 @@ use crate::saves::{Restoring, Spread};
 use crate::serving::Serving;
 use crate::spawn::Timing;
 use crate::team::Team;
+use crate::triggers::{Asked, Triggers};
 use crate::watching::{self, Watching};
 
 /// Everything one run found out; what it did not look at is empty.
@@ -35,6 +36,8 @@ pub(crate) struct Figures {
     pub(crate) checkpoints: Option<Checkpoints>,
     /// Watching sessions that grow.
     pub(crate) watching: Option<Watching>,
+    /// Sessions that cross a line at once.
+    pub(crate) triggers: Option<Triggers>,
     /// Serving beside the seed's service.
     pub(crate) serving: Option<Serving>,
     /// The pages of a team.
@@ -80,6 +83,7 @@ pub(crate) fn print(figures: &Figures) {
     figures.restoring.iter().for_each(restoring);
     figures.checkpoints.iter().for_each(checkpoints);
     figures.watching.iter().for_each(watching);
+    figures.triggers.iter().for_each(triggers);
     figures.serving.iter().for_each(serving);
     figures.team.iter().for_each(team);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
@@ -200,6 +204,16 @@ fn watching(found: &Watching) {
         naive.lag_p50_ms / plimsoll.lag_p50_ms,
         naive.lag_p99_ms / plimsoll.lag_p99_ms,
     );
+}
+
+fn triggers(found: &Triggers) {
+    println!("\n## {} sessions cross the checkpoint line at once\n", found.sessions);
+    println!("| who decides | asked | missed | twice | first ms | p50 ms | last ms |");
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    for (name, asked) in [("hooks, within 10 s", &found.hooks), ("the watcher", &found.watcher)] {
+        let Asked { asked, missed, twice, first_ms, p50_ms, last_ms } = asked;
+        println!("| {name} | {asked} | {missed} | {twice} | {first_ms} | {p50_ms} | {last_ms} |");
+    }
 }
 
 fn serving(serving: &Serving) {
