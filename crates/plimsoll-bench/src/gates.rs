@@ -13,6 +13,8 @@ use crate::report::{Figures, Reading};
 use crate::saves::Restoring;
 use crate::serving;
 use crate::spawn::Timing;
+use crate::team;
+use crate::triggers;
 use crate::watching;
 
 /// A promise and whether it was kept.
@@ -44,7 +46,9 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
         gates.extend(precompact::gates(checkpoints)?);
     }
     gates.extend(figures.watching.iter().flat_map(watching::gates));
+    gates.extend(figures.triggers.iter().flat_map(triggers::gates));
     gates.extend(figures.serving.iter().flat_map(serving::gates));
+    gates.extend(figures.team.iter().flat_map(team::gates));
     Ok(gates)
 }
 

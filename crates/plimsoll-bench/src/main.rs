@@ -22,6 +22,8 @@ mod saves;
 mod serving;
 mod spawn;
 mod stage;
+mod team;
+mod triggers;
 mod watching;
 
 use std::ffi::OsStr;
@@ -41,6 +43,8 @@ use saves::Restoring;
 use serving::Serving;
 use spawn::Competitor;
 use stage::Stage;
+use team::Team;
+use triggers::Triggers;
 use watching::Watching;
 
 /// Time whole hook processes against a bare no-op and against other hooks
@@ -91,6 +95,8 @@ enum Part {
     Checkpoints,
     /// The watcher among growing sessions
     Watcher,
+    /// The watcher when all sessions cross a line at once
+    Triggers,
     /// The server beside the seed's service
     Server,
     /// Restoring from a hundred thousand saves
@@ -99,6 +105,8 @@ enum Part {
     Commits,
     /// The dashboard in a browser
     Dashboard,
+    /// The pages of a team with a million readings
+    Team,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -148,9 +156,11 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
         figures.restoring = Some(restoring(args)?);
         figures.painting = Some(painting(args)?);
         figures.committing = Some(committing(args)?);
+        figures.team = Some(team(args)?);
     }
     if !args.counted {
         figures.watching = Some(watching(args)?);
+        figures.triggers = Some(triggers(args)?);
         figures.serving = Some(serving(args)?);
     }
     figures.gates = gates::judge(&figures, &rivals)?;
@@ -166,10 +176,12 @@ fn only(part: Part, args: &Args) -> anyhow::Result<Figures> {
             figures.checkpoints = Some(checkpoints(args, &Stage::set()?, &noop)?);
         }
         Part::Watcher => figures.watching = Some(watching(args)?),
+        Part::Triggers => figures.triggers = Some(triggers(args)?),
         Part::Server => figures.serving = Some(serving(args)?),
         Part::Saves => figures.restoring = Some(restoring(args)?),
         Part::Commits => figures.committing = Some(committing(args)?),
         Part::Dashboard => figures.painting = Some(painting(args)?),
+        Part::Team => figures.team = Some(team(args)?),
     }
     figures.gates = gates::judge(&figures, &[])?;
     Ok(figures)
@@ -185,6 +197,11 @@ fn checkpoints(args: &Args, stage: &Stage, noop: &Competitor) -> anyhow::Result<
 fn watching(args: &Args) -> anyhow::Result<Watching> {
     report::note("watching sessions that grow");
     watching::watch(&program(&args.plimsoll)?, args.quick)
+}
+
+fn triggers(args: &Args) -> anyhow::Result<Triggers> {
+    report::note("letting all sessions cross a line at once");
+    triggers::cross(&program(&args.plimsoll)?)
 }
 
 fn serving(args: &Args) -> anyhow::Result<Serving> {
@@ -206,6 +223,11 @@ fn committing(args: &Args) -> anyhow::Result<Committing> {
 fn painting(args: &Args) -> anyhow::Result<Painting> {
     report::note("opening the dashboard with a thousand sessions");
     dashboard::paint(&program(&args.plimsoll)?)
+}
+
+fn team(args: &Args) -> anyhow::Result<Team> {
+    report::note("opening the pages of a team with a million readings");
+    team::open(&program(&args.plimsoll)?)
 }
 
 fn shared() -> PathBuf {

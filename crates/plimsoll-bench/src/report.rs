@@ -14,6 +14,8 @@ use crate::precompact::{Checkpoints, Extraction};
 use crate::saves::{Restoring, Spread};
 use crate::serving::Serving;
 use crate::spawn::Timing;
+use crate::team::Team;
+use crate::triggers::{Asked, Triggers};
 use crate::watching::{self, Watching};
 
 /// Everything one run found out; what it did not look at is empty.
@@ -40,8 +42,12 @@ pub(crate) struct Figures {
     pub(crate) checkpoints: Option<Checkpoints>,
     /// Watching sessions that grow.
     pub(crate) watching: Option<Watching>,
+    /// Sessions that cross a line at once.
+    pub(crate) triggers: Option<Triggers>,
     /// Serving beside the seed's service.
     pub(crate) serving: Option<Serving>,
+    /// The pages of a team.
+    pub(crate) team: Option<Team>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -85,7 +91,9 @@ pub(crate) fn print(figures: &Figures) {
     figures.painting.iter().for_each(painting);
     figures.checkpoints.iter().for_each(checkpoints);
     figures.watching.iter().for_each(watching);
+    figures.triggers.iter().for_each(triggers);
     figures.serving.iter().for_each(serving);
+    figures.team.iter().for_each(team);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
         println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
@@ -191,6 +199,14 @@ fn spreads(what: &str, rows: &[(&str, &Spread)]) {
     }
 }
 
+fn team(found: &Team) {
+    println!("\n## Pages of a team: a million readings, a hundred thousand checkpoints\n");
+    println!("| page | opened | p50 ms | p95 ms |\n|---|---:|---:|---:|");
+    for (name, Spread { calls, p50_ms, p95_ms }) in &found.pages {
+        println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
+    }
+}
+
 fn watching(found: &Watching) {
     let Watching { sessions, seconds, plimsoll, naive } = found;
     println!("\n## Watching {sessions} sessions that grow once a second, for {seconds} s\n");
@@ -213,6 +229,16 @@ fn watching(found: &Watching) {
         naive.lag_p50_ms / plimsoll.lag_p50_ms,
         naive.lag_p99_ms / plimsoll.lag_p99_ms,
     );
+}
+
+fn triggers(found: &Triggers) {
+    println!("\n## {} sessions cross the checkpoint line at once\n", found.sessions);
+    println!("| who decides | asked | missed | twice | first ms | p50 ms | last ms |");
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    for (name, asked) in [("hooks, within 10 s", &found.hooks), ("the watcher", &found.watcher)] {
+        let Asked { asked, missed, twice, first_ms, p50_ms, last_ms } = asked;
+        println!("| {name} | {asked} | {missed} | {twice} | {first_ms} | {p50_ms} | {last_ms} |");
+    }
 }
 
 fn serving(serving: &Serving) {

@@ -4,12 +4,14 @@
 //! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
 //! `series` is a session over time, `listing` a list of them.
 //! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
+//! `outbox` is what waits to go to a team's database.
 
 mod checkpoints;
 mod client;
 mod column;
 mod ingest;
 mod listing;
+mod outbox;
 mod past;
 mod queries;
 mod saves;
@@ -37,6 +39,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0003_checkpoints.sql")),
     M::up(include_str!("../migrations/sqlite/0004_saves.sql")),
     M::up(include_str!("../migrations/sqlite/0005_series.sql")),
+    M::up(include_str!("../migrations/sqlite/0007_outbox.sql")),
 ];
 
 /// Everything remembered on this machine.

@@ -16,6 +16,7 @@ mod session;
 mod sessions;
 mod site;
 mod tax;
+mod team;
 
 use axum::Router;
 use axum::routing::get;
@@ -35,6 +36,10 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/saves", get(saves::page))
         .route("/tax", get(tax::page))
         .route("/score", get(score::page))
+        .route("/team", get(team::sessions))
+        .route("/team/session/{id}", get(team::session))
+        .route("/team/checkpoint/{id}", get(team::checkpoint))
+        .route("/team/saves", get(team::saves))
         .route("/assets/style.css", get(assets::style))
         .route("/assets/live.js", get(assets::script))
         .route("/assets/icon.svg", get(assets::icon))

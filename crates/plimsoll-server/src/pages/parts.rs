@@ -10,6 +10,7 @@ use plimsoll_core::time::utc_second;
 use plimsoll_core::usage::share;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::world::{local_time, now};
+use plimsoll_store::postgres::Theirs;
 
 /// How full a window is.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +94,11 @@ pub(super) fn project(path: &Path) -> String {
     let parts: Vec<_> = path.components().rev().take(2).collect();
     let parts: Vec<_> = parts.iter().rev().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/").replace("//", "/")
+}
+
+/// Whose something is, and on which machine.
+pub(super) fn whose<T>(it: &Theirs<T>) -> String {
+    format!("{} on {}", it.person, it.host)
 }
 
 /// Tokens in a column of figures.

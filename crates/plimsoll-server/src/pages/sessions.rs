@@ -24,8 +24,10 @@ const PAGE: u64 = 50;
 const PACE_CALLS: u32 = 200;
 
 /// A line of the list.
-struct Row {
+pub(super) struct Row {
     id: String,
+    /// Whose it is, where that is not the same for all.
+    whose: Option<String>,
     project: String,
     model: String,
     load: Option<Load>,
@@ -101,7 +103,7 @@ fn list(app: &App, store: &mut Store, at: At) -> Result<Listed, Problem> {
     Ok(Listed {
         live_count: readings.len(),
         live: here.map(running).collect::<Result<_, Problem>>()?,
-        past: past.iter().map(|row| past_row(&in_force, row)).collect(),
+        past: past.iter().map(|row| past_row(&in_force, row, None)).collect(),
         past_count: store.session_count(&names)?,
         at,
         lines: in_force.settings.lines,
@@ -133,6 +135,7 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
     let seen = plimsoll_core::time::moment(&of.at);
     Ok(Row {
         id: of.session.clone(),
+        whose: None,
         project: project(reading.project.as_ref()),
         model: model.clone().unwrap_or_default(),
         load: Some(Load { used: *used, window: *window, trigger: *trigger }),
@@ -144,13 +147,14 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
     })
 }
 
-fn past_row(in_force: &InForce, row: &OverviewRow) -> Row {
+pub(super) fn past_row(in_force: &InForce, row: &OverviewRow, whose: Option<String>) -> Row {
     let OverviewRow { session, used, largest, compactions, checkpoint } = row;
     let (model, version) = (session.model.as_deref(), session.version.as_deref());
     let (window, trigger) = bounds(in_force, model, version, *largest);
     let load = |used| Load { used, window: window.tokens, trigger: trigger.tokens() };
     Row {
         id: session.id.to_string(),
+        whose,
         project: session.project.as_deref().map(project).unwrap_or_default(),
         model: session.model.clone().unwrap_or_default(),
         load: used.map(load),
@@ -224,7 +228,7 @@ fn past(site: &Site, listed: &Listed) -> Markup {
     }
 }
 
-fn table(site: &Site, rows: &[Row], lines: &Lines, ahead: &str) -> Markup {
+pub(super) fn table(site: &Site, rows: &[Row], lines: &Lines, ahead: &str) -> Markup {
     html! {
         div.scroll tabindex="0" role="group" aria-label="A table that may be wider than the page" {
             table.sessions {
@@ -253,6 +257,7 @@ fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
             th scope="row" {
                 a href=(site.session(&row.id)) { (short(&row.id)) }
                 span.project { (row.project) }
+                @if let Some(whose) = &row.whose { span.project { (whose) } }
             }
             @if let Some(load) = row.load {
                 td.load { (load.gauge(lines)) }
