@@ -68,7 +68,7 @@ impl Office {
             board::claims(&world.paths)?.into_iter().partition(|claim| !is_foreign(claim));
         self.there.put_claims(&self.machine.id, &own, now).await?;
         let theirs = self.there.claims(&self.machine.id, now).await?;
-        let names: BTreeSet<String> = theirs.iter().map(|it| name(it)).collect();
+        let names: BTreeSet<String> = theirs.iter().map(name).collect();
         for gone in foreign.iter().filter(|claim| !names.contains(&key(claim))) {
             // Whoever is faster has given it up.
             let _ = board::release(&world.paths, &gone.path, Some(&gone.holder));
