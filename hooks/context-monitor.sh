@@ -22,11 +22,15 @@ ACTION=$(printf '%s' "$RESPONSE" | jq -r '.action.type')
 
 if [ "$ACTION" = "save_and_restart" ]; then
     echo "Context critical ($USED_TOKENS/$MAX_TOKENS). Auto-saving..."
-    jq -n --arg environment "$ENV" --arg used "$USED_TOKENS" --arg max "$MAX_TOKENS" \
+    SAVED=$(jq -n --arg environment "$ENV" --arg used "$USED_TOKENS" --arg max "$MAX_TOKENS" \
         '{environment: $environment, used_tokens: ($used | tonumber), max_tokens: ($max | tonumber)}' |
-        curl -s -X POST "$CONTEXTS_URL/context/auto-save" -H "Content-Type: application/json" -d @-
-    echo ""
-    echo "Session saved. Recommend: rs $ENV"
+        curl -s -X POST "$CONTEXTS_URL/context/auto-save" -H "Content-Type: application/json" -d @-)
+    printf '%s\n' "$SAVED"
+    if [ "$(printf '%s' "$SAVED" | jq -r '.status')" = "saved" ]; then
+        echo "Session saved. Recommend: rs $ENV"
+    else
+        echo "Session not saved." >&2
+    fi
 elif [ "$ACTION" = "save" ]; then
     echo "Context warning ($USED_TOKENS/$MAX_TOKENS). Consider: ss"
 fi

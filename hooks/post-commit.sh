@@ -12,10 +12,14 @@ COMMIT_MSG=$(git log -1 --pretty=%B | head -1)
 BRANCH=$(git branch --show-current)
 FILES_CHANGED=$(git diff-tree --no-commit-id --name-only -r HEAD | wc -l)
 
-jq -n --arg environment "$ENV" --arg sha "$COMMIT_SHA" --arg message "$COMMIT_MSG" \
+SAVED=$(jq -n --arg environment "$ENV" --arg sha "$COMMIT_SHA" --arg message "$COMMIT_MSG" \
     --arg branch "$BRANCH" --arg files "$FILES_CHANGED" \
     '{environment: $environment, commit_sha: $sha, commit_message: $message, branch: $branch,
       files_changed: ($files | tonumber)}' |
-    curl -s -X POST "$CONTEXTS_URL/hooks/git-commit" -H "Content-Type: application/json" -d @- > /dev/null
+    curl -s -X POST "$CONTEXTS_URL/hooks/git-commit" -H "Content-Type: application/json" -d @-)
 
-echo "Session saved at commit ${COMMIT_SHA:0:8}"
+if [ "$(printf '%s' "$SAVED" | jq -r '.status')" = "saved" ]; then
+    echo "Session saved at commit ${COMMIT_SHA:0:8}"
+else
+    echo "Session not saved at commit ${COMMIT_SHA:0:8}" >&2
+fi

@@ -4,13 +4,17 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use crate::accuracy::{ALL, Accuracy, COMPACTED, Score};
+use crate::commits;
 use crate::competitors::{NOOP, post_tool_use};
+use crate::dashboard;
 use crate::listing::Listing;
 use crate::precompact;
 use crate::report::{Figures, Reading};
 use crate::saves::Restoring;
 use crate::serving;
 use crate::spawn::Timing;
+use crate::team;
+use crate::triggers;
 use crate::watching;
 
 /// A promise and whether it was kept.
@@ -36,11 +40,15 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
     }
     gates.extend(figures.listing.iter().flat_map(listing));
     gates.extend(figures.restoring.iter().flat_map(restoring));
+    gates.extend(figures.committing.iter().flat_map(commits::gates));
+    gates.extend(figures.painting.iter().flat_map(dashboard::gates));
     if let Some(checkpoints) = &figures.checkpoints {
         gates.extend(precompact::gates(checkpoints)?);
     }
     gates.extend(figures.watching.iter().flat_map(watching::gates));
+    gates.extend(figures.triggers.iter().flat_map(triggers::gates));
     gates.extend(figures.serving.iter().flat_map(serving::gates));
+    gates.extend(figures.team.iter().flat_map(team::gates));
     Ok(gates)
 }
 

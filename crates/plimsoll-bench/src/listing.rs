@@ -45,7 +45,7 @@ pub(crate) struct Run {
 /// Writes the transcripts and lists them.
 pub(crate) fn list(plimsoll: &Path) -> anyhow::Result<Listing> {
     let home = TempDir::new().context("could not make a temporary folder")?;
-    let bytes = write(home.path())?;
+    let bytes = write(home.path(), TRANSCRIPTS, PROJECTS, &SIZES)?;
     let cold = run(plimsoll, home.path())?;
     let mut warm = Vec::new();
     for _ in 0..WARM_RUNS {
@@ -55,10 +55,16 @@ pub(crate) fn list(plimsoll: &Path) -> anyhow::Result<Listing> {
     Ok(Listing { transcripts: TRANSCRIPTS, bytes, cold, warm: warm[WARM_RUNS / 2] })
 }
 
-fn write(home: &Path) -> anyhow::Result<u64> {
+/// Writes so many transcripts in so many projects, of these sizes in turn; gives their bytes.
+pub(crate) fn write(
+    home: &Path,
+    transcripts: usize,
+    projects: usize,
+    sizes: &[u64],
+) -> anyhow::Result<u64> {
     let mut bytes = 0;
-    for (number, size) in (0..TRANSCRIPTS).zip(SIZES.into_iter().cycle()) {
-        let folder = home.join(format!(".claude/projects/-project-{}", number % PROJECTS));
+    for (number, size) in (0..transcripts).zip(sizes.iter().copied().cycle()) {
+        let folder = home.join(format!(".claude/projects/-project-{}", number % projects));
         fs::create_dir_all(&folder)?;
         let draft = folder.join("draft.jsonl");
         let options = Options { size, seed: number as u64, ..Options::default() };

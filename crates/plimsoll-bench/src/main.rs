@@ -4,8 +4,14 @@
 //! `scripts/bench` builds what is measured and runs this.
 
 mod accuracy;
+mod commits;
 mod competitors;
 mod count;
+mod dashboard;
+#[path = "../../plimsoll/tests/browser/driver.rs"]
+#[expect(dead_code, reason = "the tests ask for more")]
+#[expect(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
+mod driver;
 mod gates;
 mod listing;
 mod naive;
@@ -16,6 +22,8 @@ mod saves;
 mod serving;
 mod spawn;
 mod stage;
+mod team;
+mod triggers;
 mod watching;
 
 use std::ffi::OsStr;
@@ -27,12 +35,16 @@ use anyhow::Context as _;
 use clap::Parser;
 
 use accuracy::Accuracy;
+use commits::Committing;
+use dashboard::Painting;
 use precompact::{Checkpoints, Contest};
 use report::{Count, Figures, Reading};
 use saves::Restoring;
 use serving::Serving;
 use spawn::Competitor;
 use stage::Stage;
+use team::Team;
+use triggers::Triggers;
 use watching::Watching;
 
 /// Time whole hook processes against a bare no-op and against other hooks
@@ -83,10 +95,18 @@ enum Part {
     Checkpoints,
     /// The watcher among growing sessions
     Watcher,
+    /// The watcher when all sessions cross a line at once
+    Triggers,
     /// The server beside the seed's service
     Server,
     /// Restoring from a hundred thousand saves
     Saves,
+    /// What git's hook adds to a commit
+    Commits,
+    /// The dashboard in a browser
+    Dashboard,
+    /// The pages of a team with a million readings
+    Team,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -134,9 +154,13 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
         report::note("listing the sessions of a large home");
         figures.listing = Some(listing::list(&plimsoll)?);
         figures.restoring = Some(restoring(args)?);
+        figures.painting = Some(painting(args)?);
+        figures.committing = Some(committing(args)?);
+        figures.team = Some(team(args)?);
     }
     if !args.counted {
         figures.watching = Some(watching(args)?);
+        figures.triggers = Some(triggers(args)?);
         figures.serving = Some(serving(args)?);
     }
     figures.gates = gates::judge(&figures, &rivals)?;
@@ -152,8 +176,12 @@ fn only(part: Part, args: &Args) -> anyhow::Result<Figures> {
             figures.checkpoints = Some(checkpoints(args, &Stage::set()?, &noop)?);
         }
         Part::Watcher => figures.watching = Some(watching(args)?),
+        Part::Triggers => figures.triggers = Some(triggers(args)?),
         Part::Server => figures.serving = Some(serving(args)?),
         Part::Saves => figures.restoring = Some(restoring(args)?),
+        Part::Commits => figures.committing = Some(committing(args)?),
+        Part::Dashboard => figures.painting = Some(painting(args)?),
+        Part::Team => figures.team = Some(team(args)?),
     }
     figures.gates = gates::judge(&figures, &[])?;
     Ok(figures)
@@ -171,6 +199,11 @@ fn watching(args: &Args) -> anyhow::Result<Watching> {
     watching::watch(&program(&args.plimsoll)?, args.quick)
 }
 
+fn triggers(args: &Args) -> anyhow::Result<Triggers> {
+    report::note("letting all sessions cross a line at once");
+    triggers::cross(&program(&args.plimsoll)?)
+}
+
 fn serving(args: &Args) -> anyhow::Result<Serving> {
     report::note("serving");
     let (plimsoll, python) = (program(&args.plimsoll)?, args.python.as_deref());
@@ -180,6 +213,21 @@ fn serving(args: &Args) -> anyhow::Result<Serving> {
 fn restoring(args: &Args) -> anyhow::Result<Restoring> {
     report::note("restoring from a hundred thousand saves");
     saves::restore(&program(&args.plimsoll)?)
+}
+
+fn committing(args: &Args) -> anyhow::Result<Committing> {
+    report::note("committing");
+    commits::commit(&program(&args.plimsoll)?)
+}
+
+fn painting(args: &Args) -> anyhow::Result<Painting> {
+    report::note("opening the dashboard with a thousand sessions");
+    dashboard::paint(&program(&args.plimsoll)?)
+}
+
+fn team(args: &Args) -> anyhow::Result<Team> {
+    report::note("opening the pages of a team with a million readings");
+    team::open(&program(&args.plimsoll)?)
 }
 
 fn shared() -> PathBuf {

@@ -4,14 +4,18 @@
 use serde::Serialize;
 
 use crate::accuracy::{Accuracy, Score};
+use crate::commits::Committing;
 use crate::competitors::NOOP;
 use crate::count::Calls;
+use crate::dashboard::Painting;
 use crate::gates::Gate;
 use crate::listing::{Listing, Run};
 use crate::precompact::{Checkpoints, Extraction};
 use crate::saves::{Restoring, Spread};
 use crate::serving::Serving;
 use crate::spawn::Timing;
+use crate::team::Team;
+use crate::triggers::{Asked, Triggers};
 use crate::watching::{self, Watching};
 
 /// Everything one run found out; what it did not look at is empty.
@@ -30,12 +34,20 @@ pub(crate) struct Figures {
     pub(crate) listing: Option<Listing>,
     /// Restoring from a hundred thousand saves.
     pub(crate) restoring: Option<Restoring>,
+    /// Commits with git's hook and without.
+    pub(crate) committing: Option<Committing>,
+    /// The dashboard with a thousand sessions.
+    pub(crate) painting: Option<Painting>,
     /// Checkpoints before a compaction.
     pub(crate) checkpoints: Option<Checkpoints>,
     /// Watching sessions that grow.
     pub(crate) watching: Option<Watching>,
+    /// Sessions that cross a line at once.
+    pub(crate) triggers: Option<Triggers>,
     /// Serving beside the seed's service.
     pub(crate) serving: Option<Serving>,
+    /// The pages of a team.
+    pub(crate) team: Option<Team>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -75,9 +87,13 @@ pub(crate) fn print(figures: &Figures) {
     accuracy(&figures.accuracy);
     figures.listing.iter().for_each(listing);
     figures.restoring.iter().for_each(restoring);
+    figures.committing.iter().for_each(committing);
+    figures.painting.iter().for_each(painting);
     figures.checkpoints.iter().for_each(checkpoints);
     figures.watching.iter().for_each(watching);
+    figures.triggers.iter().for_each(triggers);
     figures.serving.iter().for_each(serving);
+    figures.team.iter().for_each(team);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
         println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
@@ -160,8 +176,33 @@ fn accuracy(accuracy: &Accuracy) {
 fn restoring(restoring: &Restoring) {
     let Restoring { saves, taken_in_s, newest, search } = restoring;
     println!("\n## Restoring from {saves} saves, taken in within {taken_in_s:.0} s\n");
-    println!("| `plimsoll rs` | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
-    for (name, Spread { calls, p50_ms, p95_ms }) in [("newest", newest), ("search", search)] {
+    spreads("`plimsoll rs`", &[("newest", newest), ("search", search)]);
+}
+
+fn committing(committing: &Committing) {
+    let Committing { with_hook, without, added } = committing;
+    println!("\n## A commit\n");
+    let rows = [("without the hook", without), ("with it", with_hook), ("the hook's part", added)];
+    spreads("`git commit`", &rows);
+}
+
+fn painting(painting: &Painting) {
+    let Painting { sessions, rows, bytes, answer, paint } = painting;
+    println!("\n## The dashboard with {sessions} sessions: {rows} rows, {bytes} bytes\n");
+    spreads("headless Chromium", &[("answer", answer), ("first contentful paint", paint)]);
+}
+
+fn spreads(what: &str, rows: &[(&str, &Spread)]) {
+    println!("| {what} | calls | p50 ms | p95 ms |\n|---|---:|---:|---:|");
+    for (name, Spread { calls, p50_ms, p95_ms }) in rows {
+        println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
+    }
+}
+
+fn team(found: &Team) {
+    println!("\n## Pages of a team: a million readings, a hundred thousand checkpoints\n");
+    println!("| page | opened | p50 ms | p95 ms |\n|---|---:|---:|---:|");
+    for (name, Spread { calls, p50_ms, p95_ms }) in &found.pages {
         println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
     }
 }
@@ -188,6 +229,16 @@ fn watching(found: &Watching) {
         naive.lag_p50_ms / plimsoll.lag_p50_ms,
         naive.lag_p99_ms / plimsoll.lag_p99_ms,
     );
+}
+
+fn triggers(found: &Triggers) {
+    println!("\n## {} sessions cross the checkpoint line at once\n", found.sessions);
+    println!("| who decides | asked | missed | twice | first ms | p50 ms | last ms |");
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    for (name, asked) in [("hooks, within 10 s", &found.hooks), ("the watcher", &found.watcher)] {
+        let Asked { asked, missed, twice, first_ms, p50_ms, last_ms } = asked;
+        println!("| {name} | {asked} | {missed} | {twice} | {first_ms} | {p50_ms} | {last_ms} |");
+    }
 }
 
 fn serving(serving: &Serving) {

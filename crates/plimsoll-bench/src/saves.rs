@@ -36,7 +36,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    fn of(mut times: Vec<f64>) -> Self {
+    pub(crate) fn of(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
         Self { calls: times.len(), p50_ms: at(50), p95_ms: at(95) }

@@ -91,9 +91,9 @@ impl Rates {
 }
 
 /// A server that runs as long as this value lives.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    address: String,
+    pub(crate) address: String,
     script: std::path::PathBuf,
 }
 
@@ -104,7 +104,7 @@ struct Answer {
 }
 
 impl Server {
-    fn plimsoll(plimsoll: &Path, folder: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn plimsoll(plimsoll: &Path, folder: &Path) -> anyhow::Result<Self> {
         let mut command = Command::new(plimsoll);
         command.args(["serve", "--listen", "127.0.0.1:0", "--writes-per-second", "1000000000"]);
         command.env_clear().env("HOME", folder).stdin(Stdio::null()).stderr(Stdio::piped());

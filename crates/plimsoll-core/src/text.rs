@@ -1,4 +1,6 @@
-//! Figures and stretches of time in sentences.
+//! Figures and stretches of time in sentences; where words stand in a text.
+
+use std::ops::Range;
 
 /// A number with its thousands apart: `167,000`.
 pub fn thousands(number: u64) -> String {
@@ -23,9 +25,44 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
+/// Where words of a query stand in a text: where one begins with them, else anywhere. None overlaps
+/// another.
+pub fn places(text: &str, query: &str) -> Vec<Range<usize>> {
+    let words = || query.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty());
+    let begins = |at: usize| !text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
+    let there = |at: usize| {
+        words().map(|word| at..at + word.len()).zip(words()).find_map(|(place, word)| {
+            let there = text.get(place.clone())?;
+            there.eq_ignore_ascii_case(word).then_some(place)
+        })
+    };
+    let all = |is_asked: &dyn Fn(usize) -> bool| {
+        let mut places: Vec<Range<usize>> = Vec::new();
+        for (at, _) in text.char_indices().filter(|(at, _)| is_asked(*at)) {
+            let is_free = places.last().is_none_or(|last| last.end <= at);
+            places.extend(there(at).filter(|_| is_free));
+        }
+        places
+    };
+    let beginnings = all(&begins);
+    if beginnings.is_empty() { all(&|_| true) } else { beginnings }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_found_where_one_begins_with_them_else_inside() {
+        let found = |text: &'static str, query: &str| {
+            places(text, query).into_iter().map(|place| &text[place]).collect::<Vec<_>>()
+        };
+        assert_eq!(found("A leak in the Leaky hull, bleak", "leak HULL"), ["leak", "Leak", "hull"]);
+        assert_eq!(found("src/load_line.rs, überladen", "line überl"), ["line", "überl"]);
+        assert_eq!(found("exchange_code", "xchange_cod"), ["cod"]);
+        assert_eq!(found("backoff", "ckoff"), ["ckoff"]);
+        assert_eq!(found("a text", " -- "), [""; 0]);
+    }
 
     #[test]
     fn large_numbers_are_easy_to_read() {

@@ -30,6 +30,11 @@ pub fn head(folder: &Path) -> io::Result<Head> {
     parse(&told).ok_or_else(|| io::Error::other("git did not tell the commit"))
 }
 
+/// The hash of the commit that the repository of `folder` is at.
+pub fn at(folder: &Path) -> io::Result<String> {
+    run(folder, &["rev-parse", "HEAD"]).map(|told| told.trim_end().to_owned())
+}
+
 fn parse(told: &str) -> Option<Head> {
     let mut lines = told.lines();
     let (sha, refs, subject) = (lines.next()?, lines.next()?, lines.next()?);

@@ -5,7 +5,7 @@ use plimsoll_core::policy::Levels;
 use plimsoll_core::trigger::{self, Trigger};
 use plimsoll_core::window::Window;
 use plimsoll_core::{Millis, Tokens, models};
-use plimsoll_store::{Extent, PeakRow, RecentRow, Store};
+use plimsoll_store::{Extent, OverviewRow, PeakRow, Store};
 
 use crate::audit::window_of;
 use crate::settings::{self, InForce};
@@ -69,13 +69,14 @@ pub fn recent(
     adapter: &dyn Adapter,
     store: &Store,
     limit: u32,
-) -> anyhow::Result<Vec<(RecentRow, Tokens)>> {
+) -> anyhow::Result<Vec<(OverviewRow, Tokens)>> {
     let in_force = settings::load(world, adapter, &world.paths.home);
-    let window = |row: &RecentRow| {
+    let with_window = |row: OverviewRow| {
         let model = row.session.model.as_deref().unwrap_or_default();
-        window_of(&in_force, model, row.peak.unwrap_or(0)).tokens
+        let window = window_of(&in_force, model, row.largest).tokens;
+        (row, window)
     };
-    Ok(store.recent(limit)?.into_iter().map(|row| (row.clone(), window(&row))).collect())
+    Ok(store.overview(&[], 0, limit)?.into_iter().map(with_window).collect())
 }
 
 /// How full a session's window was at its fullest, from 0 to 1.

@@ -25,7 +25,7 @@ use crate::paths::{self, Paths};
 use crate::world::{World, now};
 
 pub(crate) use session::of_captured;
-pub use session::{Told, made_here, of_session};
+pub use session::{Told, made_here, made_in, of_session};
 
 /// The environment that is meant: the one named, else the one that the process's environment names,
 /// else the default.
@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    const ALL: SaveFilter<'static> = SaveFilter { environment: None, auto: true };
+    const ALL: SaveFilter<'static> = SaveFilter { environment: None, project: None, auto: true };
 
     fn paths(folder: &Path) -> Paths {
         Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }

@@ -11,7 +11,7 @@ use plimsoll_core::entry::Kind;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::work::{Judgement, Recall, Shown, Tally, restore, unlooked};
-use plimsoll_store::Store;
+use plimsoll_store::{Store, StoreError};
 
 use crate::jsonl::JsonLines;
 use crate::sessions::Found;
@@ -116,10 +116,7 @@ pub fn newest(
     patience: Duration,
 ) -> anyhow::Result<Newest> {
     let deadline = Instant::now() + patience;
-    let rows = store.compactions()?.into_iter().filter(|row| row.subagent.is_none());
-    let compacted: HashSet<SessionId> = rows.map(|row| row.session).collect();
-    let compacted: Vec<&Found> =
-        found.iter().filter(|found| compacted.contains(&found.owner.session)).collect();
+    let compacted = compacted(store, found)?;
     let mut newest = Newest { of: compacted.len(), ..Newest::default() };
     for found in compacted.into_iter().take(MOST_SESSIONS) {
         // One that cannot be read is like one that there is no time for: it is not in the figure.
@@ -129,6 +126,13 @@ pub fn newest(
         newest.tally += comparable(&judgements);
     }
     Ok(newest)
+}
+
+/// Those of the sessions that were compacted, as the store tells.
+pub fn compacted<'f>(store: &Store, found: &'f [Found]) -> Result<Vec<&'f Found>, StoreError> {
+    let rows = store.compactions()?.into_iter().filter(|row| row.subagent.is_none());
+    let names: HashSet<SessionId> = rows.map(|row| row.session).collect();
+    Ok(found.iter().filter(|found| names.contains(&found.owner.session)).collect())
 }
 
 /// The facts that both sides can be judged by: those of compactions whose summary is there.

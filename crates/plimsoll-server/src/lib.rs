@@ -1,7 +1,8 @@
 //! Everything that waits: the HTTP service. All async, and nothing below it is.
 //!
 //! `listen` takes connections, `door` decides who may come in, `http` answers, `writer` puts many
-//! saves into one transaction. What blocks runs on a thread of its own.
+//! saves into one transaction. What blocks runs on a thread of its own. `team` is what goes to the
+//! database that a team shares, and what is asked of it.
 
 mod door;
 mod http;
@@ -13,6 +14,7 @@ mod pages;
 mod past;
 mod settings;
 mod state;
+pub mod team;
 mod watch;
 mod writer;
 

@@ -22,6 +22,7 @@ use crate::door::Peer;
 use crate::http;
 use crate::past;
 use crate::state::AppState;
+use crate::team::Shipper;
 use crate::watch::Watch;
 
 /// A server that listens and does not answer yet.
@@ -101,6 +102,8 @@ impl Server {
         let mut stop = Stop::new()?;
         let watch = Watch::start(app.clone())?;
         past::start(app.clone())?;
+        let log = app.log.clone();
+        let shipper = Shipper::start(app.clone(), app.adapter, move |text| log.say(text))?;
         let writing = tokio::spawn(write_log(app.clone()));
         let connections = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));
@@ -123,6 +126,7 @@ impl Server {
         }
         app.writer.finish();
         watch.finish();
+        shipper.finish();
         writing.abort();
         app.log.flush();
         Ok(())

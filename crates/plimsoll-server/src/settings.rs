@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use plimsoll_agents::Adapter;
-use plimsoll_core::settings::Settings;
+use plimsoll_core::settings::{Settings, Team};
 use plimsoll_engine::settings;
 use plimsoll_engine::world::World;
 
@@ -26,6 +26,24 @@ impl Current {
                 let settings = Arc::new(in_force.settings);
                 *current = Some((Instant::now(), settings.clone()));
                 settings
+            }
+        }
+    }
+}
+
+/// What is shared with a team, as it was last looked at.
+#[derive(Debug, Default)]
+pub(crate) struct CurrentTeam(Mutex<Option<(Instant, Arc<Team>)>>);
+
+impl CurrentTeam {
+    pub(crate) fn get(&self, world: &World) -> Arc<Team> {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*current {
+            Some((looked, team)) if looked.elapsed() < FRESH => team.clone(),
+            _ => {
+                let team = Arc::new(settings::team(world));
+                *current = Some((Instant::now(), team.clone()));
+                team
             }
         }
     }

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use axum::http::StatusCode;
 use plimsoll_agents::Adapter;
-use plimsoll_core::settings::Settings;
+use plimsoll_core::settings::{Settings, Team};
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::token;
 use plimsoll_engine::world::World;
 use plimsoll_store::Store;
+use plimsoll_store::postgres::TeamStore;
 
 use crate::door::Bucket;
 use crate::http::Problem;
@@ -18,7 +20,8 @@ use crate::live::Live;
 use crate::log::{Log, LogForm};
 use crate::metrics::Metrics;
 use crate::pages::{Cached, Score, Tax};
-use crate::settings::Current;
+use crate::settings::{Current, CurrentTeam};
+use crate::team::{Link, TeamError};
 use crate::writer::{Desk, Writer};
 
 /// How a server is started.
@@ -51,7 +54,15 @@ pub struct App {
     pub(crate) tax: Cached<Tax>,
     pub(crate) score: Cached<Score>,
     settings: Current,
+    team: CurrentTeam,
+    link: Link,
     stores: Mutex<Vec<Store>>,
+}
+
+impl AsRef<World> for AppState {
+    fn as_ref(&self) -> &World {
+        &self.world
+    }
 }
 
 impl Deref for AppState {
@@ -92,6 +103,8 @@ impl AppState {
             tax: Cached::default(),
             score: Cached::default(),
             settings: Current::default(),
+            team: CurrentTeam::default(),
+            link: Link::default(),
             stores: Mutex::default(),
             world,
             adapter,
@@ -101,6 +114,27 @@ impl AppState {
     /// The user's settings.
     pub(crate) fn settings(&self) -> Arc<Settings> {
         self.settings.get(&self.world, self.adapter)
+    }
+
+    /// What is shared with a team.
+    pub(crate) fn team(&self) -> Arc<Team> {
+        self.team.get(&self.world)
+    }
+
+    /// The team's database.
+    pub(crate) async fn team_store(&self) -> Result<Arc<TeamStore>, Problem> {
+        let team = self.team();
+        let url = team.database_url.as_ref().ok_or_else(|| {
+            let hint = "set `team.database_url` in the file that `plimsoll config path` names";
+            Problem::missing("this machine belongs to no team", hint)
+        })?;
+        self.link.to(url).await.map_err(|error| self.out_of_reach(&error))
+    }
+
+    /// Notes why the team's database does not answer, and gives what whoever asked is told.
+    pub(crate) fn out_of_reach(&self, error: &TeamError) -> Problem {
+        self.log.say(&error.to_string());
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, error, error.hint())
     }
 
     /// Runs what may block on a thread of its own.

@@ -4,16 +4,21 @@
 //! the engine reads them and hands over rows ([`Batch`]), and the store sees to it that each is kept
 //! once, however many processes read the same file at the same time ([`Store::ingest`]). Only since
 //! when a client has been set as it is stands nowhere else, and is noticed anew.
+//!
+//! With the feature `postgres` there is a second one, which a team shares ([`postgres`]). What goes
+//! there waits in the first ([`Store::next_shipment`]).
 
 mod error;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod rows;
 mod sqlite;
 
 pub use error::StoreError;
 pub use rows::{
-    Batch, Bookmark, CheckpointRow, CheckpointsThere, ClientRow, ClientSettingsRow, CompactionRow,
-    Counts, DecisionRow, Extent, Found, FoundSaves, Hit, HookCount, HookRunRow, HookSpan, Ingested,
-    LastCheckpoint, Match, OverviewRow, Pace, PeakRow, Piece, Point, PointRow, ReadingRow,
-    RecentRow, SaveFilter, SessionRow, SourceFile,
+    Allowed, Batch, Bookmark, CheckpointRow, CheckpointsThere, ClientRow, ClientSettingsRow,
+    CompactionRow, Counts, DecisionRow, Extent, Found, FoundSaves, Hit, HookCount, HookRunRow,
+    HookSpan, Ingested, LastCheckpoint, Match, OverviewRow, Pace, PeakRow, Piece, Point, PointRow,
+    ReadingRow, SaveFilter, SessionRow, Shipment, SourceFile, Waiting,
 };
 pub use sqlite::Store;

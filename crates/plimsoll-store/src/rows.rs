@@ -1,13 +1,14 @@
 //! What is handed to the store and what it gives back.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
-use plimsoll_core::save::{Environment, Kind, Save};
+use plimsoll_core::save::{Environment, Save};
 use plimsoll_core::{Millis, Tokens};
+use rusqlite::types::Value;
 
 /// A transcript or spool that rows come from.
 ///
@@ -220,17 +221,6 @@ pub struct Extent {
     pub since: Option<Millis>,
 }
 
-/// A session with how full its own window was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecentRow {
-    /// The session.
-    pub session: SessionRow,
-    /// After its last response; nothing where nobody has answered yet.
-    pub used: Option<Tokens>,
-    /// At its fullest.
-    pub peak: Option<Tokens>,
-}
-
 /// A point on the curve of a session's windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointRow {
@@ -373,7 +363,7 @@ pub struct Found {
     pub by: Match,
 }
 
-/// How what was found fits what was searched for.
+/// How what was found fits what was searched for, the closest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
     /// All words are in each, or beginnings of them.
@@ -386,21 +376,27 @@ pub enum Match {
     Some,
 }
 
+impl Match {
+    /// How far from what was searched for it is.
+    pub fn distance(&self) -> u8 {
+        match self {
+            Self::Words => 0,
+            Self::Parts => 1,
+            Self::Corrected(_) => 2,
+            Self::Some => 3,
+        }
+    }
+}
+
 /// Which saves are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveFilter<'a> {
     /// Of this environment only.
     pub environment: Option<&'a Environment>,
+    /// Of this project only.
+    pub project: Option<&'a str>,
     /// Also those that were made by themselves, of a nearly full window.
     pub auto: bool,
-}
-
-impl SaveFilter<'_> {
-    /// Whether a save is asked for.
-    pub fn passes(&self, save: &Save) -> bool {
-        let here = self.environment.is_none_or(|it| *it == save.what.environment);
-        here && (self.auto || save.what.kind != Kind::Auto)
-    }
 }
 
 /// What a search for saves came to.
@@ -430,4 +426,67 @@ pub struct Piece {
     pub text: String,
     /// Whether it is what was searched for, or stands around that.
     pub fits: bool,
+}
+
+/// What may go to a team's database.
+#[derive(Clone, Copy)]
+pub struct Allowed<'a> {
+    /// Readings and compactions.
+    pub readings: bool,
+    /// Checkpoints.
+    pub checkpoints: bool,
+    /// Saves.
+    pub saves: bool,
+    /// Whether anything of a project may.
+    pub sends: &'a dyn Fn(Option<&Path>) -> bool,
+    /// Nothing that is older.
+    pub since: Millis,
+}
+
+/// Rows on their way to a team's database.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shipment {
+    /// Sessions.
+    pub sessions: Vec<SessionRow>,
+    /// Responses with their usage.
+    pub readings: Vec<ReadingRow>,
+    /// Compactions.
+    pub compactions: Vec<CompactionRow>,
+    /// Checkpoints.
+    pub checkpoints: Vec<CheckpointRow>,
+    /// Saves.
+    pub saves: Vec<Save>,
+    /// What of the outbox is done when they have arrived.
+    pub(crate) numbers: Vec<i64>,
+    /// The table that was gone through: from where, and how far if it has more.
+    pub(crate) swept: Option<(&'static str, Value, Option<Value>)>,
+}
+
+impl Shipment {
+    /// How many rows it is.
+    pub fn len(&self) -> usize {
+        self.sessions.len()
+            + self.readings.len()
+            + self.compactions.len()
+            + self.checkpoints.len()
+            + self.saves.len()
+    }
+
+    /// Whether none of what waited may go.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What waits to go to a team's database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Rows that have come or changed.
+    pub changed: u64,
+    /// Rows that are still to be gone through.
+    pub to_sweep: u64,
+    /// When something last arrived.
+    pub shipped: Option<Millis>,
+    /// Why nothing can be shipped.
+    pub trouble: Option<String>,
 }

@@ -2,15 +2,16 @@
 //!
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
 //! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
-//! `series` is a session over time, `listing` a list of them, `overview` the newest.
+//! `series` is a session over time, `listing` a list of them.
 //! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
+//! `outbox` is what waits to go to a team's database.
 
 mod checkpoints;
 mod client;
 mod column;
 mod ingest;
 mod listing;
-mod overview;
+mod outbox;
 mod past;
 mod queries;
 mod saves;
@@ -38,6 +39,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0003_checkpoints.sql")),
     M::up(include_str!("../migrations/sqlite/0004_saves.sql")),
     M::up(include_str!("../migrations/sqlite/0005_series.sql")),
+    M::up(include_str!("../migrations/sqlite/0007_outbox.sql")),
 ];
 
 /// Everything remembered on this machine.

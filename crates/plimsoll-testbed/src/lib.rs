@@ -8,8 +8,10 @@
 pub mod client;
 pub mod generator;
 pub mod model_server;
+pub mod postgres;
 pub mod settings;
 
 pub use client::{Client, Outcome, Prompt, Sandbox, Screen, Terminal, Transcript};
 pub use model_server::{Answer, Kind, ModelServer, Request, Script, Usage};
+pub use postgres::Postgres;
 pub use settings::Hooks;

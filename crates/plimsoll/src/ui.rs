@@ -13,6 +13,7 @@ pub(crate) use plimsoll_core::text::thousands;
 use serde::Serialize;
 
 /// The user's terminal, or whatever stands in for it.
+#[derive(Clone)]
 pub(crate) struct Ui {
     colour: bool,
     /// Stdout is a terminal that can take back a line.

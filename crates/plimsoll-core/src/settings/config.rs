@@ -8,7 +8,8 @@ use std::num::NonZeroU64;
 
 use serde::Deserialize;
 
-use super::{GuardMode, Percent, RestoreMode};
+use super::team::TeamConfig;
+use super::{GuardMode, OnLine, Percent, RestoreMode};
 
 /// A config file as it is written; every key is optional.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -16,6 +17,8 @@ use super::{GuardMode, Percent, RestoreMode};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub(super) lines: LinesConfig,
+    pub(super) checkpoint: CheckpointConfig,
+    pub(super) board: BoardConfig,
     pub(super) guard: GuardConfig,
     pub(super) quiet: Option<bool>,
     pub(super) window: Option<NonZeroU64>,
@@ -23,6 +26,7 @@ pub struct Config {
     pub(super) restore: RestoreConfig,
     pub(super) models: BTreeMap<String, ModelConfig>,
     pub(super) auto_context: AutoContextConfig,
+    pub(super) team: TeamConfig,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -34,6 +38,20 @@ pub(super) struct LinesConfig {
     pub(super) save: Option<Percent>,
     pub(super) warn: Option<Percent>,
     pub(super) restart: Option<Percent>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct CheckpointConfig {
+    pub(super) on_line: Option<OnLine>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct BoardConfig {
+    pub(super) coordination_file: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::{Serialize, Serializer};
 
-use super::{GuardMode, ModelSettings, Percent, RestoreMode, Settings};
+use super::{GuardMode, ModelSettings, OnLine, Percent, RestoreMode, Settings, Shared};
 use crate::Tokens;
 
 /// One key.
@@ -42,16 +42,23 @@ pub enum Kind {
     Switch,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Any number of these words.
+    Choices(&'static [&'static str]),
     /// Any number of words.
     Words,
     /// Any text.
     Text,
+    /// The address of a database.
+    Database,
     /// Models by name, each with its window.
     Models,
 }
 
 /// What a number of tokens must be, in words.
 const TOKENS: &str = "a whole number of tokens above 0";
+
+/// What the address of a database must be, in words.
+const DATABASE: &str = "an address such as `postgres://me@host/plimsoll`";
 
 impl Kind {
     /// What is allowed, as the end of a sentence.
@@ -62,8 +69,10 @@ impl Kind {
             Self::Seconds => "a whole number of seconds above 0".to_owned(),
             Self::Switch => "`true` or `false`".to_owned(),
             Self::Choice(words) => alternatives(words),
+            Self::Choices(words) => format!("a list of {}", alternatives(words)),
             Self::Words => "a list of words".to_owned(),
             Self::Text => "a text".to_owned(),
+            Self::Database => DATABASE.to_owned(),
             Self::Models => format!("names of models, each with a `window`, {TOKENS}"),
         }
     }
@@ -97,7 +106,7 @@ pub struct Variable {
 
 /// The variables that come before a config.
 pub mod variables {
-    use super::{TOKENS, Variable};
+    use super::{DATABASE, TOKENS, Variable};
 
     /// The window in tokens.
     pub const WINDOW: Variable =
@@ -125,6 +134,9 @@ pub mod variables {
     /// What saves are filed under.
     pub const ENVIRONMENT: Variable =
         Variable { names: &["PLIMSOLL_ENV", "CONTEXTS_ENV"], takes: "the name of an environment" };
+    /// The team's database.
+    pub const DATABASE_URL: Variable =
+        Variable { names: &["PLIMSOLL_DATABASE_URL"], takes: DATABASE };
     /// Switches everything off.
     pub const ALL: Variable = Variable { names: &["PLIMSOLL"], takes: "`off`" };
 }
@@ -212,6 +224,24 @@ pub const KEYS: &[Key] = &[
     line(RESTART[0], "Percent of the window at which a fresh session is due", |settings| {
         Value::Percent(settings.lines.restart)
     }),
+    Key {
+        name: "checkpoint.on_line",
+        meaning: "Who makes the checkpoint at the line: hook (the session's own, at once) or watcher (when it asks)",
+        kind: Kind::Choice(&OnLine::WORDS),
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Text(settings.on_line.word()),
+    },
+    Key {
+        name: "board.coordination_file",
+        meaning: "Keep the messages that wait for a project's sessions in its .coordination/blackboard.json",
+        kind: Kind::Switch,
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Switch(settings.board_file),
+    },
     Key {
         name: "guard.mode",
         meaning: "What the guard does above the ceiling: warn, strict (refuse) or off",
@@ -317,6 +347,45 @@ pub const KEYS: &[Key] = &[
     hook("auto_context.hooks.test_result", "Save what runs of tests came to", |settings| {
         Value::Switch(settings.breakpoints.test_result)
     }),
+    Key {
+        name: "team.database_url",
+        meaning: "The PostgreSQL database that your team shares",
+        kind: Kind::Database,
+        setter: Setter::User,
+        variables: &[variables::DATABASE_URL],
+        alias_of: None,
+        value: |settings| match &settings.team.database_url {
+            Some(url) => Value::Text(url.shown()),
+            None => Value::Unset,
+        },
+    },
+    Key {
+        name: "team.share",
+        meaning: "What goes there: readings, checkpoints, saves, board",
+        kind: Kind::Choices(&Shared::WORDS),
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Words(&settings.team.share),
+    },
+    Key {
+        name: "team.projects",
+        meaning: "The folders of the projects it is of, such as ~/work or **/hull-*",
+        kind: Kind::Words,
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Words(&settings.team.projects),
+    },
+    Key {
+        name: "team.person",
+        meaning: "What you are called there; your login if nothing is said",
+        kind: Kind::Text,
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| settings.team.person.as_deref().map_or(Value::Unset, Value::Text),
+    },
     Key {
         alias_of: Some(SAVE[0]),
         ..line(SAVE[1], "The older name of lines.save", |settings| {
@@ -453,6 +522,11 @@ mod tests {
                 }
                 Kind::Switch => (json!([true, false]), json!([0, "true", []])),
                 Kind::Choice(words) => (json!(words), json!(["", "other", 1, []])),
+                Kind::Choices(words) => (json!([[], words]), json!(["a", ["other"], [1], {}])),
+                Kind::Database => (
+                    json!(["postgres://me@host/plimsoll", "postgresql:///x"]),
+                    json!(["", "mysql://x", 1, []]),
+                ),
                 Kind::Words => (json!([[], ["a", "b"]]), json!(["a", [1], {}])),
                 Kind::Text => (json!(["", "/handoff"]), json!([1, true, []])),
                 Kind::Models => (

@@ -7,6 +7,8 @@
 mod client;
 mod config;
 pub mod keys;
+mod on_line;
+mod team;
 
 use std::num::NonZero;
 
@@ -15,6 +17,8 @@ use serde::{Deserialize, Serialize};
 pub use self::client::{ClientSetting, ClientSettings};
 pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
+pub use self::on_line::OnLine;
+pub use self::team::{DatabaseUrl, Shared, Team};
 use crate::Tokens;
 
 /// A share of a window, in hundredths of a percent.
@@ -234,6 +238,12 @@ pub struct Settings {
     /// The levels.
     #[serde(skip_serializing_if = "is_default")]
     pub lines: Lines,
+    /// Who makes the checkpoint at the line.
+    #[serde(skip_serializing_if = "is_default")]
+    pub on_line: OnLine,
+    /// Whether the board is shown in a file of the project, for other tools.
+    #[serde(skip_serializing_if = "is_default")]
+    pub board_file: bool,
     /// What the guard does.
     #[serde(skip_serializing_if = "is_default")]
     pub guard: GuardMode,
@@ -258,6 +268,9 @@ pub struct Settings {
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
+    /// What a team shares. No hook asks, and the address may hold a password: it is never cached.
+    #[serde(skip)]
+    pub team: Team,
 }
 
 impl Default for Settings {
@@ -268,6 +281,8 @@ impl Default for Settings {
             breakpoints: Breakpoints::default(),
             window: None,
             lines: Lines::default(),
+            on_line: OnLine::default(),
+            board_file: false,
             guard: GuardMode::default(),
             ceiling_tokens: None,
             recovery_skills: Vec::new(),
@@ -276,6 +291,7 @@ impl Default for Settings {
             restore_budget: RESTORE_BUDGET,
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
             models: Vec::new(),
+            team: Team::default(),
         }
     }
 }
@@ -335,6 +351,8 @@ impl Settings {
         if let Some(command) = &config.warn_command {
             self.warn_command = Some(command.clone());
         }
+        self.on_line = config.checkpoint.on_line.unwrap_or(self.on_line);
+        self.board_file = config.board.coordination_file.unwrap_or(self.board_file);
         self.restore = config.restore.mode.unwrap_or(self.restore);
         self.restore_budget = config.restore.budget.map_or(self.restore_budget, NonZero::get);
         if !config.models.is_empty() {
@@ -342,6 +360,7 @@ impl Settings {
             let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));
             self.models = models.collect();
         }
+        self.team.take(&config.team);
         complaints
     }
 

@@ -8,6 +8,7 @@ mod data;
 mod hooks;
 mod past;
 mod sessions;
+mod team;
 mod words;
 
 use std::path::Path;
@@ -83,7 +84,10 @@ pub fn examine(
     findings.extend(words::examine(world, adapter, project));
     findings.extend(sessions::examine(world, adapter));
     findings.extend(match store {
-        Ok(store) => past::examine(world, adapter, project, store),
+        Ok(store) => {
+            let past = past::examine(world, adapter, project, store);
+            past.into_iter().chain(team::examine(world, store)).collect()
+        }
         Err(error) => vec![data::unusable(world, &error)],
     });
     findings

@@ -80,7 +80,17 @@ fn project(world: &World, adapter: &dyn Adapter, transcript: &Path) -> anyhow::R
 /// if there is one.
 #[must_use]
 pub fn made_here(world: &World, adapter: &dyn Adapter, project: &Path, save: NewSave) -> NewSave {
-    let session = resume::asking(world, adapter);
+    made_in(world, project, resume::asking(world, adapter), save)
+}
+
+/// The same of a session that is known.
+#[must_use]
+pub fn made_in(
+    world: &World,
+    project: &Path,
+    session: Option<SessionId>,
+    save: NewSave,
+) -> NewSave {
     let state = session.as_ref().map(|id| spool::state(&world.paths.spool_of(id, None)));
     let sealed = state.and_then(Result::ok).and_then(|state| state.sealed);
     NewSave {

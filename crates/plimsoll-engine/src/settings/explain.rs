@@ -7,7 +7,7 @@ use plimsoll_core::settings::keys::{KEYS, Key};
 use plimsoll_core::settings::{ClientSettings, Overrides, Settings};
 use serde_json::{Map, Value};
 
-use super::{Complaint, ConfigFile, Place, configs};
+use super::{Complaint, ConfigFile, Place, configs, database_url, under_environment};
 use crate::paths::{self, Links};
 use crate::world::{World, is_off, overrides};
 
@@ -72,7 +72,8 @@ type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// What is in force under an environment.
 fn under(configured: &Settings, env: Env<'_>) -> Settings {
     let settings = configured.clone().overridden(&overrides(env));
-    Settings { enabled: settings.enabled && !is_off(env), ..settings }
+    let team = under_environment(settings.team, env);
+    Settings { enabled: settings.enabled && !is_off(env), team, ..settings }
 }
 
 /// The variable that decides about `key`: of several, the first that alone leads to what is in
@@ -97,7 +98,7 @@ fn only<'a>(world: &'a World, name: &'a str) -> impl Fn(&str) -> Option<String> 
 }
 
 fn says_something(env: Env<'_>) -> bool {
-    overrides(env) != Overrides::default() || is_off(env)
+    overrides(env) != Overrides::default() || is_off(env) || database_url(env).is_some()
 }
 
 /// Variables that are set and change nothing, each with what it takes.

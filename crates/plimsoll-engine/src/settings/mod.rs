@@ -15,7 +15,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use plimsoll_agents::Adapter;
-use plimsoll_core::settings::{ClientSettings, Settings, is_default};
+use plimsoll_core::settings::keys::variables;
+use plimsoll_core::settings::{ClientSettings, DatabaseUrl, Settings, Team, is_default};
 use plimsoll_core::trigger::Learned;
 use plimsoll_core::{Tokens, bytes};
 use serde::{Deserialize, Serialize};
@@ -198,6 +199,25 @@ pub fn config_files(world: &World, project: &Path) -> Vec<ConfigFile> {
 /// Where the configs that count in `project` are, whether they are there or not.
 pub fn config_paths(world: &World, project: &Path) -> [(PathBuf, Layer); 2] {
     [(world.paths.config.clone(), Layer::User), (paths::project_config(project), Layer::Project)]
+}
+
+/// What is shared with a team: as the user's own config says, and the environment.
+pub fn team(world: &World) -> Team {
+    let mut settings = Settings::default();
+    if let Some(mut file) = ConfigFile::read(&world.paths.config, Layer::User) {
+        file.lay_over(&mut settings);
+    }
+    under_environment(settings.team, world.variables())
+}
+
+/// The same with the database that an environment names.
+fn under_environment(team: Team, env: &dyn Fn(&str) -> Option<String>) -> Team {
+    Team { database_url: database_url(env).or(team.database_url), ..team }
+}
+
+fn database_url(env: &dyn Fn(&str) -> Option<String>) -> Option<DatabaseUrl> {
+    let names = variables::DATABASE_URL.names;
+    names.iter().find_map(|name| DatabaseUrl::new(env(name)?.trim()))
 }
 
 /// The files that were read. The stamp is taken first: a change in between is noticed next time.

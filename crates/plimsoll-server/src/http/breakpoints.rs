@@ -13,7 +13,7 @@ use super::Problem;
 use super::body::{Count, Seconds, Sent, TokenCount, WindowSize};
 use super::problem::Problems;
 use super::saves::{IsSaved, take_in};
-use super::session::{Meant, filled};
+use super::session::{Meant, beside, filled};
 use crate::state::{App, AppState};
 
 /// The word that nothing was stored.
@@ -168,6 +168,8 @@ pub(crate) async fn git_commit(
             commit,
         })));
     }
+    let at = sha.to_ascii_lowercase();
+    let save = app.blocking(move |app| Ok(beside(app, &at, save))).await?;
     let kept = app.writer.keep(save).await?.id;
     // Somebody may have told of it at the same time, and been first.
     let session_id = saved_at(&app, &sha).await?.unwrap_or(kept);

@@ -219,7 +219,11 @@ pub(crate) async fn rs(
 
 fn restored(app: &App, store: &mut Store, request: &RestoreRequest) -> Result<Saves, Problem> {
     take_in(app, store)?;
-    let filter = SaveFilter { environment: Some(&request.environment), auto: request.include_auto };
+    let filter = SaveFilter {
+        environment: Some(&request.environment),
+        auto: request.include_auto,
+        ..SaveFilter::default()
+    };
     let limit = request.limit.0 as u32;
     let query = request.query.as_deref().unwrap_or_default();
     match store.search_saves(query, &filter, limit)? {
@@ -253,7 +257,8 @@ pub(crate) async fn sessions(
     let auto = params.switch("include_auto")?;
     let listed = move |app: &App, store: &mut Store| {
         take_in(app, store)?;
-        let filter = SaveFilter { environment: environment.as_ref(), auto };
+        let filter =
+            SaveFilter { environment: environment.as_ref(), auto, ..SaveFilter::default() };
         Ok(Saves::new("newest", store.newest_saves(&filter, limit)?))
     };
     app.with_store(listed).await.map(Json)

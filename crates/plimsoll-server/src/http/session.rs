@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use plimsoll_core::checkpoint::Occasion;
+use plimsoll_core::event::SessionId;
 use plimsoll_core::save::NewSave;
-use plimsoll_engine::saves::of_session;
+use plimsoll_engine::git;
+use plimsoll_engine::saves::{made_in, of_session};
 use plimsoll_engine::sessions::{self, Found};
 
 use super::Problem;
 use super::usage::session_id;
+use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
 /// Which session a request means; several may say nothing of it.
@@ -80,3 +83,34 @@ pub(super) async fn filled(
     })
     .await
 }
+
+/// The save of a commit with the session that was at work in its repository: of those that run the one
+/// that wrote last. Who tells of a commit does not say where it was made, but there it is what `HEAD` is
+/// at. Where two wrote at once, nobody is named.
+pub(super) fn beside(app: &App, sha: &str, save: NewSave) -> NewSave {
+    /// In how many projects it is looked for.
+    const PROJECTS: usize = 8;
+    let mut live: Vec<Wrote> = Vec::new();
+    for LiveReading { of, project, .. } in app.live.windows().values() {
+        if of.subagent.is_none() {
+            live.push((of.at.clone(), project.clone(), of.session.clone()));
+        }
+    }
+    live.sort_by(|one, other| other.cmp(one));
+    let mut projects: Vec<&str> = Vec::new();
+    for (_, project, _) in &live {
+        if !projects.contains(&project.as_str()) {
+            projects.push(project);
+        }
+    }
+    let is_there =
+        |project: &&&str| git::at(Path::new(project)).is_ok_and(|at| at.starts_with(sha));
+    let Some(project) = projects.iter().take(PROJECTS).find(is_there) else { return save };
+    let mut there = live.iter().filter(|(_, its, _)| its == project);
+    let last = there.next().filter(|last| there.next().is_none_or(|next| next.0 != last.0));
+    let session = last.and_then(|(_, _, session)| SessionId::new(session));
+    made_in(&app.world, Path::new(project), session, save)
+}
+
+/// When a session wrote last, its project, its name.
+type Wrote = (String, String, String);

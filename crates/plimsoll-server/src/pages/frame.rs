@@ -13,13 +13,15 @@ pub(super) enum Tab {
     Saves,
     Tax,
     Score,
+    Team,
 }
 
-const TABS: [(Tab, &str, &str); 4] = [
+const TABS: [(Tab, &str, &str); 5] = [
     (Tab::Sessions, "/", "Sessions"),
     (Tab::Saves, "/saves", "Saves"),
     (Tab::Tax, "/tax", "Hook tax"),
     (Tab::Score, "/score", "Score"),
+    (Tab::Team, "/team", "Team"),
 ];
 
 /// A page: its title, and what stands in it.
@@ -57,7 +59,7 @@ fn framed(site: &Site, tab: Option<Tab>, title: &str, again: Option<u32>, body: 
                 header.top {
                     a.brand href=(site.to("/")) { (mark()) "plimsoll" }
                     nav aria-label="Pages" {
-                        @for (this, path, name) in TABS {
+                        @for (this, path, name) in TABS.into_iter().filter(|it| site.has_team || it.0 != Tab::Team) {
                             a href=(site.to(path)) aria-current=[(tab == Some(this)).then_some("page")] {
                                 (name)
                             }

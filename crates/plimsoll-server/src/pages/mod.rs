@@ -16,13 +16,14 @@ mod session;
 mod sessions;
 mod site;
 mod tax;
+mod team;
 
 use axum::Router;
 use axum::routing::get;
 
 pub(crate) use cached::Cached;
 pub(crate) use score::Score;
-pub(crate) use tax::Tax;
+pub(crate) use tax::{Tax, count as count_tax};
 
 use crate::state::AppState;
 
@@ -35,6 +36,10 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/saves", get(saves::page))
         .route("/tax", get(tax::page))
         .route("/score", get(score::page))
+        .route("/team", get(team::sessions))
+        .route("/team/session/{id}", get(team::session))
+        .route("/team/checkpoint/{id}", get(team::checkpoint))
+        .route("/team/saves", get(team::saves))
         .route("/assets/style.css", get(assets::style))
         .route("/assets/live.js", get(assets::script))
         .route("/assets/icon.svg", get(assets::icon))

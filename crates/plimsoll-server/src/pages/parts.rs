@@ -10,6 +10,7 @@ use plimsoll_core::time::utc_second;
 use plimsoll_core::usage::share;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::world::{local_time, now};
+use plimsoll_store::postgres::Theirs;
 
 /// How full a window is.
 #[derive(Clone, Copy, Debug)]
@@ -95,18 +96,39 @@ pub(super) fn project(path: &Path) -> String {
     parts.join("/").replace("//", "/")
 }
 
+/// Whose something is, and on which machine.
+pub(super) fn whose<T>(it: &Theirs<T>) -> String {
+    format!("{} on {}", it.person, it.host)
+}
+
 /// Tokens in a column of figures.
 pub(super) fn tokens(tokens: Tokens) -> String {
     thousands(tokens)
 }
 
-/// Links to the page before and after this one, where there are any.
-pub(super) fn pager(before: Option<String>, here: &str, after: Option<String>) -> Markup {
-    html! {
-        nav.pager aria-label="More of the list" {
-            @if let Some(href) = before { a rel="prev" href=(href) { "← Newer" } }
-            span { (here) }
-            @if let Some(href) = after { a rel="next" href=(href) { "Older →" } }
+/// A page of a list that is too long for one.
+pub(super) struct Pager<'a> {
+    /// What the list is, for those who hear it.
+    pub(super) list: &'a str,
+    /// The page before and the one after, in words.
+    pub(super) words: [&'a str; 2],
+    /// This one, counted from 1.
+    pub(super) number: u64,
+    pub(super) pages: u64,
+}
+
+impl Pager<'_> {
+    /// Links to the page before and after this one, where there are any; none where one is enough.
+    pub(super) fn links(&self, to: impl Fn(u64) -> String) -> Markup {
+        let Self { list, words: [before, after], number, pages } = self;
+        html! {
+            @if *pages > 1 {
+                nav.pager aria-label=(list) {
+                    @if *number > 1 { a rel="prev" href=(to(number - 1)) { "← " (before) } }
+                    span { "page " (number) " of " (pages) }
+                    @if number < pages { a rel="next" href=(to(number + 1)) { (after) " →" } }
+                }
+            }
         }
     }
 }

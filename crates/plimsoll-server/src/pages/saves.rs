@@ -5,6 +5,7 @@ use std::ops::Range;
 use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::save::{Environment, Save};
+use plimsoll_core::text::places;
 use plimsoll_store::{Match, SaveFilter, Store};
 
 use super::frame::{NoPage, Tab, page as framed};
@@ -14,21 +15,33 @@ use crate::http::{Params, Problem, take_in};
 use crate::state::{App, AppState};
 
 /// How many are listed.
-const MOST: u32 = 50;
+pub(super) const MOST: u32 = 50;
 /// How much of a text is shown where only a part of it fits.
 const SNIPPET: usize = 240;
 
 /// What is asked for.
-struct Asked {
-    query: String,
+pub(super) struct Asked {
+    pub(super) query: String,
     environment: Option<Environment>,
     auto: bool,
 }
 
-struct Found {
-    saves: Vec<Save>,
-    by: Option<Match>,
-    environments: Vec<(Environment, u64)>,
+impl Asked {
+    pub(super) fn filter(&self) -> SaveFilter<'_> {
+        SaveFilter {
+            environment: self.environment.as_ref(),
+            auto: self.auto,
+            ..SaveFilter::default()
+        }
+    }
+}
+
+pub(super) struct Found {
+    /// Each with whose it is, where that is not the same for all.
+    pub(super) saves: Vec<(Save, Option<String>)>,
+    pub(super) by: Option<Match>,
+    /// Each with how many saves it has, where that is known.
+    pub(super) environments: Vec<(Environment, Option<u64>)>,
 }
 
 /// Session states, newest first or by search
@@ -43,7 +56,7 @@ pub(super) async fn page(
     Ok(framed(&site, Some(Tab::Saves), "Saves", &shown(&site, &asked, &found)))
 }
 
-fn asked(params: &Params) -> Result<Asked, Problem> {
+pub(super) fn asked(params: &Params) -> Result<Asked, Problem> {
     let environment = params.text("environment").filter(|name| !name.is_empty());
     let hint = "choose one of the list";
     let environment = environment.map(Environment::new).transpose();
@@ -56,23 +69,25 @@ fn asked(params: &Params) -> Result<Asked, Problem> {
 
 fn find(app: &App, store: &mut Store, asked: &Asked) -> Result<Found, Problem> {
     take_in(app, store)?;
-    let filter = SaveFilter { environment: asked.environment.as_ref(), auto: asked.auto };
+    let filter = asked.filter();
     let environments = store.environments()?;
     let searched = store.search_saves(&asked.query, &filter, MOST)?;
     let (saves, by) = match searched {
         Some(found) => (found.saves, Some(found.by)),
         None => (store.newest_saves(&filter, MOST)?, None),
     };
+    let saves = saves.into_iter().map(|save| (save, None)).collect();
+    let environments = environments.into_iter().map(|(name, count)| (name, Some(count))).collect();
     Ok(Found { saves, by, environments })
 }
 
-fn shown(site: &Site, asked: &Asked, found: &Found) -> Markup {
+pub(super) fn shown(site: &Site, asked: &Asked, found: &Found) -> Markup {
     html! {
         h1 { "Saves" }
         (form(site, asked, found))
         div data-live="saves" {
             p.quiet role="status" { (told(asked, found)) }
-            @for save in &found.saves { (card(site, asked, save)) }
+            @for (save, whose) in &found.saves { (card(site, asked, save, whose.as_deref())) }
             @if found.saves.is_empty() && asked.query.is_empty() {
                 section.empty {
                     h2 { "No save yet" }
@@ -85,7 +100,7 @@ fn shown(site: &Site, asked: &Asked, found: &Found) -> Markup {
 
 fn form(site: &Site, asked: &Asked, found: &Found) -> Markup {
     html! {
-        form.search method="get" action="/saves" role="search" {
+        form.search method="get" action=(site.saves_path()) role="search" {
             label { "Search " input type="search" name="q" value=(asked.query) placeholder="words, files, errors"; }
             label {
                 "Environment "
@@ -93,7 +108,7 @@ fn form(site: &Site, asked: &Asked, found: &Found) -> Markup {
                     option value="" { "all" }
                     @for (name, count) in &found.environments {
                         option value=(name.as_str()) selected[asked.environment.as_ref() == Some(name)] {
-                            (name.as_str()) " (" (tokens(*count)) ")"
+                            (name.as_str()) @if let Some(count) = count { " (" (tokens(*count)) ")" }
                         }
                     }
                 }
@@ -120,7 +135,7 @@ fn told(asked: &Asked, found: &Found) -> String {
     }
 }
 
-fn card(site: &Site, asked: &Asked, save: &Save) -> Markup {
+fn card(site: &Site, asked: &Asked, save: &Save, whose: Option<&str>) -> Markup {
     let what = &save.what;
     let texts =
         [("Context", &what.context), ("Blockers", &what.blockers), ("Next", &what.next_steps)];
@@ -129,7 +144,9 @@ fn card(site: &Site, asked: &Asked, save: &Save) -> Markup {
         article.save id=(save.id) {
             h2 { (mark(&what.task)) }
             p.quiet {
-                (ago(save.created)) " · " (what.environment.as_str()) " · " (what.kind.label())
+                (ago(save.created)) " · "
+                @if let Some(whose) = whose { (whose) " · " }
+                (what.environment.as_str()) " · " (what.kind.label())
                 @if let Some(session) = &what.session {
                     " · session " a href=(site.session(session)) { (short(session)) }
                 }
@@ -155,7 +172,7 @@ fn card(site: &Site, asked: &Asked, save: &Save) -> Markup {
 
 /// A text with what was searched for marked; of a long one the part around the first of it.
 fn marked(text: &str, query: &str) -> Markup {
-    let hits = hits(text, query);
+    let hits = places(text, query);
     let part = around(text, hits.first().map_or(0, |hit| hit.start));
     html! {
         @if part.start > 0 { "… " }
@@ -176,24 +193,6 @@ fn pieces<'t>(text: &'t str, part: &Range<usize>, hits: &[Range<usize>]) -> Vec<
     }
     pieces.push((false, &text[at..part.end]));
     pieces
-}
-
-/// Where words of the query begin in a text; none overlaps another.
-fn hits(text: &str, query: &str) -> Vec<Range<usize>> {
-    let words = || query.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty());
-    let mut hits: Vec<Range<usize>> = Vec::new();
-    for (at, _) in text.char_indices() {
-        let is_taken = hits.last().is_some_and(|hit| at < hit.end);
-        let begins = !text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
-        let fits = |word: &&str| {
-            let there = text.get(at..at + word.len());
-            there.is_some_and(|there| there.eq_ignore_ascii_case(word))
-        };
-        if let Some(word) = words().find(fits).filter(|_| begins && !is_taken) {
-            hits.push(at..at + word.len());
-        }
-    }
-    hits
 }
 
 /// The part of a text that is shown: around a place, and whole if it is short.

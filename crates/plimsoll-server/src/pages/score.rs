@@ -1,6 +1,5 @@
 //! `/score`: what compactions lost, and who kept it.
 
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
@@ -60,12 +59,11 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
 /// Judges the newest sessions that were compacted, as many as there is time for.
 fn judge(app: &App, store: &mut Store) -> Result<Score, Problem> {
     let deadline = Instant::now() + PATIENCE;
-    let rows = store.compactions()?.into_iter().filter(|row| row.subagent.is_none());
-    let compacted: HashSet<_> = rows.map(|row| row.session).collect();
-    let mut found = sessions::find(&app.world, app.adapter).map_err(|it| app.failed(&it))?;
-    found.retain(|found| compacted.contains(&found.owner.session));
-    let mut told = Score { of: found.len(), ..Score::default() };
-    for found in found.iter().take(MOST_SESSIONS).take_while(|_| Instant::now() < deadline) {
+    let found = sessions::find(&app.world, app.adapter).map_err(|it| app.failed(&it))?;
+    let compacted = score::compacted(store, &found)?;
+    let mut told = Score { of: compacted.len(), ..Score::default() };
+    for found in compacted.into_iter().take(MOST_SESSIONS).take_while(|_| Instant::now() < deadline)
+    {
         // One that cannot be read is like one that there is no time for: it is not in the figure.
         let Ok(judged) = score::judge(app.adapter, &found.path) else { continue };
         let session = || found.owner.session.to_string();

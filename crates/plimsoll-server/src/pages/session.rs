@@ -1,6 +1,6 @@
 //! `/session/{id}`: one session, over time and in parts.
 
-mod shown;
+pub(super) mod shown;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,23 +16,26 @@ use plimsoll_engine::fill::{self, Fill};
 use plimsoll_engine::history::bounds;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::settings;
+use plimsoll_store::postgres::Theirs;
 use plimsoll_store::{CheckpointRow, OverviewRow, Point, PointRow, Store};
 
 use super::frame::{NoPage, Tab, page as framed};
-use super::parts::{Load, short};
+use super::parts::{Load, short, whose};
 use super::plot::Plot;
 use super::site::Site;
 use crate::http::{Name, Problem};
 use crate::state::{App, AppState};
 
 /// How many checkpoints and saves are listed.
-const MOST: usize = 100;
+pub(super) const MOST: usize = 100;
 /// How long the parts of a window may be weighed.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// All there is to show of a session.
-struct Session {
-    id: String,
+pub(super) struct Session {
+    pub(super) id: String,
+    /// Whose it is, if it is not one of this machine's.
+    whose: Option<String>,
     known: Option<OverviewRow>,
     standing: Standing,
     /// The project, as its user would write it.
@@ -94,6 +97,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
     let is_live = app.live.windows().contains_key(&(id.to_owned(), None));
     Ok(Session {
         id: id.to_owned(),
+        whose: None,
         is_live,
         folder: standing.project.as_deref().map(|project| folder(app, project)),
         plot: curve(&points, &standing, &checkpoints, &saves),
@@ -115,6 +119,11 @@ fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> St
         let (levels, project) = (Some(it.levels), Some(it.project));
         return Standing { load, levels, lines: it.lines, model: it.model, project };
     }
+    remembered(app, known)
+}
+
+/// How a session stands as a store remembers it.
+fn remembered(app: &App, known: Option<&OverviewRow>) -> Standing {
     let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
     let lines = in_force.settings.lines;
     let session = known.map(|row| &row.session);
@@ -127,6 +136,30 @@ fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> St
     let levels = load.map(|load| Levels::of(&lines, load.window).clear_of(load.trigger, 0));
     let project = session.and_then(|it| it.project.clone());
     Standing { load, levels, lines, model, project }
+}
+
+/// A session of somebody's, of which there is no more than what they sent.
+pub(super) fn theirs(
+    app: &App,
+    known: Theirs<OverviewRow>,
+    points: &[PointRow],
+    checkpoints: Vec<CheckpointRow>,
+    saves: Vec<Save>,
+) -> Session {
+    let standing = remembered(app, Some(&known.it));
+    Session {
+        id: known.it.session.id.to_string(),
+        whose: Some(whose(&known)),
+        is_live: false,
+        folder: standing.project.as_deref().map(|project| project.display().to_string()),
+        plot: curve(points, &standing, &checkpoints, &saves),
+        subagents: subagents(app, points, standing.load),
+        fill: None,
+        known: Some(known.it),
+        standing,
+        checkpoints,
+        saves,
+    }
 }
 
 /// What fills the window, as far as it can be told in time.

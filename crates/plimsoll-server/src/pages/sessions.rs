@@ -11,22 +11,23 @@ use plimsoll_engine::settings::{self, InForce};
 use plimsoll_store::{OverviewRow, Store};
 
 use super::frame::{NoPage, Tab, page as framed};
-use super::parts::{Load, ago, counted, pager, project, short, tokens};
+use super::parts::{Load, Pager, ago, counted, project, short, tokens};
 use super::site::Site;
 use crate::http::{Params, Problem};
 use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
-/// How many past sessions a page lists.
+/// How many sessions that run are listed at a time, and how many past ones. More would keep the
+/// first paint waiting.
 const PAGE: u64 = 50;
-/// How many that run are listed; who has more looks at the fullest.
-const MOST_LIVE: usize = 200;
 /// How many of a session's newest calls tell its pace.
 const PACE_CALLS: u32 = 200;
 
 /// A line of the list.
-struct Row {
+pub(super) struct Row {
     id: String,
+    /// Whose it is, where that is not the same for all.
+    whose: Option<String>,
     project: String,
     model: String,
     load: Option<Load>,
@@ -44,8 +45,36 @@ struct Listed {
     live_count: usize,
     past: Vec<Row>,
     past_count: u64,
-    number: u64,
+    at: At,
     lines: Lines,
+}
+
+/// Where in the two lists the visitor is; pages are counted from 1.
+#[derive(Clone, Copy)]
+struct At {
+    running: u64,
+    past: u64,
+}
+
+impl At {
+    fn asked(params: &Params) -> Result<Self, Problem> {
+        let page = |name| params.number(name, 1..=1_000_000).map(|number| number.unwrap_or(1));
+        Ok(Self { running: page("running")?, past: page("page")? })
+    }
+
+    fn link(self, site: &Site) -> String {
+        let (running, past) = (self.running.to_string(), self.past.to_string());
+        site.with("/", &[("running", &running), ("page", &past)])
+    }
+}
+
+/// How many come before a page, and how many pages there are.
+fn skipped(number: u64) -> u64 {
+    (number - 1) * PAGE
+}
+
+fn pages(count: u64) -> u64 {
+    count.div_ceil(PAGE).max(1)
 }
 
 /// Every session and its load
@@ -54,32 +83,29 @@ pub(super) async fn page(
     site: Site,
     params: Params,
 ) -> Result<Markup, NoPage> {
-    let number = match params.number("page", 1..=1_000_000) {
-        Ok(number) => number.unwrap_or(1),
-        Err(problem) => return Err(NoPage::of(&site)(problem)),
-    };
-    let listed = app.with_store(move |app, store| list(app, store, number)).await;
+    let at = At::asked(&params).map_err(NoPage::of(&site))?;
+    let listed = app.with_store(move |app, store| list(app, store, at)).await;
     let listed = listed.map_err(NoPage::of(&site))?;
     Ok(framed(&site, Some(Tab::Sessions), "Sessions", &shown(&site, &listed)))
 }
 
-fn list(app: &App, store: &mut Store, number: u64) -> Result<Listed, Problem> {
+fn list(app: &App, store: &mut Store, at: At) -> Result<Listed, Problem> {
     let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
     let (readings, subagents) = live(app);
     let names: Vec<String> = readings.iter().map(|it| it.of.session.clone()).collect();
-    let skipped = ((number - 1) * PAGE) as u32;
-    let past = store.overview(&names, skipped, PAGE as u32)?;
+    let past = store.overview(&names, skipped(at.past) as u32, PAGE as u32)?;
     let running = |reading: &LiveReading| {
         let session = &reading.of.session;
         let count = subagents.iter().filter(|subagent| *subagent == session).count();
         live_row(store, reading, count)
     };
+    let here = readings.iter().skip(skipped(at.running) as usize).take(PAGE as usize);
     Ok(Listed {
         live_count: readings.len(),
-        live: readings.iter().take(MOST_LIVE).map(running).collect::<Result<_, Problem>>()?,
-        past: past.iter().map(|row| past_row(&in_force, row)).collect(),
+        live: here.map(running).collect::<Result<_, Problem>>()?,
+        past: past.iter().map(|row| past_row(&in_force, row, None)).collect(),
         past_count: store.session_count(&names)?,
-        number,
+        at,
         lines: in_force.settings.lines,
     })
 }
@@ -109,6 +135,7 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
     let seen = plimsoll_core::time::moment(&of.at);
     Ok(Row {
         id: of.session.clone(),
+        whose: None,
         project: project(reading.project.as_ref()),
         model: model.clone().unwrap_or_default(),
         load: Some(Load { used: *used, window: *window, trigger: *trigger }),
@@ -120,13 +147,14 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
     })
 }
 
-fn past_row(in_force: &InForce, row: &OverviewRow) -> Row {
+pub(super) fn past_row(in_force: &InForce, row: &OverviewRow, whose: Option<String>) -> Row {
     let OverviewRow { session, used, largest, compactions, checkpoint } = row;
     let (model, version) = (session.model.as_deref(), session.version.as_deref());
     let (window, trigger) = bounds(in_force, model, version, *largest);
     let load = |used| Load { used, window: window.tokens, trigger: trigger.tokens() };
     Row {
         id: session.id.to_string(),
+        whose,
         project: session.project.as_deref().map(project).unwrap_or_default(),
         model: session.model.clone().unwrap_or_default(),
         load: used.map(load),
@@ -162,36 +190,45 @@ fn nothing() -> Markup {
 }
 
 fn running(site: &Site, listed: &Listed) -> Markup {
+    let pager = Pager {
+        list: "More that run",
+        words: ["Fuller", "Less full"],
+        number: listed.at.running,
+        pages: pages(listed.live_count as u64),
+    };
     html! {
         section aria-labelledby="running" {
-            h2 #running { "Running " span.count { (listed.live_count) } }
-            @if listed.live.is_empty() {
+            h2 #running { "Running " span.count { (tokens(listed.live_count as u64)) } }
+            @if listed.live_count == 0 {
                 p.quiet { "No session runs right now." }
             } @else {
                 (table(site, &listed.live, &listed.lines, "Ahead"))
+                (pager.links(|running| At { running, ..listed.at }.link(site)))
             }
         }
     }
 }
 
 fn past(site: &Site, listed: &Listed) -> Markup {
-    let Listed { past, past_count, number, lines, .. } = listed;
-    let pages = past_count.div_ceil(PAGE).max(1);
-    let to = |number: u64| site.with("/", &[("page", &number.to_string())]);
-    let (before, after) =
-        ((*number > 1).then(|| to(number - 1)), (*number < pages).then(|| to(number + 1)));
+    let Listed { past, past_count, at, lines, .. } = listed;
+    let pager = Pager {
+        list: "More of the past",
+        words: ["Newer", "Older"],
+        number: at.past,
+        pages: pages(*past_count),
+    };
     html! {
         @if *past_count > 0 {
-            section aria-labelledby="past" {
+            section.later aria-labelledby="past" {
                 h2 #past { "Past " span.count { (tokens(*past_count)) } }
                 (table(site, past, lines, "Compacted"))
-                @if pages > 1 { (pager(before, &format!("page {number} of {pages}"), after)) }
+                (pager.links(|past| At { past, ..*at }.link(site)))
             }
         }
     }
 }
 
-fn table(site: &Site, rows: &[Row], lines: &Lines, ahead: &str) -> Markup {
+pub(super) fn table(site: &Site, rows: &[Row], lines: &Lines, ahead: &str) -> Markup {
     html! {
         div.scroll tabindex="0" role="group" aria-label="A table that may be wider than the page" {
             table.sessions {
@@ -220,6 +257,7 @@ fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
             th scope="row" {
                 a href=(site.session(&row.id)) { (short(&row.id)) }
                 span.project { (row.project) }
+                @if let Some(whose) = &row.whose { span.project { (whose) } }
             }
             @if let Some(load) = row.load {
                 td.load { (load.gauge(lines)) }

@@ -5,25 +5,36 @@ use axum::http::request::Parts;
 use form_urlencoded::{Serializer, parse};
 
 use crate::http::Problem;
+use crate::state::AppState;
 
 /// Where links lead: whoever shows the token in the address goes on showing it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Site {
     /// The token, as it was shown.
     pub(super) token: Option<String>,
+    /// Whether there are pages of a team, too.
+    pub(super) has_team: bool,
+    /// What the pages of sessions, checkpoints and saves lie below.
+    below: &'static str,
 }
 
-impl<S: Sync> FromRequestParts<S> for Site {
+impl FromRequestParts<AppState> for Site {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Problem> {
         let query = parts.uri.query().unwrap_or_default();
         let token = parse(query.as_bytes()).find(|(name, _)| name == "token");
-        Ok(Self { token: token.map(|(_, token)| token.into_owned()) })
+        let token = token.map(|(_, token)| token.into_owned());
+        Ok(Self { token, has_team: app.team().database_url.is_some(), below: "" })
     }
 }
 
 impl Site {
+    /// The same, whose sessions, checkpoints and saves are everybody's.
+    pub(super) fn of_team(self) -> Self {
+        Self { below: "/team", ..self }
+    }
+
     /// The address of a page of ours.
     pub(super) fn to(&self, path: &str) -> String {
         self.with(path, &[])
@@ -42,12 +53,17 @@ impl Site {
 
     /// The page of a session.
     pub(super) fn session(&self, id: &str) -> String {
-        self.to(&format!("/session/{}", segment(id)))
+        self.to(&format!("{}/session/{}", self.below, segment(id)))
     }
 
     /// The page of a checkpoint.
     pub(super) fn checkpoint(&self, id: &str) -> String {
-        self.to(&format!("/checkpoint/{}", segment(id)))
+        self.to(&format!("{}/checkpoint/{}", self.below, segment(id)))
+    }
+
+    /// The page of saves, where nothing is asked for.
+    pub(super) fn saves_path(&self) -> String {
+        format!("{}/saves", self.below)
     }
 }
 
@@ -71,7 +87,8 @@ mod tests {
         let site = Site::default();
         assert_eq!(site.session("5f2c"), "/session/5f2c");
         assert_eq!(site.checkpoint("../\"><b>"), "/checkpoint/..%2F%22%3E%3Cb%3E");
-        let site = Site { token: Some("a&b".to_owned()) };
+        let site = Site { token: Some("a&b".to_owned()), ..Site::default() };
         assert_eq!(site.with("/saves", &[("q", "x y")]), "/saves?q=x+y&token=a%26b");
+        assert_eq!(site.of_team().session("5f2c"), "/team/session/5f2c?token=a%26b");
     }
 }

@@ -7,11 +7,13 @@ use maud::{Markup, html};
 use plimsoll_core::Millis;
 use plimsoll_core::text::thousands;
 use plimsoll_engine::tax::{Cost, Times, costs};
+use plimsoll_store::Store;
 
 use super::frame::{Tab, page as framed, page_again};
 use super::parts::tokens;
 use super::site::Site;
-use crate::state::AppState;
+use crate::http::Problem;
+use crate::state::{App, AppState};
 
 /// What all hooks cost.
 pub(crate) type Tax = Vec<Cost>;
@@ -26,10 +28,7 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
     if is_due {
         let app = app.clone();
         tokio::spawn(async move {
-            let counted = |app: &crate::state::App, store: &mut plimsoll_store::Store| {
-                costs(store, Millis::MIN).map_err(|error| app.failed(&error))
-            };
-            let found = app.with_store(counted).await;
+            let found = app.with_store(count).await;
             app.tax.put(found.ok());
         });
     }
@@ -37,6 +36,11 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
         Some(costs) => framed(&site, Some(Tab::Tax), TITLE, &shown(&app, &costs)),
         None => page_again(&site, Tab::Tax, TITLE, 1, &waiting()),
     }
+}
+
+/// Counts what all hooks have cost.
+pub(crate) fn count(app: &App, store: &mut Store) -> Result<Tax, Problem> {
+    costs(store, Millis::MIN).map_err(|error| app.failed(&error))
 }
 
 fn waiting() -> Markup {

@@ -1,4 +1,4 @@
-//! Checkpoints: taken in as their files tell.
+//! Checkpoints: taken in as their files tell, and listed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,27 @@ impl Store {
              UNION SELECT project FROM checkpoints";
         let rows = self.all(sql, [], |row| get(row, "project"));
         rows.map(|rows| rows.into_iter().collect()).map_err(self.failed("list the projects of"))
+    }
+
+    /// The newest checkpoints of all projects, newest first.
+    pub fn newest_checkpoints(&self, limit: u32) -> Result<Vec<CheckpointRow>, StoreError> {
+        let sql = "SELECT * FROM checkpoints ORDER BY created DESC, iteration DESC LIMIT ?1";
+        self.all(sql, params![limit], checkpoint).map_err(self.failed("list the checkpoints of"))
+    }
+
+    /// The checkpoints of a session, oldest first.
+    pub fn checkpoints_of(&self, id: &SessionId) -> Result<Vec<CheckpointRow>, StoreError> {
+        let sql = "SELECT * FROM checkpoints WHERE session = ?1 ORDER BY created, iteration";
+        self.all(sql, params![Kept(id)], checkpoint).map_err(self.failed("list the checkpoints of"))
+    }
+
+    /// The checkpoint of that id; where projects share one, the newest.
+    pub fn checkpoint(&self, id: &str) -> Result<Option<CheckpointRow>, StoreError> {
+        let sql = "SELECT * FROM checkpoints WHERE checkpoint = ?1 ORDER BY created DESC LIMIT 1";
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut sql| sql.query_row(params![id], checkpoint).optional())
+            .map_err(self.failed("read from"))
     }
 }
 

@@ -87,7 +87,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     })
 }
 
-fn reading(row: &Row<'_>) -> rusqlite::Result<ReadingRow> {
+pub(super) fn reading(row: &Row<'_>) -> rusqlite::Result<ReadingRow> {
     Ok(ReadingRow {
         session: get(row, "session")?,
         subagent: column::get_subagent(row)?,

@@ -20,10 +20,11 @@ impl Store {
     ) -> Result<Vec<Save>, StoreError> {
         let condition = condition(filter);
         let sql = format!(
-            "SELECT * FROM saves WHERE {condition} ORDER BY created DESC, number DESC LIMIT ?2"
+            "SELECT * FROM saves WHERE {condition} ORDER BY created DESC, number DESC LIMIT ?3"
         );
         let environment = filter.environment.map(Environment::as_str);
-        self.all(&sql, params![environment, limit], save).map_err(self.failed("list the saves of"))
+        self.all(&sql, params![environment, filter.project, limit], save)
+            .map_err(self.failed("list the saves of"))
     }
 
     /// The saves that one goes on from, newest first: at most `limit`.
@@ -86,15 +87,13 @@ impl Store {
     }
 }
 
-/// What a row must be to pass, by `?1`, the environment. The words are those of the indexes' own
-/// conditions.
-pub(super) fn condition(filter: &SaveFilter<'_>) -> &'static str {
-    match (filter.environment.is_some(), filter.auto) {
-        (true, true) => "environment = ?1",
-        (true, false) => "environment = ?1 AND kind <> 'auto'",
-        (false, true) => "?1 IS NULL",
-        (false, false) => "?1 IS NULL AND kind <> 'auto'",
-    }
+/// What a row must be to pass, by `?1`, the environment, and `?2`, the project. The words are those
+/// of the indexes' own conditions.
+pub(super) fn condition(filter: &SaveFilter<'_>) -> String {
+    let environment = if filter.environment.is_some() { "environment = ?1" } else { "?1 IS NULL" };
+    let project = if filter.project.is_some() { "project = ?2" } else { "?2 IS NULL" };
+    let kind = if filter.auto { "" } else { " AND kind <> 'auto'" };
+    format!("{environment} AND {project}{kind}")
 }
 
 /// Puts a save in; one whose commit is there already adds what it knows of it. Gives how many rows

@@ -77,7 +77,9 @@ fn found<I: Index>(index: &I, terms: &[String]) -> rusqlite::Result<(Vec<I::Hit>
             return Ok((hits, Match::Corrected(corrected)));
         }
     }
-    Ok((index.words(&terms, Which::Any)?, Match::Some))
+    // Some of one word is all of it.
+    let some = if terms.len() > 1 { index.words(&terms, Which::Any)? } else { Vec::new() };
+    Ok((some, Match::Some))
 }
 
 /// Words that occur nowhere, and what comes closest.

@@ -1,6 +1,7 @@
 //! The list of subcommands.
 
 mod audit;
+mod board;
 mod checkpoint;
 mod completions;
 mod config;
@@ -23,6 +24,7 @@ mod ss;
 mod status;
 mod statusline;
 mod tax;
+mod team;
 mod test;
 mod uninstall;
 mod watch;
@@ -62,6 +64,8 @@ Examples:
   plimsoll ss release             save where this stands, under a name
   plimsoll rs release             and go on from there
   plimsoll test -- cargo test     run tests, and save what they came to
+  plimsoll team status            what reaches the others?
+  plimsoll board post --to all …  leave a message for the sessions that run
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -84,10 +88,12 @@ enum Command {
     Resume(resume::Args),
     Restore(restore::Args),
     Search(search::Args),
+    Board(board::Args),
     Serve(serve::Args),
     Ss(ss::Args),
     Rs(rs::Args),
     Test(test::Args),
+    Team(team::Args),
     Config(config::Args),
     Log(log::Args),
     Completions(completions::Args),
@@ -120,10 +126,12 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Resume(args) => resume::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(&world()?, ui, &args),
         Command::Search(args) => search::run(&world()?, ui, &args),
+        Command::Board(args) => board::run(&world()?, ui, &args),
         Command::Serve(args) => serve::run(world()?, ui, &args),
         Command::Ss(args) => ss::run(&world()?, ui, &args),
         Command::Rs(args) => rs::run(&world()?, ui, &args),
         Command::Test(args) => test::run(&world()?, ui, &args),
+        Command::Team(args) => team::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
         Command::Completions(args) => completions::run(ui, &args),

@@ -84,7 +84,11 @@ fn find(
     args: &Args,
     environment: &Environment,
 ) -> anyhow::Result<Vec<Save>> {
-    let filter = SaveFilter { environment: Some(environment), auto: args.include_auto };
+    let filter = SaveFilter {
+        environment: Some(environment),
+        auto: args.include_auto,
+        ..SaveFilter::default()
+    };
     let query = args.query.join(" ");
     if query.is_empty() {
         return Ok(store.saves_to_restore(&filter, args.limit)?);

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::save::{NewSave, Save};
+use plimsoll_engine::load;
 use plimsoll_engine::saves;
 use plimsoll_engine::world::World;
 
@@ -89,6 +90,8 @@ fn told(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<NewSave> {
 }
 
 fn said(world: &World, args: &Args) -> anyhow::Result<NewSave> {
+    // In a folder that is gone one can still save.
+    let project = load::project_here(world, plimsoll_agents::ALL[0]).ok();
     Ok(NewSave {
         environment: environment(world, args.environment.as_deref())?,
         task: args.task.clone().unwrap_or_default(),
@@ -97,6 +100,7 @@ fn said(world: &World, args: &Args) -> anyhow::Result<NewSave> {
         next_steps: args.next_steps.clone(),
         tags: args.tags.clone(),
         key_artifacts: args.artifacts.clone(),
+        project: project.map(|folder| folder.to_string_lossy().into_owned()),
         ..NewSave::default()
     })
 }

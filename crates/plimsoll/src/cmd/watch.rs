@@ -11,19 +11,21 @@ use plimsoll_engine::watch::{
     Change, Holder, Lock, NotLocked, Notice, Standing, Stop, Watcher, stopper,
 };
 use plimsoll_engine::world::{World, local_time};
+use plimsoll_server::team::Shipper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use super::status::{figures, short};
 use crate::report::HintExt;
-use crate::ui::{Ui, short_path, thousands};
+use crate::ui::{Ui, plain, short_path, thousands};
 
 /// Follow every session on this machine, and tell what changes
 ///
 /// A line for each reading, and for each session that starts, is compacted, falls silent, ends or
 /// dies. First come the sessions that are alive. What is read goes into the store, so that there is
-/// a curve of every session. There is one watcher per machine: a second says which it is, and fails.
-/// Hooks never need it.
+/// a curve of every session. A session that is over the checkpoint line, or has worked for half an
+/// hour, and whose hooks have made no checkpoint within ten seconds, is asked for it on the board.
+/// There is one watcher per machine: a second says which it is, and fails. Hooks never need it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,13 +43,25 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if ui.redraws() && !args.json {
         ui.complain(&format!("{}\n", ui.dim("Watching; Ctrl-C ends it.")));
     }
+    let shipper = ship(ui)?;
     let mut written = Ok(());
     let mut watcher = Watcher::new(world, plimsoll_agents::ALL[0]);
-    watcher.run(&stop, |news| {
+    let watched = watcher.run(&stop, |news| {
         written = print(world, ui, args, &news);
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
+    });
+    shipper.finish();
+    watched?;
     written
+}
+
+/// Sends what may leave this machine to the team, where there is one.
+fn ship(ui: &Ui) -> anyhow::Result<Shipper> {
+    let (world, warnings) = (super::world()?, ui.clone());
+    let shipper = Shipper::start(Box::new(world), plimsoll_agents::ALL[0], move |text| {
+        warnings.warn(text);
+    });
+    shipper.context("could not start the thread that sends to the team")
 }
 
 /// The right to watch; whoever has it is named.
@@ -108,6 +122,7 @@ fn words(world: &World, ui: &Ui, change: &Change) -> String {
             let at = boundary.tokens_before.map(|tokens| format!(" at {}", thousands(tokens)));
             ui.yellow(&format!("compacted {by}{}", at.unwrap_or_default()))
         }
+        Change::Asked(reason) => ui.yellow(&plain(&format!("asked for a checkpoint ({reason})"))),
         Change::Idle => ui.dim("idle"),
         Change::Ended => "ended".to_owned(),
         Change::Died => ui.red("died"),

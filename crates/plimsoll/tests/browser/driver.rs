@@ -124,11 +124,14 @@ impl Browser {
     pub(crate) fn picture(&self, width: u32, height: u32) -> Vec<u8> {
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
-        let command = "Emulation.setDeviceMetricsOverride";
-        self.ask("/goog/cdp/execute", &json!({"cmd": command, "params": size}));
-        let shot = json!({"cmd": "Page.captureScreenshot", "params": {"format": "png"}});
-        let shot = self.ask("/goog/cdp/execute", &shot);
+        self.tell("Emulation.setDeviceMetricsOverride", &size);
+        let shot = self.tell("Page.captureScreenshot", &json!({"format": "png"}));
         base64(shot["data"].as_str().unwrap())
+    }
+
+    /// Tells the browser something in its own protocol.
+    pub(crate) fn tell(&self, command: &str, params: &Value) -> Value {
+        self.ask("/goog/cdp/execute", &json!({"cmd": command, "params": params}))
     }
 
     /// Sends a command to the browser's page.

@@ -184,6 +184,19 @@ pub(crate) fn bash(command: &str) -> Answer {
     Answer::tool("Bash", json!({ "command": command, "description": "a step" }))
 }
 
+/// A session of 30,000 to 33,000 tokens that lets a subagent count, whose window comes to hold so much.
+pub(crate) fn counting(prompt_tokens: u64) -> Script {
+    let counted = Answer::text("counted").prompt_tokens(prompt_tokens + 1_000);
+    Script::new()
+        .main([
+            step(30_000),
+            agent().prompt_tokens(31_000),
+            step(32_000),
+            Answer::text("all done").prompt_tokens(33_000),
+        ])
+        .subagent("SUBTASK", [step(prompt_tokens), counted])
+}
+
 /// A subagent that the session waits for; its prompt says SUBTASK.
 pub(crate) fn agent() -> Answer {
     Answer::tool(

@@ -2,19 +2,11 @@
 
 use plimsoll_testbed::{Answer, Script};
 
-use crate::bed::{Bed, agent, shown, skill, step, tool_result, words};
+use crate::bed::{Bed, agent, counting, shown, skill, step, tool_result, words};
 
 #[test]
 fn a_subagents_warning_goes_to_the_subagent_alone() {
-    let script = Script::new()
-        .main([
-            step(30_000),
-            agent().prompt_tokens(31_000),
-            step(32_000),
-            Answer::text("all done").prompt_tokens(33_000),
-        ])
-        .subagent("SUBTASK", [step(166_000), Answer::text("counted").prompt_tokens(167_000)]);
-    let bed = Bed::new(script);
+    let bed = Bed::new(counting(166_000));
 
     let outcome = bed.prompt("go").run();
 

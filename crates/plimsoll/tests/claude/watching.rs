@@ -4,19 +4,18 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use plimsoll_testbed::{Answer, Script};
 use serde_json::Value;
 
-use crate::bed::{Bed, PLIMSOLL, agent, step};
+use crate::bed::{Bed, PLIMSOLL, counting};
 
 /// A watcher that runs in the client's home.
-struct Watching {
+pub(crate) struct Watching {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Watching {
-    fn start(bed: &Bed) -> Self {
+    pub(crate) fn start(bed: &Bed) -> Self {
         let mut command = Command::new(PLIMSOLL);
         command.args(["watch", "--json"]).env_clear().env("HOME", bed.sandbox.home());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -31,7 +30,7 @@ impl Watching {
     }
 
     /// All that is told up to what is wanted.
-    fn until(&mut self, is_wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    pub(crate) fn until(&mut self, is_wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let mut told = Vec::new();
         while !is_wanted(&told) {
             let mut line = String::new();
@@ -51,15 +50,7 @@ impl Drop for Watching {
 
 #[test]
 fn a_session_and_its_subagent_are_told_from_their_start_to_their_end() {
-    let script = Script::new()
-        .main([
-            step(30_000),
-            agent().prompt_tokens(31_000),
-            step(32_000),
-            Answer::text("all done").prompt_tokens(33_000),
-        ])
-        .subagent("SUBTASK", [step(60_000), Answer::text("counted").prompt_tokens(61_000)]);
-    let bed = Bed::new(script);
+    let bed = Bed::new(counting(60_000));
     let mut watching = Watching::start(&bed);
 
     let outcome = bed.prompt("go").run();

@@ -17,30 +17,36 @@ fn every_value_is_shown_with_where_it_comes_from() {
     insta::assert_snapshot!(env.plimsoll("config show"), @"
     --- stdout
     In force in $TEST/project
-    lines.ceiling                       45      $PLIMSOLL_CONTEXT_CEILING_PCT
-    lines.checkpoint                    60      default
-    lines.save                          65      $TEST/project/.plimsoll.yaml:2
-    lines.warn                          75      ~/.config/plimsoll/config.yaml:2
-    lines.restart                       85      default
-    guard.mode                          strict  ~/.config/plimsoll/config.yaml:4
-    guard.ceiling_tokens                none    default
-    guard.recovery_skills               []      default
-    quiet                               true    $TEST/project/.plimsoll.yaml:1
-    window                              none    default
-    warn_command                        none    default
-    restore.mode                        auto    default
-    restore.budget                      2000    default
-    models                              {}      default
-    auto_context.enabled                true    default
-    auto_context.poll_interval_seconds  60      default
-    auto_context.hooks.git_commit       true    default
-    auto_context.hooks.test_result      true    default
+    lines.ceiling                       45          $PLIMSOLL_CONTEXT_CEILING_PCT
+    lines.checkpoint                    60          default
+    lines.save                          65          $TEST/project/.plimsoll.yaml:2
+    lines.warn                          75          ~/.config/plimsoll/config.yaml:2
+    lines.restart                       85          default
+    checkpoint.on_line                  hook        default
+    board.coordination_file             false       default
+    guard.mode                          strict      ~/.config/plimsoll/config.yaml:4
+    guard.ceiling_tokens                none        default
+    guard.recovery_skills               []          default
+    quiet                               true        $TEST/project/.plimsoll.yaml:1
+    window                              none        default
+    warn_command                        none        default
+    restore.mode                        auto        default
+    restore.budget                      2000        default
+    models                              {}          default
+    auto_context.enabled                true        default
+    auto_context.poll_interval_seconds  60          default
+    auto_context.hooks.git_commit       true        default
+    auto_context.hooks.test_result      true        default
+    team.database_url                   none        default
+    team.share                          [readings]  default
+    team.projects                       [/]         default
+    team.person                         none        default
 
     Client claude-code
-    auto compact                        true    default
-    compact percent                     70      $CLAUDE_AUTOCOMPACT_PCT_OVERRIDE
-    compact window                      150000  ~/.claude/settings.json
-    disable long context                false   default
+    auto compact                        true        default
+    compact percent                     70          $CLAUDE_AUTOCOMPACT_PCT_OVERRIDE
+    compact window                      150000      ~/.claude/settings.json
+    disable long context                false       default
     [exit 0]
     ");
 }
@@ -61,7 +67,10 @@ fn what_does_not_count_is_shown_too() {
       `window` in a project's config is ignored: set it in your own
     `DEV_TEAM_CONTEXT_WINDOW` changes nothing: it takes a whole number of tokens above 0
     ");
-    assert!(ran.stdout.contains("lines.save                          70     default"), "{ran}");
+    assert!(
+        ran.stdout.contains("lines.save                          70          default"),
+        "{ran}"
+    );
 }
 
 /// What `config show --json` says of a key.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod audit;
+mod board;
 mod checkpoint;
 mod completions;
 mod config;
@@ -30,6 +31,7 @@ mod ss;
 mod status;
 mod statusline;
 mod tax;
+mod team;
 mod test;
 mod transcript;
 mod watch;

@@ -1,139 +1,184 @@
-//! `hooks/*.sh`: what they ask of a server and what they say, with the system's own curl and jq.
+//! `hooks/*.sh` and the scripts of the seed that they stand in for, with the system's own curl, jq and
+//! git, at a server that really runs.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::Command;
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::env::{Ran, TestEnv};
+use crate::serve::client::Running;
 
-/// A server that answers every call with the same, and remembers what it was asked.
-struct Server {
-    url: String,
-    asked: Arc<Mutex<Vec<(String, Value)>>>,
+/// Ours, and the seed's, which must work as they are.
+const BOTH: [&str; 2] = ["../../hooks", "tests/cli/seed"];
+const OURS: &str = BOTH[0];
+
+/// A machine whose shell knows the way to a server.
+struct Bed {
+    env: TestEnv,
 }
 
-impl Server {
-    fn answering(answer: Value) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&asked);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let call = answer_one(stream, &answer.to_string());
-                log.lock().unwrap().push(call);
-            }
-        });
-        Self { url, asked }
+impl Bed {
+    fn new() -> Self {
+        Self { env: TestEnv::new().with("PATH", "/usr/bin:/bin") }
     }
 
-    fn asked(&self) -> Vec<(String, Value)> {
-        self.asked.lock().unwrap().clone()
+    /// Runs a script that asks `url`.
+    fn script(&self, url: &str, path: PathBuf, arguments: &[&str]) -> Ran {
+        let mut command = self.env.shell("exec \"$@\"", &[]);
+        command.arg(path).args(arguments).env("CONTEXTS_URL", url);
+        self.env.run(command, b"")
+    }
+
+    fn monitor(&self, url: &str, folder: &str, arguments: &[&str]) -> Ran {
+        self.script(url, script(folder, "context-monitor.sh"), arguments)
+    }
+
+    /// Commits two files in a repository whose hook is the script; gives the hash and what was said.
+    fn commits(&self, url: &str, folder: &str, message: &str) -> (String, Ran) {
+        let steps = "git init -q -b main && git config user.name A && git config user.email a@b.c \
+             && git commit -q --allow-empty -m root && cp \"$2\" .git/hooks/post-commit && echo \"$1\" > x.txt && echo \"$1\" > y.txt \
+             && git add -A && exec git commit -q -m \"$1\"";
+        let hook = script(folder, "post-commit.sh");
+        let mut command = self.env.shell(steps, &[message, hook.to_str().unwrap()]);
+        command.env("CONTEXTS_URL", url);
+        let ran = self.env.run(command, b"");
+        let head = self.env.run(self.env.shell("git rev-parse HEAD", &[]), b"");
+        (head.stdout.trim().to_owned(), ran)
     }
 }
 
-/// Reads one request and answers it; gives its first line and its body.
-fn answer_one(mut stream: TcpStream, answer: &str) -> (String, Value) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let (mut first, mut length) = (String::new(), 0);
-    reader.read_line(&mut first).unwrap();
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).unwrap();
-        if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if header.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close", answer.len());
-    write!(stream, "{head}\r\n\r\n{answer}").unwrap();
-    let call = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-    (call, serde_json::from_slice(&body).unwrap_or_default())
+fn script(folder: &str, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(name)
 }
 
-fn script(env: &TestEnv, server: &Server, name: &str, arguments: &[&str]) -> Ran {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hooks").join(name);
-    let mut command: Command = env.shell("exec \"$@\"", &[]);
-    command.arg(path).args(arguments);
-    command.env("PATH", "/usr/bin:/bin").env("CONTEXTS_URL", &server.url);
-    env.run(command, b"")
+/// As the scripts name it when nothing else is said.
+fn url(server: &Running<'_>) -> String {
+    format!("http://localhost:{}", server.address.port())
 }
 
-fn action(kind: &str) -> Value {
-    json!({"used": 1, "action": {"type": kind}})
-}
-
-#[test]
-fn below_the_lines_the_monitor_says_nothing() {
-    let server = Server::answering(action("none"));
-    let ran = script(&TestEnv::new(), &server, "context-monitor.sh", &["1000"]);
-    assert!(ran.is_silent(), "{ran}");
-    let call = "GET /context/usage?used_tokens=1000&max_tokens=200000";
-    assert_eq!(server.asked(), [(call.to_owned(), Value::Null)]);
-}
-
-#[test]
-fn at_the_save_line_the_monitor_suggests_and_at_the_restart_line_it_saves() {
-    let env = TestEnv::new();
-    let server = Server::answering(action("save"));
-    let ran = script(&env, &server, "context-monitor.sh", &["150000"]);
-    assert_eq!(ran.stdout, "Context warning (150000/200000). Consider: ss\n");
-    let env = env.with("CONTEXTS_ENV", "a \"b\" 'c' $(d)");
-    let server = Server::answering(action("save_and_restart"));
-    let ran = script(&env, &server, "context-monitor.sh", &["90", "100"]);
-    insta::assert_snapshot!(ran, @r#"
-    --- stdout
-    Context critical (90/100). Auto-saving...
-    {"action":{"type":"save_and_restart"},"used":1}
-    Session saved. Recommend: rs a "b" 'c' $(d)
-    [exit 0]
-    "#);
-    let (call, body) = server.asked().pop().unwrap();
-    assert_eq!(call, "POST /context/auto-save");
-    let expected = json!({"environment": "a \"b\" 'c' $(d)", "used_tokens": 90, "max_tokens": 100});
-    assert_eq!(body, expected);
-}
+/// Where nobody listens.
+const NOWHERE: &str = "http://127.0.0.1:1";
 
 #[test]
 fn without_a_number_the_monitor_tells_its_usage() {
-    let server = Server::answering(action("none"));
-    let ran = script(&TestEnv::new(), &server, "context-monitor.sh", &[]);
-    insta::assert_snapshot!(ran, @"
-    --- stdout
-    Usage: context-monitor.sh <used_tokens> [max_tokens]
-    [exit 1]
-    ");
+    for folder in BOTH {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(Bed::new().monitor(NOWHERE, folder, &[]), @"
+            --- stdout
+            Usage: context-monitor.sh <used_tokens> [max_tokens]
+            [exit 1]
+            ");
+        }
+    }
 }
 
 #[test]
-fn a_commit_message_with_quotes_reaches_the_server_as_it_is() {
-    let env = TestEnv::new();
-    let server = Server::answering(json!({"status": "saved"}));
-    let message = "Say \"it's\" \\ $(done) `now`";
-    let steps = "git init -q -b main && git config user.name A && git config user.email a@b.c \
-         && echo x > x.txt && git add -A && git commit -q -m first \
-         && echo y > x.txt && echo z > z.txt && git add -A && git commit -q -m \"$1\"";
-    let mut command = env.shell(steps, &[message]);
-    command.env("PATH", "/usr/bin:/bin");
-    assert!(env.run(command, b"").status.success());
-    let ran = script(&env, &server, "post-commit.sh", &[]);
-    let (call, body) = server.asked().pop().unwrap();
-    assert_eq!(call, "POST /hooks/git-commit");
-    assert_eq!(body["commit_message"], message);
-    assert_eq!((&body["branch"], &body["files_changed"]), (&json!("main"), &json!(2)));
-    assert_eq!(body["environment"], "development");
-    let sha = body["commit_sha"].as_str().unwrap();
-    assert_eq!(
-        ran.to_string(),
-        format!("--- stdout\nSession saved at commit {}\n[exit 0]", &sha[..8])
-    );
+fn below_the_lines_the_monitor_says_nothing_and_at_the_save_line_it_suggests() {
+    let bed = Bed::new();
+    let server = Running::start(&bed.env, &[]);
+    for folder in BOTH {
+        let monitor = |arguments: &[&str]| bed.monitor(&url(&server), folder, arguments);
+        for arguments in [&["139999"][..], &["1", "200000"], &["150000", "1000000"]] {
+            assert!(monitor(arguments).is_silent(), "{folder}: {:?}", monitor(arguments));
+        }
+        let suggests = "--- stdout\nContext warning (150000/200000). Consider: ss\n[exit 0]";
+        assert_eq!(monitor(&["150000"]).to_string(), suggests);
+        assert_eq!(monitor(&["150000", "200000"]).to_string(), suggests);
+    }
+    assert!(server.saves().is_empty());
+}
+
+#[test]
+fn at_the_restart_line_the_monitor_saves() {
+    for folder in BOTH {
+        let bed = Bed { env: Bed::new().env.with("CONTEXTS_ENV", "release-1.0") };
+        let server = Running::start(&bed.env, &[]);
+        let ran = bed.monitor(&url(&server), folder, &["170000"]);
+        let [save] = &server.saves()[..] else { panic!("{ran}") };
+        let answer = json!({
+            "status": "saved",
+            "session_id": save["id"],
+            "percent_at_save": 85.0,
+            "restart_command": "rs release-1.0",
+            "message": "Session saved. Run 'rs release-1.0' to continue.",
+        });
+        let lines: Vec<&str> = ran.stdout.lines().collect();
+        let [first, answered, last] = lines[..] else { panic!("{ran}") };
+        assert_eq!(first, "Context critical (170000/200000). Auto-saving...");
+        assert_eq!(serde_json::from_str::<Value>(answered).unwrap(), answer);
+        assert_eq!(last, "Session saved. Recommend: rs release-1.0");
+        assert!(ran.stderr.is_empty() && ran.status.success(), "{ran}");
+        assert_eq!(save["environment"], "release-1.0");
+        assert_eq!(save["tags"], json!(["auto-save", "tokens-170000"]));
+    }
+}
+
+#[test]
+fn our_monitor_does_not_say_saved_of_what_was_not() {
+    let bed = Bed { env: Bed::new().env.with("CONTEXTS_ENV", "a \"b\" 'c' $(d)") };
+    let server = Running::start(&bed.env, &[]);
+    let ran = bed.monitor(&url(&server), OURS, &["90", "100"]);
+    let (said, problem) = ran.stdout.split_once('\n').unwrap();
+    assert_eq!(said, "Context critical (90/100). Auto-saving...");
+    // What it was called reached the server as it is, and is refused there.
+    let problem: Value = serde_json::from_str(problem).unwrap();
+    assert_eq!(problem["status"], 400, "{problem}");
+    assert_eq!((ran.stderr.as_str(), ran.status.code()), ("Session not saved.\n", Some(0)));
+    assert!(server.saves().is_empty());
+}
+
+#[test]
+fn without_a_server_the_monitor_stays_out_of_the_way() {
+    for folder in BOTH {
+        let ran = Bed::new().monitor(NOWHERE, folder, &["170000"]);
+        assert!(ran.is_silent(), "{folder}: {ran}");
+    }
+}
+
+#[test]
+fn a_commit_is_told() {
+    for folder in BOTH {
+        let bed = Bed::new();
+        let server = Running::start(&bed.env, &[]);
+        let (sha, ran) = bed.commits(&url(&server), folder, "Mend the parser\n\nAll of it.");
+        let said = format!("Session saved at commit {}\n", &sha[..8]);
+        // What a hook of git prints, git prints to stderr.
+        assert_eq!((ran.stderr, ran.status.code()), (said, Some(0)), "{folder}");
+        let [save] = &server.saves()[..] else { panic!("{folder}: {:?}", server.saves()) };
+        assert_eq!(save["task"], "Commit: Mend the parser");
+        assert_eq!(save["context"], format!("Branch: main, SHA: {}, Files: 2", &sha[..8]));
+        assert_eq!(save["tags"], json!(["git-commit", "main", &sha[..8]]));
+        assert_eq!((&save["commit"], &save["environment"]), (&json!(sha), &json!("development")));
+    }
+}
+
+#[test]
+fn a_commit_message_of_any_characters_reaches_the_server_from_ours() {
+    let bed = Bed::new();
+    let server = Running::start(&bed.env, &[]);
+    let subject = r#"Say "it's" \ \n $(done) `now` {"a": 1} é %s"#;
+    let message = format!("{subject}\n\nA \"body\"\nof \\ lines\n");
+    let (sha, ran) = bed.commits(&url(&server), OURS, &message);
+    assert_eq!(ran.stderr, format!("Session saved at commit {}\n", &sha[..8]));
+    let [save] = &server.saves()[..] else { panic!("{:?}", server.saves()) };
+    assert_eq!(save["task"], format!("Commit: {subject}"));
+}
+
+#[test]
+fn the_seeds_own_hook_cannot_tell_of_quotes_and_nothing_is_stored_of_them() {
+    let bed = Bed::new();
+    let server = Running::start(&bed.env, &[]);
+    let (sha, ran) = bed.commits(&url(&server), BOTH[1], "Say \"it\"");
+    assert_eq!(ran.stderr, format!("Session saved at commit {}\n", &sha[..8]), "as it always says");
+    assert!(server.saves().is_empty());
+}
+
+#[test]
+fn without_a_server_the_commit_is_made_all_the_same_and_ours_says_so() {
+    let bed = Bed::new();
+    let (sha, ran) = bed.commits(NOWHERE, OURS, "first");
+    let said = format!("Session not saved at commit {}\n", &sha[..8]);
+    assert_eq!((ran.stderr, ran.status.code()), (said, Some(0)));
+    assert!(fs::metadata(bed.env.project().join(".git/refs/heads/main")).is_ok());
 }

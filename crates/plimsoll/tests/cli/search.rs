@@ -2,8 +2,11 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::checkpoint::{self, MINUTE, planted, sealed};
 use crate::env::TestEnv;
+use crate::ss::plimsoll;
 
 #[test]
 fn checkpoints_are_found_by_what_is_in_them() {
@@ -14,7 +17,7 @@ fn checkpoints_are_found_by_what_is_in_them() {
     let shown = env.plimsoll("search load_line").to_string().replace(&old.meta.id, "ID");
     insta::assert_snapshot!(shown, @"
     --- stdout
-    ID
+    checkpoint ID
       30 min ago · $TEST/project · auto
       Implementing auth feature - 1 file modified
       Next Steps  [ ] mend the load_line of the hull
@@ -42,7 +45,7 @@ fn checkpoints_are_found_by_what_is_in_them() {
         1
     );
     let elsewhere = env.plimsoll(&format!("search hull --project {}", env.home().display()));
-    assert_eq!(elsewhere.stdout, "No checkpoint has `hull` in it.\n");
+    assert_eq!(elsewhere.stdout, "No checkpoint and no save has `hull` in it.\n");
     assert!(elsewhere.status.success());
     fs::remove_file(&new.path).unwrap();
     let found = checkpoint::json(&env.plimsoll("search hull --project . --json"));
@@ -50,13 +53,79 @@ fn checkpoints_are_found_by_what_is_in_them() {
 }
 
 #[test]
+fn saves_are_found_beside_checkpoints_the_newer_of_the_best_first() {
+    let env = TestEnv::new();
+    let old = sealed(&env, "5f2c81aa-77b0", 30 * MINUTE, "mend the load_line of the hull");
+    let saved = |task: &str, more: &[&str]| {
+        let ran = plimsoll(&env, &[&["ss", "release", "--task", task], more].concat());
+        assert!(ran.status.success(), "{ran}");
+    };
+    saved("Paint it", &["--context", "first dry\nthe hull is grey", "--tag", "paint"]);
+    saved("Launch the hull", &[]);
+    let shown = env.plimsoll("search hull").to_string().replace(&old.meta.id, "ID");
+    let shown = ageless(&shown);
+    insta::assert_snapshot!(shown, @"
+    --- stdout
+    save in release
+      AGE · $TEST/project · manual
+      Launch the hull
+      Task  Launch the hull
+
+    checkpoint ID
+      30 min ago · $TEST/project · auto
+      Implementing auth feature - 1 file modified
+      Next Steps  [ ] mend the load_line of the hull
+
+    save in release
+      AGE · $TEST/project · manual
+      Paint it
+      Context  the hull is grey
+    [exit 0]
+    ");
+    let found = checkpoint::json(&env.plimsoll("search hull --limit 2 --json"));
+    let [save, checkpoint] = &found.as_array().unwrap()[..] else { panic!("{found}") };
+    assert_eq!((&save["kind"], &checkpoint["kind"]), (&"save".into(), &"checkpoint".into()));
+    assert_eq!(save["environment"], "release");
+    assert_eq!((&save["summary"], &save["trigger"]), (&"Launch the hull".into(), &"manual".into()));
+    assert_eq!((&save["path"], &checkpoint["environment"]), (&Value::Null, &Value::Null));
+    assert_eq!(checkpoint["id"], *old.meta.id);
+    let elsewhere = env.plimsoll(&format!("search hull --project {}", env.home().display()));
+    assert_eq!(elsewhere.stdout, "No checkpoint and no save has `hull` in it.\n");
+    let here = checkpoint::json(&env.plimsoll("search paint --project . --json"));
+    assert_eq!(here[0]["summary"], "Paint it");
+}
+
+/// A listing in which what was made just now is of no age.
+fn ageless(shown: &str) -> String {
+    let lines = shown.lines().map(|line| match line.split_once(" s ago · ") {
+        Some((_, rest)) => format!("  AGE · {rest}"),
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_fits_closest_is_shown_and_nothing_else() {
+    let env = TestEnv::new();
+    sealed(&env, "s", MINUTE, "mend the hulk");
+    assert!(plimsoll(&env, &["ss", "--task", "paint the hull"]).status.success());
+    let found = checkpoint::json(&env.plimsoll("search hull --json"));
+    assert_eq!(found.as_array().unwrap().len(), 1, "what is spelt almost like it is not needed");
+    assert_eq!(found[0]["kind"], "save");
+    let ran = env.plimsoll("search paintt");
+    assert_eq!(ran.stderr, "note: nothing has `paintt` in it; this has `paint`\n");
+    let coloured = env.with("CLICOLOR_FORCE", "1").plimsoll("search paintt").stdout;
+    assert!(coloured.contains("\u{1b}[33mpaint\u{1b}[0m the hull"), "{coloured:?}");
+}
+
+#[test]
 fn what_was_found_instead_is_said() {
     let env = TestEnv::new();
     sealed(&env, "s", MINUTE, "mend the hull");
     let ran = env.plimsoll("search mend hlul");
-    assert_eq!(ran.stderr, "note: no checkpoint has `hlul` in it; these have `hull`\n");
+    assert_eq!(ran.stderr, "note: nothing has `hlul` in it; this has `hull`\n");
     let ran = env.plimsoll("search hull xylophone");
-    assert_eq!(ran.stderr, "note: no checkpoint has all of these words; these have some of them\n");
+    assert_eq!(ran.stderr, "note: nothing has all of these words; this has some of them\n");
     insta::assert_snapshot!(env.plimsoll("search -- --"), @"
     --- stderr
     error: there is no word to search for in `--`

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use plimsoll_engine::tax::{self, Cost};
+use plimsoll_engine::tax::Cost;
 use plimsoll_engine::{score, sessions};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use crate::http::Problem;
 use crate::http::problem::Problems;
 use crate::http::saves::take_in;
+use crate::pages::count_tax;
 use crate::state::{App, AppState};
 
 /// The environments that have saves.
@@ -91,11 +92,7 @@ impl From<Cost> for HookCostView {
 /// What every hook has cost
 #[utoipa::path(get, path = "/api/tax", responses((status = 200, body = Tax), Problems))]
 pub(crate) async fn tax(State(app): State<AppState>) -> Result<Json<Tax>, Problem> {
-    let costs = app
-        .with_store(|app: &App, store| {
-            tax::costs(store, i64::MIN).map_err(|error| app.failed(&error))
-        })
-        .await?;
+    let costs = app.with_store(count_tax).await?;
     Ok(Json(Tax { hooks: costs.into_iter().map(HookCostView::from).collect() }))
 }
 

@@ -7,7 +7,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::time::utc;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::{history, sessions};
-use plimsoll_store::{Point, PointRow, RecentRow, Store};
+use plimsoll_store::{OverviewRow, Point, PointRow, Store};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -43,7 +43,7 @@ pub(crate) struct SessionView {
     pub(crate) started: String,
     /// When it was last heard of, in UTC.
     pub(crate) last_seen: String,
-    /// How full its window was after its last response.
+    /// How full its window was after its last response, or since it was compacted.
     pub(crate) last: Option<Fullness>,
     /// At its fullest.
     pub(crate) peak: Option<Fullness>,
@@ -69,9 +69,9 @@ pub(crate) fn overview(app: &App, store: &mut Store, limit: u32) -> Result<Overv
     Ok(Overview { live, sessions: recent.into_iter().map(SessionView::from).collect() })
 }
 
-impl From<(RecentRow, Tokens)> for SessionView {
-    fn from((row, window): (RecentRow, Tokens)) -> Self {
-        let RecentRow { session, used, peak } = row;
+impl From<(OverviewRow, Tokens)> for SessionView {
+    fn from((row, window): (OverviewRow, Tokens)) -> Self {
+        let OverviewRow { session, used, largest, .. } = row;
         let fullness = |used: Option<Tokens>| used.map(|used| Fullness::new(used, window));
         Self {
             session: session.id.to_string(),
@@ -80,7 +80,7 @@ impl From<(RecentRow, Tokens)> for SessionView {
             started: utc(session.started),
             last_seen: utc(session.last_seen),
             last: fullness(used),
-            peak: fullness(peak),
+            peak: fullness(Some(largest).filter(|largest| *largest > 0)),
         }
     }
 }

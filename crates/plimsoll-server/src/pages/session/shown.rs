@@ -15,7 +15,7 @@ use crate::pages::site::Site;
 /// How many files are listed.
 const FILES: usize = 15;
 
-pub(super) fn session(site: &Site, session: &Session) -> Markup {
+pub(in crate::pages) fn session(site: &Site, session: &Session) -> Markup {
     html! {
         div data-live="session" {
             (head(session))
@@ -46,6 +46,7 @@ fn head(session: &Session) -> Markup {
             div {
                 h1 { "Session " (short(&session.id)) }
                 p.quiet {
+                    @if let Some(whose) = &session.whose { (whose) " · " }
                     @if let Some(folder) = &session.folder { (folder) " · " }
                     (standing.model.as_deref().unwrap_or("no model yet")) " · "
                     @if session.is_live { strong { "running" } }
@@ -240,7 +241,7 @@ fn saves(site: &Site, saves: &[Save]) -> Markup {
             ul.list {
                 @for save in saves.iter().rev().take(MOST) {
                     li {
-                        a href=(format!("{}#{}", site.with("/saves", &[("environment", save.what.environment.as_str())]), save.id)) { (moment(save.created)) }
+                        a href=(format!("{}#{}", site.with(&site.saves_path(), &[("environment", save.what.environment.as_str())]), save.id)) { (moment(save.created)) }
                         span.tag { (save.what.kind.label()) }
                         p { (save.what.task) }
                     }

@@ -1,11 +1,16 @@
 //! Full text search over saves, of which there may be a hundred thousand.
 //!
-//! The database weighs what fits (bm25) by how often each term occurs anywhere, which it counts anew for
-//! every query. For a term that is nearly everywhere that takes long and comes to nearly nothing. So
-//! only rare terms are weighed; a query that has none is answered by the newest, first those that are
-//! about it.
+//! Every pass over an index takes time, and weighing (bm25) takes two: how often each term occurs
+//! anywhere is counted anew for every query. For a term that is nearly everywhere that takes long and
+//! comes to nearly nothing. So a term is looked up once, as far as that matters; only rare ones are
+//! weighed, and only if anything that has them passes. A query that has none is answered by the newest,
+//! first those that are about it.
 
-use std::collections::HashSet;
+mod parts;
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use plimsoll_core::save::{Environment, Save};
 use rusqlite::{OptionalExtension, params};
@@ -32,7 +37,7 @@ impl Store {
         if terms.is_empty() {
             return Ok(None);
         }
-        let saves = Saves { store: self, filter, limit };
+        let saves = Saves { store: self, filter, limit, known: RefCell::default() };
         let (saves, by) = found(&saves, &terms).map_err(self.failed("search"))?;
         Ok(Some(FoundSaves { saves, by }))
     }
@@ -42,46 +47,53 @@ struct Saves<'a> {
     store: &'a Store,
     filter: &'a SaveFilter<'a>,
     limit: u32,
+    known: RefCell<HashMap<(&'static str, String), Rc<Sounded>>>,
+}
+
+/// Where a term occurs.
+#[derive(Debug)]
+struct Sounded {
+    /// The query for it.
+    query: String,
+    /// The saves that fit; of a term that is not rare one more than a rare one may be in.
+    numbers: Vec<i64>,
+}
+
+impl Sounded {
+    fn is_rare(&self) -> bool {
+        self.numbers.len() <= RARE as usize
+    }
 }
 
 /// A virtual table that can be searched.
-struct Table {
-    name: &'static str,
-    /// What a match in each column counts. What a save is about and how it is tagged counts more than
-    /// what it came across.
-    weights: &'static str,
-    /// Whether words can be found by their beginning.
-    has_beginnings: bool,
-    knows_environments: bool,
+#[derive(Debug, PartialEq, Eq)]
+enum Table {
+    Words,
+    Parts,
 }
 
-const WORDS: Table = Table {
-    name: "save_words",
-    weights: "4.0, 1.0, 1.0, 2.0, 3.0, 2.0, 0.0",
-    has_beginnings: true,
-    knows_environments: true,
-};
-
-const PARTS: Table = Table {
-    name: "save_parts",
-    weights: "4.0, 1.0, 1.0, 2.0, 3.0, 2.0",
-    has_beginnings: false,
-    knows_environments: false,
-};
+impl Table {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Words => "save_words",
+            Self::Parts => "save_parts",
+        }
+    }
+}
 
 impl Index for Saves<'_> {
     type Hit = Save;
 
     fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Save>> {
-        self.hits(&WORDS, terms, which)
+        self.hits(&Table::Words, terms, which)
     }
 
     fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Save>> {
-        self.hits(&PARTS, terms, Which::All)
+        self.hits(&Table::Parts, terms, Which::All)
     }
 
     fn has(&self, term: &str) -> rusqlite::Result<bool> {
-        self.sounded(&WORDS, term).map(|(_, count)| count > 0)
+        self.sounded(&Table::Words, term).map(|sounded| !sounded.numbers.is_empty())
     }
 
     fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>> {
@@ -96,116 +108,133 @@ impl Index for Saves<'_> {
 
 impl Saves<'_> {
     fn hits(&self, table: &Table, terms: &[String], which: Which) -> rusqlite::Result<Vec<Save>> {
-        let (mut all, mut rare) = (Vec::new(), Vec::new());
+        let mut sounded = Vec::new();
         for term in terms {
-            let (query, count) = self.sounded(table, term)?;
-            match (count, which) {
-                (0, Which::All) => return Ok(Vec::new()),
-                (0, Which::Any) => continue,
-                (1..=RARE, _) => rare.push(query.clone()),
-                _ => {}
+            let one = self.sounded(table, term)?;
+            match (one.numbers.is_empty(), which) {
+                (true, Which::All) => return Ok(Vec::new()),
+                (true, Which::Any) => {}
+                (false, _) => sounded.push(one),
             }
-            all.push(query);
         }
-        match (all.is_empty(), rare.is_empty()) {
-            (true, _) => Ok(Vec::new()),
-            (_, true) => self.newest(table, &which.of(&all)),
-            _ => self.best(table, &all, &rare, which),
+        let all = which.of(&queries(&sounded));
+        let rare: Vec<_> = sounded.iter().filter(|one| one.is_rare()).cloned().collect();
+        let fit = match (rare.len(), which) {
+            (0, _) if sounded.is_empty() => return Ok(Vec::new()),
+            (0, _) => return self.newest(table, &all),
+            (some, Which::All) if some < sounded.len() => self.fitting(table, &all, RARE)?,
+            _ => self.here(together(&rare, which))?,
+        };
+        match table {
+            Table::Parts => self.most_telling(&fit, terms),
+            Table::Words => self.best(&fit, &which.of(&queries(&rare))),
         }
     }
 
-    /// What fits, best first, weighed by the rare ones of the queries.
-    fn best(
-        &self,
-        table: &Table,
-        all: &[String],
-        rare: &[String],
-        which: Which,
-    ) -> rusqlite::Result<Vec<Save>> {
-        let narrows = rare.len() < all.len() || self.filter.environment.is_some();
-        if which == Which::Any || !narrows {
-            return self.first(&self.weighed(table, &which.of(rare))?);
-        }
+    /// Those of the saves that fit a query of rare words best, best first.
+    fn best(&self, fit: &BTreeSet<i64>, query: &str) -> rusqlite::Result<Vec<Save>> {
         // Where nothing passes there is nothing to weigh.
-        let fit: HashSet<i64> = self.fitting(table, &which.of(all), RARE)?.into_iter().collect();
-        if fit.is_empty() {
+        if self.first(fit.iter().copied(), 1)?.is_empty() {
             return Ok(Vec::new());
         }
-        let mut numbers = self.weighed(table, &which.of(rare))?;
-        numbers.retain(|number| fit.contains(number));
-        self.first(&numbers)
+        let numbers = self.weighed(query)?.into_iter().filter(|number| fit.contains(number));
+        self.first(numbers, self.limit)
     }
 
-    /// The query for a term, and how many fit it as far as that matters. A word that is in many saves
-    /// needs no longer words that begin like it: putting those together takes the database long.
-    fn sounded(&self, table: &Table, term: &str) -> rusqlite::Result<(String, u32)> {
-        let exact = quoted(term);
-        let count = self.count(table, &exact, RARE + 1)?;
-        let is_word = words_of(term).filter(|word| !word.is_empty()).nth(1).is_none();
-        if count > RARE || !is_word || !table.has_beginnings {
-            return Ok((exact, count));
+    /// Those of the saves that may pass: all but few environments have few saves, and to look at the
+    /// others one by one takes long.
+    fn here(&self, mut fit: BTreeSet<i64>) -> rusqlite::Result<BTreeSet<i64>> {
+        if let Some(environment) = self.filter.environment {
+            let here = self.sound(&Table::Words, format!("filed : {}", filed(environment)))?;
+            if here.is_rare() {
+                let here: BTreeSet<i64> = here.numbers.into_iter().collect();
+                fit.retain(|number| here.contains(number));
+            }
         }
-        let beginning = format!("{exact} *");
-        let count = self.count(table, &beginning, RARE + 1)?;
-        Ok((beginning, count))
+        Ok(fit)
     }
 
-    /// How many saves fit a query, as far as `most`.
-    fn count(&self, table: &Table, query: &str, most: u32) -> rusqlite::Result<u32> {
-        let name = table.name;
-        let sql = format!(
-            "SELECT count(*) FROM (SELECT rowid FROM {name} WHERE {name} MATCH ?1 LIMIT ?2)"
-        );
-        let looked_for = params![query, most];
-        self.store.connection.prepare_cached(&sql)?.query_row(looked_for, |row| row.get(0))
+    /// Where a term occurs. A word that is in many saves needs no longer words that begin like it:
+    /// putting those together takes the database long.
+    fn sounded(&self, table: &Table, term: &str) -> rusqlite::Result<Rc<Sounded>> {
+        let key = (table.name(), term.to_owned());
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let mut sounded = self.sound(table, quoted(term))?;
+        let is_word = words_of(term).filter(|word| !word.is_empty()).nth(1).is_none();
+        // The index knows beginnings from two letters on.
+        let is_word = is_word && term.chars().nth(1).is_some();
+        if sounded.is_rare() && is_word && *table == Table::Words {
+            sounded = self.sound(table, format!("{} *", sounded.query))?;
+        }
+        let sounded = Rc::new(sounded);
+        self.known.borrow_mut().insert(key, Rc::clone(&sounded));
+        Ok(sounded)
     }
 
-    /// What fits, best first; of two that fit alike the newer comes first.
-    fn weighed(&self, table: &Table, query: &str) -> rusqlite::Result<Vec<i64>> {
-        let Table { name, weights, .. } = table;
-        let sql = format!(
-            "SELECT rowid FROM {name} WHERE {name} MATCH ?1
-             ORDER BY round(bm25({name}, {weights}), 2), rowid DESC"
-        );
-        self.store.all(&sql, params![query], |row| row.get(0))
+    fn sound(&self, table: &Table, query: String) -> rusqlite::Result<Sounded> {
+        let name = table.name();
+        let sql = format!("SELECT rowid FROM {name} WHERE {name} MATCH ?1 LIMIT ?2");
+        let numbers = self.store.all(&sql, params![query, RARE + 1], |row| row.get(0))?;
+        Ok(Sounded { query, numbers })
+    }
+
+    /// What has these words, best first; of two that fit alike the newer comes first. What a save is
+    /// about and how it is tagged counts more than what it came across.
+    fn weighed(&self, query: &str) -> rusqlite::Result<Vec<i64>> {
+        let sql = "SELECT rowid FROM save_words WHERE save_words MATCH ?1
+             ORDER BY round(bm25(save_words, 4.0, 1.0, 1.0, 2.0, 3.0, 2.0, 0.0), 2), rowid DESC";
+        self.store.all(sql, params![query], |row| row.get(0))
     }
 
     /// The newest that fit and pass, those that are about it first.
     fn newest(&self, table: &Table, query: &str) -> rusqlite::Result<Vec<Save>> {
         let about = self.fitting(table, &format!("{{task tags}} : ({query})"), self.limit)?;
         let rest = self.fitting(table, query, self.limit)?;
-        let rest = rest.into_iter().filter(|number| !about.contains(number));
-        self.first(&about.iter().copied().chain(rest).collect::<Vec<_>>())
+        let rest = rest.iter().rev().filter(|number| !about.contains(number));
+        self.first(about.iter().rev().chain(rest).copied(), self.limit)
     }
 
-    /// The newest that fit and pass, newest first, at most so many.
-    fn fitting(&self, table: &Table, query: &str, most: u32) -> rusqlite::Result<Vec<i64>> {
-        let (name, condition) = (table.name, condition(self.filter));
+    /// The newest that fit and pass, at most so many.
+    fn fitting(&self, table: &Table, query: &str, most: u32) -> rusqlite::Result<BTreeSet<i64>> {
+        let (name, condition) = (table.name(), condition(self.filter));
         let sql = format!(
             "SELECT number FROM {name} JOIN saves ON number = {name}.rowid
-             WHERE {name} MATCH ?2 AND {condition} ORDER BY {name}.rowid DESC LIMIT ?3"
+             WHERE {name} MATCH ?3 AND {condition} ORDER BY {name}.rowid DESC LIMIT ?4"
         );
-        let environment = self.filter.environment;
-        let query = match environment.filter(|_| table.knows_environments) {
+        let SaveFilter { environment, project, .. } = *self.filter;
+        let query = match environment.filter(|_| *table == Table::Words) {
             Some(environment) => format!("filed : {} AND ({query})", filed(environment)),
             None => query.to_owned(),
         };
-        let looked_for = params![environment.map(Environment::as_str), query, most];
-        self.store.all(&sql, looked_for, |row| row.get(0))
+        let looked_for = params![environment.map(Environment::as_str), project, query, most];
+        Ok(self.store.all(&sql, looked_for, |row| row.get(0))?.into_iter().collect())
     }
 
-    /// The first of these saves that pass, as many as were asked for.
-    fn first(&self, numbers: &[i64]) -> rusqlite::Result<Vec<Save>> {
-        let sql = "SELECT * FROM saves WHERE number = ?1";
-        let mut statement = self.store.connection.prepare_cached(sql)?;
-        let mut saves = Vec::new();
-        for number in numbers {
-            if saves.len() == self.limit as usize {
-                break;
-            }
-            let found = statement.query_row(params![number], save).optional()?;
-            saves.extend(found.filter(|save| self.filter.passes(save)));
-        }
-        Ok(saves)
+    /// The first of these saves that pass, so many at most.
+    fn first(&self, numbers: impl Iterator<Item = i64>, most: u32) -> rusqlite::Result<Vec<Save>> {
+        let sql = format!("SELECT * FROM saves WHERE number = ?3 AND {}", condition(self.filter));
+        let SaveFilter { environment, project, .. } = *self.filter;
+        let environment = environment.map(Environment::as_str);
+        let mut statement = self.store.connection.prepare_cached(&sql)?;
+        let found = numbers.filter_map(|number| {
+            statement.query_row(params![environment, project, number], save).optional().transpose()
+        });
+        found.take(most as usize).collect()
     }
+}
+
+fn queries(sounded: &[Rc<Sounded>]) -> Vec<String> {
+    sounded.iter().map(|one| one.query.clone()).collect()
+}
+
+/// The saves that all of the terms are in, or any.
+fn together(sounded: &[Rc<Sounded>], which: Which) -> BTreeSet<i64> {
+    let mut sets = sounded.iter().map(|one| one.numbers.iter().copied().collect::<BTreeSet<_>>());
+    let first = sets.next().unwrap_or_default();
+    sets.fold(first, |one, other| match which {
+        Which::All => &one & &other,
+        Which::Any => &one | &other,
+    })
 }

@@ -5,7 +5,7 @@ use plimsoll_core::save::{Environment, Kind, NewSave, Save};
 use super::*;
 use crate::{Match, SaveFilter};
 
-const ALL: SaveFilter<'static> = SaveFilter { environment: None, auto: true };
+const ALL: SaveFilter<'static> = SaveFilter { environment: None, project: None, auto: true };
 
 fn save(id: &str, created: i64, what: NewSave) -> Save {
     Save { id: id.to_owned(), created, what }
@@ -73,7 +73,7 @@ fn the_newest_come_first_by_environment_and_without_what_was_saved_by_itself() {
         ],
     );
     let newest = |environment: Option<&Environment>, auto, limit| {
-        ids(store.newest_saves(&SaveFilter { environment, auto }, limit).unwrap())
+        ids(store.newest_saves(&SaveFilter { environment, auto, ..ALL }, limit).unwrap())
     };
     let development = Environment::default();
     assert_eq!(newest(None, true, 9), ["4", "3", "2", "1"]);
@@ -81,7 +81,7 @@ fn the_newest_come_first_by_environment_and_without_what_was_saved_by_itself() {
     assert_eq!(newest(Some(&development), true, 9), ["4", "2", "1"]);
     assert_eq!(newest(Some(&development), false, 1), ["2"]);
     assert_eq!(newest(Some(&staging), false, 9), ["3"]);
-    let here = SaveFilter { environment: Some(&development), auto: false };
+    let here = SaveFilter { environment: Some(&development), auto: false, ..ALL };
     let restored = |limit| ids(store.saves_to_restore(&here, limit).unwrap());
     assert_eq!(restored(9), ["4", "2", "1"], "the very newest is what was saved last");
     assert_eq!(restored(1), ["4"]);
@@ -138,6 +138,6 @@ fn a_search_goes_by_words_then_parts_then_spelling() {
     assert_eq!(found(&store, "xylophone"), (vec![], Match::Some));
     assert_eq!(store.search_saves("--", &ALL, 9).unwrap(), None);
     let staging = Environment::new("staging").unwrap();
-    let there = SaveFilter { environment: Some(&staging), auto: true };
+    let there = SaveFilter { environment: Some(&staging), ..ALL };
     assert_eq!(store.search_saves("hull", &there, 9).unwrap().unwrap().saves, []);
 }

@@ -73,8 +73,12 @@ fn allowed(kind: Kind) -> Value {
             // Older YAML takes a bare `off` for a switch, and so does our own parser.
             json!({ "enum": words.chain([json!(false), json!(true), Value::Null]).collect::<Value>() })
         }
+        Kind::Choices(words) => {
+            json!({ "type": ["array", "null"], "items": { "enum": words } })
+        }
         Kind::Words => json!({ "type": ["array", "null"], "items": { "type": "string" } }),
         Kind::Text => json!({ "type": ["string", "null"] }),
+        Kind::Database => json!({ "type": ["string", "null"], "pattern": "^postgres(ql)?://" }),
         Kind::Models => json!({ "type": ["object", "null"], "additionalProperties": model() }),
     }
 }

@@ -48,7 +48,7 @@ impl Answer {
 }
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 impl<'e> Running<'e> {
     /// Starts a server at a free port.

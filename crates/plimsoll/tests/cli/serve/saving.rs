@@ -1,8 +1,10 @@
 //! What is saved, and what is not.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
-use super::client::{Answer, Running};
+use super::client::{Answer, PATIENCE, Running};
 use crate::env::TestEnv;
 
 #[test]
@@ -107,6 +109,38 @@ fn a_commit_is_saved_once() {
     for sha in ["", "012345", "xyzxyzxyz", &"0".repeat(65)] {
         commit(&server, sha).refuses(400);
     }
+}
+
+#[test]
+fn a_commit_belongs_to_the_session_that_wrote_last_in_its_repository() {
+    let env = TestEnv::new().with("PATH", "/usr/bin:/bin");
+    let server = Running::start(&env, &[]);
+    let commits = |at: &str| {
+        let steps = "git init -q && git config user.name A && git config user.email a@b.c \
+             && git commit -q --allow-empty -m \"$1\" && git rev-parse HEAD";
+        let ran = env.run(env.shell(steps, &[at]), b"");
+        assert!(ran.status.success(), "{ran}");
+        ran.stdout.trim().to_owned()
+    };
+    let live = |count: usize| {
+        let began = Instant::now();
+        while server.get("/api/sessions").json()["live"].as_array().unwrap().len() < count {
+            assert!(began.elapsed() < PATIENCE, "it is never live");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let saved = |sha: &str| {
+        assert_eq!(commit(&server, sha).status, 200);
+        server.saves()[0].clone()
+    };
+    assert!(saved(&commits("nobody is there"))["session"].is_null());
+    for (at, id) in ["5f2c-1", "81aa-2"].into_iter().enumerate() {
+        env.session(id).fill(1_000);
+        live(at + 1);
+        assert_eq!(saved(&commits(id))["session"], id);
+    }
+    let elsewhere = "0123456789abcdef0123456789abcdef01234567";
+    assert!(saved(elsewhere)["session"].is_null(), "no repository here is at it");
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! What `plimsoll init --git` adds to a commit: the same commit with the hook and without, in turn.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use serde::Serialize;
+use tempfile::TempDir;
+
+use crate::gates::Gate;
+use crate::saves::Spread;
+
+const ROUNDS: usize = 40;
+
+/// What commits took, in milliseconds.
+#[derive(Debug, Serialize)]
+pub(crate) struct Committing {
+    pub(crate) with_hook: Spread,
+    pub(crate) without: Spread,
+    /// What the hook added to each, beside the commit that was made right before without it.
+    pub(crate) added: Spread,
+}
+
+/// Commits in a repository of its own.
+pub(crate) fn commit(plimsoll: &Path) -> anyhow::Result<Committing> {
+    let home = TempDir::new().context("could not make a temporary folder")?;
+    let git = |arguments: &[&str]| timed(home.path(), Command::new("git").args(arguments));
+    git(&["init", "-q"])?;
+    git(&["config", "user.name", "A"])?;
+    git(&["config", "user.email", "a@example.org"])?;
+    timed(home.path(), Command::new(plimsoll).args(["init", "--git", "--yes"]))?;
+    let (mut with_hook, mut without, mut added) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let bare = git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "x", EMPTY])?;
+        let hooked = git(&["commit", "-qm", "x", EMPTY])?;
+        without.push(bare);
+        with_hook.push(hooked);
+        added.push(hooked - bare);
+    }
+    let [with_hook, without, added] = [with_hook, without, added].map(Spread::of);
+    Ok(Committing { with_hook, without, added })
+}
+
+const EMPTY: &str = "--allow-empty";
+
+/// Runs a command in a repository that is its own home; gives how long that took.
+fn timed(repository: &Path, command: &mut Command) -> anyhow::Result<f64> {
+    command.current_dir(repository).env_clear().env("HOME", repository);
+    command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    let status = command.status().with_context(|| format!("could not run {command:?}"))?;
+    ensure!(status.success(), "{command:?}: {status}");
+    Ok(start.elapsed().as_secs_f64() * 1e3)
+}
+
+/// What is promised of commits.
+pub(crate) fn gates(committing: &Committing) -> [Gate; 1] {
+    let added = committing.added.p50_ms;
+    [Gate {
+        promise: "git's hook adds < 20 ms to a commit, median".to_owned(),
+        measured: format!("{added:.1} ms"),
+        kept: added < 20.0,
+    }]
+}

@@ -1,0 +1,59 @@
+//! Whether what is shared with a team arrives, as far as this machine has noticed. Nobody is asked over
+//! a network.
+
+use plimsoll_core::Millis;
+use plimsoll_core::text::{duration, thousands};
+use plimsoll_store::{Store, Waiting};
+
+use super::Finding;
+use crate::settings;
+use crate::world::{World, now};
+
+const SUBJECT: &str = "team";
+const LOOK: &str = "plimsoll team status";
+
+pub(super) fn examine(world: &World, store: &Store) -> Option<Finding> {
+    let url = settings::team(world).database_url?;
+    let waiting = store.waiting().ok()?;
+    Some(finding(url.shown(), &waiting, now() as Millis))
+}
+
+fn finding(database: &str, waiting: &Waiting, now: Millis) -> Finding {
+    let rows = waiting.changed + waiting.to_sweep;
+    let waits = format!("{} rows wait", thousands(rows));
+    match (&waiting.trouble, waiting.shipped) {
+        (Some(trouble), _) => {
+            Finding::note(SUBJECT, format!("{trouble}; {waits} for `{database}`"), LOOK)
+        }
+        (None, None) => {
+            let text = format!(
+                "nothing was sent to `{database}` yet: it goes while `plimsoll serve` or `plimsoll watch` runs"
+            );
+            Finding::note(SUBJECT, text, "plimsoll team sync")
+        }
+        (None, Some(shipped)) => {
+            let seconds = (now - shipped).max(0) as u64 / 1000;
+            let text =
+                format!("{waits} for `{database}`; something arrived {} ago", duration(seconds));
+            Finding::fine(SUBJECT, text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+
+    #[test]
+    fn trouble_is_told_with_what_waits() {
+        let trouble = Some("could not connect".to_owned());
+        let waiting = Waiting { trouble, changed: 1200, shipped: Some(0), ..Waiting::default() };
+        let found = finding("postgres://db/x", &waiting, 5_000);
+        assert_eq!(found.text, "could not connect; 1,200 rows wait for `postgres://db/x`");
+        assert_eq!(found.state, State::Note);
+        let fine = finding("postgres://db/x", &Waiting { trouble: None, ..waiting }, 5_000);
+        assert_eq!(fine.state, State::Fine);
+        assert_eq!(fine.text, "1,200 rows wait for `postgres://db/x`; something arrived 5s ago");
+    }
+}

@@ -1,0 +1,234 @@
+//! `/team` and below: what all machines of a team know, as their database tells.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use plimsoll_core::Millis;
+use plimsoll_core::checkpoint::sections;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::settings::Lines;
+use plimsoll_engine::settings;
+use plimsoll_engine::world::now;
+use plimsoll_store::postgres::{ClaimRow, MachineRow, TeamError, TeamStore, Theirs};
+use plimsoll_store::{CheckpointRow, Match};
+
+use super::frame::{NoPage, Tab, page as framed, page_again};
+use super::parts::{Pager, ago, counted, short, tokens, whose};
+use super::saves::{self, Asked, Found};
+use super::session::{self, shown};
+use super::sessions::{Row, past_row, table};
+use super::site::Site;
+use crate::http::{Name, Params, Problem};
+use crate::state::AppState;
+
+/// How many sessions a page lists.
+const PAGE: u64 = 50;
+/// After how many seconds the list is asked for again: nobody tells a browser of other machines.
+const AGAIN: u32 = 10;
+
+/// What the list shows.
+struct Listed {
+    machines: Vec<Theirs<MachineRow>>,
+    /// The machine that is looked at alone.
+    only: Option<String>,
+    rows: Vec<Row>,
+    count: u64,
+    number: u64,
+    claims: Vec<ClaimRow>,
+    lines: Lines,
+}
+
+/// Everybody's sessions
+pub(super) async fn sessions(
+    State(app): State<AppState>,
+    site: Site,
+    params: Params,
+) -> Result<Markup, NoPage> {
+    let site = site.of_team();
+    let listed = list(&app, &params).await.map_err(NoPage::of(&site))?;
+    Ok(page_again(&site, Tab::Team, "Team", AGAIN, &shown_list(&site, &listed)))
+}
+
+async fn list(app: &AppState, params: &Params) -> Result<Listed, Problem> {
+    let number = params.number("page", 1..=1_000_000)?.unwrap_or(1);
+    let only = params.text("machine").map(str::to_owned);
+    let there = app.team_store().await?;
+    let failed = |error: TeamError| app.out_of_reach(&error);
+    let (skipped, of) = (((number - 1) * PAGE) as u32, only.as_deref());
+    let (rows, count, machines, claims) = tokio::try_join!(
+        there.overview(of, skipped, PAGE as u32),
+        there.session_count(of),
+        there.machines(),
+        there.claims("", now() as Millis),
+    )
+    .map_err(failed)?;
+    let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
+    let row = |it: &Theirs<_>| past_row(&in_force, &it.it, Some(whose(it)));
+    let rows = rows.iter().map(row).collect();
+    let lines = in_force.settings.lines;
+    Ok(Listed { machines, only, rows, count, number, claims, lines })
+}
+
+fn shown_list(site: &Site, listed: &Listed) -> Markup {
+    let Listed { machines, only, rows, count, number, lines, .. } = listed;
+    let pager = Pager {
+        list: "More of the sessions",
+        words: ["Newer", "Older"],
+        number: *number,
+        pages: count.div_ceil(PAGE).max(1),
+    };
+    let to = |number: u64| {
+        let number = number.to_string();
+        let only = only.as_deref().map(|machine| ("machine", machine));
+        let params: Vec<(&str, &str)> =
+            std::iter::once(("page", number.as_str())).chain(only).collect();
+        site.with("/team", &params)
+    };
+    html! {
+        h1 { "Team" }
+        (machine_list(site, machines, only.as_deref()))
+        (claim_list(&listed.claims))
+        section aria-labelledby="sessions" {
+            h2 #sessions { "Sessions " span.count { (tokens(*count)) } }
+            p.quiet { a href=(site.to(&site.saves_path())) { "Saves of everybody" } }
+            @if rows.is_empty() { p.quiet { "Nobody has sent one yet." } }
+            @else { (table(site, rows, lines, "Compacted")) }
+            (pager.links(to))
+        }
+    }
+}
+
+fn machine_list(site: &Site, machines: &[Theirs<MachineRow>], only: Option<&str>) -> Markup {
+    html! {
+        section aria-labelledby="machines" {
+            h2 #machines { "Machines " span.count { (machines.len()) } }
+            ul.list {
+                @for machine in machines {
+                    li {
+                        a href=(site.with("/team", &[("machine", &machine.it.id)]))
+                            aria-current=[(only == Some(&machine.it.id)).then_some("true")] {
+                            (whose(machine))
+                        }
+                        p.quiet {
+                            (counted(machine.it.sessions, "session", "sessions")) " · heard of "
+                            (ago(machine.it.last_seen)) " · plimsoll " (machine.it.version)
+                        }
+                    }
+                }
+            }
+            @if only.is_some() { p { a href=(site.to("/team")) { "All machines" } } }
+        }
+    }
+}
+
+fn claim_list(claims: &[ClaimRow]) -> Markup {
+    html! {
+        @if !claims.is_empty() {
+            section aria-labelledby="claims" {
+                h2 #claims { "Claimed " span.count { (claims.len()) } }
+                ul.list {
+                    @for claim in claims {
+                        li { code { (claim.it.path.display()) } p.quiet { (claim.it.holder) " · " (whose(claim)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One of everybody's sessions
+pub(super) async fn session(
+    State(app): State<AppState>,
+    site: Site,
+    Name(id): Name,
+) -> Result<Markup, NoPage> {
+    let site = site.of_team();
+    let session = look(&app, &id).await.map_err(NoPage::of(&site))?;
+    let title = format!("Session {}", short(&session.id));
+    Ok(framed(&site, Some(Tab::Team), &title, &shown::session(&site, &session)))
+}
+
+async fn look(app: &AppState, id: &str) -> Result<session::Session, Problem> {
+    let unknown = || Problem::missing("no such session was sent", "`/team` lists those that were");
+    let id = SessionId::new(id).ok_or_else(unknown)?;
+    let there = app.team_store().await?;
+    let (known, points, checkpoints, saves) = tokio::try_join!(
+        there.session(&id),
+        there.series(&id),
+        there.checkpoints_of(&id, session::MOST as u32),
+        there.saves_of_session(&id),
+    )
+    .map_err(|error| app.out_of_reach(&error))?;
+    Ok(session::theirs(app, known.ok_or_else(unknown)?, &points, checkpoints, saves))
+}
+
+/// One of everybody's checkpoints
+pub(super) async fn checkpoint(
+    State(app): State<AppState>,
+    site: Site,
+    Name(id): Name,
+) -> Result<Markup, NoPage> {
+    let site = site.of_team();
+    let found = one(&app, &id).await.map_err(NoPage::of(&site))?;
+    Ok(framed(&site, Some(Tab::Team), &format!("Checkpoint {id}"), &shown_one(&site, &found)))
+}
+
+async fn one(app: &AppState, id: &str) -> Result<Theirs<CheckpointRow>, Problem> {
+    let there = app.team_store().await?;
+    let found = there.checkpoint(id).await.map_err(|error| app.out_of_reach(&error))?;
+    let hint = "the pages of sessions list those that were";
+    found.ok_or_else(|| Problem::missing("no such checkpoint was sent", hint))
+}
+
+fn shown_one(site: &Site, found: &Theirs<CheckpointRow>) -> Markup {
+    let it = &found.it;
+    html! {
+        h1 { "Checkpoint" }
+        p.lead { (it.summary) }
+        p.verdict.strange { "sent by another machine: its seal is verified where it was made" }
+        dl.facts {
+            dt { "Id" } dd { (it.id) }
+            dt { "Whose" } dd { (whose(found)) }
+            dt { "Made" } dd { (ago(it.created)) " · " (it.occasion) @if it.partial { " · partial" } }
+            dt { "Project" } dd { (it.project.display()) }
+            dt { "Session" } dd { a href=(site.session(&it.session)) { (short(&it.session)) } }
+            @if let (Some(used), Some(window)) = (it.used, it.window) {
+                dt { "Window" } dd { (tokens(used)) " of " (tokens(window)) " tokens" }
+            }
+        }
+        section aria-labelledby="text" {
+            h2 #text { "What it says" }
+            @for (name, text) in sections(&it.body) {
+                @if !name.is_empty() { h3 { (name) } }
+                pre.text tabindex="0" { (text.trim_end()) }
+            }
+        }
+    }
+}
+
+/// Everybody's saves, newest first or by search
+pub(super) async fn saves(
+    State(app): State<AppState>,
+    site: Site,
+    params: Params,
+) -> Result<Markup, NoPage> {
+    let site = site.of_team();
+    let asked = saves::asked(&params).map_err(NoPage::of(&site))?;
+    let found = async {
+        let there = app.team_store().await?;
+        find(&there, &asked).await.map_err(|error| app.out_of_reach(&error))
+    };
+    let found = found.await.map_err(NoPage::of(&site))?;
+    Ok(framed(&site, Some(Tab::Team), "Saves", &saves::shown(&site, &asked, &found)))
+}
+
+async fn find(there: &TeamStore, asked: &Asked) -> Result<Found, TeamError> {
+    let filter = asked.filter();
+    let searched = there.search_saves(&asked.query, &filter, saves::MOST).await?;
+    let (found, by) = match searched {
+        Some(found) => (found, Some(Match::Words)),
+        None => (there.newest_saves(&filter, saves::MOST).await?, None),
+    };
+    let saves = found.into_iter().map(|it| (it.it.clone(), Some(whose(&it)))).collect();
+    let environments = there.environments().await?.into_iter().map(|name| (name, None)).collect();
+    Ok(Found { saves, by, environments })
+}

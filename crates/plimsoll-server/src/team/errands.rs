@@ -1,0 +1,139 @@
+//! What the commands do with the team's database, once.
+
+use std::num::NonZeroU32;
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::settings::{Shared, Team};
+use plimsoll_engine::board::Recipient;
+use plimsoll_engine::settings;
+use plimsoll_engine::world::{World, now};
+use plimsoll_store::Waiting;
+use plimsoll_store::postgres::{
+    About, ClaimRow, MachineRow, Migrated, Pruned, TeamError, TeamStore, Theirs,
+};
+
+use super::office::{Office, store};
+
+/// How this machine stands with its team.
+#[derive(Debug)]
+pub struct Report {
+    /// What is set.
+    pub team: Team,
+    /// What waits to be sent.
+    pub waiting: Waiting,
+    /// What the database tells, or why it does not.
+    pub there: Result<There, TeamError>,
+}
+
+/// What the team's database tells.
+#[derive(Debug)]
+pub struct There {
+    /// Of itself.
+    pub about: About,
+    /// The machines of the team.
+    pub machines: Vec<Theirs<MachineRow>>,
+    /// Who works on what, on other machines.
+    pub claims: Vec<ClaimRow>,
+}
+
+/// What was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Synced {
+    /// How many rows.
+    pub rows: usize,
+}
+
+/// Makes the tables of the team's database, or brings them up to date.
+pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result<Migrated> {
+    let url = address(world)?;
+    waiting_for(async {
+        let (mut there, _) = TeamStore::connect(&url).await?;
+        Ok(there.migrate(retention_days, now() as Millis).await?)
+    })
+}
+
+/// Sends whatever waits, and exchanges messages.
+pub fn sync(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Synced> {
+    let team = settings::team(world);
+    if team.share.is_empty() {
+        return Ok(Synced { rows: 0 });
+    }
+    waiting_for(async {
+        let mut office = Office::open(world, adapter, &team).await?;
+        office.greet().await?;
+        let mut rows = 0;
+        while let Some(sent) = office.ship(world, &team).await? {
+            rows += sent;
+        }
+        if team.shares(Shared::Board) {
+            office.mail(world, adapter).await?;
+            office.claims(world).await?;
+        }
+        Ok(Synced { rows })
+    })
+}
+
+/// Whom a message is for that nobody here is called as: sessions of others whose names begin so, if the
+/// board is shared. One that is called exactly so stands alone.
+pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<Recipient>> {
+    const SOME: u32 = 3;
+    let team = settings::team(world);
+    let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
+    let Some(url) = url.filter(|_| SessionId::new(name).is_some()) else { return Ok(Vec::new()) };
+    let mut named = waiting_for(async {
+        let (there, _) = TeamStore::open(url.whole()).await?;
+        Ok(there.sessions_named(name, SOME).await?)
+    })?;
+    if named.first().is_some_and(|(session, _)| session.as_str() == name) {
+        named.truncate(1);
+    }
+    Ok(named.into_iter().map(|(session, project)| Recipient { session, project }).collect())
+}
+
+/// Sends the messages that are for sessions on other machines.
+pub fn post(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
+    let team = settings::team(world);
+    waiting_for(async { Office::open(world, adapter, &team).await?.mail(world, adapter).await })
+}
+
+/// How this machine stands with its team.
+pub fn status(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Report> {
+    let team = settings::team(world);
+    let store = store(world, adapter)?;
+    let there = match &team.database_url {
+        None => Err(TeamError::Address("none is set")),
+        Some(url) => waiting_for(async { Ok(look(url.whole(), store.machine()).await) })?,
+    };
+    Ok(Report { team, waiting: store.waiting()?, there })
+}
+
+async fn look(url: &str, machine: &str) -> Result<There, TeamError> {
+    let (there, about) = TeamStore::open(url).await?;
+    let machines = there.machines().await?;
+    let claims = there.claims(machine, now() as Millis).await?;
+    Ok(There { about, machines, claims })
+}
+
+/// Takes whatever is older than the team wants out of its database; nothing if it wants all of it.
+pub fn prune(world: &World) -> anyhow::Result<Option<Pruned>> {
+    let url = address(world)?;
+    waiting_for(async {
+        let (mut there, about) = TeamStore::open(&url).await?;
+        match about.retention_days {
+            None => Ok(None),
+            Some(_) => Ok(Some(there.prune(about.since(now() as Millis)).await?)),
+        }
+    })
+}
+
+fn address(world: &World) -> Result<String, TeamError> {
+    let url = settings::team(world).database_url;
+    url.map(|url| url.whole().to_owned()).ok_or(TeamError::Address("none is set"))
+}
+
+fn waiting_for<T>(errand: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(errand)
+}

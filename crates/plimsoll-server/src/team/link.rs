@@ -1,0 +1,28 @@
+//! What pages ask the team's database through: one connection, made again when it is lost.
+
+use std::sync::Arc;
+
+use plimsoll_core::settings::DatabaseUrl;
+use plimsoll_store::postgres::{TeamError, TeamStore};
+use tokio::sync::Mutex;
+
+/// The connection, if there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Link(Mutex<Option<(DatabaseUrl, Arc<TeamStore>)>>);
+
+impl Link {
+    /// The way to the database at `url`.
+    pub(crate) async fn to(&self, url: &DatabaseUrl) -> Result<Arc<TeamStore>, TeamError> {
+        let mut link = self.0.lock().await;
+        match &*link {
+            Some((known, store)) if known == url && !store.is_closed() => Ok(store.clone()),
+            _ => {
+                *link = None;
+                let (store, _) = TeamStore::open(url.whole()).await?;
+                let store = Arc::new(store);
+                *link = Some((url.clone(), store.clone()));
+                Ok(store)
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Messages and claims between machines: a message's home is its session's machine, and the team's
+//! database is the post office.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::Millis;
+use plimsoll_core::board::{Claim, Message};
+use plimsoll_engine::board::{self, Lasting};
+use plimsoll_engine::sessions;
+use plimsoll_engine::world::{World, now};
+use plimsoll_store::postgres::{Mail, Theirs};
+
+use super::office::Office;
+
+impl Office {
+    /// Sends the messages that are for sessions elsewhere, and takes those that are for sessions here.
+    pub(super) async fn mail(
+        &mut self,
+        world: &World,
+        adapter: &dyn Adapter,
+    ) -> anyhow::Result<()> {
+        let posted = board::list(&world.paths)?;
+        let elsewhere = posted.into_iter().filter(|it| it.taker.is_none()).map(|it| it.message);
+        let elsewhere: Vec<Message> =
+            elsewhere.filter(|message| !self.is_here(world, adapter, message)).collect();
+        if !elsewhere.is_empty() {
+            let mail: Vec<Mail> = elsewhere.iter().filter_map(outgoing).collect();
+            self.there.post(&self.machine.id, &mail).await?;
+            // Only now: whoever is killed in between sends it twice, and it is there once.
+            for message in &elsewhere {
+                board::remove(&world.paths, &message.to, std::slice::from_ref(&message.id))?;
+            }
+        }
+        self.deliver(world).await
+    }
+
+    async fn deliver(&mut self, world: &World) -> anyhow::Result<()> {
+        let now = now() as Millis;
+        let mail = self.there.mail(&self.machine.id, now).await?;
+        let mut done = Vec::new();
+        for Mail { id, body, .. } in mail {
+            // What is no message is never one: it is not looked at again.
+            if let Ok(message) = serde_json::from_str::<Message>(&body) {
+                board::deliver(&world.paths, &message.cleaned(), Lasting::Crash)?;
+            }
+            done.push(id);
+        }
+        if !done.is_empty() {
+            self.there.delivered(&done, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a message's session is one of this machine's.
+    fn is_here(&self, world: &World, adapter: &dyn Adapter, message: &Message) -> bool {
+        let known = self.store.session_overview(&message.to);
+        known.is_ok_and(|known| known.is_some())
+            || sessions::find_one(world, adapter, &message.to).is_some()
+    }
+
+    /// Tells others who works on what here, and lets their claims hold here: paths that are the same
+    /// on two machines are the same work.
+    pub(super) async fn claims(&mut self, world: &World) -> anyhow::Result<()> {
+        let now = now() as Millis;
+        let (own, foreign): (Vec<Claim>, Vec<Claim>) =
+            board::claims(&world.paths)?.into_iter().partition(|claim| !is_foreign(claim));
+        self.there.put_claims(&self.machine.id, &own, now).await?;
+        let theirs = self.there.claims(&self.machine.id, now).await?;
+        let names: BTreeSet<String> = theirs.iter().map(name).collect();
+        for gone in foreign.iter().filter(|claim| !names.contains(&key(claim))) {
+            // Whoever is faster has given it up.
+            let _ = board::release(&world.paths, &gone.path, Some(&gone.holder));
+        }
+        for claim in &theirs {
+            let left = Duration::from_millis(claim.it.until.saturating_sub(now).max(0) as u64);
+            // Where somebody here works already, both are told by `plimsoll team status`.
+            let _ = board::claim(&world.paths, claim.it.path.clone(), &holder(claim), left);
+        }
+        Ok(())
+    }
+}
+
+fn outgoing(message: &Message) -> Option<Mail> {
+    Some(Mail {
+        id: message.id.to_string(),
+        to: message.to.to_string(),
+        body: serde_json::to_string(message).ok()?,
+        expires: message.expires,
+    })
+}
+
+/// What stands between a holder and the machine, which no name of a session or a person has.
+const ELSEWHERE: &str = " on ";
+
+fn is_foreign(claim: &Claim) -> bool {
+    claim.holder.contains(ELSEWHERE)
+}
+
+/// What a holder on another machine is called here.
+fn holder(claim: &Theirs<Claim>) -> String {
+    format!("{}{ELSEWHERE}{}", claim.it.holder, claim.host)
+}
+
+fn name(claim: &Theirs<Claim>) -> String {
+    format!("{} {}", claim.it.path.display(), holder(claim))
+}
+
+fn key(claim: &Claim) -> String {
+    format!("{} {}", claim.path.display(), claim.holder)
+}

@@ -1,0 +1,145 @@
+//! Where a team's database is, and how the way to it is kept private.
+//!
+//! Over a network the connection is encrypted, and the server's certificate must be good for its name:
+//! less would let anybody on the way read along. Who wants neither must say `sslmode=disable`.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::TeamError;
+
+/// An address, understood.
+pub(super) struct Address {
+    pub(super) config: Config,
+    is_encrypted: bool,
+    /// Whom to believe about the server, beside whom the system believes.
+    root: Option<PathBuf>,
+}
+
+impl Address {
+    pub(super) fn parse(url: &str) -> Result<Self, TeamError> {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let (mut mode, mut root, mut rest) = (None, None, Vec::new());
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("sslmode", value)) => mode = Some(value.to_owned()),
+                Some(("sslrootcert", value)) => root = Some(PathBuf::from(unescaped(value))),
+                _ => rest.push(pair),
+            }
+        }
+        // What is wrong with it may be a part of the password: it is not repeated.
+        let mut config: Config = format!("{base}?{}", rest.join("&"))
+            .parse()
+            .map_err(|_| TeamError::Address("it is not of the form `postgres://user@host/name`"))?;
+        let is_encrypted = match mode.as_deref() {
+            Some("disable") => false,
+            Some("require" | "verify-ca" | "verify-full") => true,
+            Some(_) => {
+                return Err(TeamError::Address(
+                    "`sslmode` is `require` (the certificate is always verified) or `disable`",
+                ));
+            }
+            None => !config.get_hosts().iter().all(is_here),
+        };
+        config.ssl_mode(if is_encrypted { SslMode::Require } else { SslMode::Disable });
+        config.connect_timeout(super::CONNECT).application_name("plimsoll");
+        Ok(Self { config, is_encrypted, root })
+    }
+
+    /// How to encrypt, if that is to be done.
+    pub(super) fn tls(&self) -> Result<Option<MakeRustlsConnect>, TeamError> {
+        if !self.is_encrypted {
+            return Ok(None);
+        }
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if let Some(path) = &self.root {
+            roots.add_parsable_certificates(read(path)?);
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|_| TeamError::Address("no version of TLS can be used"))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Some(MakeRustlsConnect::new(config)))
+    }
+}
+
+/// Whether a host is this machine.
+fn is_here(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, TeamError> {
+    let unusable = || TeamError::Certificate { path: path.to_owned() };
+    let bytes = std::fs::read(path).map_err(|_| unusable())?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_reader_iter(Cursor::new(bytes)).collect();
+    found.ok().filter(|found| !found.is_empty()).ok_or_else(unusable)
+}
+
+/// A value of a query with its `%2F` and the like as they are meant.
+fn unescaped(value: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = value.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(url: &str, is_encrypted: bool) {
+        assert_eq!(Address::parse(url).unwrap().is_encrypted, is_encrypted, "{url}");
+    }
+
+    #[test]
+    fn what_goes_over_a_network_is_encrypted_unless_somebody_says_otherwise() {
+        check("postgres://ann@db.example.com/plimsoll", true);
+        check("postgres://ann@10.0.0.7/plimsoll", true);
+        check("postgres://ann@db/plimsoll?sslmode=verify-full", true);
+        check("postgres://ann@db/plimsoll?sslmode=disable", false);
+        check("postgres://ann@localhost/plimsoll", false);
+        check("postgres://ann@localhost/plimsoll?sslmode=require", true);
+        check("postgres:///plimsoll?host=/run/postgresql", false);
+    }
+
+    #[test]
+    fn an_address_that_makes_no_sense_is_not_repeated() {
+        for url in ["postgres://a:hunter2@db/x?sslmode=prefer", "postgres://a:hunter2@db:port/x"] {
+            let Err(error) = Address::parse(url) else { panic!("{url}") };
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_may_be_escaped() {
+        assert_eq!(unescaped("%2Fetc%2Fca.pem"), "/etc/ca.pem");
+        assert_eq!(unescaped("/etc/100%"), "/etc/100%");
+    }
+}

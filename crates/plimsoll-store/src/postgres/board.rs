@@ -1,0 +1,109 @@
+//! The post office: messages for sessions on other machines, and everybody's claims.
+
+use plimsoll_core::Millis;
+use plimsoll_core::board::Claim;
+use tokio_postgres::Row;
+
+use super::row::{path, text};
+use super::{TeamError, TeamStore, Theirs};
+
+/// A message on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mail {
+    /// Its name.
+    pub id: String,
+    /// The session it is for.
+    pub to: String,
+    /// The message as it lies in an inbox.
+    pub body: String,
+    /// From when on nobody need read it any more.
+    pub expires: Millis,
+}
+
+/// A claim on a path of a machine.
+pub type ClaimRow = Theirs<Claim>;
+
+/// What listeners listen to.
+const CHANNEL: &str = "plimsoll_board";
+
+impl TeamStore {
+    /// From now on it is heard when somebody posts.
+    pub async fn listen(&self) -> Result<(), TeamError> {
+        let heard = self.client.batch_execute(&format!("LISTEN {CHANNEL}")).await;
+        heard.map_err(|error| TeamError::of("listen to", error))
+    }
+
+    /// Posts messages of a machine; each is there once, however often it is posted.
+    pub async fn post(&self, machine: &str, mail: &[Mail]) -> Result<(), TeamError> {
+        let sql = "INSERT INTO plimsoll.messages (machine, message, session, body, expires)
+             SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[])
+             ON CONFLICT (message) DO NOTHING";
+        let column = |value: fn(&Mail) -> String| mail.iter().map(value).collect::<Vec<_>>();
+        let (ids, to) = (column(|it| it.id.clone()), column(|it| it.to.clone()));
+        let body = column(|it| text(&it.body));
+        let expires: Vec<Millis> = mail.iter().map(|it| it.expires).collect();
+        self.all("post to", sql, &[&machine, &ids, &to, &body, &expires]).await?;
+        self.all("post to", "SELECT pg_notify($1, '')", &[&CHANNEL]).await.map(drop)
+    }
+
+    /// The messages for sessions of a machine that it has not taken yet, the oldest first.
+    pub async fn mail(&self, machine: &str, now: Millis) -> Result<Vec<Mail>, TeamError> {
+        let sql = "SELECT messages.message, messages.session, messages.body, messages.expires
+             FROM plimsoll.messages JOIN plimsoll.sessions ON sessions.session = messages.session
+             WHERE messages.delivered IS NULL AND messages.expires > $2 AND sessions.machine = $1
+             ORDER BY messages.message LIMIT 1000";
+        let rows = self.all("take messages from", sql, &[&machine, &now]).await?;
+        let mail = |row: &Row| Mail {
+            id: row.get("message"),
+            to: row.get("session"),
+            body: row.get("body"),
+            expires: row.get("expires"),
+        };
+        Ok(rows.iter().map(mail).collect())
+    }
+
+    /// Messages have been put into the inboxes of their sessions.
+    pub async fn delivered(&self, ids: &[String], now: Millis) -> Result<(), TeamError> {
+        let sql = "UPDATE plimsoll.messages SET delivered = $2 WHERE message = ANY ($1::text[])";
+        self.all("take messages from", sql, &[&ids, &now]).await.map(drop)
+    }
+
+    /// Replaces the claims of a machine: what is not among `claims` ends.
+    pub async fn put_claims(
+        &self,
+        machine: &str,
+        claims: &[Claim],
+        now: Millis,
+    ) -> Result<(), TeamError> {
+        const TASK: &str = "claim in";
+        let paths: Vec<String> = claims.iter().map(|claim| path(&claim.path)).collect();
+        let holders: Vec<String> = claims.iter().map(|claim| text(&claim.holder)).collect();
+        let since: Vec<Millis> = claims.iter().map(|claim| claim.since).collect();
+        let until: Vec<Millis> = claims.iter().map(|claim| claim.until).collect();
+        // No right to delete is needed: what is given up has run out.
+        let sql = "UPDATE plimsoll.claims SET until = $3
+             WHERE machine = $1 AND until > $3 AND NOT path = ANY ($2::text[])";
+        self.all(TASK, sql, &[&machine, &paths, &now]).await?;
+        let sql = "INSERT INTO plimsoll.claims AS known (machine, path, holder, since, until)
+             SELECT $1, * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[])
+             ON CONFLICT (machine, path) DO UPDATE
+             SET holder = excluded.holder, since = excluded.since, until = excluded.until
+             WHERE known.holder <> excluded.holder OR known.until <> excluded.until";
+        self.all(TASK, sql, &[&machine, &paths, &holders, &since, &until]).await.map(drop)
+    }
+
+    /// The claims of all machines but `except` that hold, by their paths.
+    pub async fn claims(&self, except: &str, now: Millis) -> Result<Vec<ClaimRow>, TeamError> {
+        let sql = "SELECT claims.*, person, host FROM plimsoll.claims
+             LEFT JOIN plimsoll.machines USING (machine)
+             WHERE until > $2 AND machine <> $1 ORDER BY path, machine";
+        let rows = self.all("list the claims of", sql, &[&except, &now]).await?;
+        let claim = |row: &Row| Claim {
+            path: row.get::<_, &str>("path").into(),
+            holder: row.get("holder"),
+            since: row.get("since"),
+            until: row.get("until"),
+        };
+        Ok(rows.iter().map(|row| Theirs::of(row, claim(row))).collect())
+    }
+}

@@ -1,0 +1,114 @@
+//! How the tables come about, and who may work with them.
+//!
+//! Migrations only ever add, so that whoever knows an older version goes on working. Should one ever
+//! have to change what is there, it says which version it needs, and older ones stop and wait.
+
+use std::num::NonZeroU32;
+
+use plimsoll_core::Millis;
+use tokio_postgres::Transaction;
+use uuid::Uuid;
+
+use super::{About, TeamError, TeamStore};
+
+/// A change of the tables.
+struct Migration {
+    sql: &'static str,
+    /// The least version that can work with the tables from then on.
+    needs: i32,
+}
+
+/// In the order they are applied; only ever added to.
+const MIGRATIONS: &[Migration] = &[
+    Migration { sql: include_str!("../../migrations/postgres/0001_init.sql"), needs: 1 },
+    Migration { sql: include_str!("../../migrations/postgres/0002_board.sql"), needs: 1 },
+];
+
+const LATEST: i32 = MIGRATIONS.len() as i32;
+
+/// Any number that nobody else locks: whoever migrates holds it.
+const LOCK: i64 = 0x706c_696d_736f_6c6c;
+
+/// What came of a migration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// The version that the tables had before; 0 if there were none.
+    pub from: i32,
+    /// The version that they have now.
+    pub to: i32,
+}
+
+impl TeamStore {
+    /// Makes the tables, or brings them up to date, and says how long things are kept there.
+    pub async fn migrate(
+        &mut self,
+        retention_days: Option<NonZeroU32>,
+        now: Millis,
+    ) -> Result<Migrated, TeamError> {
+        let failed = |error| TeamError::of("make the tables of", error);
+        let transaction = self.client.transaction().await.map_err(failed)?;
+        let migrated = migrate(&transaction, now).await.map_err(failed)?;
+        if let Some(days) = retention_days {
+            let sql = "INSERT INTO plimsoll.meta (name, value) VALUES ('retention_days', $1)
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+            transaction.execute(sql, &[&days.to_string()]).await.map_err(failed)?;
+        }
+        transaction.commit().await.map_err(failed)?;
+        Ok(migrated)
+    }
+
+    /// What the database tells of itself, if we can work with it.
+    pub async fn about(&self) -> Result<About, TeamError> {
+        let sql = "SELECT max(version) AS version, max(needs) AS needs,
+                 (SELECT value FROM plimsoll.meta WHERE name = 'database') AS id,
+                 (SELECT value FROM plimsoll.meta WHERE name = 'retention_days') AS retention_days
+             FROM plimsoll.migrations";
+        let row = self.one("look at", sql, &[]).await?.ok_or(TeamError::NoTables)?;
+        let version: i32 = row.get::<_, Option<i32>>("version").ok_or(TeamError::NoTables)?;
+        let needs: i32 = row.get::<_, Option<i32>>("needs").unwrap_or(0);
+        if needs > LATEST {
+            return Err(TeamError::Newer);
+        }
+        if version < LATEST {
+            return Err(TeamError::Older);
+        }
+        let id = row.get::<_, Option<String>>("id").ok_or(TeamError::NoTables)?;
+        let retention_days = row.get::<_, Option<String>>("retention_days");
+        let retention_days = retention_days.and_then(|days| days.parse().ok());
+        Ok(About { id, version, retention_days })
+    }
+}
+
+async fn migrate(
+    transaction: &Transaction<'_>,
+    now: Millis,
+) -> Result<Migrated, tokio_postgres::Error> {
+    // Falls with the transaction; whoever comes second finds everything done.
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    let sql = "SELECT to_regclass('plimsoll.migrations') IS NOT NULL";
+    let has_any: bool = transaction.query_one(sql, &[]).await?.get(0);
+    if !has_any {
+        transaction.batch_execute(FIRST).await?;
+    }
+    let sql = "SELECT coalesce(max(version), 0) FROM plimsoll.migrations";
+    let from: i32 = transaction.query_one(sql, &[]).await?.get(0);
+    for (version, migration) in (1_i32..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
+        transaction.batch_execute(migration.sql).await?;
+        let sql = "INSERT INTO plimsoll.migrations (version, needs, plimsoll, applied)
+             VALUES ($1, $2, $3, $4)";
+        let release = env!("CARGO_PKG_VERSION");
+        transaction.execute(sql, &[&version, &migration.needs, &release, &now]).await?;
+    }
+    let sql = "INSERT INTO plimsoll.meta (name, value) VALUES ('database', $1)
+         ON CONFLICT (name) DO NOTHING";
+    transaction.execute(sql, &[&Uuid::now_v7().to_string()]).await?;
+    Ok(Migrated { from, to: from.max(LATEST) })
+}
+
+const FIRST: &str = "CREATE SCHEMA IF NOT EXISTS plimsoll;
+     CREATE TABLE plimsoll.migrations (
+         version integer PRIMARY KEY,
+         needs integer NOT NULL,
+         plimsoll text NOT NULL,
+         applied bigint NOT NULL
+     )";

@@ -1,0 +1,50 @@
+//! What is too old goes.
+
+use plimsoll_core::Millis;
+
+use super::{About, TeamError, TeamStore};
+
+const DAY: Millis = 24 * 60 * 60 * 1000;
+
+/// What has gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Sessions, with their readings and compactions.
+    pub sessions: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// Saves.
+    pub saves: u64,
+}
+
+impl About {
+    /// The moment before which nothing is kept.
+    pub fn since(&self, now: Millis) -> Millis {
+        self.retention_days.map_or(Millis::MIN, |days| now - Millis::from(days) * DAY)
+    }
+}
+
+impl TeamStore {
+    /// Takes out whatever is older than `since`.
+    pub async fn prune(&mut self, since: Millis) -> Result<Pruned, TeamError> {
+        let failed = |error| TeamError::of("take what is too old out of", error);
+        let transaction = self.client.transaction().await.map_err(failed)?;
+        for table in ["readings", "compactions"] {
+            let sql = format!(
+                "DELETE FROM plimsoll.{table} USING plimsoll.sessions
+                 WHERE sessions.session = {table}.session AND sessions.last_seen < $1"
+            );
+            transaction.execute(&sql, &[&since]).await.map_err(failed)?;
+        }
+        let sql = "DELETE FROM plimsoll.sessions WHERE last_seen < $1";
+        let sessions = transaction.execute(sql, &[&since]).await.map_err(failed)?;
+        let sql = "DELETE FROM plimsoll.checkpoints WHERE created < $1";
+        let checkpoints = transaction.execute(sql, &[&since]).await.map_err(failed)?;
+        let sql = "DELETE FROM plimsoll.saves WHERE created < $1";
+        let saves = transaction.execute(sql, &[&since]).await.map_err(failed)?;
+        let sql = "DELETE FROM plimsoll.messages WHERE expires < $1";
+        transaction.execute(sql, &[&since]).await.map_err(failed)?;
+        transaction.commit().await.map_err(failed)?;
+        Ok(Pruned { sessions, checkpoints, saves })
+    }
+}

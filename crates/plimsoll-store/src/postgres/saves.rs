@@ -1,0 +1,120 @@
+//! Everybody's saves, newest first or by words.
+
+use plimsoll_core::event::SessionId;
+use plimsoll_core::save::{Environment, Kind, NewSave, Save};
+use tokio_postgres::Row;
+
+use super::{TeamError, TeamStore, Theirs};
+use crate::SaveFilter;
+
+/// What a search of everybody's saves came to: those with all of the words, best first.
+pub type FoundThere = Vec<Theirs<Save>>;
+
+impl TeamStore {
+    /// The newest saves, newest first: at most `limit`.
+    pub async fn newest_saves(
+        &self,
+        filter: &SaveFilter<'_>,
+        limit: u32,
+    ) -> Result<Vec<Theirs<Save>>, TeamError> {
+        let sql = format!(
+            "SELECT saves.*, person, host FROM plimsoll.saves
+             LEFT JOIN plimsoll.machines USING (machine)
+             WHERE {} ORDER BY created DESC, id DESC LIMIT $2",
+            condition(filter)
+        );
+        let environment = filter.environment.map(Environment::as_str);
+        let rows = self.all("list the saves of", &sql, &[&environment, &i64::from(limit)]).await?;
+        Ok(rows.iter().map(theirs).collect())
+    }
+
+    /// The saves that have all of the words that were typed, or words that begin like the last of
+    /// them, best first: at most `limit`. Nothing if there is no word in it.
+    pub async fn search_saves(
+        &self,
+        typed: &str,
+        filter: &SaveFilter<'_>,
+        limit: u32,
+    ) -> Result<Option<FoundThere>, TeamError> {
+        let Some(query) = query(typed) else { return Ok(None) };
+        // The newest of very many that fit are weighed, so that a common word costs no more.
+        let sql = format!(
+            "SELECT found.*, person, host FROM (
+                 SELECT * FROM plimsoll.saves
+                 WHERE {} AND words @@ to_tsquery('simple', $3)
+                 ORDER BY created DESC LIMIT 1000
+             ) AS found LEFT JOIN plimsoll.machines USING (machine)
+             ORDER BY ts_rank(words, to_tsquery('simple', $3)) DESC, created DESC LIMIT $2",
+            condition(filter)
+        );
+        let environment = filter.environment.map(Environment::as_str);
+        let rows =
+            self.all("search", &sql, &[&environment, &i64::from(limit), &query.as_str()]).await?;
+        Ok(Some(rows.iter().map(theirs).collect()))
+    }
+
+    /// The saves of a session, oldest first.
+    pub async fn saves_of_session(&self, session: &SessionId) -> Result<Vec<Save>, TeamError> {
+        let sql = "SELECT * FROM plimsoll.saves WHERE session = $1 ORDER BY created, id";
+        let rows = self.all("list the saves of", sql, &[&session.as_str()]).await?;
+        Ok(rows.iter().map(save).collect())
+    }
+
+    /// The environments that have saves. One is looked for after the other: they are few, and the saves
+    /// are many.
+    pub async fn environments(&self) -> Result<Vec<Environment>, TeamError> {
+        let sql = "WITH RECURSIVE names AS (
+                 (SELECT environment FROM plimsoll.saves ORDER BY environment LIMIT 1)
+                 UNION ALL
+                 SELECT (SELECT saves.environment FROM plimsoll.saves
+                     WHERE saves.environment > names.environment
+                     ORDER BY saves.environment LIMIT 1)
+                 FROM names WHERE names.environment IS NOT NULL
+             ) SELECT environment FROM names WHERE environment IS NOT NULL";
+        let rows = self.all("list the environments of", sql, &[]).await?;
+        Ok(rows.iter().filter_map(|row| Environment::new(row.get("environment")).ok()).collect())
+    }
+}
+
+/// What a row must be to pass, by `$1`, the environment.
+fn condition(filter: &SaveFilter<'_>) -> &'static str {
+    match (filter.environment.is_some(), filter.auto) {
+        (true, true) => "environment = $1",
+        (true, false) => "environment = $1 AND kind <> 'auto'",
+        (false, true) => "$1::text IS NULL",
+        (false, false) => "$1::text IS NULL AND kind <> 'auto'",
+    }
+}
+
+/// Words as the database searches for all of them; nothing in what was typed is an operator.
+fn query(typed: &str) -> Option<String> {
+    let words = typed.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let words: Vec<String> =
+        words.filter(|word| !word.is_empty()).map(|word| format!("'{word}':*")).collect();
+    (!words.is_empty()).then(|| words.join(" & "))
+}
+
+fn theirs(row: &Row) -> Theirs<Save> {
+    Theirs::of(row, save(row))
+}
+
+fn save(row: &Row) -> Save {
+    let list = |column: &str| -> Vec<String> {
+        row.get::<_, &str>(column).lines().map(str::to_owned).collect()
+    };
+    let what = NewSave {
+        environment: Environment::new(row.get("environment")).unwrap_or_default(),
+        kind: Kind::named(row.get("kind")).unwrap_or_default(),
+        task: row.get("task"),
+        context: row.get("context"),
+        blockers: row.get("blockers"),
+        next_steps: row.get("next_steps"),
+        tags: list("tags"),
+        key_artifacts: list("key_artifacts"),
+        project: row.get("project"),
+        session: row.get("session"),
+        checkpoint: row.get("checkpoint"),
+        commit: row.get("commit_hash"),
+    };
+    Save { id: row.get("id"), created: row.get("created"), what }
+}

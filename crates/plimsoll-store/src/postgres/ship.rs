@@ -1,0 +1,236 @@
+//! How rows of a machine arrive: all of a shipment or none, and each once, however often it is sent.
+
+use plimsoll_core::Millis;
+use plimsoll_core::save::Save;
+use tokio::time::timeout;
+use tokio_postgres::{Error, Transaction};
+
+use super::row::{count, path, some_text, subagent, text};
+use super::{ANSWER, TeamError, TeamStore};
+use crate::{CheckpointRow, CompactionRow, ReadingRow, SessionRow, Shipment};
+
+/// A machine, as its team knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name, which no other has.
+    pub id: String,
+    /// What people call it.
+    pub host: String,
+    /// Whose it is.
+    pub person: String,
+    /// The version of plimsoll there.
+    pub version: String,
+}
+
+impl TeamStore {
+    /// Sends a shipment of a machine. It has arrived as a whole when this returns.
+    pub async fn ship(
+        &mut self,
+        machine: &Machine,
+        shipment: &Shipment,
+        now: Millis,
+    ) -> Result<(), TeamError> {
+        const TASK: &str = "ship to";
+        let sent = timeout(ANSWER, async {
+            let transaction = self.client.transaction().await?;
+            put_machine(&transaction, machine, now).await?;
+            put(&transaction, machine, shipment).await?;
+            transaction.commit().await
+        });
+        let sent = sent.await.map_err(|_| TeamError::Slow(TASK))?;
+        sent.map_err(|error| TeamError::of(TASK, error))
+    }
+}
+
+async fn put(to: &Transaction<'_>, machine: &Machine, shipment: &Shipment) -> Result<(), Error> {
+    let Shipment { sessions, readings, compactions, checkpoints, saves, .. } = shipment;
+    if !sessions.is_empty() {
+        put_sessions(to, machine, sessions).await?;
+    }
+    if !readings.is_empty() {
+        put_readings(to, readings).await?;
+    }
+    if !compactions.is_empty() {
+        put_compactions(to, compactions).await?;
+    }
+    if !checkpoints.is_empty() {
+        put_checkpoints(to, machine, checkpoints).await?;
+    }
+    if !saves.is_empty() {
+        put_saves(to, machine, saves).await?;
+    }
+    Ok(())
+}
+
+async fn put_machine(to: &Transaction<'_>, machine: &Machine, now: Millis) -> Result<(), Error> {
+    let sql = "INSERT INTO plimsoll.machines AS known (machine, host, person, version, last_seen)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (machine) DO UPDATE SET host = excluded.host, person = excluded.person,
+             version = excluded.version, last_seen = greatest(known.last_seen, excluded.last_seen)";
+    let Machine { id, host, person, version } = machine;
+    to.execute(sql, &[id, &text(host), &text(person), version, &now]).await.map(drop)
+}
+
+/// A column of rows, as the database takes many at once.
+fn column<'r, R, T>(rows: &'r [R], value: impl Fn(&'r R) -> T) -> Vec<T> {
+    rows.iter().map(value).collect()
+}
+
+async fn put_sessions(
+    to: &Transaction<'_>,
+    machine: &Machine,
+    rows: &[SessionRow],
+) -> Result<(), Error> {
+    let sql = "INSERT INTO plimsoll.sessions AS known
+             (machine, session, agent, project, version, model, started, last_seen)
+         SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+             $7::bigint[], $8::bigint[])
+         ON CONFLICT (session) DO UPDATE SET machine = excluded.machine,
+             project = coalesce(excluded.project, known.project),
+             version = coalesce(excluded.version, known.version),
+             model = coalesce(excluded.model, known.model),
+             started = least(known.started, excluded.started),
+             last_seen = greatest(known.last_seen, excluded.last_seen)
+         WHERE known.last_seen < excluded.last_seen OR known.started > excluded.started
+             OR known.machine <> excluded.machine
+             OR known.project IS DISTINCT FROM excluded.project
+             OR known.version IS DISTINCT FROM excluded.version
+             OR known.model IS DISTINCT FROM excluded.model";
+    to.execute(
+        sql,
+        &[
+            &machine.id,
+            &column(rows, |row| row.id.as_str()),
+            &column(rows, |row| text(&row.agent)),
+            &column(rows, |row| row.project.as_deref().map(path)),
+            &column(rows, |row| some_text(row.version.as_deref())),
+            &column(rows, |row| some_text(row.model.as_deref())),
+            &column(rows, |row| row.started),
+            &column(rows, |row| row.last_seen),
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+async fn put_readings(to: &Transaction<'_>, rows: &[ReadingRow]) -> Result<(), Error> {
+    let sql = "INSERT INTO plimsoll.readings AS known
+             (session, subagent, message, time, model, prompt_tokens, output_tokens, turn)
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[],
+             $6::bigint[], $7::bigint[], $8::bigint[])
+         ON CONFLICT (session, subagent, message) DO UPDATE
+         SET output_tokens = excluded.output_tokens
+         WHERE excluded.output_tokens > known.output_tokens";
+    to.execute(
+        sql,
+        &[
+            &column(rows, |row| row.session.as_str()),
+            &column(rows, |row| subagent(row.subagent.as_ref())),
+            &column(rows, |row| text(&row.message)),
+            &column(rows, |row| row.time),
+            &column(rows, |row| text(&row.model)),
+            &column(rows, |row| count(row.prompt_tokens)),
+            &column(rows, |row| count(row.output_tokens)),
+            &column(rows, |row| i64::from(row.turn)),
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+async fn put_compactions(to: &Transaction<'_>, rows: &[CompactionRow]) -> Result<(), Error> {
+    let sql = "INSERT INTO plimsoll.compactions (session, subagent, entry, time, model, version,
+             automatic, tokens_before, tokens_after)
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[],
+             $6::text[], $7::boolean[], $8::bigint[], $9::bigint[])
+         ON CONFLICT (session, subagent, entry) DO NOTHING";
+    to.execute(
+        sql,
+        &[
+            &column(rows, |row| row.session.as_str()),
+            &column(rows, |row| subagent(row.subagent.as_ref())),
+            &column(rows, |row| text(&row.entry)),
+            &column(rows, |row| row.time),
+            &column(rows, |row| some_text(row.model.as_deref())),
+            &column(rows, |row| some_text(row.version.as_deref())),
+            &column(rows, |row| row.automatic),
+            &column(rows, |row| row.tokens_before.map(count)),
+            &column(rows, |row| row.tokens_after.map(count)),
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+async fn put_checkpoints(
+    to: &Transaction<'_>,
+    machine: &Machine,
+    rows: &[CheckpointRow],
+) -> Result<(), Error> {
+    let sql =
+        "INSERT INTO plimsoll.checkpoints (machine, session, checkpoint, path, project, created,
+             occasion, iteration, partial, used_tokens, window_tokens, summary, body)
+         SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+             $7::text[], $8::bigint[], $9::boolean[], $10::bigint[], $11::bigint[], $12::text[],
+             $13::text[])
+         ON CONFLICT (session, checkpoint) DO NOTHING";
+    to.execute(
+        sql,
+        &[
+            &machine.id,
+            &column(rows, |row| text(&row.session)),
+            &column(rows, |row| text(&row.id)),
+            &column(rows, |row| path(&row.path)),
+            &column(rows, |row| path(&row.project)),
+            &column(rows, |row| row.created),
+            &column(rows, |row| text(&row.occasion)),
+            &column(rows, |row| count(row.iteration)),
+            &column(rows, |row| row.partial),
+            &column(rows, |row| row.used.map(count)),
+            &column(rows, |row| row.window.map(count)),
+            &column(rows, |row| text(&row.summary)),
+            &column(rows, |row| text(&row.body)),
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+/// A commit's save learns of its session, its checkpoint and its whole hash after it was made.
+async fn put_saves(to: &Transaction<'_>, machine: &Machine, rows: &[Save]) -> Result<(), Error> {
+    let sql =
+        "INSERT INTO plimsoll.saves AS known (machine, id, created, environment, kind, project,
+             session, checkpoint, commit_hash, task, context, blockers, next_steps, tags,
+             key_artifacts)
+         SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[],
+             $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
+             $14::text[], $15::text[])
+         ON CONFLICT (id) DO UPDATE SET project = excluded.project, session = excluded.session,
+             checkpoint = excluded.checkpoint, commit_hash = excluded.commit_hash
+         WHERE known.project IS DISTINCT FROM excluded.project
+             OR known.session IS DISTINCT FROM excluded.session
+             OR known.checkpoint IS DISTINCT FROM excluded.checkpoint
+             OR known.commit_hash IS DISTINCT FROM excluded.commit_hash";
+    to.execute(
+        sql,
+        &[
+            &machine.id,
+            &column(rows, |save| text(&save.id)),
+            &column(rows, |save| save.created),
+            &column(rows, |save| save.what.environment.as_str()),
+            &column(rows, |save| save.what.kind.label()),
+            &column(rows, |save| some_text(save.what.project.as_deref())),
+            &column(rows, |save| some_text(save.what.session.as_deref())),
+            &column(rows, |save| some_text(save.what.checkpoint.as_deref())),
+            &column(rows, |save| some_text(save.what.commit.as_deref())),
+            &column(rows, |save| text(&save.what.task)),
+            &column(rows, |save| some_text(save.what.context.as_deref())),
+            &column(rows, |save| some_text(save.what.blockers.as_deref())),
+            &column(rows, |save| some_text(save.what.next_steps.as_deref())),
+            &column(rows, |save| text(&save.what.tags.join("\n"))),
+            &column(rows, |save| text(&save.what.key_artifacts.join("\n"))),
+        ],
+    )
+    .await
+    .map(drop)
+}

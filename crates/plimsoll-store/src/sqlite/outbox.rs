@@ -1,0 +1,269 @@
+//! What waits to go to a team's database.
+//!
+//! As long as there is a team, whatever comes in or changes is noted by triggers, in the transaction
+//! that it comes in with. What was there before is gone through table by table (a sweep), which also
+//! is what too long an outbox is replaced by: so nothing is lost, and it never grows without end.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use plimsoll_core::Millis;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use super::column::get_any;
+use super::{Store, checkpoints, queries, saves};
+use crate::{Allowed, Shipment, StoreError, Waiting};
+
+/// The tables that are shipped, in the order in which they are gone through.
+const TABLES: [&str; 5] = ["sessions", "readings", "compactions", "checkpoints", "saves"];
+
+impl Store {
+    /// From now on everything goes to the database that `to` names, which also says what goes there:
+    /// with another name, whatever is there goes anew.
+    pub fn start_shipping(&self, to: &str) -> Result<(), StoreError> {
+        let failed = self.failed("ship from");
+        if self.noted("team").map_err(&failed)?.as_deref() == Some(to) {
+            return Ok(());
+        }
+        let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
+        note(&transaction, "team", Some(to)).map_err(&failed)?;
+        begin_sweep(&transaction).map_err(&failed)?;
+        transaction.commit().map_err(&failed)
+    }
+
+    /// From now on nothing goes anywhere, and nothing is noted.
+    pub fn stop_shipping(&self) -> Result<(), StoreError> {
+        let failed = self.failed("ship from");
+        if self.noted("team").map_err(&failed)?.is_none() {
+            return Ok(());
+        }
+        let sql = "BEGIN IMMEDIATE; DELETE FROM meta WHERE name LIKE 'team%';
+             DELETE FROM outbox; DELETE FROM outbox_sweep; COMMIT";
+        self.connection.execute_batch(sql).map_err(&failed)
+    }
+
+    /// What goes next, of at most `limit` rows that have changed and as many that are gone through;
+    /// nothing where nothing waits.
+    pub fn next_shipment(
+        &self,
+        allowed: &Allowed<'_>,
+        limit: u32,
+    ) -> Result<Option<Shipment>, StoreError> {
+        let mut loading = Loading::new(self, allowed);
+        loading.changed(limit).map_err(self.failed("ship from"))?;
+        if loading.shipment.numbers.len() < limit as usize {
+            loading.swept(limit).map_err(self.failed("ship from"))?;
+        }
+        let Shipment { numbers, swept, .. } = &loading.shipment;
+        let is_any = !numbers.is_empty() || swept.is_some();
+        Ok(is_any.then_some(loading.shipment))
+    }
+
+    /// A shipment has arrived.
+    pub fn shipped(&self, shipment: &Shipment, now: Millis) -> Result<(), StoreError> {
+        let failed = self.failed("ship from");
+        let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
+        settle(&transaction, shipment).map_err(&failed)?;
+        note(&transaction, "team_shipped", Some(&now.to_string())).map_err(&failed)?;
+        note(&transaction, "team_trouble", None).map_err(&failed)?;
+        transaction.commit().map_err(&failed)
+    }
+
+    /// Notes why nothing can be shipped, in a sentence, or that it can be again.
+    pub fn note_trouble(&self, why: Option<&str>) -> Result<(), StoreError> {
+        let failed = self.failed("ship from");
+        match self.noted("team_trouble").map_err(&failed)?.as_deref() == why {
+            true => Ok(()),
+            false => note(&self.connection, "team_trouble", why).map_err(failed),
+        }
+    }
+
+    /// Replaces an outbox of more than `most` rows by a sweep. Tells whether that was needed.
+    pub fn shed(&self, most: u64) -> Result<bool, StoreError> {
+        let failed = self.failed("ship from");
+        if self.waiting()?.changed <= most {
+            return Ok(false);
+        }
+        let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
+        begin_sweep(&transaction).map_err(&failed)?;
+        transaction.commit().map_err(&failed)?;
+        Ok(true)
+    }
+
+    /// What waits to be shipped, and since when nothing was.
+    pub fn waiting(&self) -> Result<Waiting, StoreError> {
+        self.waits().map_err(self.failed("ship from"))
+    }
+
+    fn waits(&self) -> rusqlite::Result<Waiting> {
+        let count = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u32>(0));
+        let mut to_sweep = 0;
+        let sweeps = self.all("SELECT kind, after FROM outbox_sweep", [], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, Value>(1)?))
+        })?;
+        for (kind, after) in sweeps {
+            let sql = format!("SELECT count(*) FROM {} WHERE id > ?1", table(&kind)?);
+            let left = self.connection.query_row(&sql, params![after], |row| row.get::<_, u32>(0));
+            to_sweep += u64::from(left?);
+        }
+        Ok(Waiting {
+            changed: count("SELECT count(*) FROM outbox")?.into(),
+            to_sweep,
+            shipped: self.noted("team_shipped")?.and_then(|moment| moment.parse().ok()),
+            trouble: self.noted("team_trouble")?,
+        })
+    }
+
+    fn noted(&self, name: &str) -> rusqlite::Result<Option<String>> {
+        let sql = "SELECT value FROM meta WHERE name = ?1";
+        self.connection.prepare_cached(sql)?.query_row(params![name], |row| row.get(0)).optional()
+    }
+}
+
+fn note(connection: &Connection, name: &str, value: Option<&str>) -> rusqlite::Result<()> {
+    let sql = match value {
+        Some(_) => {
+            "INSERT INTO meta (name, value) VALUES (?1, ?2)
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        }
+        None => "DELETE FROM meta WHERE name = ?1 AND ?2 IS NULL",
+    };
+    connection.prepare_cached(sql)?.execute(params![name, value]).map(drop)
+}
+
+fn begin_sweep(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("DELETE FROM outbox; DELETE FROM outbox_sweep")?;
+    for (place, table) in (0_u32..).zip(TABLES) {
+        // Ids of saves are texts, all others are bytes.
+        let after = if table == "saves" { Value::Text(String::new()) } else { Value::Blob(vec![]) };
+        let sql = "INSERT INTO outbox_sweep (place, kind, after) VALUES (?1, ?2, ?3)";
+        connection.execute(sql, params![place, table, after])?;
+    }
+    Ok(())
+}
+
+fn settle(connection: &Connection, shipment: &Shipment) -> rusqlite::Result<()> {
+    let mut gone = connection.prepare_cached("DELETE FROM outbox WHERE number = ?1")?;
+    for number in &shipment.numbers {
+        gone.execute(params![number])?;
+    }
+    let Some((kind, from, to)) = &shipment.swept else { return Ok(()) };
+    // Whoever else has gone through it meanwhile is believed.
+    let sql = match to {
+        Some(_) => "UPDATE outbox_sweep SET after = ?3 WHERE kind = ?1 AND after = ?2",
+        None => "DELETE FROM outbox_sweep WHERE kind = ?1 AND after = ?2 AND ?3 IS NULL",
+    };
+    connection.execute(sql, params![kind, from, to]).map(drop)
+}
+
+/// The table of that name, if it is one that is shipped.
+fn table(kind: &str) -> rusqlite::Result<&'static str> {
+    let known = TABLES.into_iter().find(|table| *table == kind);
+    known.ok_or_else(|| rusqlite::Error::InvalidParameterName(kind.to_owned()))
+}
+
+/// A shipment on its way out of the tables.
+struct Loading<'a> {
+    store: &'a Store,
+    allowed: &'a Allowed<'a>,
+    /// Whether a session's rows may go.
+    sessions: HashMap<String, bool>,
+    shipment: Shipment,
+}
+
+impl<'a> Loading<'a> {
+    fn new(store: &'a Store, allowed: &'a Allowed<'a>) -> Self {
+        Self { store, allowed, sessions: HashMap::new(), shipment: Shipment::default() }
+    }
+
+    fn changed(&mut self, limit: u32) -> rusqlite::Result<()> {
+        let sql = "SELECT number, kind, row FROM outbox ORDER BY number LIMIT ?1";
+        let entry = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?));
+        for (number, kind, id) in self.store.all(sql, params![limit], entry)? {
+            self.load(table(&kind)?, &id)?;
+            self.shipment.numbers.push(number);
+        }
+        Ok(())
+    }
+
+    fn swept(&mut self, limit: u32) -> rusqlite::Result<()> {
+        let sql = "SELECT kind, after FROM outbox_sweep ORDER BY place LIMIT 1";
+        let next = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Value>(1)?));
+        let Some((kind, after)) = self.one(sql, [], next)? else { return Ok(()) };
+        let table = table(&kind)?;
+        let sql = format!("SELECT id FROM {table} WHERE id > ?1 ORDER BY id LIMIT ?2");
+        let ids: Vec<Value> = self.store.all(&sql, params![after, limit], |row| row.get(0))?;
+        ids.iter().try_for_each(|id| self.load(table, id))?;
+        let last = ids.last().cloned().filter(|_| ids.len() == limit as usize);
+        self.shipment.swept = Some((table, after, last));
+        Ok(())
+    }
+
+    /// Takes the row of that id along, if it may go and is still there.
+    fn load(&mut self, table: &'static str, id: &Value) -> rusqlite::Result<()> {
+        let sql = format!("SELECT * FROM {table} WHERE id = ?1");
+        let Allowed { readings, checkpoints, saves, sends, since } = self.allowed;
+        match table {
+            "sessions" => {
+                let found = self.one(&sql, [id], queries::session)?;
+                let goes =
+                    found.filter(|row| row.last_seen >= *since && sends(row.project.as_deref()));
+                self.shipment.sessions.extend(goes);
+            }
+            "readings" if *readings => {
+                let found = self.one(&sql, [id], queries::reading)?;
+                let goes = self.of_session(found, |row| row.session.as_str())?;
+                self.shipment.readings.extend(goes);
+            }
+            "compactions" if *readings => {
+                let found = self.one(&sql, [id], queries::compaction)?;
+                let goes = self.of_session(found, |row| row.session.as_str())?;
+                self.shipment.compactions.extend(goes);
+            }
+            "checkpoints" if *checkpoints => {
+                let found = self.one(&sql, [id], checkpoints::checkpoint)?;
+                let goes = found.filter(|row| row.created >= *since && sends(Some(&row.project)));
+                self.shipment.checkpoints.extend(goes);
+            }
+            "saves" if *saves => {
+                let found = self.one(&sql, [id], saves::save)?;
+                let project = |project: &Option<String>| sends(project.as_deref().map(Path::new));
+                let goes =
+                    found.filter(|save| save.created >= *since && project(&save.what.project));
+                self.shipment.saves.extend(goes);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A row, if those of its session may go.
+    fn of_session<T>(
+        &mut self,
+        row: Option<T>,
+        session: impl Fn(&T) -> &str,
+    ) -> rusqlite::Result<Option<T>> {
+        let Some(row) = row else { return Ok(None) };
+        let name = session(&row);
+        if let Some(goes) = self.sessions.get(name) {
+            return Ok(goes.then_some(row));
+        }
+        let sql = "SELECT project, last_seen FROM sessions WHERE session = ?1";
+        let known = |row: &Row<'_>| Ok((get_any(row, "project")?, row.get("last_seen")?));
+        let known: Option<(Option<PathBuf>, Millis)> = self.one(sql, [name], known)?;
+        let Allowed { sends, since, .. } = self.allowed;
+        let goes = known.is_some_and(|(project, seen)| seen >= *since && sends(project.as_deref()));
+        self.sessions.insert(name.to_owned(), goes);
+        Ok(goes.then_some(row))
+    }
+
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        self.store.connection.prepare_cached(sql)?.query_row(params, row).optional()
+    }
+}

@@ -1,0 +1,345 @@
+//! The store's story, told to a team's database by two machines.
+
+#![expect(clippy::unwrap_used, reason = "a story that cannot be told is a failed test")]
+
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::save::{Environment, NewSave, Save};
+use plimsoll_store::postgres::{Machine, TeamError, TeamStore};
+use plimsoll_store::{
+    Allowed, Batch, Bookmark, CheckpointRow, CheckpointsThere, CompactionRow, ReadingRow,
+    SaveFilter, SessionRow, SourceFile, Store, StoreError,
+};
+use plimsoll_testbed::Postgres;
+
+const ALL: Allowed<'static> = Allowed {
+    readings: true,
+    checkpoints: true,
+    saves: true,
+    sends: &|_| true,
+    since: Millis::MIN,
+};
+
+fn id(name: &str) -> SessionId {
+    SessionId::new(name).unwrap()
+}
+
+fn machine(store: &Store, person: &str) -> Machine {
+    Machine {
+        id: store.machine().to_owned(),
+        host: format!("{person}s-box"),
+        person: person.to_owned(),
+        version: "0.1.0".to_owned(),
+    }
+}
+
+fn session(name: &str, project: &str, last_seen: Millis) -> SessionRow {
+    SessionRow {
+        id: id(name),
+        agent: "claude-code".to_owned(),
+        project: Some(project.into()),
+        transcript: Some("/home/ann/t.jsonl".into()),
+        version: Some("2.1.197".to_owned()),
+        model: Some("claude-opus-4-6".to_owned()),
+        started: 1_000,
+        last_seen,
+    }
+}
+
+fn reading(name: &str, message: u32, output_tokens: u64) -> ReadingRow {
+    ReadingRow {
+        session: id(name),
+        subagent: None,
+        message: format!("msg\0{message}"),
+        time: 1_000 + i64::from(message),
+        model: "claude-opus-4-6".to_owned(),
+        prompt_tokens: 1_000 * u64::from(message),
+        output_tokens,
+        turn: message,
+    }
+}
+
+fn compaction(name: &str, time: Millis) -> CompactionRow {
+    CompactionRow {
+        session: id(name),
+        subagent: None,
+        entry: "e1".to_owned(),
+        time,
+        model: None,
+        version: None,
+        automatic: true,
+        tokens_before: Some(167_000),
+        tokens_after: Some(9_000),
+    }
+}
+
+fn checkpoint(name: &str) -> CheckpointRow {
+    CheckpointRow {
+        id: format!("2026-11-15-120000-{name}"),
+        path: format!("/home/ann/hull/.claude/checkpoints/{name}.md").into(),
+        project: "/home/ann/hull".into(),
+        session: name.to_owned(),
+        created: 4_000,
+        occasion: "auto".to_owned(),
+        iteration: 3,
+        partial: false,
+        used: Some(120_000),
+        window: Some(200_000),
+        summary: "Implementing the hull - 3 files modified".to_owned(),
+        body: "## What Changed\n".to_owned(),
+    }
+}
+
+fn save(task: &str) -> Save {
+    let what = NewSave {
+        environment: Environment::new("release").unwrap(),
+        task: task.to_owned(),
+        tags: vec!["deck".to_owned()],
+        project: Some("/home/ann/hull".to_owned()),
+        ..NewSave::default()
+    };
+    Save { id: format!("id-{task}"), created: 5_000, what }
+}
+
+fn put(store: &mut Store, file: &str, batch: Batch) {
+    let source = SourceFile { path: file.into(), inode: 1 };
+    store
+        .ingest(&source, |here| {
+            let next = Bookmark { offset: here.offset + 1, note: String::new() };
+            Ok::<_, StoreError>(Batch { next, ..batch })
+        })
+        .unwrap();
+}
+
+/// A machine with a session, one of whose windows was compacted, a checkpoint and a save.
+fn worked(name: &str) -> Store {
+    let mut store = Store::in_memory().unwrap();
+    let readings = (1..=3).map(|message| reading(name, message, 10)).collect();
+    put(
+        &mut store,
+        name,
+        Batch {
+            sessions: vec![session(name, "/home/ann/hull", 9_000)],
+            readings,
+            compactions: vec![compaction(name, 1_002)],
+            saves: vec![save(&format!("careen {name}"))],
+            ..Batch::default()
+        },
+    );
+    let row = checkpoint(name);
+    let there = CheckpointsThere { ids: [row.id.clone()].into(), new: vec![row] };
+    let look = |_: &std::collections::BTreeSet<String>| Ok::<_, StoreError>(Some(there));
+    store.take_checkpoints(Path::new("/home/ann/hull"), look).unwrap();
+    store
+}
+
+/// Ships all that waits; gives how many rows went.
+async fn ship_all(
+    store: &Store,
+    team: &mut TeamStore,
+    from: &Machine,
+    allowed: &Allowed<'_>,
+) -> usize {
+    let mut rows = 0;
+    while let Some(shipment) = store.next_shipment(allowed, 2).unwrap() {
+        team.ship(from, &shipment, 10_000).await.unwrap();
+        store.shipped(&shipment, 10_000).unwrap();
+        rows += shipment.len();
+    }
+    rows
+}
+
+fn run<T>(story: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(story)
+}
+
+async fn made(server: &Postgres) -> TeamStore {
+    let (mut team, _) = TeamStore::connect(&server.url("postgres")).await.unwrap();
+    team.migrate(None, 1).await.unwrap();
+    team
+}
+
+#[test]
+fn what_two_machines_know_is_asked_for_as_on_each_of_them() {
+    let server = Postgres::start();
+    run(async {
+        let mut team = made(&server).await;
+        let (ann, bob) = (worked("ann-1"), worked("bob-1"));
+        for (store, person) in [(&ann, "ann"), (&bob, "bob")] {
+            store.start_shipping("there").unwrap();
+            assert_eq!(ship_all(store, &mut team, &machine(store, person), &ALL).await, 7);
+            assert_eq!(store.waiting().unwrap().changed + store.waiting().unwrap().to_sweep, 0);
+        }
+        let all = team.overview(None, 0, 10).await.unwrap();
+        let people: Vec<_> = all.iter().map(|it| (it.person.as_str(), it.host.as_str())).collect();
+        assert_eq!(people, [("ann", "anns-box"), ("bob", "bobs-box")]);
+        let mut own = ann.session_overview(&id("ann-1")).unwrap().unwrap();
+        own.session.transcript = None;
+        assert_eq!(all[0].it, own, "the paths of transcripts stay where they are");
+        assert_eq!(team.session(&id("ann-1")).await.unwrap().unwrap().it, own);
+        assert_eq!(team.series(&id("ann-1")).await.unwrap(), ann.series(&id("ann-1"), 0).unwrap());
+        let there = team.checkpoint("2026-11-15-120000-ann-1").await.unwrap().unwrap();
+        assert_eq!(there.it, checkpoint("ann-1"));
+        assert_eq!(
+            team.checkpoints_of(&id("bob-1"), 9).await.unwrap()[0].summary,
+            there.it.summary
+        );
+        let filter = SaveFilter::default();
+        let saves = team.newest_saves(&filter, 9).await.unwrap();
+        assert_eq!(saves.len(), 2);
+        let found = team.search_saves("caree bob", &filter, 9).await.unwrap().unwrap();
+        assert_eq!((found.len(), &found[0].it), (1, &save("careen bob-1")));
+        assert_eq!(team.search_saves("' & | !", &filter, 9).await.unwrap(), None);
+        let environments = team.environments().await.unwrap();
+        assert_eq!(environments, [Environment::new("release").unwrap()]);
+        assert_eq!(team.machines().await.unwrap().len(), 2);
+        assert_eq!(team.session_count(Some(bob.machine())).await.unwrap(), 1);
+        let only = team.overview(Some(bob.machine()), 0, 9).await.unwrap();
+        assert_eq!((only.len(), only[0].person.as_str()), (1, "bob"));
+    });
+}
+
+#[test]
+fn what_is_sent_twice_arrives_once_and_what_changes_meanwhile_is_sent_again() {
+    let server = Postgres::start();
+    run(async {
+        let mut team = made(&server).await;
+        let mut ann = worked("ann-1");
+        let from = machine(&ann, "ann");
+        ann.start_shipping("there").unwrap();
+        ship_all(&ann, &mut team, &from, &ALL).await;
+        put(
+            &mut ann,
+            "ann-1",
+            Batch { readings: vec![reading("ann-1", 4, 5)], ..Batch::default() },
+        );
+        let first = ann.next_shipment(&ALL, 100).unwrap().unwrap();
+        assert_eq!((first.len(), first.readings.len()), (1, 1));
+        team.ship(&from, &first, 1).await.unwrap();
+        team.ship(&from, &first, 1).await.unwrap();
+        put(
+            &mut ann,
+            "ann-1",
+            Batch { readings: vec![reading("ann-1", 4, 50)], ..Batch::default() },
+        );
+        ann.shipped(&first, 1).unwrap();
+        let second = ann.next_shipment(&ALL, 100).unwrap().unwrap();
+        assert_eq!(second.readings, [ReadingRow { ..reading("ann-1", 4, 50) }]);
+        team.ship(&from, &second, 1).await.unwrap();
+        ann.shipped(&second, 1).unwrap();
+        assert_eq!(ann.next_shipment(&ALL, 100).unwrap(), None);
+        assert_eq!(
+            server.sql("SELECT count(*), max(output_tokens) FROM plimsoll.readings"),
+            "4|50"
+        );
+    });
+}
+
+#[test]
+fn nothing_leaves_that_may_not() {
+    let server = Postgres::start();
+    run(async {
+        let mut team = made(&server).await;
+        let mut ann = worked("ann-1");
+        put(
+            &mut ann,
+            "x",
+            Batch {
+                sessions: vec![
+                    session("private", "/home/ann/diary", 9_000),
+                    session("old", "/home/ann/hull", 10),
+                ],
+                readings: vec![reading("private", 1, 1), reading("old", 1, 1)],
+                ..Batch::default()
+            },
+        );
+        ann.start_shipping("there").unwrap();
+        let sends = |project: Option<&Path>| project.is_some_and(|it| it.ends_with("hull"));
+        let some = Allowed { checkpoints: false, saves: false, sends: &sends, since: 5_000, ..ALL };
+        ship_all(&ann, &mut team, &machine(&ann, "ann"), &some).await;
+        assert_eq!(server.sql("SELECT session FROM plimsoll.sessions"), "ann-1");
+        assert_eq!(server.sql("SELECT DISTINCT session FROM plimsoll.readings"), "ann-1");
+        assert_eq!(server.sql("SELECT count(*) FROM plimsoll.checkpoints"), "0");
+        assert_eq!(server.sql("SELECT count(*) FROM plimsoll.saves"), "0");
+        ann.start_shipping("there, and more").unwrap();
+        ship_all(&ann, &mut team, &machine(&ann, "ann"), &ALL).await;
+        assert_eq!(server.sql("SELECT count(*) FROM plimsoll.sessions"), "3", "all is sent anew");
+    });
+}
+
+#[test]
+fn an_outbox_that_is_too_long_is_replaced_and_nothing_is_lost() {
+    let server = Postgres::start();
+    run(async {
+        let mut team = made(&server).await;
+        let mut ann = worked("ann-1");
+        let from = machine(&ann, "ann");
+        ann.start_shipping("there").unwrap();
+        ship_all(&ann, &mut team, &from, &ALL).await;
+        let readings = (10..40).map(|message| reading("ann-1", message, 1)).collect();
+        put(&mut ann, "ann-1", Batch { readings, ..Batch::default() });
+        assert_eq!(ann.waiting().unwrap().changed, 30);
+        assert!(!ann.shed(30).unwrap());
+        assert!(ann.shed(29).unwrap());
+        let waiting = ann.waiting().unwrap();
+        assert_eq!((waiting.changed, waiting.to_sweep), (0, 1 + 33 + 1 + 1 + 1));
+        ship_all(&ann, &mut team, &from, &ALL).await;
+        assert_eq!(server.sql("SELECT count(*) FROM plimsoll.readings"), "33");
+        ann.stop_shipping().unwrap();
+        put(
+            &mut ann,
+            "ann-1",
+            Batch { readings: vec![reading("ann-1", 90, 1)], ..Batch::default() },
+        );
+        assert_eq!(ann.waiting().unwrap().changed, 0, "without a team nothing is noted");
+    });
+}
+
+#[test]
+fn tables_are_made_once_whoever_makes_them_and_an_older_version_goes_on() {
+    let server = Postgres::start();
+    run(async {
+        let url = server.url("postgres");
+        assert!(matches!(TeamStore::open(&url).await, Err(TeamError::NoTables)));
+        let (mut one, _) = TeamStore::connect(&url).await.unwrap();
+        let (mut other, _) = TeamStore::connect(&url).await.unwrap();
+        let (first, second) = tokio::join!(one.migrate(None, 1), other.migrate(None, 2));
+        let (first, second) = (first.unwrap(), second.unwrap());
+        assert_eq!(first.to, second.to);
+        assert_eq!(first.from.min(second.from), 0);
+        assert_eq!(first.from.max(second.from), first.to, "the second finds everything done");
+        server.sql("INSERT INTO plimsoll.migrations VALUES (99, 1, '9.0.0', 0)");
+        assert_eq!(TeamStore::open(&url).await.unwrap().1.version, 99, "what is new only adds");
+        server.sql("INSERT INTO plimsoll.migrations VALUES (100, 99, '9.1.0', 0)");
+        assert!(matches!(TeamStore::open(&url).await, Err(TeamError::Newer)));
+        server.sql("DELETE FROM plimsoll.migrations");
+        server.sql("INSERT INTO plimsoll.migrations VALUES (0, 0, '0.0.1', 0)");
+        assert!(matches!(TeamStore::open(&url).await, Err(TeamError::Older)));
+    });
+}
+
+#[test]
+fn what_is_too_old_goes_and_is_not_sent_again() {
+    let server = Postgres::start();
+    run(async {
+        const DAY: Millis = 86_400_000;
+        let mut team = made(&server).await;
+        let ann = worked("ann-1");
+        ann.start_shipping("there").unwrap();
+        ship_all(&ann, &mut team, &machine(&ann, "ann"), &ALL).await;
+        team.migrate(NonZeroU32::new(30), 1).await.unwrap();
+        let about = team.about().await.unwrap();
+        assert_eq!(about.retention_days, Some(30));
+        let since = about.since(9_000 + 31 * DAY);
+        let pruned = team.prune(since).await.unwrap();
+        assert_eq!((pruned.sessions, pruned.checkpoints, pruned.saves), (1, 1, 1));
+        assert_eq!(server.sql("SELECT count(*) FROM plimsoll.readings"), "0");
+        ann.start_shipping("there again").unwrap();
+        let allowed = Allowed { since, ..ALL };
+        assert_eq!(ship_all(&ann, &mut team, &machine(&ann, "ann"), &allowed).await, 0);
+    });
+}

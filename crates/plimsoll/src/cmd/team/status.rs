@@ -1,0 +1,147 @@
+//! `plimsoll team status`
+
+use std::io::Write;
+
+use plimsoll_core::text::duration;
+use plimsoll_core::time::utc_second;
+use plimsoll_engine::world::{World, now};
+use plimsoll_server::team::{self, MachineRow, Report, TeamError, Theirs};
+use serde::Serialize;
+
+use crate::report::HintExt;
+use crate::ui::{Ui, plain, thousands};
+
+/// Show whether the team's database is in reach, what waits for it, and who else is there
+///
+/// The exit code is 1 if it is not in reach.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll team status
+  plimsoll team status --json | jq .waiting")]
+pub(crate) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let report = team::status(world, plimsoll_agents::ALL[0])?;
+    match args.json {
+        true => ui.print_json(&View::of(&report))?,
+        false => print(ui, &report)?,
+    }
+    match report.there {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let hint = error.hint();
+            Err(error.into()).hint(hint)
+        }
+    }
+}
+
+fn print(ui: &Ui, report: &Report) -> anyhow::Result<()> {
+    let Report { team, waiting, there } = report;
+    let mut out = ui.out();
+    let database = team.database_url.as_ref().map_or("none", |url| url.shown());
+    writeln!(out, "Database  {}", plain(database))?;
+    if let Ok(there) = there {
+        let kept = there.about.retention_days.map(|days| format!("kept for {days} days"));
+        let kept = kept.unwrap_or_else(|| "kept for ever".to_owned());
+        writeln!(
+            out,
+            "          in reach, version {}; what is there is {kept}",
+            there.about.version
+        )?;
+    }
+    writeln!(out, "Shared    {} of {}", words(&team.share), words(&team.projects))?;
+    let last = waiting.shipped.map_or_else(
+        || "nothing was sent yet".to_owned(),
+        |moment| format!("something arrived {} ago", ago(moment)),
+    );
+    writeln!(out, "Waiting   {} rows; {last}", thousands(waiting.changed + waiting.to_sweep))?;
+    if let Some(trouble) = &waiting.trouble {
+        writeln!(out, "          {}", ui.yellow(&plain(trouble)))?;
+    }
+    for machine in there.iter().flat_map(|there| &there.machines) {
+        let Theirs { person, host, it } = machine;
+        let (person, host) = (plain(person), plain(host));
+        let sessions = thousands(it.sessions);
+        writeln!(
+            out,
+            "Machine   {person} on {host}: {sessions} sessions, heard of {} ago",
+            ago(it.last_seen)
+        )?;
+    }
+    for claim in there.iter().flat_map(|there| &there.claims) {
+        let path = plain(&claim.it.path.display().to_string());
+        let (holder, host) = (plain(&claim.it.holder), plain(&claim.host));
+        writeln!(out, "Claimed   {path} by {holder} on {host}")?;
+    }
+    Ok(out.flush()?)
+}
+
+fn words(words: &[String]) -> String {
+    if words.is_empty() { "nothing".to_owned() } else { plain(&words.join(", ")) }
+}
+
+fn ago(moment: i64) -> String {
+    duration((now() as i64 - moment).max(0) as u64 / 1000)
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    database: Option<&'a str>,
+    reachable: bool,
+    error: Option<String>,
+    version: Option<i32>,
+    retention_days: Option<u32>,
+    share: &'a [String],
+    projects: &'a [String],
+    waiting: u64,
+    last_shipped: Option<String>,
+    trouble: Option<&'a str>,
+    machines: Vec<MachineView<'a>>,
+}
+
+#[derive(Serialize)]
+struct MachineView<'a> {
+    machine: &'a str,
+    person: &'a str,
+    host: &'a str,
+    sessions: u64,
+    version: &'a str,
+    last_seen: String,
+}
+
+impl<'a> View<'a> {
+    fn of(report: &'a Report) -> Self {
+        let Report { team, waiting, there } = report;
+        let about = there.as_ref().ok().map(|there| &there.about);
+        Self {
+            database: team.database_url.as_ref().map(|url| url.shown()),
+            reachable: there.is_ok(),
+            error: there.as_ref().err().map(TeamError::to_string),
+            version: about.map(|about| about.version),
+            retention_days: about.and_then(|about| about.retention_days),
+            share: &team.share,
+            projects: &team.projects,
+            waiting: waiting.changed + waiting.to_sweep,
+            last_shipped: waiting.shipped.map(utc_second),
+            trouble: waiting.trouble.as_deref(),
+            machines: there.iter().flat_map(|there| &there.machines).map(machine).collect(),
+        }
+    }
+}
+
+fn machine(machine: &Theirs<MachineRow>) -> MachineView<'_> {
+    let Theirs { person, host, it } = machine;
+    MachineView {
+        machine: &it.id,
+        person,
+        host,
+        sessions: it.sessions,
+        version: &it.version,
+        last_seen: utc_second(it.last_seen),
+    }
+}

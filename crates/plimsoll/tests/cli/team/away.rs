@@ -1,0 +1,101 @@
+//! A database that is away for a while, and machines that are killed meanwhile.
+
+use std::time::{Duration, Instant};
+
+use super::{ALL, database, machine, succeeds};
+use crate::env::TestEnv;
+use crate::serve::client::Running;
+use crate::ss::plimsoll;
+
+/// How long anything may take. No test passes or fails by less.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until something has happened.
+#[track_caller]
+pub(super) fn until(what: &str, mut happened: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !happened() {
+        assert!(since.elapsed() < PATIENCE, "it never happened: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn save(env: &TestEnv, task: &str) {
+    let ran = plimsoll(env, &["ss", "release", "--task", task]);
+    assert!(ran.status.success(), "{ran}");
+}
+
+#[test]
+fn what_happens_while_the_database_is_away_arrives_once_when_it_is_back() {
+    let (mut server, url) = database();
+    let ann = machine(&url, "ann", ALL);
+    ann.session("aaaaaaaa-1").fill(50_000);
+    let serving = Running::start(&ann, &[]);
+    let count = "SELECT count(*) FROM plimsoll.saves";
+    save(&ann, "first");
+    until("the first save arrives", || server.sql(count) == "1");
+    server.kill();
+    for nth in 0..5 {
+        save(&ann, &format!("meanwhile {nth}"));
+    }
+    until("it is told", || {
+        let status = ann.plimsoll("team status");
+        assert_eq!(status.status.code(), Some(1), "{status}");
+        status.stdout.contains("could not connect")
+    });
+    let doctor = ann.plimsoll("doctor").stdout;
+    assert!(doctor.contains("5 rows wait"), "{doctor}");
+    assert_eq!(serving.get("/").status, 200, "what is ours is shown all the same");
+    assert_eq!(serving.get("/team").status, 503);
+    server.resume();
+    until("all have arrived", || server.sql(count) == "6");
+    until("the page is back", || serving.get("/team").status == 200);
+    let again = "SELECT count(*), count(DISTINCT task) FROM plimsoll.saves";
+    assert_eq!(server.sql(again), "6|6");
+    until("the trouble is over", || !succeeds(&ann, "doctor").contains("could not"));
+    let log = std::fs::read_to_string(ann.path("serve.log")).unwrap();
+    assert_eq!(log.matches("nothing goes to the team's database").count(), 1, "{log}");
+}
+
+/// How often something is killed; more where somebody has the time.
+fn kills() -> u32 {
+    std::env::var("PLIMSOLL_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
+}
+
+#[test]
+fn whatever_is_killed_everything_arrives_once() {
+    let (mut server, url) = database();
+    let (ann, bob) = (machine(&url, "ann", ALL), machine(&url, "bob", ALL));
+    let session = ann.session("aaaaaaaa-1");
+    session.fill(50_000);
+    succeeds(&ann, "team sync");
+    let (mut posted, mut told) = (0, Vec::new());
+    for nth in 0..kills() {
+        let serving = [Running::start(&ann, &[]), Running::start(&bob, &[])];
+        if nth % 2 == 1 {
+            server.kill();
+        }
+        save(&ann, &format!("ann {nth}"));
+        save(&bob, &format!("bob {nth}"));
+        let text = format!("message {nth} is there");
+        // One that could not be posted says so.
+        let post = plimsoll(&bob, &["board", "post", "--to", "aaaaaaaa", &text]);
+        posted += u32::from(post.status.success());
+        std::thread::sleep(Duration::from_millis(u64::from(nth % 7) * 300));
+        drop(serving);
+        if nth % 2 == 1 {
+            server.resume();
+        }
+        told.push(session.tool_finished().stdout);
+    }
+    for _ in 0..2 {
+        succeeds(&bob, "team sync");
+        succeeds(&ann, "team sync");
+        told.push(session.tool_finished().stdout);
+    }
+    let told = told.concat();
+    assert_eq!(told.matches(" is there").count() as u32, posted, "{told}");
+    let count = "SELECT count(*), count(DISTINCT task) FROM plimsoll.saves";
+    let all = 2 * kills();
+    assert_eq!(server.sql(count), format!("{all}|{all}"));
+}
