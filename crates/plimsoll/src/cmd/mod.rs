@@ -24,6 +24,7 @@ mod status;
 mod statusline;
 mod tax;
 mod test;
+mod top;
 mod uninstall;
 mod watch;
 
@@ -38,6 +39,8 @@ use plimsoll_engine::world::World;
 
 use crate::report::{HintExt, report};
 use crate::ui::Ui;
+pub(crate) use checkpoint::create::seal;
+pub(crate) use status::{ahead, short};
 
 /// The load line for coding agents: how full is the context window, really?
 #[derive(Parser)]
@@ -53,6 +56,7 @@ Examples:
   plimsoll init                   let it watch; shows what it changes first
   plimsoll status                 how full is every session of today?
   plimsoll watch                  what changes in them, as it happens?
+  plimsoll top                    all of them on one screen
   plimsoll audit                  does the client compact where it is told to?
   plimsoll tax                    what do all those hooks cost?
   plimsoll score                  what did compactions lose, and who kept it?
@@ -76,6 +80,7 @@ enum Command {
     Demo(demo::Args),
     Status(status::Args),
     Watch(watch::Args),
+    Top(top::Args),
     Audit(audit::Args),
     Tax(tax::Args),
     Measure(measure::Args),
@@ -112,6 +117,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(ui, &args),
         Command::Status(args) => status::run(&world()?, ui, &args),
         Command::Watch(args) => watch::run(&world()?, ui, &args),
+        Command::Top(args) => top::run(world()?, ui, &args),
         Command::Audit(args) => audit::run(&world()?, ui, &args),
         Command::Tax(args) => tax::run(&world()?, ui, &args),
         Command::Measure(args) => measure::run(&world()?, ui, &args),

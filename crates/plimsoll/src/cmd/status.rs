@@ -1,23 +1,21 @@
 //! `plimsoll status`
 
 mod json;
-mod listing;
 mod text;
 mod watch;
 
 use std::io::Write;
-use std::time::{Duration, SystemTime};
 
 use plimsoll_agents::Adapter;
 use plimsoll_engine::history;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::world::World;
 
+use crate::listing::{Listing, RECENT, is_within};
 use crate::report::HintExt;
 use crate::ui::Ui;
 use crate::{ingest, past};
-use listing::Listing;
-pub(super) use text::{figures, gauge, origin, short};
+pub(crate) use text::{ahead, figures, gauge, origin, short};
 
 /// Show how full each session's context window is
 ///
@@ -42,8 +40,6 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "watch")]
     json: bool,
 }
-
-const RECENT: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
@@ -124,8 +120,4 @@ fn some_of(names: &[&str]) -> String {
         0 => some.join(" or "),
         more => format!("{} or {more} more", some.join(", ")),
     }
-}
-
-fn is_within(time: SystemTime, limit: Duration) -> bool {
-    SystemTime::now().duration_since(time).is_ok_and(|age| age < limit) || time > SystemTime::now()
 }
