@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
+use plimsoll_core::checkpoint::split;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::work::Words;
 use plimsoll_engine::checkpoint::{self, Place};
@@ -204,7 +205,9 @@ impl<'a> Reader<'a> {
             Request::Text(session, id) => {
                 let text = self.text(&session, &id);
                 let text = text.unwrap_or_else(|problem| format!("it cannot be read: {problem}"));
-                let lines = text.lines().map(plain).collect();
+                // What it says; its front matter is for machines.
+                let body = split(&text).map_or(&*text, |parts| parts.body);
+                let lines = body.trim_start().lines().map(plain).collect();
                 self.teller.say(News::Checkpoint(id, lines));
             }
         }

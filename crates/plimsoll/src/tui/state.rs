@@ -136,14 +136,13 @@ impl Row<'_> {
 }
 
 impl State {
-    /// Takes the sessions as they are now. The user stays on the row they were on, if it is there.
+    /// Takes the sessions as they are now. The user stays on the row they were on, if it is there;
+    /// one who has chosen none is on the first.
     pub(crate) fn take(&mut self, sessions: Vec<Session>) {
         let before = self.selected_at();
         self.sessions = sessions;
-        let owners: Vec<Owner> = self.rows().iter().map(Row::owner).collect();
-        if !self.selected.as_ref().is_some_and(|selected| owners.contains(selected)) {
-            let at = before.unwrap_or(0).min(owners.len().saturating_sub(1));
-            self.selected = owners.into_iter().nth(at);
+        if self.selected.is_some() && self.selected_at().is_none() {
+            self.go_to(before.unwrap_or(0));
         }
     }
 
@@ -190,19 +189,18 @@ impl State {
 
     /// Which row the user is on.
     pub(crate) fn selected_at(&self) -> Option<usize> {
-        let selected = self.selected.as_ref()?;
-        self.rows().iter().position(|row| row.owner() == *selected)
+        let rows = self.rows();
+        match &self.selected {
+            Some(selected) => rows.iter().position(|row| row.owner() == *selected),
+            None => (!rows.is_empty()).then_some(0),
+        }
     }
 
     /// The session the user is on.
     pub(crate) fn session(&self) -> Option<&Session> {
-        let id = &self.selected.as_ref()?.session;
-        self.rows()
-            .into_iter()
-            .map(|row| match row {
-                Row::Session(session) | Row::Subagent(session, _) => session,
-            })
-            .find(|session| session.id == *id)
+        let at = self.selected_at()?;
+        let (Row::Session(session) | Row::Subagent(session, _)) = *self.rows().get(at)?;
+        Some(session)
     }
 
     /// The checkpoint whose text is to be shown and is not there: of which session, and which. It
@@ -249,7 +247,7 @@ impl State {
             KeyCode::Down => self.go(1),
             _ => {}
         }
-        self.go(0);
+        self.stay();
         Act::Stay
     }
 
@@ -283,7 +281,7 @@ impl State {
             () if self.pane.is_some() => self.pane = None,
             () if !self.filter.is_empty() => {
                 self.filter.clear();
-                self.go(0);
+                self.stay();
             }
             () => return Act::Quit,
         }
@@ -310,15 +308,26 @@ impl State {
         self.scrolled = 0;
     }
 
-    /// Goes so many rows down, or stays on one that there is.
+    /// Stays on a row that there is.
+    fn stay(&mut self) {
+        if self.selected.is_some() && self.selected_at().is_none() {
+            self.go_to(0);
+        }
+    }
+
+    /// Goes so many rows down.
     fn go(&mut self, by: isize) {
-        let owners: Vec<Owner> = self.rows().iter().map(Row::owner).collect();
-        let last = owners.len().saturating_sub(1);
-        let at = self.selected_at().unwrap_or(0).saturating_add_signed(by).min(last);
-        if self.selected.as_ref() != owners.get(at) {
+        self.go_to(self.selected_at().unwrap_or(0).saturating_add_signed(by));
+    }
+
+    /// Goes to a row, or to the last.
+    fn go_to(&mut self, at: usize) {
+        let rows = self.rows();
+        let selected = rows.get(at.min(rows.len().saturating_sub(1))).map(Row::owner);
+        if self.selected != selected {
             self.scrolled = 0;
         }
-        self.selected = owners.into_iter().nth(at);
+        self.selected = selected;
     }
 
     /// Turns a page: of the pane's text if there is one, else of the list.
@@ -344,4 +353,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -45,6 +45,7 @@ fn help_is_given() {
         "statusline",
         "tax",
         "test",
+        "top",
         "uninstall",
         "watch",
     ];

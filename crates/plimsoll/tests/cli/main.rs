@@ -29,6 +29,8 @@ mod ss;
 mod status;
 mod statusline;
 mod tax;
+mod terminal;
 mod test;
+mod top;
 mod transcript;
 mod watch;

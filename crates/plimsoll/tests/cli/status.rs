@@ -1,17 +1,15 @@
 //! `plimsoll status`
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::io::Write;
 use std::process::Stdio;
 use std::time::SystemTime;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{self, OpenptFlags};
 use serde_json::Value;
 
 use crate::checkpoint::{MINUTE, sealed};
 use crate::env::TestEnv;
+use crate::terminal::Terminal;
 use crate::transcript::{COMPACTING, captured};
 
 #[test]
@@ -149,40 +147,17 @@ fn watching_needs_a_terminal() {
 
 #[test]
 fn a_watched_screen_is_given_back() {
-    for quit in [b"q", b"\x03"] {
+    for quit in ["q", "\x03"] {
         let env = TestEnv::new();
         env.session("11111111-one").fill(100_000);
-        let (mut master, terminal) = terminal();
-        let mut command = env.command(&["status", "--watch"]);
-        command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap());
-        let mut child = command.stderr(terminal).spawn().unwrap();
-        drop(command);
-        let mut drawn = String::new();
-        while !drawn.contains("q quits") {
-            let mut bytes = [0; 4096];
-            let read = master.read(&mut bytes).unwrap();
-            drawn += &String::from_utf8_lossy(&bytes[..read]);
-        }
+        let mut terminal = Terminal::start(env.command(&["status", "--watch"]));
+        let drawn = terminal.wait_for("q quits");
         assert!(drawn.contains("\x1b[?1049h") && drawn.contains("11111111"), "{drawn:?}");
-        master.write_all(quit).unwrap();
-        let mut rest = Vec::new();
-        // The terminal ends with its last user.
-        let _ = master.read_to_end(&mut rest);
-        assert!(child.wait().unwrap().success());
-        let rest = String::from_utf8_lossy(&rest);
+        terminal.press(quit);
+        let (rest, status) = terminal.end();
+        assert!(status.success());
         assert!(rest.ends_with("\x1b[?25h\x1b[?1049l"), "{rest:?}");
     }
-}
-
-/// A terminal: the side of the person before it, and that of the program.
-fn terminal() -> (File, File) {
-    let master = pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    pty::grantpt(&master).unwrap();
-    pty::unlockpt(&master).unwrap();
-    let name = pty::ptsname(&master, Vec::new()).unwrap();
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let terminal: OwnedFd = rustix::fs::open(name, flags, Mode::empty()).unwrap();
-    (master.into(), terminal.into())
 }
 
 #[test]

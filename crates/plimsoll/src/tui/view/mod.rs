@@ -66,9 +66,10 @@ const LEAST_LIST: u16 = 4;
 impl Picture {
     /// Draws the state as it is at `now`.
     pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, state: &State, now: Millis) {
-        let rows = Constraint::Length(1);
-        let [head, body, foot] =
-            Layout::vertical([rows, Constraint::Min(0), rows]).areas(frame.area());
+        let foot = footer(self.theme, state, frame.area().width.into());
+        let rows = [1, foot.len() as u16].map(Constraint::Length);
+        let [head, body, below] =
+            Layout::vertical([rows[0], Constraint::Min(0), rows[1]]).areas(frame.area());
         frame.render_widget(header(self.theme, state, head.width.into()), head);
         let (list, pane) = halves(state, body);
         if list.height > 0 {
@@ -79,7 +80,7 @@ impl Picture {
             Some(Pane::Detail) => detail::draw(frame, pane, self.theme, state, now),
             Some(Pane::Help) => frame.render_widget(help(self.theme), pane),
         }
-        frame.render_widget(footer(self.theme, state, foot.width.into()), foot);
+        frame.render_widget(Paragraph::new(foot), below);
     }
 }
 
@@ -114,25 +115,27 @@ fn header(theme: Theme, state: &State, columns: usize) -> Line<'static> {
     Line::from(line)
 }
 
-/// What the last act came to, or which keys there are.
-fn footer(theme: Theme, state: &State, columns: usize) -> Line<'static> {
+/// What the last act came to, whole, so that it can be copied by hand; or which keys there are.
+fn footer(theme: Theme, state: &State, columns: usize) -> Vec<Line<'static>> {
     const KEYS: [&str; 8] = [
         "? keys",
+        "q quit",
         "⏎ detail",
         "/ filter",
         "s sort",
         "c checkpoint",
         "y copy resume",
         "o open",
-        "q quit",
     ];
+    const TYPING: &str = "a part of a name, project or model; ⏎ keeps it, Esc drops it";
     match &state.told {
-        Some(told) => Line::raw(told.clone()),
-        None if state.is_typing => Line::styled(
-            "type a part of a name, project or model; ⏎ keeps it, Esc drops it",
-            theme.dim(),
-        ),
-        None => Line::styled(fit(&KEYS.map(str::to_owned), columns), theme.dim()),
+        Some(told) => {
+            let letters: Vec<char> = told.chars().collect();
+            let lines = letters.chunks(columns.max(1));
+            lines.map(|line| Line::raw(line.iter().collect::<String>())).collect()
+        }
+        None if state.is_typing => vec![Line::styled(TYPING, theme.dim())],
+        None => vec![Line::styled(fit(&KEYS.map(str::to_owned), columns), theme.dim())],
     }
 }
 

@@ -33,14 +33,16 @@ enum Column {
 const COLUMNS: [(Column, &str, u16, u16, u8); 9] = [
     (Column::Name, "SESSION", 12, 12, 0),
     (Column::Gauge, "LOAD", 12, 30, 2),
-    (Column::Share, "%", 6, 6, 1),
+    (Column::Share, "%", 5, 5, 1),
     (Column::Trend, "TREND", 8, 16, 6),
     (Column::Left, "LEFT", 5, 5, 3),
-    (Column::Ahead, "AHEAD", 9, 10, 4),
+    (Column::Ahead, "AHEAD", 10, 10, 4),
     (Column::Checkpoint, "SEALED", 6, 6, 5),
-    (Column::Project, "PROJECT", 10, 60, 7),
-    (Column::Model, "MODEL", 14, 26, 8),
+    (Column::Project, "PROJECT", 10, 40, 7),
+    (Column::Model, "MODEL", 14, 30, 8),
 ];
+/// Which of them takes the room that is left, before the next does.
+const GROWS: [Column; 4] = [Column::Project, Column::Gauge, Column::Trend, Column::Model];
 
 /// The columns that fit, each with its width.
 fn columns(width: u16) -> Vec<(Column, &'static str, u16)> {
@@ -53,15 +55,15 @@ fn columns(width: u16) -> Vec<(Column, &'static str, u16)> {
         left = rest;
         chosen.push(column);
     }
-    let mut columns = Vec::new();
-    for (column, title, least, most, _) in COLUMNS {
-        if chosen.contains(&column) {
-            let more = left.min(most - least);
-            left -= more;
-            columns.push((column, title, least + more));
+    let mut grown = COLUMNS.to_vec();
+    grown.retain(|(column, ..)| chosen.contains(column));
+    for grows in GROWS {
+        for (_, _, width, most, _) in grown.iter_mut().filter(|(column, ..)| *column == grows) {
+            let more = left.min(*most - *width);
+            (left, *width) = (left - more, *width + more);
         }
     }
-    columns
+    grown.into_iter().map(|(column, title, width, ..)| (column, title, width)).collect()
 }
 
 pub(super) fn draw(
