@@ -7,6 +7,7 @@ pub mod audit;
 pub mod capture;
 pub mod checkpoint;
 mod child;
+pub mod criteria;
 pub mod doctor;
 pub mod fate;
 pub mod fill;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use plimsoll_agents::Adapter;
 use plimsoll_core::settings::Settings;
+use plimsoll_engine::criteria::Criteria;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::token;
 use plimsoll_engine::world::World;
@@ -50,6 +51,8 @@ pub struct App {
     /// What hooks cost, and what compactions lost, as they were last found.
     pub(crate) tax: Cached<Tax>,
     pub(crate) score: Cached<Score>,
+    /// Whether plimsoll does what it is for.
+    pub(crate) criteria: Cached<Criteria>,
     settings: Current,
     stores: Mutex<Vec<Store>>,
 }
@@ -91,6 +94,7 @@ impl AppState {
             metrics,
             tax: Cached::default(),
             score: Cached::default(),
+            criteria: Cached::default(),
             settings: Current::default(),
             stores: Mutex::default(),
             world,

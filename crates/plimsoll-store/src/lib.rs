@@ -13,7 +13,7 @@ pub use error::StoreError;
 pub use rows::{
     Batch, Bookmark, CheckpointRow, CheckpointsThere, ClientRow, ClientSettingsRow, CompactionRow,
     Counts, DecisionRow, Extent, Found, FoundSaves, Hit, HookCount, HookRunRow, HookSpan, Ingested,
-    LastCheckpoint, Match, OverviewRow, Pace, PeakRow, Piece, Point, PointRow, ReadingRow,
-    RecentRow, SaveFilter, SessionRow, SourceFile,
+    LastCheckpoint, Match, Overflows, OverviewRow, Pace, PeakRow, Piece, Point, PointRow,
+    ReadingRow, RecentRow, SaveFilter, SessionRow, SourceFile, Stretch,
 };
 pub use sqlite::Store;

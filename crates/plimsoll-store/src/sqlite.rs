@@ -2,12 +2,14 @@
 //!
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
 //! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
-//! `series` is a session over time, `listing` a list of them, `overview` the newest.
+//! `series` is a session over time, `listing` a list of them, `overview` the newest, `criteria` what
+//! tells whether all this helps.
 //! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
 
 mod checkpoints;
 mod client;
 mod column;
+mod criteria;
 mod ingest;
 mod listing;
 mod overview;
@@ -38,6 +40,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0003_checkpoints.sql")),
     M::up(include_str!("../migrations/sqlite/0004_saves.sql")),
     M::up(include_str!("../migrations/sqlite/0005_series.sql")),
+    M::up(include_str!("../migrations/sqlite/0006_seals.sql")),
 ];
 
 /// Everything remembered on this machine.

@@ -13,13 +13,15 @@ pub(super) enum Tab {
     Saves,
     Tax,
     Score,
+    Criteria,
 }
 
-const TABS: [(Tab, &str, &str); 4] = [
+const TABS: [(Tab, &str, &str); 5] = [
     (Tab::Sessions, "/", "Sessions"),
     (Tab::Saves, "/saves", "Saves"),
     (Tab::Tax, "/tax", "Hook tax"),
     (Tab::Score, "/score", "Score"),
+    (Tab::Criteria, "/criteria", "Criteria"),
 ];
 
 /// A page: its title, and what stands in it.

@@ -7,6 +7,7 @@
 mod assets;
 mod cached;
 mod checkpoint;
+mod criteria;
 mod frame;
 mod parts;
 mod plot;
@@ -21,6 +22,7 @@ use axum::Router;
 use axum::routing::get;
 
 pub(crate) use cached::Cached;
+pub(crate) use criteria::current as current_criteria;
 pub(crate) use score::Score;
 pub(crate) use tax::Tax;
 
@@ -35,6 +37,7 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/saves", get(saves::page))
         .route("/tax", get(tax::page))
         .route("/score", get(score::page))
+        .route("/criteria", get(criteria::page))
         .route("/assets/style.css", get(assets::style))
         .route("/assets/live.js", get(assets::script))
         .route("/assets/icon.svg", get(assets::icon))

@@ -22,6 +22,7 @@ use plimsoll_core::checkpoint::split;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::work::Words;
 use plimsoll_engine::checkpoint::{self, Place};
+use plimsoll_engine::criteria::{self, Criteria};
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::watch::{Notice, Stopper, Watcher, stopper};
@@ -41,6 +42,8 @@ pub(crate) enum News {
     Sessions(Vec<Session>),
     /// The text of a checkpoint.
     Checkpoint(String, Vec<String>),
+    /// Whether plimsoll does what it is for.
+    Criteria(Criteria),
     /// What an act came to.
     Told(String),
 }
@@ -49,6 +52,8 @@ pub(crate) enum News {
 pub(crate) enum Request {
     /// A checkpoint of a session, now.
     Seal(SessionId),
+    /// Whether plimsoll does what it is for.
+    Criteria,
     /// The text of a checkpoint of a session.
     Text(SessionId, String),
 }
@@ -74,6 +79,8 @@ const PACE: Duration = Duration::from_millis(400);
 const PERIOD: Duration = Duration::from_secs(30);
 /// How long other writers of the store are waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long may be looked for what compactions lost.
+const SCORE_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Feed {
     /// Starts them. A byte comes through `bell` whenever there is news.
@@ -202,6 +209,7 @@ impl<'a> Reader<'a> {
                 self.changed.insert(session);
                 *due = Instant::now();
             }
+            Request::Criteria => self.look_at_criteria(),
             Request::Text(session, id) => {
                 let text = self.text(&session, &id);
                 let text = text.unwrap_or_else(|problem| format!("it cannot be read: {problem}"));
@@ -224,6 +232,18 @@ impl<'a> Reader<'a> {
         let (_, session) = self.known(session).context("the session is no longer there")?;
         let place = Place::of(self.world, self.adapter, session.folder.clone());
         checkpoint::text(&place, id).map_err(|problem| anyhow::anyhow!(problem.to_string()))
+    }
+
+    fn look_at_criteria(&self) {
+        let (Some(store), Ok(found)) = (self.store(), sessions::find(self.world, self.adapter))
+        else {
+            return;
+        };
+        let found = criteria::look(self.world, self.adapter, store, &found, SCORE_PATIENCE);
+        self.teller.say(match found {
+            Ok(found) => News::Criteria(found),
+            Err(error) => News::Told(plain(&format!("no figures of the last days: {error:#}"))),
+        });
     }
 
     fn known(&self, session: &SessionId) -> Option<&(Shown, Session)> {

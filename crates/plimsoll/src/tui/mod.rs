@@ -90,6 +90,7 @@ impl Top<'_> {
             News::Progress(done, of) => self.state.progress = (done < of).then_some((done, of)),
             News::Sessions(sessions) => self.state.take(sessions),
             News::Checkpoint(id, lines) => self.state.take_text(&id, lines),
+            News::Criteria(found) => self.state.criteria = Some(found),
             News::Told(told) => self.state.told = Some(told),
         }
     }
@@ -97,6 +98,7 @@ impl Top<'_> {
     fn carry_out(&mut self, act: Act) {
         match act {
             Act::Stay | Act::Quit => {}
+            Act::Look => self.feed.ask(Request::Criteria),
             Act::Seal(session) => {
                 self.state.told = Some("making a checkpoint…".to_owned());
                 self.feed.ask(Request::Seal(session));

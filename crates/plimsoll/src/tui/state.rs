@@ -7,6 +7,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use plimsoll_agents::Owner;
 use plimsoll_core::event::SessionId;
 
+use plimsoll_engine::criteria::Criteria;
+
 use super::session::{Phase, Session, Subagent};
 
 /// All that the picture is made of.
@@ -28,6 +30,8 @@ pub(crate) struct State {
     pub(crate) scrolled: usize,
     /// The checkpoint whose text is there, or has been asked for.
     pub(crate) checkpoint: Option<(String, Vec<String>)>,
+    /// Whether plimsoll does what it is for, as it was when that was last looked at.
+    pub(crate) criteria: Option<Criteria>,
     /// What the last act came to.
     pub(crate) told: Option<String>,
 }
@@ -37,6 +41,8 @@ pub(crate) struct State {
 pub(crate) enum Pane {
     /// The session's curve and its last checkpoint.
     Detail,
+    /// Whether plimsoll does what it is for.
+    Criteria,
     /// The keys.
     Help,
 }
@@ -73,6 +79,8 @@ pub(crate) enum Act {
     Stay,
     /// To end.
     Quit,
+    /// Whether plimsoll does what it is for.
+    Look,
     /// A checkpoint of that session, now.
     Seal(SessionId),
     /// The command that takes the session up again, in the clipboard.
@@ -269,6 +277,10 @@ impl State {
             KeyCode::Char('/') => self.is_typing = true,
             KeyCode::Char(' ') => self.fold(),
             KeyCode::Enter => self.toggle(Pane::Detail),
+            KeyCode::Char('i') => {
+                self.toggle(Pane::Criteria);
+                return Act::Look;
+            }
             KeyCode::Char('?' | 'h') => self.toggle(Pane::Help),
             _ => {}
         }

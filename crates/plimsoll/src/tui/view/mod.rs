@@ -78,6 +78,7 @@ impl Picture {
         match state.pane {
             None => {}
             Some(Pane::Detail) => detail::draw(frame, pane, self.theme, state, now),
+            Some(Pane::Criteria) => frame.render_widget(criteria(self.theme, state), pane),
             Some(Pane::Help) => frame.render_widget(help(self.theme), pane),
         }
         frame.render_widget(Paragraph::new(foot), below);
@@ -139,8 +140,17 @@ fn footer(theme: Theme, state: &State, columns: usize) -> Vec<Line<'static>> {
     }
 }
 
+fn criteria(theme: Theme, state: &State) -> Paragraph<'static> {
+    let Some(found) = &state.criteria else { return Paragraph::new("looking…") };
+    let line = |(name, told): (&'static str, String)| {
+        Line::from(vec![Span::styled(format!(" {name:<20} "), theme.dim()), Span::raw(told)])
+    };
+    let title = Line::styled(found.title(), theme.bold());
+    Paragraph::new([vec![title], found.told().map(line).to_vec()].concat())
+}
+
 fn help(theme: Theme) -> Paragraph<'static> {
-    const KEYS: [(&str, &str); 12] = [
+    const KEYS: [(&str, &str); 13] = [
         ("↑ ↓ j k", "go to another row; Home, End, g and G to the first and last"),
         ("⏎", "the session's curve and its last checkpoint; PgUp and PgDn turn its pages"),
         ("space", "show or fold the subagents of a session"),
@@ -150,6 +160,7 @@ fn help(theme: Theme) -> Paragraph<'static> {
         ("c", "make a checkpoint of the session now"),
         ("y", "copy the command that takes the session up again, and show it"),
         ("o", "open its last checkpoint in $PAGER"),
+        ("i", "whether all this does what it is for: the figures of the last days"),
         ("Esc", "close what is open; then quit"),
         ("q", "quit"),
         ("marks", "● runs  ○ idle  ✕ died  ! past the warning line  ~ estimated  │ compacts"),
