@@ -3,6 +3,7 @@
 mod due;
 mod speech;
 
+use crate::board::Reason;
 use crate::event::{EventKind, Load};
 use crate::reading::{Reading, ReadingSource};
 use crate::session::{Basis, Bucket, ProvenWindow, Quiet, SessionState};
@@ -152,7 +153,7 @@ pub fn nothing_due(
         && !has_fallen(outlook.bucket(at_most), state.spoken())
         && !unproven
         && !state.waiting
-        && due::by_event(call, state).is_none()
+        && due::by_event(outlook.settings, call, state).is_none()
 }
 
 /// Under how many tokens `event` can call for nothing.
@@ -202,12 +203,16 @@ pub fn decide(
     growth: &dyn Fn() -> Tokens,
     state: &SessionState,
 ) -> Decision {
-    let Some(reading) = reading else { return unread(call, state) };
+    let Some(reading) = reading else { return unread(outlook.settings, call, state) };
     let used = reading.used;
     let mut next = forget_what_has_fallen(outlook, used, state);
     prove(outlook, &mut next);
     let line = || outlook.level(|levels| levels.checkpoint, used, growth);
-    let due = due::by_line(outlook, call, used, &line, &next).or(due::by_event(call, &next));
+    let due = due::by_line(outlook, call, used, &line, &next).or(due::by_event(
+        outlook.settings,
+        call,
+        &next,
+    ));
     due::seen_to(due, call.now, outlook.bucket(used), &mut next);
     let restart = || outlook.level(|levels| levels.restart, used, growth);
     let saves = due::is_nearly_full(outlook, call, used, &restart, &next);
@@ -228,6 +233,24 @@ pub fn decide(
     Decision { speech, due, saves, remember: news.then_some(next) }
 }
 
+/// The same decision where the watcher has asked for a checkpoint: it is made, and neither line nor
+/// clock asks for another.
+pub fn asked(
+    outlook: &Outlook<'_>,
+    call: &Call<'_>,
+    used: Option<Tokens>,
+    reason: &Reason,
+    decision: Decision,
+    state: &SessionState,
+) -> Decision {
+    let mut next = decision.remember.unwrap_or_else(|| state.clone());
+    next.since = Some(call.now);
+    if let (Reason::Line(_), Some(used)) = (reason, used) {
+        next.crossed = next.crossed.or(Some(outlook.bucket(used)));
+    }
+    Decision { due: Some(Due::Asked), remember: Some(next), ..decision }
+}
+
 /// What is said where the session is saved, in the place of a warning. A client that compacts by itself
 /// goes on by itself, and nobody need do anything.
 fn saved(outlook: &Outlook<'_>, used: Tokens, saves: bool) -> Option<Speech> {
@@ -237,8 +260,8 @@ fn saved(outlook: &Outlook<'_>, used: Tokens, saves: bool) -> Option<Speech> {
 }
 
 /// Without a reading only the clock and what has happened can ask for anything.
-fn unread(call: &Call<'_>, state: &SessionState) -> Decision {
-    let due = due::by_event(call, state);
+fn unread(settings: &Settings, call: &Call<'_>, state: &SessionState) -> Decision {
+    let due = due::by_event(settings, call, state);
     let mut next = state.clone();
     due::seen_to(due, call.now, 0, &mut next);
     Decision { due, remember: due.map(|_| next), ..Decision::default() }
@@ -258,6 +281,7 @@ fn forget_what_has_fallen(
         warned: still(state.warned),
         guarded: still(state.guarded),
         crossed: still(state.crossed),
+        asked: still(state.asked),
         saved: still(state.saved),
         suggested: false,
         quiet: None,
@@ -304,7 +328,8 @@ fn warn(
     };
     let Marks { checkpoint, restart } = marks;
     let is_main = call.subagent.is_none();
-    let (seals, saves) = (is_main && next.crossed.is_none(), is_main && next.saved.is_none());
+    let seals = is_main && next.crossed.is_none() && due::acts(outlook.settings);
+    let saves = is_main && next.saved.is_none();
     next.quiet = if seals && used >= checkpoint || saves && used >= restart {
         // Whoever comes next and may make a checkpoint is to look.
         None

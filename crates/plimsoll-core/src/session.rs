@@ -28,6 +28,12 @@ pub struct SessionState {
     /// The bucket in which the checkpoint line was crossed, and that was seen to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crossed: Option<Bucket>,
+    /// The bucket in which the watcher asked for a checkpoint because that line was crossed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Bucket>,
+    /// The value of `since` at which it asked for one because of the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_since: Option<u64>,
     /// The bucket in which the restart line was crossed, and the session was saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saved: Option<Bucket>,
@@ -49,6 +55,9 @@ pub struct SessionState {
     /// Something waits to be told to the model.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waiting: bool,
+    /// The messages of the board that were handled last, by their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handled: Vec<String>,
 }
 
 /// A checkpoint of a session.
@@ -131,12 +140,12 @@ impl SessionState {
 
     /// The highest bucket in which anything was said or done.
     pub fn spoken(&self) -> Option<Bucket> {
-        self.warned.max(self.guarded).max(self.crossed).max(self.saved)
+        self.warned.max(self.guarded).max(self.crossed).max(self.asked).max(self.saved)
     }
 
     /// What is still true of a session whose window was emptied.
     pub fn emptied(&self) -> Self {
-        let Self { window, since, paused, sealed, given, .. } = self.clone();
-        Self { window, since, paused, sealed, given, ..Self::default() }
+        let Self { window, since, paused, sealed, given, handled, .. } = self.clone();
+        Self { window, since, paused, sealed, given, handled, ..Self::default() }
     }
 }

@@ -115,6 +115,41 @@ impl Paths {
         self.data.join("backups")
     }
 
+    /// The board.
+    pub fn board(&self) -> PathBuf {
+        self.data.join("board")
+    }
+
+    /// The inboxes of all sessions.
+    pub fn inboxes(&self) -> PathBuf {
+        self.data.join("board/inbox")
+    }
+
+    /// The inbox of a session. It is there only as long as something lies in it.
+    pub fn inbox(&self, session: &SessionId) -> PathBuf {
+        below(&self.data, &["board/inbox/", session.as_str()])
+    }
+
+    /// Where messages are written.
+    pub fn drafts(&self) -> PathBuf {
+        self.data.join("board/drafts")
+    }
+
+    /// The claims on paths.
+    pub fn claims(&self) -> PathBuf {
+        self.data.join("board/claims")
+    }
+
+    /// What whoever changes a claim holds.
+    pub fn claims_lock(&self) -> PathBuf {
+        self.data.join("board/claims.lock")
+    }
+
+    /// What whoever shows the board in a project holds.
+    pub fn mirror_lock(&self) -> PathBuf {
+        self.data.join("board/mirror.lock")
+    }
+
     /// What checkpoints are sealed with.
     pub fn checkpoint_key(&self) -> PathBuf {
         self.data.join("checkpoint.key")
@@ -137,7 +172,11 @@ impl Paths {
 }
 
 /// The folders in the data folder that are ours.
-pub(crate) const OWN_FOLDERS: [&str; 5] = ["spool", "settings", "work", "backups", "scratch"];
+pub(crate) const OWN_FOLDERS: [&str; 6] =
+    ["spool", "settings", "work", "backups", "scratch", "board"];
+
+/// What lies on the board.
+const BOARD: [&str; 5] = ["inbox", "drafts", "claims", "claims.lock", "mirror.lock"];
 
 /// Whether `name` is one that we give: to a file in the data folder if `folder` is nothing, else to
 /// what lies in that folder of ours.
@@ -175,6 +214,7 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             name.rsplit_once('.').is_some_and(|(_, time)| time.len() >= 13 && is_number(time))
         }
         Some("scratch") => return is_number(name),
+        Some("board") => return BOARD.contains(&name),
         Some(_) => false,
     };
     ours || name

@@ -5,6 +5,7 @@ use crate::Tokens;
 use crate::checkpoint::Occasion;
 use crate::event::EventKind;
 use crate::session::{Bucket, Restored, SessionState};
+use crate::settings::{OnLine, Settings};
 
 /// Why a checkpoint is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Due {
     Time,
     /// Something was committed, or tests were run.
     Breakpoint,
+    /// The watcher has asked for it.
+    Asked,
 }
 
 impl Due {
@@ -23,6 +26,7 @@ impl Due {
         match self {
             Self::Line | Self::Time => Occasion::Auto,
             Self::Breakpoint => Occasion::Breakpoint,
+            Self::Asked => Occasion::Watcher,
         }
     }
 }
@@ -35,7 +39,7 @@ const BETWEEN_BREAKPOINTS: u64 = 5 * 60 * 1000;
 const LONGEST_CALL: u64 = 60 * 1000;
 
 /// Whether a checkpoint is due by the clock or by what has happened, however full the window is.
-pub(super) fn by_event(call: &Call<'_>, state: &SessionState) -> Option<Due> {
+pub(super) fn by_event(settings: &Settings, call: &Call<'_>, state: &SessionState) -> Option<Due> {
     if !call.may_seal() {
         return None;
     }
@@ -48,7 +52,14 @@ pub(super) fn by_event(call: &Call<'_>, state: &SessionState) -> Option<Due> {
     if call.at_breakpoint && state.paused.is_none_or(|last| is_past(last, BETWEEN_BREAKPOINTS)) {
         return Some(Due::Breakpoint);
     }
-    state.since.is_some_and(|since| is_past(since, LONGEST_WITHOUT)).then_some(Due::Time)
+    let is_time =
+        acts(settings) && state.since.is_some_and(|since| is_past(since, LONGEST_WITHOUT));
+    is_time.then_some(Due::Time)
+}
+
+/// Whether a hook acts at the line and by the clock of its own accord.
+pub(super) fn acts(settings: &Settings) -> bool {
+    settings.on_line == OnLine::Hook
 }
 
 /// Whether one is due because the checkpoint line was crossed.
@@ -63,7 +74,8 @@ pub(super) fn by_line(
     state: &SessionState,
 ) -> Option<Due> {
     let compacts = outlook.trigger.tokens().is_some_and(|trigger| used >= trigger);
-    let may_cross = call.may_seal() && state.crossed.is_none() && !compacts;
+    let may_cross =
+        acts(outlook.settings) && call.may_seal() && state.crossed.is_none() && !compacts;
     (may_cross && used >= line()).then_some(Due::Line)
 }
 
@@ -87,7 +99,7 @@ pub(super) fn seen_to(due: Option<Due>, now: u64, bucket: Bucket, next: &mut Ses
         Some(Due::Line) => next.crossed = Some(bucket),
         Some(Due::Time) => next.since = Some(now),
         Some(Due::Breakpoint) => next.paused = Some(now),
-        None => {}
+        Some(Due::Asked) | None => {}
     }
 }
 

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 
 use serde::Deserialize;
 
-use super::{GuardMode, Percent, RestoreMode};
+use super::{GuardMode, OnLine, Percent, RestoreMode};
 
 /// A config file as it is written; every key is optional.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -16,6 +16,8 @@ use super::{GuardMode, Percent, RestoreMode};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub(super) lines: LinesConfig,
+    pub(super) checkpoint: CheckpointConfig,
+    pub(super) board: BoardConfig,
     pub(super) guard: GuardConfig,
     pub(super) quiet: Option<bool>,
     pub(super) window: Option<NonZeroU64>,
@@ -34,6 +36,20 @@ pub(super) struct LinesConfig {
     pub(super) save: Option<Percent>,
     pub(super) warn: Option<Percent>,
     pub(super) restart: Option<Percent>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct CheckpointConfig {
+    pub(super) on_line: Option<OnLine>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct BoardConfig {
+    pub(super) coordination_file: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

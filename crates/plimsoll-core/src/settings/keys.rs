@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::{Serialize, Serializer};
 
-use super::{GuardMode, ModelSettings, Percent, RestoreMode, Settings};
+use super::{GuardMode, ModelSettings, OnLine, Percent, RestoreMode, Settings};
 use crate::Tokens;
 
 /// One key.
@@ -212,6 +212,24 @@ pub const KEYS: &[Key] = &[
     line(RESTART[0], "Percent of the window at which a fresh session is due", |settings| {
         Value::Percent(settings.lines.restart)
     }),
+    Key {
+        name: "checkpoint.on_line",
+        meaning: "Who makes the checkpoint at the line: hook (the session's own, at once) or watcher (when it asks)",
+        kind: Kind::Choice(&OnLine::WORDS),
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Text(settings.on_line.word()),
+    },
+    Key {
+        name: "board.coordination_file",
+        meaning: "Keep the messages that wait for a project's sessions in its .coordination/blackboard.json",
+        kind: Kind::Switch,
+        setter: Setter::User,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::Switch(settings.board_file),
+    },
     Key {
         name: "guard.mode",
         meaning: "What the guard does above the ceiling: warn, strict (refuse) or off",

@@ -7,6 +7,7 @@
 mod client;
 mod config;
 pub mod keys;
+mod on_line;
 
 use std::num::NonZero;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use self::client::{ClientSetting, ClientSettings};
 pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
+pub use self::on_line::OnLine;
 use crate::Tokens;
 
 /// A share of a window, in hundredths of a percent.
@@ -234,6 +236,12 @@ pub struct Settings {
     /// The levels.
     #[serde(skip_serializing_if = "is_default")]
     pub lines: Lines,
+    /// Who makes the checkpoint at the line.
+    #[serde(skip_serializing_if = "is_default")]
+    pub on_line: OnLine,
+    /// Whether the board is shown in a file of the project, for other tools.
+    #[serde(skip_serializing_if = "is_default")]
+    pub board_file: bool,
     /// What the guard does.
     #[serde(skip_serializing_if = "is_default")]
     pub guard: GuardMode,
@@ -268,6 +276,8 @@ impl Default for Settings {
             breakpoints: Breakpoints::default(),
             window: None,
             lines: Lines::default(),
+            on_line: OnLine::default(),
+            board_file: false,
             guard: GuardMode::default(),
             ceiling_tokens: None,
             recovery_skills: Vec::new(),
@@ -335,6 +345,8 @@ impl Settings {
         if let Some(command) = &config.warn_command {
             self.warn_command = Some(command.clone());
         }
+        self.on_line = config.checkpoint.on_line.unwrap_or(self.on_line);
+        self.board_file = config.board.coordination_file.unwrap_or(self.board_file);
         self.restore = config.restore.mode.unwrap_or(self.restore);
         self.restore_budget = config.restore.budget.map_or(self.restore_budget, NonZero::get);
         if !config.models.is_empty() {

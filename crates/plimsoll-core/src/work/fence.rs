@@ -6,12 +6,17 @@
 /// The fence bears a number that follows from the text, and is changed until it does not occur in it:
 /// no quoted text can close it.
 pub fn fenced(text: &str, origin: &str) -> String {
+    around(HEADING, "work-so-far", text, origin)
+}
+
+/// The same under another heading of ours, with another name for the fence.
+pub(crate) fn around(heading: &str, name: &str, text: &str, origin: &str) -> String {
     let mut number = crate::bytes::fnv1a(text.as_bytes());
-    while text.contains(&tag(number)) {
+    while text.contains(&tag(name, number)) {
         number = number.wrapping_add(1);
     }
-    let tag = tag(number);
-    format!("{HEADING}\n{origin}\n<{tag}>\n{}\n</{tag}>\n", text.trim_end())
+    let tag = tag(name, number);
+    format!("{heading}\n{origin}\n<{tag}>\n{}\n</{tag}>\n", text.trim_end())
 }
 
 /// What every restored text begins with.
@@ -19,7 +24,8 @@ pub const HEADING: &str = "## Resuming from Checkpoint";
 
 /// Whether a text is one that we gave to a session, whatever the client wrote before it.
 pub(super) fn is_ours(text: &str) -> bool {
-    crate::bytes::contains(HEADING.as_bytes(), text.as_bytes())
+    let has = |heading: &str| crate::bytes::contains(heading.as_bytes(), text.as_bytes());
+    has(HEADING) || has(crate::board::HEADING)
 }
 
 /// How long a fence is, its heading included.
@@ -27,8 +33,8 @@ pub(super) fn length(origin: &str) -> usize {
     HEADING.len() + origin.len() + 2 * 27 + 4
 }
 
-fn tag(number: u64) -> String {
-    format!("work-so-far-{:08x}", number as u32)
+fn tag(name: &str, number: u64) -> String {
+    format!("{name}-{:08x}", number as u32)
 }
 
 #[cfg(test)]

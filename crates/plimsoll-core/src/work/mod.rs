@@ -7,7 +7,7 @@ mod act;
 mod asked;
 mod body;
 mod changed;
-mod fence;
+pub(crate) mod fence;
 mod fold;
 mod index;
 mod lacking;

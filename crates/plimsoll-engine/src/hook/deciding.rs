@@ -4,6 +4,8 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use anyhow::Context;
+use plimsoll_core::Millis;
+use plimsoll_core::board::{Reason, sealed_as_asked};
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::{EventKind, Reply};
 use plimsoll_core::policy::{self, Call, Decision, LONGEST_WITHOUT, Outlook, Speech, Words};
@@ -12,8 +14,10 @@ use plimsoll_core::save::{Environment, words};
 use plimsoll_core::session::{Seal, SessionState};
 
 use super::keeping::Keeping;
+use super::mail::Mail;
 use super::sealing::sealed;
 use super::{Answer, Hook, READING_TIME};
+use crate::board;
 use crate::checkpoint::Place;
 use crate::install::has_command;
 use crate::jsonl::JsonLines;
@@ -48,8 +52,9 @@ impl Hook<'_> {
             in_force: &in_force,
             project: &project,
             call: self.call(),
+            has_mail: self.has_mail(),
         };
-        if deciding.nothing_due(&state) {
+        if !deciding.has_mail && deciding.nothing_due(&state) {
             return Ok(Answer::default());
         }
         deciding.answer(&path, &state)
@@ -81,6 +86,8 @@ struct Deciding<'a> {
     in_force: &'a InForce,
     project: &'a Path,
     call: Call<'a>,
+    /// Something may lie in the session's inbox.
+    has_mail: bool,
 }
 
 impl Deciding<'_> {
@@ -109,7 +116,18 @@ impl Deciding<'_> {
         };
         // Another call may have spoken since.
         let state = spool::state(spool).context("could not read the spool")?;
-        self.carry_out(locked, decide(&state), reading.as_ref(), state)
+        let mail = match self.has_mail {
+            true => self.hook.take_mail(self.in_force, &state),
+            false => Mail::default(),
+        };
+        let used = reading.as_ref().map(|reading| reading.used);
+        let decision = match mail.trigger() {
+            Some((_, reason)) => {
+                policy::asked(&outlook, &self.call, used, reason, decide(&state), &state)
+            }
+            None => decide(&state),
+        };
+        self.carry_out(locked, decision, reading.as_ref(), state, &mail)
     }
 
     /// The spool, if there is anything to remember and it can be had.
@@ -119,7 +137,7 @@ impl Deciding<'_> {
         decision: &Decision,
         state: &SessionState,
     ) -> anyhow::Result<Option<Locked>> {
-        if decision.remember.is_none() && !self.delivers(state) {
+        if decision.remember.is_none() && !self.delivers(state) && !self.has_mail {
             return Ok(None);
         }
         match Locked::open(spool).context("could not lock the spool") {
@@ -138,37 +156,47 @@ impl Deciding<'_> {
         decision: Decision,
         reading: Option<&Reading>,
         state: SessionState,
+        mail: &Mail,
     ) -> anyhow::Result<Answer> {
         let delivers = self.delivers(&state);
         let next = match decision.remember.clone() {
             Some(next) => next,
-            None if delivers => state.clone(),
+            None if delivers || !mail.is_empty() => state.clone(),
             None => return Ok(Answer::default()),
         };
         let next = SessionState { since: next.since.or(Some(self.call.now)), ..next };
+        let next = board::handled(next, &mail.ids());
         let what = decision.speech.as_ref().map_or("quiet", Speech::label).to_owned();
         let (used, window) = (reading.map_or(0, |reading| reading.used), self.load.window.tokens);
         let mut line = SpoolLine { at: now(), what, used, window, state: next };
         if !locked.has_room(&longest(&line)) {
             return Ok(self.unremembered(&decision));
         }
-        let saved = self.seal(&decision, &mut line);
+        let saved = self.seal(&decision, &mut line, mail);
         let mut reply = self.words(&decision, &state, saved.as_ref());
+        reply.to_model = joined(reply.to_model, self.mail_words(&line.state, mail));
         if delivers {
             line.state.waiting = false;
             reply.to_model = joined(reply.to_model, self.waiting());
         }
         let output = self.hook.adapter.reply(self.call.kind, &reply);
-        Ok(Answer { output, reply, remember: Some((locked, line)) })
+        let shows = self.in_force.settings.board_file;
+        let handled = mail.handled(self.hook, shows.then(|| paths::canonical(self.project)));
+        Ok(Answer { output, reply, remember: Some((locked, line)), handled })
     }
 
     /// Makes the checkpoint that is due, and notes it; gives where the session was saved, if it was.
-    fn seal(&self, decision: &Decision, line: &mut SpoolLine) -> Option<Environment> {
+    fn seal(&self, decision: &Decision, line: &mut SpoolLine, mail: &Mail) -> Option<Environment> {
         if decision.due.is_none() && !decision.saves {
             return None;
         }
-        let captured = self.hook.captured(&line.state, self.in_force, READING_TIME);
         let project = paths::canonical(self.project);
+        let is_done =
+            |(asked, _): (Millis, &Reason)| self.hook.has_checkpoint_since(&project, asked);
+        if !decision.saves && mail.trigger().is_some_and(is_done) {
+            return None;
+        }
+        let captured = self.hook.captured(&line.state, self.in_force, READING_TIME);
         let occasion = decision.due.map_or(Occasion::Auto, policy::Due::occasion);
         if let Some(seal) = self.hook.seal(&captured, &project, occasion, &line.state) {
             line.state = sealed(seal, std::mem::take(&mut line.state));
@@ -184,6 +212,18 @@ impl Deciding<'_> {
             (line.state.saved, line.state.quiet) = (None, None);
         }
         saved
+    }
+
+    /// What the model is told of what the board had.
+    fn mail_words(&self, state: &SessionState, mail: &Mail) -> Option<String> {
+        let tells = self.call.kind != &EventKind::Stopped && !self.in_force.settings.is_silent();
+        let sealed = mail.trigger().and_then(|(_, reason)| {
+            // Never a phantom: it is named only if it is there.
+            let seal =
+                state.sealed.as_ref().filter(|_| self.hook.is_there(&self.place(), state))?;
+            Some(sealed_as_asked(&local_time(seal.at), reason))
+        });
+        joined(sealed, mail.told()).filter(|_| tells)
     }
 
     /// Whether something waits that this call can tell the model.
@@ -207,7 +247,7 @@ impl Deciding<'_> {
         }
         let reply = self.words(decision, &SessionState::default(), None);
         let output = self.hook.adapter.reply(self.call.kind, &reply);
-        Answer { output, reply, remember: None }
+        Answer { output, reply, remember: None, handled: None }
     }
 
     /// The words of a decision. A checkpoint that was there before is worth a word.

@@ -5,6 +5,7 @@ mod compaction;
 mod deciding;
 mod ending;
 mod keeping;
+mod mail;
 mod sealing;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use plimsoll_core::event::{Event, EventKind, Reply};
 use plimsoll_core::policy;
 use plimsoll_core::session::SessionState;
 
+use self::mail::Handled;
 use crate::checkpoint::Place;
 use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
@@ -40,15 +42,18 @@ pub struct Answer {
     /// The same in nobody's dialect.
     pub reply: Reply,
     remember: Option<(Locked, SpoolLine)>,
+    /// What the board had for the session.
+    handled: Option<Handled>,
 }
 
 impl Answer {
     /// To be called when the output has reached the agent.
     pub fn delivered(self) -> anyhow::Result<()> {
-        match self.remember {
-            Some((spool, line)) => spool.append(&line).context("could not write the spool"),
-            None => Ok(()),
+        if let Some((spool, line)) = self.remember {
+            spool.append(&line).context("could not write the spool")?;
         }
+        // Only now that the spool tells of them.
+        self.handled.map_or(Ok(()), Handled::remove)
     }
 }
 
@@ -120,7 +125,12 @@ impl Hook<'_> {
         remember: Option<(Locked, SpoolLine)>,
     ) -> Answer {
         let reply = if in_force.settings.is_silent() { Reply::default() } else { reply };
-        Answer { output: self.adapter.reply(&self.event.kind, &reply), reply, remember }
+        Answer {
+            output: self.adapter.reply(&self.event.kind, &reply),
+            reply,
+            remember,
+            handled: None,
+        }
     }
 
     /// The spool, if it can be had, and the session's state. Without either there is still something

@@ -144,8 +144,10 @@ impl Found {
                     self.add(data, &path, Some(&name))?;
                 }
                 _ if !is_own_name(own, &name) => return Err(foreign(data, &path)),
-                Some("scratch") if kind.is_dir() => self.trees.push(path),
-                None | Some("spool" | "settings" | "work" | "backups") if kind.is_file() => {
+                Some("scratch" | "board") if kind.is_dir() => self.trees.push(path),
+                None | Some("spool" | "settings" | "work" | "backups" | "board")
+                    if kind.is_file() =>
+                {
                     self.files.push(path);
                 }
                 _ => return Err(foreign(data, &path)),

@@ -1,6 +1,7 @@
 //! The list of subcommands.
 
 mod audit;
+mod board;
 mod checkpoint;
 mod completions;
 mod config;
@@ -66,6 +67,7 @@ Examples:
   plimsoll ss release             save where this stands, under a name
   plimsoll rs release             and go on from there
   plimsoll test -- cargo test     run tests, and save what they came to
+  plimsoll board post --to all …  leave a message for the sessions that run
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -89,6 +91,7 @@ enum Command {
     Resume(resume::Args),
     Restore(restore::Args),
     Search(search::Args),
+    Board(board::Args),
     Serve(serve::Args),
     Ss(ss::Args),
     Rs(rs::Args),
@@ -126,6 +129,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Resume(args) => resume::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(&world()?, ui, &args),
         Command::Search(args) => search::run(&world()?, ui, &args),
+        Command::Board(args) => board::run(&world()?, ui, &args),
         Command::Serve(args) => serve::run(world()?, ui, &args),
         Command::Ss(args) => ss::run(&world()?, ui, &args),
         Command::Rs(args) => rs::run(&world()?, ui, &args),

@@ -22,6 +22,8 @@ fn every_value_is_shown_with_where_it_comes_from() {
     lines.save                          65      $TEST/project/.plimsoll.yaml:2
     lines.warn                          75      ~/.config/plimsoll/config.yaml:2
     lines.restart                       85      default
+    checkpoint.on_line                  hook    default
+    board.coordination_file             false   default
     guard.mode                          strict  ~/.config/plimsoll/config.yaml:4
     guard.ceiling_tokens                none    default
     guard.recovery_skills               []      default

@@ -18,6 +18,13 @@ fn help_is_given() {
     let commands = [
         "",
         "audit",
+        "board",
+        "board ack",
+        "board claim",
+        "board list",
+        "board post",
+        "board release",
+        "board take",
         "checkpoint",
         "checkpoint create",
         "checkpoint diff",

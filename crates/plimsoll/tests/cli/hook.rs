@@ -2,7 +2,7 @@
 
 mod bad_input;
 mod beginning;
-mod checkpoints;
+pub(crate) mod checkpoints;
 mod guard;
 mod killed;
 mod saves;

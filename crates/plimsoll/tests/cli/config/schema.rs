@@ -65,6 +65,8 @@ fn the_schema_and_the_check_agree() {
     let everything = json!({
         "lines": {"ceiling": 40, "checkpoint": 60.5, "save": 70, "warn": 80, "restart": 100},
         "guard": {"mode": "strict", "ceiling_tokens": 1, "recovery_skills": ["a", "b"]},
+        "checkpoint": {"on_line": "watcher"},
+        "board": {"coordination_file": true},
         "quiet": true,
         "window": 200_000,
         "warn_command": "/handoff",
@@ -93,6 +95,8 @@ fn the_schema_and_the_check_agree() {
         json!({"guard": {"ceiling_tokens": 0}}),
         json!({"guard": {"recovery_skills": "a"}}),
         json!({"guard": {"recovery_skills": [1]}}),
+        json!({"checkpoint": {"on_line": "both"}}),
+        json!({"board": {"coordination_file": "x"}}),
         json!({"quiet": "yes"}),
         json!({"window": 1.5}),
         json!({"window": -1}),

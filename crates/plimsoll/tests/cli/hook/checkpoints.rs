@@ -9,7 +9,7 @@ use crate::env::{Ran, Session, TestEnv};
 use crate::transcript::captured;
 
 /// The texts of the project's checkpoints, the oldest first.
-pub(super) fn checkpoints(env: &TestEnv) -> Vec<String> {
+pub(crate) fn checkpoints(env: &TestEnv) -> Vec<String> {
     let folder = env.project().join(".claude/checkpoints");
     let files = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     let is_one = |path: &PathBuf| {

@@ -1,0 +1,113 @@
+//! Claims as files: one each, changed by one process at a time.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use plimsoll_core::Millis;
+use plimsoll_core::board::Claim;
+use plimsoll_core::checkpoint::sha256;
+
+use super::listed;
+use crate::lock::lock;
+use crate::paths::{self, Links, Paths};
+use crate::world::now;
+
+/// Why a path cannot be claimed.
+#[derive(Debug, thiserror::Error)]
+pub enum NotClaimed {
+    /// Somebody else works there.
+    #[error("`{}` is claimed by `{}`", .0.path.display(), .0.holder)]
+    Held(Claim),
+    /// The system refuses.
+    #[error("could not write the claim")]
+    Io(#[from] io::Error),
+}
+
+/// Why a claim is not given up.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReleased {
+    /// There is none.
+    #[error("`{}` is not claimed", .0.display())]
+    Unknown(PathBuf),
+    /// It is somebody else's.
+    #[error("`{}` is claimed by `{}`", .0.path.display(), .0.holder)]
+    NotYours(Claim),
+    /// The system refuses.
+    #[error("could not remove the claim")]
+    Io(#[from] io::Error),
+}
+
+/// Claims a path for `holder`, for so long. What is held already is held for longer.
+pub fn claim(
+    paths: &Paths,
+    path: PathBuf,
+    holder: &str,
+    time: Duration,
+) -> Result<Claim, NotClaimed> {
+    let _locked = locked(paths)?;
+    let since = now() as Millis;
+    let until = since.saturating_add(time.as_millis() as Millis);
+    let new = Claim { path, holder: holder.to_owned(), since, until };
+    let held = claims(paths)?;
+    if let Some(other) = held.iter().find(|held| held.is_in_the_way_of(&new)) {
+        return Err(NotClaimed::Held(other.clone()));
+    }
+    let own = held.into_iter().find(|held| held.path == new.path);
+    let claim = Claim { since: own.map_or(since, |own| own.since), ..new };
+    paths::put(&file(paths, &claim.path), &serde_json::to_vec(&claim).map_err(io::Error::from)?)?;
+    Ok(claim)
+}
+
+/// Gives up the claim of `holder` on a path; without a holder, whoever's it is.
+pub fn release(paths: &Paths, path: &Path, holder: Option<&str>) -> Result<Claim, NotReleased> {
+    let _locked = locked(paths)?;
+    let found = claims(paths)?.into_iter().find(|claim| claim.path == path);
+    let claim = found.ok_or_else(|| NotReleased::Unknown(path.to_owned()))?;
+    if holder.is_some_and(|holder| holder != claim.holder) {
+        return Err(NotReleased::NotYours(claim));
+    }
+    fs::remove_file(file(paths, path))?;
+    Ok(claim)
+}
+
+/// The claims that hold, by their paths.
+pub fn claims(paths: &Paths) -> io::Result<Vec<Claim>> {
+    let now = now() as Millis;
+    let mut claims: Vec<Claim> =
+        listed(&paths.claims())?.iter().filter_map(|it| read(it)).collect();
+    claims.retain(|claim| claim.holds(now));
+    claims.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(claims)
+}
+
+/// Removes the claims that have run out.
+pub(super) fn tidy(paths: &Paths) -> io::Result<()> {
+    let now = now() as Millis;
+    let is_over = |file: &Path| read(file).is_some_and(|claim| !claim.holds(now));
+    if !listed(&paths.claims())?.iter().any(|file| is_over(file)) {
+        return Ok(());
+    }
+    let _locked = locked(paths)?;
+    for file in listed(&paths.claims())?.iter().filter(|file| is_over(file)) {
+        fs::remove_file(file)?;
+    }
+    Ok(())
+}
+
+fn read(file: &Path) -> Option<Claim> {
+    serde_json::from_slice(&paths::read_bytes(file, Links::Refused).ok()?).ok()
+}
+
+/// Where a claim on a path is kept.
+fn file(paths: &Paths, path: &Path) -> PathBuf {
+    let name = sha256(path.as_os_str().as_encoded_bytes());
+    paths.claims().join(format!("{}.json", &name[..32]))
+}
+
+/// Keeps everybody else from changing claims.
+fn locked(paths: &Paths) -> io::Result<File> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    lock(|| paths::append(&paths.claims_lock()), Instant::now() + PATIENCE)
+}

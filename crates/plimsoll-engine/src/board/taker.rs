@@ -1,0 +1,103 @@
+//! Who has taken a message, as the name of its file tells.
+
+use std::fmt;
+use std::time::Duration;
+
+use plimsoll_core::Millis;
+
+use crate::world::now;
+
+/// Who has a message, and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taker {
+    /// The process and when it was started; nothing where whoever took it needs no process.
+    process: Option<(u32, u64)>,
+    /// When the message is taken from it.
+    until: Millis,
+}
+
+impl Taker {
+    /// This process, for so long at most.
+    pub fn this_process(time: Duration) -> Self {
+        let own = std::process::id();
+        Self { process: Some((own, started(own).unwrap_or(0))), ..Self::anybody(time) }
+    }
+
+    /// Whoever reads what this process prints, for so long.
+    pub fn anybody(time: Duration) -> Self {
+        Self { process: None, until: (now() as Millis).saturating_add(time.as_millis() as Millis) }
+    }
+
+    /// Until when it may have the message.
+    pub fn until(&self) -> Millis {
+        self.until
+    }
+
+    /// Whether the message is still its own.
+    pub fn holds(&self, now: Millis) -> bool {
+        let is_alive =
+            |(process, start)| started(process).is_some_and(|other| start == 0 || other == start);
+        now < self.until && self.process.is_none_or(is_alive)
+    }
+
+    /// A taker by what [`fmt::Display`] writes.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let mut next = || parts.next()?.parse::<u64>().ok();
+        let (process, start, until) = (next()?, next()?, next()?);
+        let process = u32::try_from(process).ok()?;
+        let process = (process != 0).then_some((process, start));
+        Some(Self { process, until: Millis::try_from(until).ok()? })
+    }
+}
+
+impl fmt::Display for Taker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (process, start) = self.process.unwrap_or_default();
+        write!(f, "{process}-{start}-{}", self.until)
+    }
+}
+
+/// When a process was started, in ticks since the machine was; nothing if there is none. Numbers of
+/// processes are used again, but not for two that were started at once.
+fn started(process: u32) -> Option<u64> {
+    const START: usize = 22 - 3;
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The command stands in parentheses, whatever is in it; the state comes next.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let is_dead = matches!(fields.clone().next()?, "Z" | "X");
+    fields.nth(START).filter(|_| !is_dead)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_taker_is_known_again_by_its_name() {
+        for taker in [Taker::this_process(LONG), Taker::anybody(LONG)] {
+            assert_eq!(Taker::parse(&taker.to_string()), Some(taker));
+            assert!(taker.holds(now() as Millis));
+            assert!(!taker.holds(taker.until()), "it is late");
+        }
+        for bad in ["", "1", "1-2", "1-2-x", "-1-2-3"] {
+            assert_eq!(Taker::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_gone_or_another_by_now_holds_nothing() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let start = started(child.id()).unwrap();
+        let taker = Taker { process: Some((child.id(), start)), ..Taker::anybody(LONG) };
+        assert!(taker.holds(now() as Millis));
+        let other = Taker { process: Some((child.id(), start + 1)), ..taker };
+        assert!(!other.holds(now() as Millis));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!taker.holds(now() as Millis));
+    }
+}

@@ -1,0 +1,136 @@
+//! What the board has for a session: triggers are done, messages are told.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use plimsoll_core::Millis;
+use plimsoll_core::board::{self as words, Message, MessageId, Reason};
+use plimsoll_core::checkpoint::id;
+use plimsoll_core::event::{EventKind, SessionId};
+use plimsoll_core::session::SessionState;
+
+use super::Hook;
+use crate::board::{self, Taker};
+use crate::checkpoint;
+use crate::log;
+use crate::paths::Paths;
+use crate::settings::InForce;
+
+/// How many messages a call takes at most; the next one takes more.
+const MOST: usize = 8;
+/// No call lasts so long: what it has taken by then is somebody else's.
+const HOLD: Duration = Duration::from_secs(60);
+
+/// What a call has taken from the session's inbox.
+#[derive(Debug, Default)]
+pub(super) struct Mail(Vec<Message>);
+
+impl Hook<'_> {
+    /// Whether something may wait that this call can do or tell: one look at the disk.
+    pub(super) fn has_mail(&self) -> bool {
+        use EventKind::{Prompted, Stopped, ToolFailed, ToolFinished};
+        let takes = matches!(self.event.kind, Prompted | ToolFinished | ToolFailed | Stopped);
+        takes
+            && self.event.subagent.is_none()
+            && board::has_mail(&self.world.paths, &self.event.session)
+    }
+
+    /// Takes what waits, with the spool locked. What was handled before goes without a word.
+    pub(super) fn take_mail(&self, in_force: &InForce, state: &SessionState) -> Mail {
+        let (paths, session) = (&self.world.paths, &self.event.session);
+        let is_silent = in_force.settings.is_silent();
+        let wants = |message: &Message| {
+            board::is_handled(state, &message.id) || self.can(message, is_silent)
+        };
+        let taken = board::take(paths, session, Taker::this_process(HOLD), MOST, wants);
+        let taken = taken.unwrap_or_else(|error| {
+            log::write(&paths.log(), &format!("could not take messages from the board: {error}"));
+            Vec::new()
+        });
+        let (before, new): (Vec<Message>, Vec<Message>) =
+            taken.into_iter().partition(|message| board::is_handled(state, &message.id));
+        self.remove_mail(&before);
+        Mail(new)
+    }
+
+    /// Whether this call can do what a message asks for, or tell it to the model.
+    fn can(&self, message: &Message, is_silent: bool) -> bool {
+        match (&self.event.kind, message.trigger()) {
+            (EventKind::Prompted, Some(_)) | (EventKind::Stopped, None) => false,
+            (_, Some(_)) => true,
+            (_, None) => !is_silent,
+        }
+    }
+
+    /// Whether the session has a checkpoint that was made at `moment` or later, to the second.
+    ///
+    /// A call that was killed after it had sealed one, and before it could say so, leaves the message
+    /// that asked for it behind.
+    pub(super) fn has_checkpoint_since(&self, project: &Path, moment: Millis) -> bool {
+        const TIME: usize = "2026-11-15-055814".len();
+        let place = self.place(project);
+        let session = self.event.session.as_str();
+        let first = id(moment, &self.event.session, 1);
+        let ids = checkpoint::ids(&place).unwrap_or_default();
+        let since = ids.iter().take_while(|id| id.get(..TIME) >= first.get(..TIME));
+        let mut own = since.filter_map(|id| checkpoint::read_own(&place, id).ok()?);
+        own.any(|(meta, _)| meta.session_id == session)
+    }
+
+    /// Removes messages that the session's spool tells of.
+    fn remove_mail(&self, messages: &[Message]) {
+        if !messages.is_empty() {
+            let ids: Vec<MessageId> = messages.iter().map(|message| message.id.clone()).collect();
+            // Whoever takes them again knows that they are handled.
+            let _ = board::remove(&self.world.paths, &self.event.session, &ids);
+        }
+    }
+}
+
+/// Messages that were handled, and lie in the inbox still.
+#[derive(Debug)]
+pub(super) struct Handled {
+    paths: Paths,
+    session: SessionId,
+    ids: Vec<MessageId>,
+    /// The project that shows the board in a file.
+    shown_in: Option<PathBuf>,
+}
+
+impl Handled {
+    /// Removes them.
+    pub(super) fn remove(self) -> anyhow::Result<()> {
+        board::remove(&self.paths, &self.session, &self.ids)
+            .context("could not remove messages from the board")?;
+        let shown = self.shown_in.map_or(Ok(()), |project| board::mirror(&self.paths, &project));
+        shown.context("could not show the board in the project")
+    }
+}
+
+impl Mail {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names of all of it.
+    pub(super) fn ids(&self) -> Vec<MessageId> {
+        self.0.iter().map(|message| message.id.clone()).collect()
+    }
+
+    /// All of it, to be removed once it is remembered.
+    pub(super) fn handled(&self, hook: &Hook<'_>, shown_in: Option<PathBuf>) -> Option<Handled> {
+        let (paths, session) = (hook.world.paths.clone(), hook.event.session.clone());
+        (!self.is_empty()).then(|| Handled { paths, session, ids: self.ids(), shown_in })
+    }
+
+    /// The first request for a checkpoint: when and why.
+    pub(super) fn trigger(&self) -> Option<(Millis, &Reason)> {
+        self.0.iter().find_map(|message| Some((message.timestamp, message.trigger()?)))
+    }
+
+    /// What is told to the model.
+    pub(super) fn told(&self) -> Option<String> {
+        words::told(&self.0)
+    }
+}

@@ -1,0 +1,161 @@
+//! `plimsoll board`
+
+mod ack;
+mod claim;
+mod list;
+mod post;
+mod release;
+mod take;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Subcommand;
+use plimsoll_agents::Adapter;
+use plimsoll_core::Millis;
+use plimsoll_core::board::{Message, What};
+use plimsoll_core::event::SessionId;
+use plimsoll_engine::world::{World, now};
+use plimsoll_engine::{board, paths, resume, settings};
+
+use crate::report::HintExt;
+use crate::ui::{Ui, pasted, plain};
+
+/// Leave messages for sessions, read them, and say who works on what
+///
+/// A message waits in the inbox of the session it is for. The session's hook tells it to the model at
+/// the next tool call or prompt, as data, and it is gone. The watcher asks for checkpoints the same
+/// way. A claim says who works on a path, for a while, so that others keep off it.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  plimsoll board post --to 5f2c 'the schema has changed, pull first'
+  plimsoll board post --to . 'tests are red since 14:00'   everybody in this project
+  plimsoll board post --to all 'the machine restarts at noon'
+  plimsoll board list                                      what waits, and who works on what?
+  plimsoll board claim src/auth --for 2h                   keep others off a folder
+  plimsoll board release src/auth";
+
+#[derive(Subcommand)]
+enum Command {
+    Post(post::Args),
+    List(list::Args),
+    Take(take::Args),
+    Ack(ack::Args),
+    Claim(claim::Args),
+    Release(release::Args),
+}
+
+pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    match &args.command {
+        Command::Post(args) => post::run(world, ui, args),
+        Command::List(args) => list::run(world, ui, args),
+        Command::Take(args) => take::run(world, ui, args),
+        Command::Ack(args) => ack::run(world, ui, args),
+        Command::Claim(args) => claim::run(world, ui, args),
+        Command::Release(args) => release::run(world, ui, args),
+    }
+}
+
+/// Who runs this: the session it runs in, else the user.
+fn who(world: &World, adapter: &dyn Adapter) -> String {
+    let user = || world.env("USER").or_else(|| world.env("LOGNAME"));
+    let session = resume::asking(world, adapter).map(|session| session.to_string());
+    plain(&session.or_else(user).unwrap_or_else(|| "somebody".to_owned()))
+}
+
+/// A stretch of time as people write it: `90s`, `30m`, `2h`, `1d`.
+fn stretch(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no stretch of time such as 90s, 30m, 2h or 1d");
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 24 * 3600,
+        _ => return Err(wrong()),
+    };
+    let number: u32 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    match number {
+        0 => Err(wrong()),
+        number => Ok(Duration::from_secs(u64::from(number) * seconds)),
+    }
+}
+
+/// A path that may not be there yet, by its whole name.
+fn whole(path: &Path) -> anyhow::Result<PathBuf> {
+    let path = std::path::absolute(path).context("could not find the current folder")?;
+    let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(&path);
+    let rest = path.strip_prefix(there).unwrap_or(Path::new(""));
+    Ok(paths::canonical(there).components().chain(rest.components()).collect())
+}
+
+/// The session that is meant: the one named by its beginning, else the one this runs in.
+fn session(world: &World, adapter: &dyn Adapter, named: Option<&str>) -> anyhow::Result<SessionId> {
+    match named {
+        Some(name) => {
+            let found = board::recipients(world, adapter, name, None);
+            let mut found = found.context("could not find the session").hint(SEE_ALL)?;
+            Ok(found.swap_remove(0).session)
+        }
+        None => resume::asking(world, adapter)
+            .context("no session runs here")
+            .hint("name one, for example `plimsoll board take --session 5f2c`"),
+    }
+}
+
+const SEE_ALL: &str = "run `plimsoll status --all` to see all sessions";
+
+/// Brings the files of projects up to date whose sessions' messages have changed, where the user
+/// wants them.
+fn show_in_projects(world: &World, ui: &Ui, messages: &[Message]) {
+    let adapter = plimsoll_agents::ALL[0];
+    let mut projects: Vec<&str> = messages.iter().filter_map(|it| it.project.as_deref()).collect();
+    projects.sort_unstable();
+    projects.dedup();
+    for project in projects.into_iter().map(Path::new) {
+        let is_wanted = settings::load(world, adapter, project).settings.board_file;
+        if is_wanted && let Err(error) = board::mirror(&world.paths, project) {
+            ui.warn(&format!("the board is not shown in `{}`: {error}", pasted(project)));
+        }
+    }
+}
+
+/// What a message says, in a line.
+fn said(message: &Message) -> String {
+    match &message.what {
+        What::CheckpointTrigger { reason } => plain(&format!("checkpoint_trigger ({reason})")),
+        What::Message { text } => plain(&text.split_whitespace().collect::<Vec<_>>().join(" ")),
+    }
+}
+
+/// How long ago a moment was, in seconds.
+fn age(moment: Millis) -> u64 {
+    u64::try_from(now() as Millis - moment).unwrap_or(0) / 1000
+}
+
+/// How long it is until a moment, in seconds.
+fn left(moment: Millis) -> u64 {
+    u64::try_from(moment - now() as Millis).unwrap_or(0) / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_of_time_are_read_as_people_write_them() {
+        let read = ["90s", "30m", "2h", "1d"].map(|text| stretch(text).unwrap().as_secs());
+        assert_eq!(read, [90, 1800, 7200, 86_400]);
+        for bad in ["", "m", "0m", "30", "-1m", "1.5h", "30ü"] {
+            stretch(bad).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Posters and takers that are killed at any moment.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use plimsoll_testbed::generator::SplitMix64;
+use serde_json::Value;
+
+use super::{TWO, ask, env, to_model, waiting};
+use crate::env::{Session, TestEnv, feed};
+use crate::hook::checkpoints::{checkpoints, worked};
+
+/// Lets a process run for so long, then kills it, unless it has ended; tells whether it has, in order.
+fn killed_after(mut child: Child, micros: u64) -> (bool, String) {
+    std::thread::sleep(Duration::from_micros(micros));
+    // One that has ended is killed in vain.
+    child.kill().unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.success(), String::from_utf8(output.stdout).unwrap())
+}
+
+fn spawn(mut command: Command) -> Child {
+    command.spawn().unwrap()
+}
+
+fn tool_finished(env: &TestEnv, session: &Session<'_>) -> Child {
+    let child = spawn(env.command(&["hook"]));
+    feed(child, session.payload("PostToolUse").to_string().as_bytes())
+}
+
+#[test]
+fn no_message_that_was_reported_is_lost_and_none_is_told_to_the_end_twice() {
+    let mut random = SplitMix64::new(20_261_115);
+    let env = env();
+    let session = env.session(TWO);
+    session.fill(50_000);
+    let mut told: BTreeMap<String, u32> = BTreeMap::new();
+    let mut reported = Vec::new();
+    let mut note = |(ended, stdout): (bool, String)| {
+        let Ok(answer) = serde_json::from_str::<Value>(&stdout) else { return };
+        let words = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        for line in words.lines().filter(|line| line.starts_with("- from")) {
+            // What a killed call has said may be said again: nobody knows whether it was heard.
+            *told.entry(line.to_owned()).or_default() += if ended { 1 } else { 0 };
+        }
+    };
+    for round in 0..60 {
+        let text = format!("message-{round}");
+        let poster = spawn(env.command(&["board", "post", "--to", TWO, &text]));
+        let (posted, _) = killed_after(poster, random.below(12_000) as u64);
+        if posted {
+            reported.push(format!("- from ada: {text}"));
+        }
+        for _ in 0..random.below(3) {
+            note(killed_after(tool_finished(&env, &session), random.below(6_000) as u64));
+        }
+    }
+    let end = Instant::now() + Duration::from_secs(60);
+    while !waiting(&env).is_empty() && Instant::now() < end {
+        let ran = session.tool_finished();
+        note((ran.status.success(), ran.stdout));
+    }
+    assert!(waiting(&env).is_empty());
+    assert!(reported.len() > 5, "hardly any post has ended");
+    for line in &reported {
+        assert!(told.contains_key(line), "{line} was lost");
+    }
+    assert!(told.values().all(|times| *times <= 1), "{told:#?}");
+}
+
+#[test]
+fn a_trigger_seals_one_checkpoint_whenever_its_taker_is_killed() {
+    let mut random = SplitMix64::new(3);
+    for round in 0..12 {
+        let env = env();
+        let session = worked(&env, TWO, 500_000);
+        ask(&env, TWO, &format!("0198-{round}"));
+        for _ in 0..4 {
+            killed_after(tool_finished(&env, &session), random.below(12_000) as u64);
+        }
+        while !waiting(&env).is_empty() {
+            session.tool_finished();
+        }
+        let sealed = checkpoints(&env);
+        assert_eq!(sealed.len(), 1, "round {round}");
+        assert!(sealed[0].contains("trigger: watcher\n"));
+        assert!(env.plimsoll("checkpoint verify --all").status.success());
+        assert!(session.tool_finished().is_silent());
+    }
+}
+
+#[test]
+fn a_message_is_told_by_one_of_many_calls_at_once() {
+    let env = env();
+    let session = env.session(TWO);
+    session.fill(50_000);
+    for round in 0..10 {
+        super::post(&env, TWO, &format!("message-{round}"));
+        let calls: Vec<Child> = (0..6).map(|_| tool_finished(&env, &session)).collect();
+        let ran = calls.into_iter().map(|call| env.ran(call.wait_with_output().unwrap()));
+        let told: Vec<String> =
+            ran.filter(|ran| !ran.stdout.is_empty()).map(|ran| to_model(&ran)).collect();
+        assert_eq!(told.len(), 1, "{told:?}");
+    }
+}
