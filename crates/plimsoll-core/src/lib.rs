@@ -13,6 +13,7 @@ pub mod entry;
 pub mod event;
 pub mod forecast;
 pub mod hook_run;
+pub mod metrics;
 pub mod models;
 pub mod policy;
 pub mod reading;

@@ -12,7 +12,7 @@ use crate::trigger::Trigger;
 use crate::window::{Window, WindowSource};
 use crate::{Tokens, weight};
 
-pub use due::{Due, LONGEST_WITHOUT, compacted, is_told, replaced};
+pub use due::{Crossing, Due, LONGEST_WITHOUT, compacted, is_told, replaced, to_ask};
 pub use speech::{Left, Speech, Words};
 
 /// The lines in tokens of one window, kept clear of the client's trigger.
@@ -116,8 +116,13 @@ impl Outlook<'_> {
     }
 
     fn bucket(&self, used: Tokens) -> Bucket {
-        (used.saturating_mul(20) / self.window.tokens.max(1)) as Bucket
+        bucket(used, self.window.tokens)
     }
+}
+
+/// The bucket of a window that holds so much.
+pub fn bucket(used: Tokens, window: Tokens) -> Bucket {
+    (used.saturating_mul(20) / window.max(1)) as Bucket
 }
 
 /// A call of the hook.

@@ -101,6 +101,18 @@ impl<'a> Load<'a> {
         self.tail.newest.as_ref().map(|newest| newest.model.clone())
     }
 
+    /// Where a checkpoint is due, as the last response stands. The session's growth may move that, and
+    /// is looked at from halfway on.
+    pub(crate) fn checkpoint(&self, in_force: &InForce) -> Tokens {
+        let outlook = self.outlook(in_force);
+        let counted = self.tail.newest.as_ref().map_or(0, |newest| newest.tokens);
+        let highest = outlook.levels(0).checkpoint;
+        match counted < highest / 2 || counted >= highest || self.trigger.tokens().is_none() {
+            true => highest,
+            false => outlook.levels(self.growth()).checkpoint,
+        }
+    }
+
     /// The session's median growth per call; none where the transcript cannot be read any more.
     pub fn growth(&self) -> Tokens {
         let prompts = tail::recent_prompts(self.adapter, self.transcript, self.scope);

@@ -85,6 +85,15 @@ const STEP: Duration = Duration::from_micros(500);
 impl Locked {
     /// Locks the spool at `path`; nothing if others keep it too long.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
+        Self::within(path, PATIENCE)
+    }
+
+    /// Locks the spool at `path`; nothing if others have it right now.
+    pub fn at_once(path: &Path) -> io::Result<Option<Self>> {
+        Self::within(path, Duration::ZERO)
+    }
+
+    fn within(path: &Path, patience: Duration) -> io::Result<Option<Self>> {
         let mut file = paths::append(path)?;
         let mut waited = Duration::ZERO;
         loop {
@@ -92,7 +101,7 @@ impl Locked {
                 Ok(()) if is_at(&file, path) => return Ok(Some(Self { file })),
                 // It was deleted between opening and locking.
                 Ok(()) => file = paths::append(path)?,
-                Err(TryLockError::WouldBlock) if waited < PATIENCE => {
+                Err(TryLockError::WouldBlock) if waited < patience => {
                     std::thread::sleep(STEP);
                     waited += STEP;
                 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_agents::Owner;
 use plimsoll_core::Tokens;
+use plimsoll_core::metrics::ContextMetrics;
 use plimsoll_core::reading::Band;
 use plimsoll_core::save::Save;
 use plimsoll_core::time::utc;
@@ -35,6 +36,8 @@ pub(crate) enum News {
     Started(Named),
     /// A conversation was compacted.
     Compacted(Named),
+    /// A session was asked for a checkpoint.
+    Asked(Named),
     /// Nothing was written for a while.
     Idle(Named),
     /// A session or subagent is over.
@@ -82,6 +85,33 @@ pub(crate) struct LiveReading {
     pub(crate) model: Option<String>,
     /// The folder the agent was started in.
     pub(crate) project: String,
+    /// How its context stands, in short.
+    pub(crate) context_metrics: Metrics,
+    /// `context_high` where a checkpoint is due, else `normal`.
+    pub(crate) context_status: &'static str,
+    /// What is to be done: `trigger_checkpoint` or `none`.
+    pub(crate) recommended_action: &'static str,
+}
+
+/// How a session's context stands, in short.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct Metrics {
+    /// The share of the window that is used, from 0 to 1.
+    estimated_usage: f64,
+    /// Prompts, and answers of the model, since the window was last emptied.
+    message_count: u64,
+    /// Calls of tools since then.
+    tool_calls: u64,
+    /// When the last checkpoint was sealed, in UTC.
+    last_checkpoint: Option<String>,
+}
+
+impl From<ContextMetrics> for Metrics {
+    fn from(metrics: ContextMetrics) -> Self {
+        let ContextMetrics { estimated_usage, message_count, tool_calls, last_checkpoint } =
+            metrics;
+        Self { estimated_usage, message_count, tool_calls, last_checkpoint }
+    }
 }
 
 impl News {
@@ -98,6 +128,7 @@ impl News {
             Self::Reading(_) => "reading",
             Self::Started(_) => "started",
             Self::Compacted(_) => "compacted",
+            Self::Asked(_) => "asked",
             Self::Idle(_) => "idle",
             Self::Ended(_) => "ended",
             Self::Died(_) => "died",
@@ -116,6 +147,9 @@ impl LiveReading {
             percent: (share(used, window) * 10.0).round() / 10.0,
             status: Band::of(used, window).label(),
             trigger: standing.trigger.tokens(),
+            context_metrics: standing.metrics().into(),
+            context_status: standing.status().label(),
+            recommended_action: standing.status().action(),
             model: standing.model,
             project: standing.project.to_string_lossy().into_owned(),
         }
@@ -159,6 +193,7 @@ impl Live {
             }
             Change::Started => News::Started(of),
             Change::Compacted(_) => News::Compacted(of),
+            Change::Asked(_) => News::Asked(of),
             Change::Idle => News::Idle(of),
         };
         self.tell(|| news);

@@ -111,6 +111,45 @@ impl Call<'_> {
     }
 }
 
+/// Why a session may have to be asked for a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// Its window has crossed the checkpoint line.
+    Line {
+        /// The bucket in which it has.
+        bucket: Bucket,
+    },
+    /// It has worked for long since this moment, in milliseconds since the epoch.
+    Time {
+        /// The moment.
+        since: u64,
+    },
+}
+
+/// The state of a session that is asked for a checkpoint, because of a crossing that was noticed at
+/// `noticed`; nothing if it need not be: there is one since, or it was asked before.
+pub fn to_ask(
+    state: &SessionState,
+    crossing: Crossing,
+    noticed: u64,
+    now: u64,
+) -> Option<SessionState> {
+    let is_sealed = state.sealed.as_ref().is_some_and(|seal| seal.at >= noticed);
+    let mut next = state.clone();
+    let is_open = match crossing {
+        Crossing::Line { bucket } => {
+            next.asked = Some(bucket);
+            state.crossed.is_none() && state.asked.is_none()
+        }
+        Crossing::Time { since } => {
+            next.asked_since = Some(since);
+            let is_late = now.saturating_sub(state.since.unwrap_or(since)) >= LONGEST_WITHOUT;
+            is_late && state.asked_since != Some(since)
+        }
+    };
+    (is_open && !is_sealed).then_some(next)
+}
+
 /// Whether the last checkpoint still tells what there is to tell, if it is there.
 ///
 /// Before a compaction that follows another one, any step counts. Otherwise a few steps that changed

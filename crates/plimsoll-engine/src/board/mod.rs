@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::board::{Message, MessageId, What};
 use plimsoll_core::event::SessionId;
@@ -30,8 +31,9 @@ pub use self::file::Lasting;
 pub use self::mirror::mirror;
 pub use self::taker::Taker;
 use crate::paths::Paths;
+use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
-use crate::world::now;
+use crate::world::{World, now};
 
 /// A message that has no name yet.
 #[derive(Clone, Debug)]
@@ -139,6 +141,13 @@ pub fn take(
     Ok(taken)
 }
 
+/// Whether a request for a checkpoint lies in a session's inbox.
+pub(crate) fn is_asked(paths: &Paths, session: &SessionId) -> io::Result<bool> {
+    let now = now() as Millis;
+    let mut messages = file::entries(paths, session)?.into_iter().filter_map(|entry| entry.read());
+    Ok(messages.any(|message| message.trigger().is_some() && !message.has_expired(now)))
+}
+
 /// How many of the messages that a session has handled are remembered.
 const REMEMBERED: usize = 16;
 
@@ -160,8 +169,12 @@ pub fn acknowledge(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> any
     let spool = paths.spool_of(session, None);
     let locked = Locked::open(&spool).context("could not lock the spool")?;
     let locked = locked.context("the session's spool is busy")?;
-    let state = spool::state(&spool).context("could not read the spool")?;
-    let line = SpoolLine::unmeasured("acknowledged", handled(state, ids));
+    let last = spool::last(&spool).context("could not read the spool")?;
+    // A session that is over stays so.
+    let is_over = last.as_ref().is_some_and(|line| line.what == spool::ENDED);
+    let what = if is_over { spool::ENDED } else { "acknowledged" };
+    let state = last.map(|line| line.state).unwrap_or_default();
+    let line = SpoolLine::unmeasured(what, handled(state, ids));
     locked.append(&line).context("could not write the spool")?;
     remove(paths, session, ids).context("could not remove the message")
 }
@@ -194,6 +207,26 @@ pub fn tidy(paths: &Paths) -> io::Result<Vec<Message>> {
     }
     claims::tidy(paths)?;
     Ok(removed)
+}
+
+/// The same, and brings the files of the projects up to date that show the board.
+pub fn tidy_and_show(world: &World, adapter: &dyn Adapter) -> io::Result<()> {
+    let removed = tidy(&world.paths)?;
+    show(world, adapter, &removed)
+}
+
+/// Brings the files of the projects up to date that messages on the board concern, where the user
+/// wants them.
+pub fn show(world: &World, adapter: &dyn Adapter, changed: &[Message]) -> io::Result<()> {
+    let mut projects: Vec<&str> = changed.iter().filter_map(|it| it.project.as_deref()).collect();
+    projects.sort_unstable();
+    projects.dedup();
+    for project in projects.into_iter().map(Path::new) {
+        if settings::load(world, adapter, project).settings.board_file {
+            mirror(&world.paths, project)?;
+        }
+    }
+    Ok(())
 }
 
 /// What is in a folder; nothing where there is none.

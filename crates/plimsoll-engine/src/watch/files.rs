@@ -13,7 +13,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
 
 use super::events::{Events, Interest};
-use super::follow::{Appended, Follow, Known};
+use super::follow::{Appended, Before, Follow, Known};
 use super::lives::IDLE;
 use super::notice::Standing;
 use super::rules::Rules;
@@ -242,12 +242,12 @@ impl<'a> Files<'a> {
         let Some(window) = self.windows.get_mut(path) else { return Ok(None) };
         let before = window.follow.take();
         let told = before.as_ref().map(|follow| follow.standing.clone());
-        let ground = before.and_then(|follow| follow.into_ground());
+        let before = before.map_or_else(Before::default, |follow| follow.into_before());
         let known = |ground: &crate::load::Ground| Known {
             in_force: self.rules.of(self.world, self.adapter, &ground.project),
             state: state(self.world, &window.owner),
         };
-        let follow = Follow::look(self.adapter, &file, ground, known)?;
+        let follow = Follow::look(self.adapter, &file, before, known)?;
         (window.inode, window.read_to) = (file.inode(), file.len());
         let standing = (told.as_ref() != Some(&follow.standing)).then(|| follow.standing.clone());
         window.follow = Some(Box::new(follow));

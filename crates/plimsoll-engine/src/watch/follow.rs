@@ -13,6 +13,7 @@ use plimsoll_core::reading::Fold;
 use plimsoll_core::session::SessionState;
 
 use super::notice::Standing;
+use super::tally::Tally;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Ground, Load};
 use crate::settings::InForce;
@@ -25,8 +26,16 @@ pub(super) struct Follow {
     fold: Option<Fold>,
     /// The last count lies so far back that it is not looked for again.
     is_far: bool,
+    tally: Tally,
     /// How the window stands.
     pub(super) standing: Standing,
+}
+
+/// What is known of a window from earlier looks.
+#[derive(Default)]
+pub(super) struct Before {
+    ground: Option<Ground>,
+    tally: Tally,
 }
 
 /// What was appended to a transcript.
@@ -49,28 +58,34 @@ impl Follow {
     pub(super) fn look(
         adapter: &dyn Adapter,
         transcript: &JsonLines,
-        ground: Option<Ground>,
+        before: Before,
         known: impl FnOnce(&Ground) -> Known,
     ) -> io::Result<Self> {
+        let Before { ground, mut tally } = before;
         let ground = ground.map_or_else(|| Ground::of(adapter, transcript), Ok)?;
         let Known { in_force, state } = known(&ground);
         let load = Load::look(adapter, transcript, ground.scope, &in_force, &state)?;
         let fold = load.fold()?;
+        tally.read_on(adapter, transcript, ground.scope)?;
         let standing = Standing {
             reading: load::read(fold.as_ref(), transcript, load.window),
             window: load.window,
             trigger: load.trigger,
+            checkpoint: load.checkpoint(&in_force),
+            counts: tally.counts,
+            sealed: state.sealed.as_ref().map(|seal| seal.at),
             model: load.model(),
             project: ground.project.clone(),
         };
         let is_far = load.tail.start == Start::OutOfSight;
-        Ok(Self { ground, fold, is_far, standing })
+        Ok(Self { ground, fold, is_far, tally, standing })
     }
 
     /// Gives up what holds only until the next look. Before anything was counted, the beginning of
     /// the transcript has not told all.
-    pub(super) fn into_ground(self) -> Option<Ground> {
-        self.fold.is_some().then_some(self.ground)
+    pub(super) fn into_before(self) -> Before {
+        let Self { ground, fold, tally, .. } = self;
+        Before { ground: fold.is_some().then_some(ground), tally }
     }
 
     /// Reads what was appended since `offset`.
@@ -94,6 +109,8 @@ impl Follow {
         }
         let reading = load::read(self.fold.as_ref(), transcript, self.standing.window);
         self.standing.reading = reading;
+        self.tally.read_on(adapter, transcript, self.ground.scope)?;
+        self.standing.counts = self.tally.counts;
         Ok(appended)
     }
 
@@ -140,7 +157,7 @@ mod tests {
             let appended =
                 follow.as_mut().map(|follow| follow.read_on(&ClaudeCode, &grown, read_to).unwrap());
             read_to = grown.len();
-            let look = || Follow::look(&ClaudeCode, &grown, None, known).unwrap();
+            let look = || Follow::look(&ClaudeCode, &grown, Before::default(), known).unwrap();
             if appended.is_none_or(|appended| appended.is_lost) {
                 follow = Some(look());
                 looks += 1;
@@ -194,7 +211,7 @@ mod tests {
         let first = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         file.write_all(&bytes[..first]).unwrap();
         let open = || JsonLines::open(file.path()).unwrap().unwrap();
-        let mut follow = Follow::look(&ClaudeCode, &open(), None, known).unwrap();
+        let mut follow = Follow::look(&ClaudeCode, &open(), Before::default(), known).unwrap();
         (&mut file.as_file()).write_all(&bytes[first..]).unwrap();
         let appended = follow.read_on(&ClaudeCode, &open(), first as u64).unwrap();
         assert!(matches!(&appended.compactions[..], [only] if only.automatic));

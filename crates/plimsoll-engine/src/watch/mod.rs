@@ -1,10 +1,11 @@
 //! Following every session on the machine, as long as somebody wants to know.
 //!
 //! The watcher is the movement of a hook call begun at a file: what was appended to a transcript is
-//! read, the reading is told, and the store takes in what is new. One thread, one loop, one closed
-//! set of reasons to wake; it sleeps as long as nothing happens. Hooks never need it. Whoever wants
-//! to act on a reading does so where it is told.
+//! read, the reading is told, and the store takes in what is new. A session whose hooks have not made
+//! the checkpoint that is due is asked for it on the board. One thread, one loop, one closed set of
+//! reasons to wake; it sleeps as long as nothing happens. Hooks never need it.
 
+mod asking;
 mod events;
 mod files;
 mod follow;
@@ -14,6 +15,7 @@ mod lock;
 mod notice;
 mod rules;
 mod stop;
+mod tally;
 
 use std::io;
 use std::ops::ControlFlow;
@@ -23,6 +25,7 @@ use plimsoll_agents::{Adapter, Owner};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use self::asking::Asking;
 use self::events::Events;
 use self::files::Files;
 use self::keeper::Keeper;
@@ -30,6 +33,7 @@ use self::lives::{Lives, Noted};
 pub use self::lock::{Holder, Lock, NotLocked};
 pub use self::notice::{Change, Notice, Standing};
 pub use self::stop::{Stop, Stopper, stopper};
+use crate::board;
 use crate::log;
 use crate::paths;
 use crate::running;
@@ -48,6 +52,7 @@ pub struct Watcher<'a> {
     files: Files<'a>,
     lives: Lives,
     keeper: Keeper<'a>,
+    asking: Asking<'a>,
     /// What is to be told.
     news: Vec<Notice>,
     /// How often every file is looked at, whatever the system tells.
@@ -71,6 +76,8 @@ enum Wake {
     Tick,
     /// The store is to take in what is new.
     Keep,
+    /// A session is to be asked for a checkpoint.
+    Ask,
 }
 
 impl<'a> Watcher<'a> {
@@ -104,6 +111,7 @@ impl<'a> Watcher<'a> {
             files: Files::new(world, adapter, events),
             lives: Lives::default(),
             keeper: Keeper::new(world, adapter),
+            asking: Asking::new(world, adapter),
             news: Vec::new(),
             poll_period,
             next_poll: now + poll_period,
@@ -131,6 +139,7 @@ impl<'a> Watcher<'a> {
                 Wake::Poll => self.poll(),
                 Wake::Tick => self.tick(),
                 Wake::Keep => self.keeper.keep(),
+                Wake::Ask => self.ask(),
             }
         }
         self.keeper.finish();
@@ -158,8 +167,9 @@ impl<'a> Watcher<'a> {
     /// What is to be done next by the clock, and when.
     fn next(&self) -> (Instant, Wake) {
         let keep = self.keeper.due().map(|due| (due, Wake::Keep));
+        let ask = self.asking.due().map(|due| (due, Wake::Ask));
         let others = [(self.next_poll, Wake::Poll), (self.next_tick, Wake::Tick)];
-        let first = others.into_iter().chain(keep).min_by_key(|(at, _)| *at);
+        let first = others.into_iter().chain(keep).chain(ask).min_by_key(|(at, _)| *at);
         first.unwrap_or((self.next_tick, Wake::Tick))
     }
 
@@ -209,6 +219,13 @@ impl<'a> Watcher<'a> {
         self.tell(idle);
         self.files.forget_oldest();
         self.keeper.tidy();
+        self.tidy_board();
+    }
+
+    /// Asks for the checkpoints that are due.
+    fn ask(&mut self) {
+        let told = self.asking.ask();
+        self.tell(told);
     }
 
     /// What has been seen of a window becomes what is told of it.
@@ -221,6 +238,7 @@ impl<'a> Watcher<'a> {
         if !compactions.is_empty() {
             self.keeper.compacted();
         }
+        self.asking.saw(&owner, standing.as_ref(), wrote);
         let read = standing.map(|standing| Change::Read(Box::new(standing)));
         let changes = compactions.into_iter().map(Change::Compacted).chain(read);
         self.tell(changes.map(|change| (owner.clone(), change)));
@@ -239,6 +257,16 @@ impl<'a> Watcher<'a> {
         self.tell(told);
     }
 
+    /// Removes from the board what nobody need read any more.
+    fn tidy_board(&self) {
+        if let Err(error) = board::tidy_and_show(self.world, self.adapter) {
+            log::write(
+                &self.world.paths.log(),
+                &format!("watch: could not tidy the board: {error}"),
+            );
+        }
+    }
+
     /// What the client has noted of running sessions.
     fn notes(&self) -> Vec<Noted> {
         let noted = running::noted(self.world, self.adapter).into_iter();
@@ -252,8 +280,12 @@ impl<'a> Watcher<'a> {
 
     fn tell(&mut self, changes: impl IntoIterator<Item = (Owner, Change)>) {
         let at = now();
-        let notices = changes.into_iter().map(|(owner, change)| Notice { at, owner, change });
-        self.news.extend(notices);
+        for (owner, change) in changes {
+            if matches!(change, Change::Ended | Change::Died) {
+                self.asking.ended(&owner);
+            }
+            self.news.push(Notice { at, owner, change });
+        }
     }
 }
 

@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 
 use plimsoll_agents::Owner;
+use plimsoll_core::Tokens;
+use plimsoll_core::board::Reason;
 use plimsoll_core::entry::Boundary;
+use plimsoll_core::metrics::{ContextMetrics, ContextStatus, Counts};
 use plimsoll_core::reading::Reading;
+use plimsoll_core::time::utc;
 use plimsoll_core::trigger::Trigger;
 use plimsoll_core::window::Window;
 
@@ -28,6 +32,8 @@ pub enum Change {
     Read(Box<Standing>),
     /// The client has compacted it.
     Compacted(Boundary),
+    /// It was asked for a checkpoint.
+    Asked(Reason),
     /// It has written nothing for a while.
     Idle,
     /// It is over.
@@ -45,8 +51,47 @@ pub struct Standing {
     pub window: Window,
     /// Where the client compacts it.
     pub trigger: Trigger,
+    /// Where a checkpoint is due.
+    pub checkpoint: Tokens,
+    /// What was done since it was last emptied.
+    pub counts: Counts,
+    /// When the session's last checkpoint was sealed, in milliseconds since the epoch.
+    pub sealed: Option<u64>,
     /// The model that answered last.
     pub model: Option<String>,
     /// The folder the agent was started in.
     pub project: PathBuf,
+}
+
+impl Standing {
+    /// Whether a checkpoint is due. At the client's trigger it is not: there the compaction follows at
+    /// once, and has one of its own.
+    pub fn is_over_line(&self) -> bool {
+        let used = self.usage() * self.window.tokens as f64;
+        let compacts = |trigger: Tokens| used >= trigger as f64;
+        used >= self.checkpoint as f64 && !self.trigger.tokens().is_some_and(compacts)
+    }
+
+    /// What is to be done about it.
+    pub fn status(&self) -> ContextStatus {
+        if self.is_over_line() { ContextStatus::High } else { ContextStatus::Normal }
+    }
+
+    /// How its context stands, in short.
+    pub fn metrics(&self) -> ContextMetrics {
+        ContextMetrics {
+            estimated_usage: (self.usage().min(1.0) * 1000.0).round() / 1000.0,
+            message_count: self.counts.messages,
+            tool_calls: self.counts.tool_calls,
+            last_checkpoint: self.sealed.map(|at| utc(at as i64)),
+        }
+    }
+
+    /// The share of the window that is used: by what was done where nothing was ever counted.
+    fn usage(&self) -> f64 {
+        match self.reading.anchor {
+            Some(_) => self.reading.used as f64 / self.window.tokens.max(1) as f64,
+            None => self.counts.estimate(),
+        }
+    }
 }

@@ -16,14 +16,15 @@ use signal_hook::low_level::pipe;
 
 use super::status::{figures, short};
 use crate::report::HintExt;
-use crate::ui::{Ui, short_path, thousands};
+use crate::ui::{Ui, plain, short_path, thousands};
 
 /// Follow every session on this machine, and tell what changes
 ///
 /// A line for each reading, and for each session that starts, is compacted, falls silent, ends or
 /// dies. First come the sessions that are alive. What is read goes into the store, so that there is
-/// a curve of every session. There is one watcher per machine: a second says which it is, and fails.
-/// Hooks never need it.
+/// a curve of every session. A session that is over the checkpoint line, or has worked for half an
+/// hour, and whose hooks have made no checkpoint within ten seconds, is asked for it on the board.
+/// There is one watcher per machine: a second says which it is, and fails. Hooks never need it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -108,6 +109,7 @@ fn words(world: &World, ui: &Ui, change: &Change) -> String {
             let at = boundary.tokens_before.map(|tokens| format!(" at {}", thousands(tokens)));
             ui.yellow(&format!("compacted {by}{}", at.unwrap_or_default()))
         }
+        Change::Asked(reason) => ui.yellow(&plain(&format!("asked for a checkpoint ({reason})"))),
         Change::Idle => ui.dim("idle"),
         Change::Ended => "ended".to_owned(),
         Change::Died => ui.red("died"),

@@ -17,10 +17,10 @@ use plimsoll_core::Millis;
 use plimsoll_core::board::{Message, What};
 use plimsoll_core::event::SessionId;
 use plimsoll_engine::world::{World, now};
-use plimsoll_engine::{board, paths, resume, settings};
+use plimsoll_engine::{board, paths, resume};
 
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, plain};
+use crate::ui::{Ui, plain};
 
 /// Leave messages for sessions, read them, and say who works on what
 ///
@@ -113,18 +113,10 @@ fn session(world: &World, adapter: &dyn Adapter, named: Option<&str>) -> anyhow:
 
 const SEE_ALL: &str = "run `plimsoll status --all` to see all sessions";
 
-/// Brings the files of projects up to date whose sessions' messages have changed, where the user
-/// wants them.
-fn show_in_projects(world: &World, ui: &Ui, messages: &[Message]) {
-    let adapter = plimsoll_agents::ALL[0];
-    let mut projects: Vec<&str> = messages.iter().filter_map(|it| it.project.as_deref()).collect();
-    projects.sort_unstable();
-    projects.dedup();
-    for project in projects.into_iter().map(Path::new) {
-        let is_wanted = settings::load(world, adapter, project).settings.board_file;
-        if is_wanted && let Err(error) = board::mirror(&world.paths, project) {
-            ui.warn(&format!("the board is not shown in `{}`: {error}", pasted(project)));
-        }
+/// Brings the files of projects up to date whose sessions' messages have changed.
+fn show_in_projects(world: &World, ui: &Ui, changed: &[Message]) {
+    if let Err(error) = board::show(world, plimsoll_agents::ALL[0], changed) {
+        ui.warn(&format!("the project does not show the board: {error}"));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use plimsoll_core::Tokens;
+use plimsoll_core::metrics::ContextMetrics;
 use plimsoll_core::time::utc;
 use plimsoll_engine::watch::{Change, Notice};
 use serde::Serialize;
@@ -20,8 +21,20 @@ struct NoticeView<'a> {
     project: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reading: Option<StandingView<'a>>,
+    #[serde(flatten)]
+    context: Option<ContextView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     compaction: Option<CompactionView>,
+}
+
+/// How a session's context stands, and what is to be done about it.
+#[derive(Serialize)]
+struct ContextView {
+    context_metrics: ContextMetrics,
+    context_status: &'static str,
+    recommended_action: &'static str,
 }
 
 #[derive(Serialize)]
@@ -39,11 +52,17 @@ pub(super) fn print(mut out: impl Write, notice: &Notice) -> anyhow::Result<()> 
 
 fn view(notice: &Notice) -> NoticeView<'_> {
     let (mut project, mut reading, mut compaction) = (None, None, None);
+    let (mut context, mut reason) = (None, None);
     let change = match &notice.change {
         Change::Started => "started",
         Change::Read(standing) => {
             project = Some(standing.project.display().to_string());
             reading = Some(StandingView::new(standing));
+            context = Some(ContextView {
+                context_metrics: standing.metrics(),
+                context_status: standing.status().label(),
+                recommended_action: standing.status().action(),
+            });
             "reading"
         }
         Change::Compacted(boundary) => {
@@ -53,6 +72,10 @@ fn view(notice: &Notice) -> NoticeView<'_> {
                 tokens_after: boundary.tokens_after,
             });
             "compacted"
+        }
+        Change::Asked(why) => {
+            reason = Some(why.to_string());
+            "asked"
         }
         Change::Idle => "idle",
         Change::Ended => "ended",
@@ -65,6 +88,8 @@ fn view(notice: &Notice) -> NoticeView<'_> {
         change,
         project,
         reading,
+        context,
+        reason,
         compaction,
     }
 }
