@@ -26,6 +26,7 @@ pub mod playback;
 pub mod reading;
 pub mod restore;
 pub mod resume;
+pub mod review;
 pub mod running;
 pub mod saves;
 pub mod score;

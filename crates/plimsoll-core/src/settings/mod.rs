@@ -8,6 +8,7 @@ mod client;
 mod config;
 pub mod keys;
 mod on_line;
+mod reviewer;
 
 use std::num::NonZero;
 
@@ -17,6 +18,7 @@ pub use self::client::{ClientSetting, ClientSettings};
 pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
 pub use self::on_line::OnLine;
+pub use self::reviewer::ReviewerSettings;
 use crate::Tokens;
 
 /// A share of a window, in hundredths of a percent.
@@ -263,6 +265,9 @@ pub struct Settings {
     /// How often the watcher looks at every transcript (`auto_context.poll_interval_seconds`).
     #[serde(skip_serializing_if = "is_usual_poll_interval")]
     pub poll_interval_seconds: u64,
+    /// Who looks at the fleet beside the policy.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reviewer: ReviewerSettings,
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
@@ -285,6 +290,7 @@ impl Default for Settings {
             restore: RestoreMode::default(),
             restore_budget: RESTORE_BUDGET,
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
+            reviewer: ReviewerSettings::default(),
             models: Vec::new(),
         }
     }
@@ -349,6 +355,7 @@ impl Settings {
         self.board_file = config.board.coordination_file.unwrap_or(self.board_file);
         self.restore = config.restore.mode.unwrap_or(self.restore);
         self.restore_budget = config.restore.budget.map_or(self.restore_budget, NonZero::get);
+        self.reviewer.take(&config.reviewer);
         if !config.models.is_empty() {
             let settings = |model: &ModelConfig| ModelSettings { window: model.window.get() };
             let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));

@@ -100,7 +100,7 @@ impl Feed {
                 Err(_) => ControlFlow::Break(()),
             };
             // Where sessions cannot be followed, they are looked at now and then.
-            let _ = Watcher::new(&watched, adapter).run(&stop, tell);
+            let _ = Watcher::new(&watched, adapter).only_looking().run(&stop, tell);
         };
         thread::Builder::new().name("watcher".to_owned()).spawn(follow)?;
         bell.set_nonblocking(true)?;

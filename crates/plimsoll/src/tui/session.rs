@@ -141,7 +141,7 @@ impl Phase {
     pub(crate) fn after(change: &Change) -> Option<Self> {
         match change {
             Change::Started | Change::Read(_) => Some(Self::Running),
-            Change::Compacted(_) => None,
+            Change::Compacted(_) | Change::Asked(_) => None,
             Change::Idle => Some(Self::Idle),
             Change::Ended => Some(Self::Over),
             Change::Died => Some(Self::Died),
