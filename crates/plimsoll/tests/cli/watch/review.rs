@@ -1,6 +1,7 @@
 //! The reviewer: a command of the user's that is shown all sessions.
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::Watching;
 use crate::env::TestEnv;
+use crate::transcript::{MODEL, answer};
 
 /// A shell script of the user's.
 fn script(env: &TestEnv, name: &str, text: &str) -> String {
@@ -34,6 +36,14 @@ fn wait_for(path: &PathBuf) -> String {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// The session that is there goes on.
+fn work_on(env: &TestEnv) {
+    let path = &env.session("11111111-one").transcript;
+    let answer = answer(3, 2, MODEL, 110_000, &env.project(), false);
+    let mut file = fs::File::options().append(true).open(path).unwrap();
+    file.write_all(answer.as_bytes()).unwrap();
 }
 
 fn asked(watching: &mut Watching) -> Value {
@@ -75,8 +85,12 @@ fn a_reviewer_is_shown_all_sessions_and_asks_for_a_checkpoint_once() {
     );
 
     // What waits already is not asked for again.
-    env.session("11111111-one").fill(110_000);
-    while wait_for(&runs).lines().count() < 2 {}
+    work_on(&env);
+    let began = Instant::now();
+    while wait_for(&runs).lines().count() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(60), "nobody looks again");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     watching.send(Signal::TERM);
     assert_eq!(watching.rest().0, Some(0));
     assert_eq!(board(&env).len(), 1);
@@ -115,7 +129,7 @@ fn a_days_runs_are_limited_and_failures_are_in_the_log() {
     configure(&env, &script(&env, "first.sh", &text), "", 1);
     let (watching, _) = Watching::start(&env, &["watch", "--json"]);
     wait_for(&runs);
-    env.session("11111111-one").fill(110_000);
+    work_on(&env);
     // Another watcher begins no new day.
     watching.send(Signal::TERM);
     watching.rest();
