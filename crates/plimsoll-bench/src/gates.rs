@@ -11,6 +11,7 @@ use crate::report::{Figures, Reading};
 use crate::saves::Restoring;
 use crate::serving;
 use crate::spawn::Timing;
+use crate::triggers;
 use crate::watching;
 
 /// A promise and whether it was kept.
@@ -40,6 +41,7 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
         gates.extend(precompact::gates(checkpoints)?);
     }
     gates.extend(figures.watching.iter().flat_map(watching::gates));
+    gates.extend(figures.triggers.iter().flat_map(triggers::gates));
     gates.extend(figures.serving.iter().flat_map(serving::gates));
     Ok(gates)
 }

@@ -16,6 +16,7 @@ mod saves;
 mod serving;
 mod spawn;
 mod stage;
+mod triggers;
 mod watching;
 
 use std::ffi::OsStr;
@@ -33,6 +34,7 @@ use saves::Restoring;
 use serving::Serving;
 use spawn::Competitor;
 use stage::Stage;
+use triggers::Triggers;
 use watching::Watching;
 
 /// Time whole hook processes against a bare no-op and against other hooks
@@ -83,6 +85,8 @@ enum Part {
     Checkpoints,
     /// The watcher among growing sessions
     Watcher,
+    /// The watcher when all sessions cross a line at once
+    Triggers,
     /// The server beside the seed's service
     Server,
     /// Restoring from a hundred thousand saves
@@ -137,6 +141,7 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
     }
     if !args.counted {
         figures.watching = Some(watching(args)?);
+        figures.triggers = Some(triggers(args)?);
         figures.serving = Some(serving(args)?);
     }
     figures.gates = gates::judge(&figures, &rivals)?;
@@ -152,6 +157,7 @@ fn only(part: Part, args: &Args) -> anyhow::Result<Figures> {
             figures.checkpoints = Some(checkpoints(args, &Stage::set()?, &noop)?);
         }
         Part::Watcher => figures.watching = Some(watching(args)?),
+        Part::Triggers => figures.triggers = Some(triggers(args)?),
         Part::Server => figures.serving = Some(serving(args)?),
         Part::Saves => figures.restoring = Some(restoring(args)?),
     }
@@ -169,6 +175,11 @@ fn checkpoints(args: &Args, stage: &Stage, noop: &Competitor) -> anyhow::Result<
 fn watching(args: &Args) -> anyhow::Result<Watching> {
     report::note("watching sessions that grow");
     watching::watch(&program(&args.plimsoll)?, args.quick)
+}
+
+fn triggers(args: &Args) -> anyhow::Result<Triggers> {
+    report::note("letting all sessions cross a line at once");
+    triggers::cross(&program(&args.plimsoll)?)
 }
 
 fn serving(args: &Args) -> anyhow::Result<Serving> {

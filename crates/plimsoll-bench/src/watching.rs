@@ -19,7 +19,7 @@ use crate::gates::Gate;
 use crate::naive;
 
 /// How many sessions, and in how many projects.
-const SESSIONS: usize = 500;
+pub(crate) const SESSIONS: usize = 500;
 const PROJECTS: usize = 25;
 /// How long their transcripts are at first.
 const SIZE: u64 = 300_000;
@@ -73,7 +73,7 @@ pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<Watching> {
             false => command.args(["watch", "--json"]),
             true => command.arg(naive::ARGUMENT).arg(home.projects()),
         };
-        home.run(command, time, idle)
+        home.run(command, |home, child, told| home.measure(child, told, time, idle))
     };
     Ok(Watching { sessions: SESSIONS, seconds, plimsoll: run(false)?, naive: run(true)? })
 }
@@ -96,13 +96,14 @@ pub(crate) fn gates(watching: &Watching) -> [Gate; 4] {
 }
 
 /// A home with sessions.
-struct Home {
+pub(crate) struct Home {
     folder: TempDir,
-    transcripts: Vec<Transcript>,
+    pub(crate) transcripts: Vec<Transcript>,
 }
 
-struct Transcript {
-    session: String,
+/// The transcript of a session.
+pub(crate) struct Transcript {
+    pub(crate) session: String,
     path: PathBuf,
     /// How often it has grown.
     steps: u64,
@@ -113,14 +114,14 @@ type Waiting = HashMap<String, VecDeque<(u64, Instant)>>;
 
 /// What the watcher tells, compared with what was written.
 #[derive(Default)]
-struct Told {
+pub(crate) struct Told {
     sessions: HashSet<String>,
     waiting: Waiting,
     lags: Vec<Duration>,
 }
 
 impl Home {
-    fn new() -> anyhow::Result<Self> {
+    pub(crate) fn new() -> anyhow::Result<Self> {
         let folder = TempDir::new().context("could not make a temporary folder")?;
         let mut home = Self { folder, transcripts: Vec::new() };
         for number in 0..SESSIONS {
@@ -139,11 +140,21 @@ impl Home {
         Ok(home)
     }
 
-    fn projects(&self) -> PathBuf {
-        self.folder.path().join(".claude/projects")
+    /// A path in it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
-    fn run(mut self, mut command: Command, time: Duration, idle: Duration) -> anyhow::Result<Run> {
+    fn projects(&self) -> PathBuf {
+        self.path(".claude/projects")
+    }
+
+    /// Does `work` beside a watcher.
+    pub(crate) fn run<T>(
+        mut self,
+        mut command: Command,
+        work: impl FnOnce(&mut Self, &mut Child, &Mutex<Told>) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
         command.env_clear().env("HOME", self.folder.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().context("could not start a watcher")?;
@@ -153,7 +164,7 @@ impl Home {
             let told = Arc::clone(&told);
             move || listen(out, &told)
         });
-        let figures = self.measure(&mut child, &told, time, idle);
+        let figures = work(&mut self, &mut child, &told);
         child.kill()?;
         child.wait()?;
         if listener.join().is_err() {
@@ -212,8 +223,13 @@ impl Home {
 impl Transcript {
     /// The model answers, and a tool gives something back: two lines in one write.
     fn grow(&mut self, told: &Mutex<Told>) -> anyhow::Result<()> {
+        self.grow_to(FIRST_PROMPT + (self.steps + 1) * STEP, told)
+    }
+
+    /// The same, with a prompt of so many tokens.
+    pub(crate) fn grow_to(&mut self, prompt: u64, told: &Mutex<Told>) -> anyhow::Result<()> {
         self.steps += 1;
-        let (n, prompt) = (self.steps, FIRST_PROMPT + self.steps * STEP);
+        let n = self.steps;
         let session = &self.session;
         let tail = format!(
             r#""timestamp":"2026-12-01T09:00:00.000Z","cwd":"/project","sessionId":"{session}","version":"2.1.325""#
@@ -254,7 +270,7 @@ fn listen(out: ChildStdout, told: &Mutex<Told>) {
 }
 
 /// Waits until a watcher has told of every session and has nothing more to do.
-fn settle(child: &Child, told: &Mutex<Told>) -> anyhow::Result<()> {
+pub(crate) fn settle(child: &Child, told: &Mutex<Told>) -> anyhow::Result<()> {
     let end = Instant::now() + SETTLING;
     while Instant::now() < end {
         let before = cpu_time(child)?;

@@ -24,5 +24,6 @@ mod silence;
 mod statusline;
 mod subagents;
 mod tour;
+mod triggers;
 mod warning;
 mod watching;

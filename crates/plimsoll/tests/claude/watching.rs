@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::bed::{Bed, PLIMSOLL, agent, step};
 
 /// A watcher that runs in the client's home.
-struct Watching {
+pub(crate) struct Watching {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Watching {
-    fn start(bed: &Bed) -> Self {
+    pub(crate) fn start(bed: &Bed) -> Self {
         let mut command = Command::new(PLIMSOLL);
         command.args(["watch", "--json"]).env_clear().env("HOME", bed.sandbox.home());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -31,7 +31,7 @@ impl Watching {
     }
 
     /// All that is told up to what is wanted.
-    fn until(&mut self, is_wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    pub(crate) fn until(&mut self, is_wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let mut told = Vec::new();
         while !is_wanted(&told) {
             let mut line = String::new();

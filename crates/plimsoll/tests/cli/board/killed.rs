@@ -104,3 +104,74 @@ fn a_message_is_told_by_one_of_many_calls_at_once() {
         assert_eq!(told.len(), 1, "{told:?}");
     }
 }
+
+/// How long everything is killed; `PLIMSOLL_KILL_SECONDS` makes it longer.
+fn time_to_kill() -> Duration {
+    let seconds = std::env::var("PLIMSOLL_KILL_SECONDS").ok().and_then(|it| it.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(5))
+}
+
+/// A fleet over the line, in a home where the watcher decides.
+struct Fleet {
+    env: TestEnv,
+    names: Vec<String>,
+}
+
+impl Fleet {
+    fn new(round: usize) -> Self {
+        let env = env();
+        env.user_config("checkpoint: {on_line: watcher}\n");
+        let names: Vec<String> = (0..8).map(|ship| format!("ship{ship:04}-{round}")).collect();
+        names.iter().for_each(|name| drop(worked(&env, name, 610_000)));
+        Self { env, names }
+    }
+
+    /// Kills a watcher, and hooks of the fleet beside it.
+    fn kill(&self, random: &mut SplitMix64) {
+        let watcher = spawn(self.env.command(&["watch"]));
+        let hooks: Vec<(Child, u64)> = (0..random.below(6))
+            .map(|_| {
+                let session = self.env.session(&self.names[random.below(self.names.len())]);
+                (tool_finished(&self.env, &session), random.below(20_000) as u64)
+            })
+            .collect();
+        hooks.into_iter().for_each(|(hook, micros)| drop(killed_after(hook, micros)));
+        killed_after(watcher, random.below(60_000) as u64);
+    }
+
+    /// Lets a watcher and the hooks do what is left, and checks what has come of it.
+    fn check(&self) {
+        let mut watcher = spawn(self.env.command(&["watch"]));
+        let end = Instant::now() + Duration::from_secs(60);
+        while checkpoints(&self.env).len() < self.names.len() && Instant::now() < end {
+            self.names.iter().for_each(|name| drop(self.env.session(name).tool_finished()));
+        }
+        watcher.kill().unwrap();
+        watcher.wait().unwrap();
+        self.names.iter().for_each(|name| drop(self.env.session(name).tool_finished()));
+        let sealed = checkpoints(&self.env);
+        for name in &self.names {
+            let of = |text: &&String| text.contains(&format!("session_id: {name}\n"));
+            let own: Vec<&String> = sealed.iter().filter(of).collect();
+            assert_eq!(own.len(), 1, "{name}");
+            assert!(own[0].contains("trigger: watcher\n"), "{}", own[0]);
+        }
+        assert!(waiting(&self.env).is_empty());
+        let verified = self.env.plimsoll("checkpoint verify --all");
+        assert!(verified.status.success(), "{verified}");
+    }
+}
+
+#[test]
+fn watchers_and_hooks_killed_at_random_lose_no_trigger_and_double_none() {
+    let mut random = SplitMix64::new(20_261_115);
+    let end = Instant::now() + time_to_kill();
+    let mut rounds = 0;
+    while Instant::now() < end {
+        let fleet = Fleet::new(rounds);
+        (0..6).for_each(|_| fleet.kill(&mut random));
+        fleet.check();
+        rounds += 1;
+    }
+    assert!(rounds > 0);
+}

@@ -1,6 +1,8 @@
 //! What happens to files is told, whatever happens to them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod asking;
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -70,8 +72,13 @@ impl Home {
     }
 
     fn spool(&self, session: &str, what: &str) {
+        self.remember(session, what, SessionState::default());
+    }
+
+    /// What a hook would remember of a session.
+    fn remember(&self, session: &str, what: &str, state: SessionState) {
         let path = world(self.0.path()).paths.spool_of(&SessionId::new(session).unwrap(), None);
-        let line = SpoolLine::unmeasured(what, SessionState::default());
+        let line = SpoolLine::unmeasured(what, state);
         Locked::open(&path).unwrap().unwrap().append(&line).unwrap();
     }
 }

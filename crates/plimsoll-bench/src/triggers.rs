@@ -1,0 +1,137 @@
+//! Five hundred sessions that cross the checkpoint line at once, without hooks that would act.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use plimsoll_core::time::moment;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::gates::Gate;
+use crate::watching::{Home, SESSIONS, settle};
+
+/// The prompt that takes a session over its line.
+const OVER: u64 = 125_000;
+/// How long hooks have before the watcher asks, and how long it may take to ask all, in milliseconds.
+const GRACE_MS: i64 = 10_000;
+const WITHIN_MS: i64 = 2_000;
+/// How long is waited for those that were not asked, and for whoever is asked twice.
+const WAITED: Duration = Duration::from_secs(30);
+const AFTERWARDS: Duration = Duration::from_secs(3);
+
+/// Whom the watcher asked, and when.
+#[derive(Debug, Serialize)]
+pub(crate) struct Triggers {
+    pub(crate) sessions: usize,
+    /// Where hooks act first, and have not.
+    pub(crate) hooks: Asked,
+    /// Where the watcher alone decides.
+    pub(crate) watcher: Asked,
+}
+
+/// From a crossing's writing until the message is posted.
+#[derive(Debug, Serialize)]
+pub(crate) struct Asked {
+    pub(crate) asked: usize,
+    pub(crate) missed: usize,
+    pub(crate) twice: usize,
+    pub(crate) first_ms: i64,
+    pub(crate) p50_ms: i64,
+    pub(crate) last_ms: i64,
+}
+
+/// Lets all sessions cross, once for each way to decide.
+pub(crate) fn cross(plimsoll: &Path) -> anyhow::Result<Triggers> {
+    let hooks = run(plimsoll, "")?;
+    let watcher = run(plimsoll, "checkpoint: {on_line: watcher}\n")?;
+    Ok(Triggers { sessions: SESSIONS, hooks, watcher })
+}
+
+/// The promises about it.
+pub(crate) fn gates(found: &Triggers) -> [Gate; 3] {
+    let Triggers { sessions, hooks, watcher } = found;
+    let gate = |promise: &str, measured: String, kept| Gate {
+        promise: format!("{sessions} sessions crossing at once: {promise}"),
+        measured,
+        kept,
+    };
+    let lost = [hooks, watcher].map(|it| it.missed + it.twice).iter().sum::<usize>();
+    [
+        gate("none missed, none asked twice", lost.to_string(), lost == 0),
+        gate(
+            "each asked within 2 s of its 10 s of grace",
+            format!("{} to {} ms", hooks.first_ms, hooks.last_ms),
+            hooks.first_ms >= GRACE_MS && hooks.last_ms <= GRACE_MS + WITHIN_MS,
+        ),
+        gate(
+            "without grace each within 2 s",
+            format!("{} to {} ms", watcher.first_ms, watcher.last_ms),
+            watcher.last_ms <= WITHIN_MS,
+        ),
+    ]
+}
+
+fn run(plimsoll: &Path, config: &str) -> anyhow::Result<Asked> {
+    let home = Home::new()?;
+    let file = home.path(".config/plimsoll/config.yaml");
+    fs::create_dir_all(file.parent().context("no folder")?)?;
+    fs::write(file, config)?;
+    let mut command = Command::new(plimsoll);
+    command.args(["watch", "--json"]);
+    home.run(command, |home, child, told| {
+        settle(child, told)?;
+        let mut crossed = HashMap::new();
+        for transcript in &mut home.transcripts {
+            transcript.grow_to(OVER, told)?;
+            crossed.insert(transcript.session.clone(), now()?);
+        }
+        let inboxes = home.path(".local/share/plimsoll/board/inbox");
+        let end = Instant::now() + WAITED;
+        while fs::read_dir(&inboxes).map_or(0, Iterator::count) < SESSIONS && Instant::now() < end {
+            thread::sleep(Duration::from_millis(20));
+        }
+        thread::sleep(AFTERWARDS);
+        judge(&inboxes, &crossed)
+    })
+}
+
+fn judge(inboxes: &Path, crossed: &HashMap<String, i64>) -> anyhow::Result<Asked> {
+    let mut lags = Vec::new();
+    let (mut missed, mut twice) = (0, 0);
+    for (session, written) in crossed {
+        let posted = posted(&inboxes.join(session))?;
+        missed += usize::from(posted.is_empty());
+        twice += posted.len().saturating_sub(1);
+        lags.extend(posted.first().map(|posted| posted - written));
+    }
+    lags.sort_unstable();
+    let at = |place: usize| lags.get(place).copied().unwrap_or(i64::MAX);
+    Ok(Asked {
+        asked: lags.len(),
+        missed,
+        twice,
+        first_ms: at(0),
+        p50_ms: at(lags.len() / 2),
+        last_ms: at(lags.len().saturating_sub(1)),
+    })
+}
+
+/// When the messages in an inbox were posted.
+fn posted(inbox: &Path) -> anyhow::Result<Vec<i64>> {
+    let files = fs::read_dir(inbox).into_iter().flatten().flatten();
+    let read = |path: &Path| -> anyhow::Result<i64> {
+        let message: Value = serde_json::from_slice(&fs::read(path)?)?;
+        let timestamp = message["timestamp"].as_str().and_then(moment);
+        timestamp.context("a message without a moment")
+    };
+    files.map(|file| read(&file.path())).collect()
+}
+
+fn now() -> anyhow::Result<i64> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as i64)
+}
