@@ -18,9 +18,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
+use plimsoll_core::board::Claim;
 use plimsoll_core::checkpoint::split;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::work::Words;
+use plimsoll_engine::board;
 use plimsoll_engine::checkpoint::{self, Place};
 use plimsoll_engine::criteria::{self, Criteria};
 use plimsoll_engine::ingest::Ingester;
@@ -272,6 +274,7 @@ impl<'a> Reader<'a> {
         // Words on stderr would tear the picture.
         let silence = |_: &str| ();
         let mut listing = Listing::new(self.world, self.adapter, self.ingester.as_ref(), &silence);
+        let claims = board::claims(&self.world.paths).unwrap_or_default();
         for found in self.chosen() {
             let is_same = |(known, _): &(Shown, Session)| {
                 known.is_current(&found) && !changed.contains(&found.owner.session)
@@ -282,7 +285,7 @@ impl<'a> Reader<'a> {
                 let session = self.session(&shown);
                 Some((shown, session))
             });
-            self.seen.extend(known.map(|known| (found.path, self.updated(known))));
+            self.seen.extend(known.map(|known| (found.path, self.updated(known, &claims))));
         }
         let sessions = self.seen.values().map(|(_, session)| session.clone()).collect();
         self.teller.say(News::Sessions(sessions));
@@ -295,7 +298,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The same with what changes while nothing is written.
-    fn updated(&self, (shown, mut session): (Shown, Session)) -> (Shown, Session) {
+    fn updated(
+        &self,
+        (shown, mut session): (Shown, Session),
+        claims: &[Claim],
+    ) -> (Shown, Session) {
+        session.claims = claims.iter().filter(|claim| session.concerns(claim)).cloned().collect();
         session.phase = self.phases.get(&session.id).copied().unwrap_or(Phase::Over);
         if let Some(last) = self.store().and_then(|it| it.last_checkpoint(&session.id).ok()) {
             session.checkpoint = last;

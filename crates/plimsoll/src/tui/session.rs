@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use plimsoll_core::board::Claim;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::policy::Levels;
@@ -36,6 +37,8 @@ pub(crate) struct Session {
     /// Its own window over time, oldest first.
     pub(crate) curve: Vec<(Millis, Tokens)>,
     pub(crate) subagents: Vec<Subagent>,
+    /// What it works on, or others work on in its project.
+    pub(crate) claims: Vec<Claim>,
 }
 
 /// A subagent that runs.
@@ -101,7 +104,13 @@ impl Session {
                     Some(Subagent { id, model: model(measured), load: Load::of(measured) })
                 })
                 .collect(),
+            claims: Vec::new(),
         }
+    }
+
+    /// Whether a claim is its own, or lies in its project.
+    pub(crate) fn concerns(&self, claim: &Claim) -> bool {
+        claim.holder == self.id.as_str() || claim.path.starts_with(&self.folder)
     }
 
     /// Whether what the user typed is in its name, its project or its model.

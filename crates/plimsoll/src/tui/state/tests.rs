@@ -35,6 +35,7 @@ pub(crate) fn session(name: &str, project: &str, used: u64) -> Session {
         compactions: Vec::new(),
         curve: Vec::new(),
         subagents: Vec::new(),
+        claims: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One session: its curve, and the text of its last checkpoint.
 
 use plimsoll_core::Millis;
+use plimsoll_core::board::Claim;
 use plimsoll_engine::world::local_time;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -14,7 +15,7 @@ use crate::layout::fit;
 use crate::past::counted;
 use crate::tui::session::Session;
 use crate::tui::state::State;
-use crate::ui::{short_tokens, thousands};
+use crate::ui::{plain, short_tokens, thousands};
 
 /// From so many columns on, the two stand side by side.
 const WIDE: u16 = 120;
@@ -23,9 +24,10 @@ const CURVE_ROWS: u16 = 12;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, theme: Theme, state: &State, now: Millis) {
     let Some(session) = state.session() else { return };
-    let facts = Constraint::Length(2);
-    let [facts, rest] = Layout::vertical([facts, Constraint::Min(0)]).areas(area);
-    frame.render_widget(told(theme, session, facts.width.into(), now), facts);
+    let facts = told(theme, session, area.width.into(), now);
+    let rows = Constraint::Length(facts.height() as u16);
+    let [above, rest] = Layout::vertical([rows, Constraint::Min(0)]).areas(area);
+    frame.render_widget(facts, above);
     let (curve, text) = match area.width >= WIDE {
         true => {
             let halves = [Constraint::Percentage(50), Constraint::Percentage(50)];
@@ -65,10 +67,23 @@ fn told(theme: Theme, session: &Session, columns: usize, now: Millis) -> Text<'s
             many => counted(many, "subagent", "subagents"),
         },
     ];
-    Text::from(vec![
-        Line::styled(fit(&first, columns), theme.bold()),
-        Line::raw(fit(&second, columns)),
-    ])
+    let mut lines =
+        vec![Line::styled(fit(&first, columns), theme.bold()), Line::raw(fit(&second, columns))];
+    if !session.claims.is_empty() {
+        lines.push(Line::raw(fit(&claims(session), columns)));
+    }
+    Text::from(lines)
+}
+
+/// Who works on what in the project.
+fn claims(session: &Session) -> Vec<String> {
+    let claim = |claim: &Claim| {
+        let path = claim.path.strip_prefix(&session.folder).unwrap_or(&claim.path);
+        let path = if path.as_os_str().is_empty() { &claim.path } else { path };
+        let holder = if claim.holder == session.id.as_str() { "it" } else { &claim.holder };
+        plain(&format!("{} is claimed by {holder}", path.display()))
+    };
+    session.claims.iter().map(claim).collect()
 }
 
 /// The curve in its frame: the window at the top, the time below, compactions and the last

@@ -1,5 +1,7 @@
 //! The picture, as it is drawn.
 
+use plimsoll_core::board::Claim;
+use plimsoll_engine::criteria::Criteria;
 use plimsoll_engine::world::local_time;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -109,6 +111,37 @@ fn a_session_is_shown_with_its_curve_and_its_checkpoint() {
 
     ? keys · q quit · ⏎ detail · / filter · s sort · c checkpoint · y copy resume
     ");
+}
+
+#[test]
+fn who_works_on_what_is_seen_with_the_session() {
+    let mut state = State::default();
+    let claim = |path: &str, holder: &str| Claim {
+        path: path.into(),
+        holder: holder.to_owned(),
+        since: NOW,
+        until: NOW + MINUTE,
+    };
+    let mut own = session("5f2c1a90-full", "harbour", 160_000);
+    own.claims = vec![
+        claim("/home/ada/harbour/src", "5f2c1a90-full"),
+        claim("/home/ada/harbour/docs", "ann"),
+    ];
+    state.take(vec![own]);
+    press(&mut state, crossterm::event::KeyCode::Enter);
+    let drawn = text(&state, 80, 24);
+    assert!(drawn.contains("src is claimed by it · docs is claimed by ann"), "{drawn}");
+}
+
+#[test]
+fn the_criteria_are_a_key_away() {
+    let mut state = fleet();
+    press(&mut state, crossterm::event::KeyCode::Char('i'));
+    assert!(text(&state, 80, 24).contains("looking…"));
+    state.criteria = Some(Criteria { days: 7, phantoms: 2, manual: 7, ..Criteria::default() });
+    let drawn = text(&state, 80, 24);
+    assert!(drawn.contains("In the last 7 days\n phantom checkpoints  2\n"), "{drawn}");
+    assert!(drawn.contains("1.0 by hand"), "{drawn}");
 }
 
 #[test]
