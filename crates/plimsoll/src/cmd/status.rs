@@ -49,7 +49,7 @@ pub(crate) struct Args {
 }
 
 /// How long may be looked for what compactions lost.
-const SCORE_PATIENCE: Duration = Duration::from_secs(1);
+const SCORE_PATIENCE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];

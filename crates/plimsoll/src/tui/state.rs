@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use plimsoll_agents::Owner;
 use plimsoll_core::event::SessionId;
-
 use plimsoll_engine::criteria::Criteria;
 
 use super::session::{Phase, Session, Subagent};
@@ -277,10 +276,7 @@ impl State {
             KeyCode::Char('/') => self.is_typing = true,
             KeyCode::Char(' ') => self.fold(),
             KeyCode::Enter => self.toggle(Pane::Detail),
-            KeyCode::Char('i') => {
-                self.toggle(Pane::Criteria);
-                return Act::Look;
-            }
+            KeyCode::Char('i') => return self.look(),
             KeyCode::Char('?' | 'h') => self.toggle(Pane::Help),
             _ => {}
         }
@@ -313,6 +309,12 @@ impl State {
                 Act::Stay
             }
         }
+    }
+
+    /// Shows the criteria, as they are now.
+    fn look(&mut self) -> Act {
+        self.toggle(Pane::Criteria);
+        if self.pane.is_some() { Act::Look } else { Act::Stay }
     }
 
     fn toggle(&mut self, pane: Pane) {

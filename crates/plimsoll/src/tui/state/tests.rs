@@ -185,6 +185,13 @@ fn escape_closes_what_is_open_and_then_quits() {
 }
 
 #[test]
+fn the_criteria_are_looked_at_when_they_are_opened() {
+    let mut state = fleet();
+    assert_eq!((press(&mut state, "i"), state.pane), (Act::Look, Some(Pane::Criteria)));
+    assert_eq!((press(&mut state, "i"), state.pane), (Act::Stay, None));
+}
+
+#[test]
 fn acts_are_of_the_session_the_user_is_on() {
     let mut state = fleet();
     assert_eq!(press(&mut state, "y"), Act::Copy(id("full")));
