@@ -215,9 +215,10 @@ impl<'a> Reader<'a> {
             Request::Text(session, id) => {
                 let text = self.text(&session, &id);
                 let text = text.unwrap_or_else(|problem| format!("it cannot be read: {problem}"));
-                // What it says; its front matter is for machines.
+                // What it says; its front matter is for machines, and rows are dear.
                 let body = split(&text).map_or(&*text, |parts| parts.body);
-                let lines = body.trim_start().lines().map(plain).collect();
+                let told = body.lines().filter(|line| !line.trim().is_empty());
+                let lines = told.map(plain).collect();
                 self.teller.say(News::Checkpoint(id, lines));
             }
         }
