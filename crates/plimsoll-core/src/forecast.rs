@@ -25,7 +25,7 @@ pub struct Forecast {
 }
 
 /// A pause longer than this is no work.
-const LONGEST_STEP: Millis = 10 * 60 * 1000;
+pub const LONGEST_STEP: Millis = 10 * 60 * 1000;
 
 /// Looks ahead from `used` to `level`, at the pace of `samples` (since the last compaction).
 pub fn look_ahead(used: Tokens, level: Tokens, samples: &[Sample]) -> Forecast {

@@ -18,6 +18,7 @@ pub mod models;
 pub mod policy;
 pub mod reading;
 pub mod redact;
+pub mod review;
 pub mod save;
 pub mod session;
 pub mod settings;

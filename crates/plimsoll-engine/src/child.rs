@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// What a program came to.
 #[derive(Debug)]
@@ -27,7 +27,37 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 ///
 /// Once it has ended by itself, what it left running does not concern us.
 pub(crate) fn run(command: &mut Command, input: Vec<u8>, patience: Duration) -> io::Result<Ran> {
-    let deadline = Instant::now() + patience;
+    run_as(
+        command,
+        input,
+        &Terms { patience, step: STEP, leaves: Leaves::Alone, is_over: &|| false },
+    )
+}
+
+/// On what terms a program runs.
+pub(crate) struct Terms<'t> {
+    /// How long it may take.
+    pub(crate) patience: Duration,
+    /// How often it is asked whether it has ended.
+    pub(crate) step: Duration,
+    /// What becomes of what it leaves running.
+    pub(crate) leaves: Leaves,
+    /// Whether it is to be ended before its time.
+    pub(crate) is_over: &'t dyn Fn() -> bool,
+}
+
+/// What becomes of what a program leaves running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaves {
+    /// It does not concern us.
+    Alone,
+    /// It is ended, too.
+    Ended,
+}
+
+/// Runs `command` on these terms.
+pub(crate) fn run_as(command: &mut Command, input: Vec<u8>, terms: &Terms<'_>) -> io::Result<Ran> {
+    let deadline = Instant::now() + terms.patience;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.process_group(0).spawn()?;
     let stdin = child.stdin.take();
@@ -37,22 +67,38 @@ pub(crate) fn run(command: &mut Command, input: Vec<u8>, patience: Duration) -> 
     let (mut stdout, mut open) = (Vec::new(), true);
     loop {
         match open {
-            true => open = collect(&pieces, &mut stdout, (Instant::now() + STEP).min(deadline)),
-            false => thread::sleep(STEP),
+            true => {
+                open = collect(&pieces, &mut stdout, (Instant::now() + terms.step).min(deadline));
+            }
+            false => thread::sleep(terms.step),
         }
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = ended(&mut child, terms.leaves)? {
             if open {
                 collect(&pieces, &mut stdout, Instant::now() + LAST_WORDS);
             }
             return Ok(Ran { stdout, status: Some(status) });
         }
-        if Instant::now() >= deadline {
+        if Instant::now() >= deadline || (terms.is_over)() {
             // It may have ended in this very moment; either way it is gone after the wait.
             let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
             child.wait()?;
             return Ok(Ran { stdout, status: None });
         }
     }
+}
+
+/// How a program ended, if it has.
+fn ended(child: &mut Child, leaves: Leaves) -> io::Result<Option<ExitStatus>> {
+    if leaves == Leaves::Alone {
+        return child.try_wait();
+    }
+    // As long as nobody has asked how it ended, no other process gets its number.
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if waitid(WaitId::Pid(Pid::from_child(child)), look)?.is_none() {
+        return Ok(None);
+    }
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    child.wait().map(Some)
 }
 
 /// More than this no program that we run has to say.
@@ -108,6 +154,27 @@ mod tests {
         let ran = shell("echo out; sleep 600 & exit 0", LONG);
         assert_eq!(ran.stdout, b"out\n");
         assert!(ran.status.unwrap().success());
+    }
+
+    #[test]
+    fn what_a_program_leaves_running_can_be_ended_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("late");
+        let line = format!("(sleep 1; echo late > {}) & echo out", file.display());
+        let terms = Terms { patience: LONG, step: STEP, leaves: Leaves::Ended, is_over: &|| false };
+        let mut command = Command::new("/bin/sh");
+        let ran = run_as(command.args(["-c", &line]), Vec::new(), &terms).unwrap();
+        assert_eq!((ran.stdout, ran.status.unwrap().success()), (b"out\n".to_vec(), true));
+        thread::sleep(Duration::from_millis(1_500));
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn one_that_nobody_waits_for_any_more_is_ended() {
+        let terms = Terms { patience: LONG, step: STEP, leaves: Leaves::Ended, is_over: &|| true };
+        let mut command = Command::new("/bin/sh");
+        let ran = run_as(command.args(["-c", "sleep 600"]), Vec::new(), &terms).unwrap();
+        assert_eq!(ran.status, None);
     }
 
     #[test]

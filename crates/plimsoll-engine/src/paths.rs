@@ -165,6 +165,11 @@ impl Paths {
         self.data.join("watch.lock")
     }
 
+    /// How often reviewers were asked today.
+    pub fn reviews(&self) -> PathBuf {
+        self.data.join("reviews.json")
+    }
+
     /// The log of what went wrong.
     pub fn log(&self) -> PathBuf {
         below(&self.data, &["hook.log"])
@@ -191,6 +196,7 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
                     | "installed.json"
                     | "saves.jsonl"
                     | "watch.lock"
+                    | "reviews.json"
                     | "hook.log"
                     | "hook.log.1"
             ) || name.starts_with("store.sqlite")

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use axum::http::Method;
+use plimsoll_engine::criteria::Criteria;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
@@ -31,7 +32,38 @@ pub(crate) struct Metrics {
     sessions: Gauge,
     /// The fullest window among them, as a share.
     fullest: Gauge<f64, AtomicU64>,
+    /// Whether plimsoll does what it is for: nothing until that is known.
+    criteria: Vec<(Figure, Unlabelled)>,
 }
+
+/// A figure without labels, which is not there until it is set.
+type Unlabelled = Family<Vec<(String, String)>, Gauge<f64, AtomicU64>>;
+
+/// What a figure is of the criteria.
+type Figure = fn(&Criteria) -> Option<f64>;
+
+const CRITERIA: [(&str, &str, Figure); 8] = [
+    ("phantoms", "Checkpoints that are named and not there or not whole", |it| {
+        Some(it.phantoms as f64)
+    }),
+    ("manual_checkpoints_per_day", "Checkpoints that somebody asked for", |it| {
+        Some(it.manual_per_day())
+    }),
+    ("automatic_checkpoints_per_day", "Checkpoints that were made by themselves", |it| {
+        Some(it.automatic_per_day())
+    }),
+    ("longest_stretch_seconds", "The longest that a session worked on one prompt", |it| {
+        Some(it.longest_millis() as f64 / 1000.0)
+    }),
+    ("full_windows", "Windows that ran full in the last days", |it| Some(it.overflows.all as f64)),
+    ("full_windows_unwarned", "Those of them without a word before", |it| {
+        Some(it.overflows.unwarned as f64)
+    }),
+    ("restores", "Sessions given back what was lost, in the last days", |it| {
+        Some(it.restores as f64)
+    }),
+    ("restore_score", "Share of what was needed after compactions that was kept", Criteria::kept),
+];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answer {
@@ -71,6 +103,7 @@ impl Metrics {
             listeners: Gauge::default(),
             sessions: Gauge::default(),
             fullest: Gauge::default(),
+            criteria: Vec::new(),
             registry: Arc::default(),
         };
         registry.register("http_requests", "Requests answered", metrics.requests.clone());
@@ -82,7 +115,12 @@ impl Metrics {
         registry.register("sessions_live", "Sessions that are live", metrics.sessions.clone());
         let fullest = metrics.fullest.clone();
         registry.register("fullest_window", "Share of the fullest window in use", fullest);
-        Self { registry: Arc::new(registry), ..metrics }
+        let criteria = CRITERIA.map(|(name, about, figure)| {
+            let gauge = Unlabelled::default();
+            registry.register(name, about, gauge.clone());
+            (figure, gauge)
+        });
+        Self { registry: Arc::new(registry), criteria: criteria.to_vec(), ..metrics }
     }
 
     /// A request was answered.
@@ -98,6 +136,15 @@ impl Metrics {
         self.sessions.set(windows.keys().filter(|(_, subagent)| subagent.is_none()).count() as i64);
         let share = |reading: &LiveReading| reading.used as f64 / reading.window.max(1) as f64;
         self.fullest.set(windows.values().map(share).fold(0.0, f64::max));
+    }
+
+    /// Whether plimsoll does what it is for was looked at.
+    pub(crate) fn criteria(&self, found: &Criteria) {
+        for (figure, gauge) in &self.criteria {
+            if let Some(value) = figure(found) {
+                gauge.get_or_create(&Vec::new()).set(value);
+            }
+        }
     }
 
     /// All of it, as Prometheus reads it.

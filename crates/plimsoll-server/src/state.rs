@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use axum::http::StatusCode;
 use plimsoll_agents::Adapter;
 use plimsoll_core::settings::{Settings, Team};
+use plimsoll_engine::criteria::Criteria;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::token;
 use plimsoll_engine::world::World;
@@ -53,6 +54,8 @@ pub struct App {
     /// What hooks cost, and what compactions lost, as they were last found.
     pub(crate) tax: Cached<Tax>,
     pub(crate) score: Cached<Score>,
+    /// Whether plimsoll does what it is for.
+    pub(crate) criteria: Cached<Criteria>,
     settings: Current,
     team: CurrentTeam,
     link: Link,
@@ -102,6 +105,7 @@ impl AppState {
             metrics,
             tax: Cached::default(),
             score: Cached::default(),
+            criteria: Cached::default(),
             settings: Current::default(),
             team: CurrentTeam::default(),
             link: Link::default(),

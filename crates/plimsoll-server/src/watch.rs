@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use plimsoll_engine::watch::{Lock, NotLocked, Stop, Stopper, Watcher, stopper};
+use plimsoll_engine::review;
+use plimsoll_engine::watch::{Lock, NotLocked, Notice, Stop, Stopper, Watcher, stopper};
 
 use crate::state::{App, AppState};
 
@@ -44,11 +45,16 @@ impl Watch {
 
 fn watch(app: &App, stop: &Stop, is_over: &AtomicBool) {
     let Some(_lock) = lock(app, is_over) else { return };
-    let mut watcher = Watcher::new(&app.world, app.adapter);
-    let watched = watcher.run(stop, |notices| {
+    let take = |notices: Vec<Notice>| {
         notices.into_iter().for_each(|notice| app.live.notice(notice));
         app.metrics.live(&app.live);
-        ControlFlow::Continue(())
+    };
+    let watched = review::beside(&app.world, app.adapter, &take, |noticed| {
+        Watcher::new(&app.world, app.adapter).run(stop, |notices| {
+            noticed(&notices);
+            take(notices);
+            ControlFlow::Continue(())
+        })
     });
     if let Err(error) = watched {
         app.log.say(&format!("live readings have ended: {error}"));

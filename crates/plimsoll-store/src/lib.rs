@@ -18,7 +18,7 @@ pub use error::StoreError;
 pub use rows::{
     Allowed, Batch, Bookmark, CheckpointRow, CheckpointsThere, ClientRow, ClientSettingsRow,
     CompactionRow, Counts, DecisionRow, Extent, Found, FoundSaves, Hit, HookCount, HookRunRow,
-    HookSpan, Ingested, LastCheckpoint, Match, OverviewRow, Pace, PeakRow, Piece, Point, PointRow,
-    ReadingRow, SaveFilter, SessionRow, Shipment, SourceFile, Waiting,
+    HookSpan, Ingested, LastCheckpoint, Match, Overflows, OverviewRow, Pace, PeakRow, Piece, Point,
+    PointRow, ReadingRow, SaveFilter, SessionRow, Shipment, SourceFile, Stretch, Waiting,
 };
 pub use sqlite::Store;

@@ -210,6 +210,26 @@ pub struct PeakRow {
     pub warned: bool,
 }
 
+/// How often clients compacted sessions by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overflows {
+    /// In all.
+    pub all: u64,
+    /// Without a word or a checkpoint of ours before.
+    pub unwarned: u64,
+}
+
+/// A time in which a session worked and nobody said anything to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The session.
+    pub session: SessionId,
+    /// Its first response.
+    pub began: Millis,
+    /// Its last response.
+    pub ended: Millis,
+}
+
 /// How much is remembered of which time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {

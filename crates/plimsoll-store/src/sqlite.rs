@@ -2,13 +2,15 @@
 //!
 //! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
 //! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
-//! `series` is a session over time, `listing` a list of them.
+//! `series` is a session over time, `listing` a list of them, `criteria` what tells whether all this
+//! helps.
 //! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
 //! `outbox` is what waits to go to a team's database.
 
 mod checkpoints;
 mod client;
 mod column;
+mod criteria;
 mod ingest;
 mod listing;
 mod outbox;
@@ -39,6 +41,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0003_checkpoints.sql")),
     M::up(include_str!("../migrations/sqlite/0004_saves.sql")),
     M::up(include_str!("../migrations/sqlite/0005_series.sql")),
+    M::up(include_str!("../migrations/sqlite/0006_seals.sql")),
     M::up(include_str!("../migrations/sqlite/0007_outbox.sql")),
 ];
 

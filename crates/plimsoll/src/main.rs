@@ -7,8 +7,10 @@ mod cmd;
 mod diff;
 mod ingest;
 mod layout;
+mod listing;
 mod past;
 mod report;
+mod tui;
 mod ui;
 mod view;
 

@@ -38,6 +38,11 @@ impl Ui {
         self.redraws
     }
 
+    /// Whether colours are welcome.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.colour
+    }
+
     /// Where data goes.
     pub(crate) fn out(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::new(io::stdout().lock())
@@ -130,19 +135,7 @@ impl Ui {
 
     /// A gauge of `used` tokens in a window, with a mark where the client compacts.
     pub(crate) fn gauge(&self, used: Tokens, window: Tokens, trigger: Option<Tokens>) -> String {
-        let cell = |tokens: Tokens| {
-            let share = u128::from(tokens.min(window)) * GAUGE_CELLS as u128;
-            share.div_ceil(u128::from(window.max(1))) as u64
-        };
-        let filled = cell(used);
-        let mark = trigger.map(cell).filter(|mark| *mark > filled);
-        let bar: String = (1..=GAUGE_CELLS as u64)
-            .map(|at| match at {
-                at if at <= filled => '█',
-                at if Some(at) == mark => '│',
-                _ => '░',
-            })
-            .collect();
+        let bar = gauge(used, window, trigger, GAUGE_CELLS);
         self.styled(band_colour(Band::of(used, window)), &bar)
     }
 
@@ -152,6 +145,22 @@ impl Ui {
             false => text.to_owned(),
         }
     }
+}
+
+/// A gauge of `used` tokens in a window, so many cells wide, with a mark where the client compacts.
+pub(crate) fn gauge(used: Tokens, window: Tokens, trigger: Option<Tokens>, cells: usize) -> String {
+    let cell = |tokens: Tokens| {
+        let share = u128::from(tokens.min(window)) * cells as u128;
+        share.div_ceil(u128::from(window.max(1))) as usize
+    };
+    let filled = cell(used);
+    let mark = trigger.map(cell).filter(|mark| *mark > filled);
+    let cell = |at| match at {
+        at if at <= filled => '█',
+        at if Some(at) == mark => '│',
+        _ => '░',
+    };
+    (1..=cells).map(cell).collect()
 }
 
 /// How wide a gauge is.

@@ -3,8 +3,10 @@
 use plimsoll_core::Tokens;
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::reading::{Band, ReadingSource};
+use plimsoll_core::time::utc_second;
 use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_core::window::Window;
+use plimsoll_engine::criteria::Criteria;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::watch::Standing;
 use serde::Serialize;
@@ -157,6 +159,49 @@ impl From<Trigger> for TriggerView {
             Trigger::OnRefusal => ("on_refusal", None),
         };
         Self { tokens: trigger.tokens(), source, compactions }
+    }
+}
+
+/// Whether plimsoll does what it is for.
+#[derive(Serialize)]
+pub(crate) struct CriteriaView {
+    days: u32,
+    phantoms: u64,
+    manual_checkpoints_per_day: f64,
+    automatic_checkpoints_per_day: f64,
+    longest_stretch: Option<StretchView>,
+    full_windows: u64,
+    full_windows_without_warning: u64,
+    restores: u64,
+    restore_score: Option<f64>,
+}
+
+/// The longest that a session worked on a single prompt.
+#[derive(Serialize)]
+struct StretchView {
+    session: String,
+    seconds: u64,
+    began: String,
+}
+
+impl From<&Criteria> for CriteriaView {
+    fn from(criteria: &Criteria) -> Self {
+        let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
+        Self {
+            days: criteria.days,
+            phantoms: criteria.phantoms,
+            manual_checkpoints_per_day: rounded(criteria.manual_per_day()),
+            automatic_checkpoints_per_day: rounded(criteria.automatic_per_day()),
+            longest_stretch: criteria.longest.as_ref().map(|stretch| StretchView {
+                session: stretch.session.to_string(),
+                seconds: criteria.longest_millis() / 1000,
+                began: utc_second(stretch.began),
+            }),
+            full_windows: criteria.overflows.all,
+            full_windows_without_warning: criteria.overflows.unwarned,
+            restores: criteria.restores,
+            restore_score: criteria.kept().map(rounded),
+        }
     }
 }
 

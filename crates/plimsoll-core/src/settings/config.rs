@@ -24,6 +24,7 @@ pub struct Config {
     pub(super) window: Option<NonZeroU64>,
     pub(super) warn_command: Option<String>,
     pub(super) restore: RestoreConfig,
+    pub(super) reviewer: ReviewerConfig,
     pub(super) models: BTreeMap<String, ModelConfig>,
     pub(super) auto_context: AutoContextConfig,
     pub(super) team: TeamConfig,
@@ -69,6 +70,16 @@ pub(super) struct GuardConfig {
 pub(super) struct RestoreConfig {
     pub(super) mode: Option<RestoreMode>,
     pub(super) budget: Option<NonZeroU64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ReviewerConfig {
+    pub(super) command: Option<Vec<String>>,
+    pub(super) second_command: Option<Vec<String>>,
+    pub(super) interval_seconds: Option<NonZeroU64>,
+    pub(super) most_per_day: Option<NonZeroU64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

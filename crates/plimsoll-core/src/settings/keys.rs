@@ -38,6 +38,8 @@ pub enum Kind {
     Tokens,
     /// A number of seconds.
     Seconds,
+    /// A number of times.
+    Times,
     /// Yes or no.
     Switch,
     /// One of these words.
@@ -67,6 +69,7 @@ impl Kind {
             Self::Percent => "a percentage above 0 and at most 100".to_owned(),
             Self::Tokens => TOKENS.to_owned(),
             Self::Seconds => "a whole number of seconds above 0".to_owned(),
+            Self::Times => "a whole number above 0".to_owned(),
             Self::Switch => "`true` or `false`".to_owned(),
             Self::Choice(words) => alternatives(words),
             Self::Choices(words) => format!("a list of {}", alternatives(words)),
@@ -153,6 +156,8 @@ pub enum Value<'a> {
     Tokens(Tokens),
     /// A number of seconds.
     Seconds(u64),
+    /// A number of times.
+    Times(u64),
     /// Yes or no.
     Switch(bool),
     /// A word or a text.
@@ -181,6 +186,7 @@ impl Display for Value<'_> {
             Self::Percent(percent) => percent.fmt(f),
             Self::Tokens(tokens) => tokens.fmt(f),
             Self::Seconds(seconds) => seconds.fmt(f),
+            Self::Times(times) => times.fmt(f),
             Self::Switch(on) => on.fmt(f),
             Self::Text(text) => f.write_str(text),
             Self::Words(words) => write!(f, "[{}]", words.join(", ")),
@@ -314,6 +320,30 @@ pub const KEYS: &[Key] = &[
         alias_of: None,
         value: |settings| Value::Tokens(settings.restore_budget),
     },
+    reviewer(
+        "reviewer.command",
+        "A command that is shown the state of all sessions and may ask for checkpoints, such as [claude, -p, --model, haiku]",
+        Kind::Words,
+        |settings| Value::Words(&settings.reviewer.command),
+    ),
+    reviewer(
+        "reviewer.second_command",
+        "The command that is asked when the first one wants somebody who knows better",
+        Kind::Words,
+        |settings| Value::Words(&settings.reviewer.second_command),
+    ),
+    reviewer(
+        "reviewer.interval_seconds",
+        "How often it is shown the sessions, if anything happened",
+        Kind::Seconds,
+        |settings| Value::Seconds(settings.reviewer.interval_seconds),
+    ),
+    reviewer(
+        "reviewer.most_per_day",
+        "How often the two commands are run in a day, at most",
+        Kind::Times,
+        |settings| Value::Times(settings.reviewer.most_per_day),
+    ),
     Key {
         name: "models",
         meaning: "Windows of models of your own, such as {my-model: {window: 400000}}",
@@ -418,6 +448,15 @@ const fn hook(
     Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
 }
 
+const fn reviewer(
+    name: &'static str,
+    meaning: &'static str,
+    kind: Kind,
+    value: for<'a> fn(&'a Settings) -> Value<'a>,
+) -> Key {
+    Key { name, meaning, kind, setter: Setter::User, variables: &[], alias_of: None, value }
+}
+
 /// The key called `name`.
 pub fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
@@ -517,7 +556,7 @@ mod tests {
         for key in KEYS {
             let (good, bad) = match key.kind {
                 Kind::Percent => (json!([0.01, 40, 100]), json!([0, -1, 100.1, "40", true])),
-                Kind::Tokens | Kind::Seconds => {
+                Kind::Tokens | Kind::Seconds | Kind::Times => {
                     (json!([1, 200_000]), json!([0, -1, 1.5, "1", true]))
                 }
                 Kind::Switch => (json!([true, false]), json!([0, "true", []])),

@@ -8,6 +8,7 @@ mod client;
 mod config;
 pub mod keys;
 mod on_line;
+mod reviewer;
 mod team;
 
 use std::num::NonZero;
@@ -18,6 +19,7 @@ pub use self::client::{ClientSetting, ClientSettings};
 pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
 pub use self::on_line::OnLine;
+pub use self::reviewer::ReviewerSettings;
 pub use self::team::{DatabaseUrl, Shared, Team};
 use crate::Tokens;
 
@@ -265,6 +267,9 @@ pub struct Settings {
     /// How often the watcher looks at every transcript (`auto_context.poll_interval_seconds`).
     #[serde(skip_serializing_if = "is_usual_poll_interval")]
     pub poll_interval_seconds: u64,
+    /// Who looks at the fleet beside the policy.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reviewer: ReviewerSettings,
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
@@ -290,6 +295,7 @@ impl Default for Settings {
             restore: RestoreMode::default(),
             restore_budget: RESTORE_BUDGET,
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
+            reviewer: ReviewerSettings::default(),
             models: Vec::new(),
             team: Team::default(),
         }
@@ -355,6 +361,7 @@ impl Settings {
         self.board_file = config.board.coordination_file.unwrap_or(self.board_file);
         self.restore = config.restore.mode.unwrap_or(self.restore);
         self.restore_budget = config.restore.budget.map_or(self.restore_budget, NonZero::get);
+        self.reviewer.take(&config.reviewer);
         if !config.models.is_empty() {
             let settings = |model: &ModelConfig| ModelSettings { window: model.window.get() };
             let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));

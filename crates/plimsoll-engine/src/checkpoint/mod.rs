@@ -28,7 +28,7 @@ pub use key::Unusable;
 pub use list::{Listed, NotFound, find, ids, list, newest_fitting, newest_own, read_own, text};
 pub use prune::{Pruned, outlived, prune};
 pub use seal::{Draft, Sealed, Unsealed, seal};
-pub use verify::{Checked, verify_all, verify_file, verify_listed};
+pub use verify::{Checked, phantoms, verify_all, verify_file, verify_listed};
 
 /// Where the checkpoints of a project are, and what they are sealed with.
 #[derive(Clone, Debug)]

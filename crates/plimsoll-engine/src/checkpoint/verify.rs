@@ -53,6 +53,14 @@ pub fn verify_file(place: &Place, path: &Path) -> Result<Checked, NotFound> {
     Ok(told(place, vec![listed]))
 }
 
+/// Those that the index names and that are not there, or not whole. Nobody is told.
+pub fn phantoms(place: &Place) -> Result<Vec<Listed>, NotFound> {
+    let key = key::read(&place.key)?;
+    let looked = index::entries(place).into_iter();
+    let looked = looked.map(|entry| look_at_entry(place, key.as_ref(), &entry));
+    Ok(looked.filter(|listed| !listed.verdict.is_fine()).collect())
+}
+
 fn look_at_entry(place: &Place, key: Option<&Key>, entry: &Entry) -> Listed {
     let place = place.in_project(entry.project.clone());
     let unread = |text| Listed::new(entry.id.clone(), entry.path.clone(), text, key);

@@ -195,6 +195,7 @@ mod tests {
             "store.sqlite-wal",
             "hook.log.1",
             "watch.lock",
+            "reviews.json",
             "installed.json.bad-1763200000000",
             "installed.plimsoll-17.tmp",
             "spool/5f2c.jsonl",

@@ -52,7 +52,8 @@ pub struct Watcher<'a> {
     files: Files<'a>,
     lives: Lives,
     keeper: Keeper<'a>,
-    asking: Asking<'a>,
+    /// Nothing where others act.
+    asking: Option<Asking<'a>>,
     /// What is to be told.
     news: Vec<Notice>,
     /// How often every file is looked at, whatever the system tells.
@@ -93,6 +94,14 @@ impl<'a> Watcher<'a> {
         Self::with(world, adapter, events.ok(), period)
     }
 
+    /// The same, but it only looks: nobody is asked for anything. For those who watch beside the one
+    /// that holds the lock.
+    #[must_use]
+    pub fn only_looking(mut self) -> Self {
+        self.asking = None;
+        self
+    }
+
     /// A watcher that is told of nothing, and looks at everything every `period`.
     pub fn polling(world: &'a World, adapter: &'a dyn Adapter, period: Duration) -> Self {
         Self::with(world, adapter, None, period)
@@ -111,7 +120,7 @@ impl<'a> Watcher<'a> {
             files: Files::new(world, adapter, events),
             lives: Lives::default(),
             keeper: Keeper::new(world, adapter),
-            asking: Asking::new(world, adapter),
+            asking: Some(Asking::new(world, adapter)),
             news: Vec::new(),
             poll_period,
             next_poll: now + poll_period,
@@ -167,7 +176,7 @@ impl<'a> Watcher<'a> {
     /// What is to be done next by the clock, and when.
     fn next(&self) -> (Instant, Wake) {
         let keep = self.keeper.due().map(|due| (due, Wake::Keep));
-        let ask = self.asking.due().map(|due| (due, Wake::Ask));
+        let ask = self.asking.as_ref().and_then(Asking::due).map(|due| (due, Wake::Ask));
         let others = [(self.next_poll, Wake::Poll), (self.next_tick, Wake::Tick)];
         let first = others.into_iter().chain(keep).chain(ask).min_by_key(|(at, _)| *at);
         first.unwrap_or((self.next_tick, Wake::Tick))
@@ -219,13 +228,15 @@ impl<'a> Watcher<'a> {
         self.tell(idle);
         self.files.forget_oldest();
         self.keeper.tidy();
-        self.tidy_board();
+        if self.asking.is_some() {
+            self.tidy_board();
+        }
     }
 
     /// Asks for the checkpoints that are due.
     fn ask(&mut self) {
-        let told = self.asking.ask();
-        self.tell(told);
+        let told = self.asking.as_mut().map(Asking::ask);
+        self.tell(told.into_iter().flatten());
     }
 
     /// What has been seen of a window becomes what is told of it.
@@ -238,7 +249,9 @@ impl<'a> Watcher<'a> {
         if !compactions.is_empty() {
             self.keeper.compacted();
         }
-        self.asking.saw(&owner, standing.as_ref(), wrote);
+        if let Some(asking) = &mut self.asking {
+            asking.saw(&owner, standing.as_ref(), wrote);
+        }
         let read = standing.map(|standing| Change::Read(Box::new(standing)));
         let changes = compactions.into_iter().map(Change::Compacted).chain(read);
         self.tell(changes.map(|change| (owner.clone(), change)));
@@ -281,8 +294,9 @@ impl<'a> Watcher<'a> {
     fn tell(&mut self, changes: impl IntoIterator<Item = (Owner, Change)>) {
         let at = now();
         for (owner, change) in changes {
-            if matches!(change, Change::Ended | Change::Died) {
-                self.asking.ended(&owner);
+            let is_over = matches!(change, Change::Ended | Change::Died);
+            if let Some(asking) = self.asking.as_mut().filter(|_| is_over) {
+                asking.ended(&owner);
             }
             self.news.push(Notice { at, owner, change });
         }

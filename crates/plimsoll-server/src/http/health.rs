@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::Problem;
 use super::problem::Problems;
+use crate::pages::current_criteria;
 use crate::state::AppState;
 
 /// How the server is.
@@ -32,6 +33,9 @@ pub(crate) async fn healthz(State(app): State<AppState>) -> Result<Json<Health>,
     (status = 200, body = String, content_type = "application/openmetrics-text"), Problems))]
 pub(crate) async fn metrics(State(app): State<AppState>) -> Result<Response, Problem> {
     const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    if let Some(found) = current_criteria(&app).await {
+        app.metrics.criteria(&found);
+    }
     let text =
         app.metrics.text().map_err(|_| Problem::failed("the figures could not be written"))?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())

@@ -29,6 +29,11 @@ impl<T> Cached<T> {
         (state.last.as_ref().map(|(_, last)| last.clone()), is_due)
     }
 
+    /// The last answer, however old.
+    pub(super) fn last(&self) -> Option<Arc<T>> {
+        self.state().last.as_ref().map(|(_, last)| last.clone())
+    }
+
     /// A newer answer was found, or could not be.
     pub(super) fn put(&self, found: Option<T>) {
         let mut state = self.state();

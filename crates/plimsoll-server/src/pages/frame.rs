@@ -13,14 +13,16 @@ pub(super) enum Tab {
     Saves,
     Tax,
     Score,
+    Criteria,
     Team,
 }
 
-const TABS: [(Tab, &str, &str); 5] = [
+const TABS: [(Tab, &str, &str); 6] = [
     (Tab::Sessions, "/", "Sessions"),
     (Tab::Saves, "/saves", "Saves"),
     (Tab::Tax, "/tax", "Hook tax"),
     (Tab::Score, "/score", "Score"),
+    (Tab::Criteria, "/criteria", "Criteria"),
     (Tab::Team, "/team", "Team"),
 ];
 

@@ -7,6 +7,7 @@
 mod assets;
 mod cached;
 mod checkpoint;
+mod criteria;
 mod frame;
 mod parts;
 mod plot;
@@ -22,6 +23,7 @@ use axum::Router;
 use axum::routing::get;
 
 pub(crate) use cached::Cached;
+pub(crate) use criteria::current as current_criteria;
 pub(crate) use score::Score;
 pub(crate) use tax::{Tax, count as count_tax};
 
@@ -36,6 +38,7 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/saves", get(saves::page))
         .route("/tax", get(tax::page))
         .route("/score", get(score::page))
+        .route("/criteria", get(criteria::page))
         .route("/team", get(team::sessions))
         .route("/team/session/{id}", get(team::session))
         .route("/team/checkpoint/{id}", get(team::checkpoint))

@@ -144,7 +144,7 @@ fn hook_span(row: &Row<'_>) -> rusqlite::Result<HookSpan> {
     })
 }
 
-fn peak(row: &Row<'_>) -> rusqlite::Result<PeakRow> {
+pub(super) fn peak(row: &Row<'_>) -> rusqlite::Result<PeakRow> {
     Ok(PeakRow {
         session: get(row, "session")?,
         model: row.get("model")?,

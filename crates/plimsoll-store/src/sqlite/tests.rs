@@ -1,6 +1,7 @@
 //! What the tests of the store share: a file, and rows with little in them.
 
 mod asking;
+mod criteria;
 mod ingesting;
 mod opening;
 mod past;

@@ -26,6 +26,7 @@ mod statusline;
 mod tax;
 mod team;
 mod test;
+mod top;
 mod uninstall;
 mod watch;
 
@@ -40,6 +41,8 @@ use plimsoll_engine::world::World;
 
 use crate::report::{HintExt, report};
 use crate::ui::Ui;
+pub(crate) use checkpoint::create::seal;
+pub(crate) use status::{ahead, short};
 
 /// The load line for coding agents: how full is the context window, really?
 #[derive(Parser)]
@@ -55,6 +58,7 @@ Examples:
   plimsoll init                   let it watch; shows what it changes first
   plimsoll status                 how full is every session of today?
   plimsoll watch                  what changes in them, as it happens?
+  plimsoll top                    all of them on one screen
   plimsoll audit                  does the client compact where it is told to?
   plimsoll tax                    what do all those hooks cost?
   plimsoll score                  what did compactions lose, and who kept it?
@@ -80,6 +84,7 @@ enum Command {
     Demo(demo::Args),
     Status(status::Args),
     Watch(watch::Args),
+    Top(top::Args),
     Audit(audit::Args),
     Tax(tax::Args),
     Measure(measure::Args),
@@ -118,6 +123,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(ui, &args),
         Command::Status(args) => status::run(&world()?, ui, &args),
         Command::Watch(args) => watch::run(&world()?, ui, &args),
+        Command::Top(args) => top::run(world()?, ui, &args),
         Command::Audit(args) => audit::run(&world()?, ui, &args),
         Command::Tax(args) => tax::run(&world()?, ui, &args),
         Command::Measure(args) => measure::run(&world()?, ui, &args),

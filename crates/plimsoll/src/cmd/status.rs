@@ -1,23 +1,24 @@
 //! `plimsoll status`
 
 mod json;
-mod listing;
 mod text;
 mod watch;
 
 use std::io::Write;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use plimsoll_agents::Adapter;
+use plimsoll_engine::criteria::{self, Criteria};
 use plimsoll_engine::history;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::world::World;
 
+use crate::listing::{Listing, RECENT, is_within};
 use crate::report::HintExt;
 use crate::ui::Ui;
+use crate::view::CriteriaView;
 use crate::{ingest, past};
-use listing::Listing;
-pub(super) use text::{figures, gauge, origin, short};
+pub(crate) use text::{ahead, figures, gauge, origin, short};
 
 /// Show how full each session's context window is
 ///
@@ -28,7 +29,8 @@ pub(super) use text::{figures, gauge, origin, short};
 Examples:
   plimsoll status
   plimsoll status 5f2c
-  plimsoll status --all --json | jq '.[].reading.percent'")]
+  plimsoll status --all --json | jq '.[].reading.percent'
+  plimsoll status --criteria --json | jq .phantoms")]
 pub(crate) struct Args {
     /// Only this session: its name or the beginning of it
     session: Option<String>,
@@ -38,17 +40,24 @@ pub(crate) struct Args {
     /// Look again every two seconds, until `q` is pressed
     #[arg(long)]
     watch: bool,
+    /// Only whether plimsoll does what it is for: what `--all` closes with
+    #[arg(long, conflicts_with_all = ["session", "all", "watch"])]
+    criteria: bool,
     /// Print JSON
     #[arg(long, conflicts_with = "watch")]
     json: bool,
 }
 
-const RECENT: Duration = Duration::from_secs(24 * 3600);
+/// How long may be looked for what compactions lost.
+const SCORE_PATIENCE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     if args.watch {
         return watch::run(world, ui, adapter, args);
+    }
+    if args.criteria {
+        return criteria(world, ui, adapter, args.json);
     }
     let chosen = choose(world, adapter, args)?;
     if chosen.is_empty() && !args.json {
@@ -68,8 +77,37 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         true => json::print(&mut out, shown)?,
         false => shown.try_for_each(|session| text::print(world, ui, &mut out, &session, room))?,
     }
+    if let Some(ingester) = ingester.as_ref().filter(|_| args.all && !args.json) {
+        let found = criteria::look(world, adapter, &ingester.store, &chosen, SCORE_PATIENCE);
+        match found {
+            Ok(found) => {
+                writeln!(out)?;
+                print_criteria(ui, &mut out, &found)?;
+            }
+            Err(error) => ui.warn(&format!("no figures of the last days: {error:#}")),
+        }
+    }
     drop(out);
     ingester.map_or(Ok(()), |mut ingester| ingester.prune())
+}
+
+/// Whether plimsoll does what it is for.
+fn criteria(world: &World, ui: &Ui, adapter: &dyn Adapter, json: bool) -> anyhow::Result<()> {
+    let ingester = ingest::everything(world, ui, adapter)?;
+    let found = sessions::find(world, adapter)?;
+    let found = criteria::look(world, adapter, &ingester.store, &found, SCORE_PATIENCE)?;
+    match json {
+        true => ui.print_json(&CriteriaView::from(&found)),
+        false => print_criteria(ui, &mut ui.out(), &found),
+    }
+}
+
+fn print_criteria(ui: &Ui, out: &mut impl Write, found: &Criteria) -> anyhow::Result<()> {
+    writeln!(out, "{}", ui.bold(&found.title()))?;
+    for (name, told) in found.told() {
+        writeln!(out, "  {name:<20} {told}")?;
+    }
+    Ok(out.flush()?)
 }
 
 /// Says that there is no such session, and what there was before.
@@ -124,8 +162,4 @@ fn some_of(names: &[&str]) -> String {
         0 => some.join(" or "),
         more => format!("{} or {more} more", some.join(", ")),
     }
-}
-
-fn is_within(time: SystemTime, limit: Duration) -> bool {
-    SystemTime::now().duration_since(time).is_ok_and(|age| age < limit) || time > SystemTime::now()
 }

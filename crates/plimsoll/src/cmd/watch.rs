@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 
 use anyhow::Context;
+use plimsoll_engine::review;
 use plimsoll_engine::watch::{
     Change, Holder, Lock, NotLocked, Notice, Standing, Stop, Watcher, stopper,
 };
@@ -43,12 +44,17 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if ui.redraws() && !args.json {
         ui.complain(&format!("{}\n", ui.dim("Watching; Ctrl-C ends it.")));
     }
+    let adapter = plimsoll_agents::ALL[0];
     let shipper = ship(ui)?;
     let mut written = Ok(());
-    let mut watcher = Watcher::new(world, plimsoll_agents::ALL[0]);
-    let watched = watcher.run(&stop, |news| {
-        written = print(world, ui, args, &news);
-        if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    // Where nothing can be printed any more, the watcher notices with its next line.
+    let reviewed = |news: Vec<Notice>| drop(print(world, ui, args, &news));
+    let watched = review::beside(world, adapter, &reviewed, |noticed| {
+        Watcher::new(world, adapter).run(&stop, |news| {
+            noticed(&news);
+            written = print(world, ui, args, &news);
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
     });
     shipper.finish();
     watched?;

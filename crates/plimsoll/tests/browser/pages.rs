@@ -164,7 +164,7 @@ fn the_keyboard_reaches_everything() {
     }
     let unnamed = "return [...document.querySelectorAll('a, button, input, select, svg[role=img]')]\
         .filter(it => !(it.textContent.trim() || it.ariaLabel || it.labels?.length)).length";
-    for path in ["/", "/session/5f2c81aa", "/saves", "/tax", "/score"] {
+    for path in ["/", "/session/5f2c81aa", "/saves", "/tax", "/score", "/criteria"] {
         browser.go(&format!("http://{}{path}", server.address));
         assert_eq!(browser.run(unnamed), 0, "{path}: everything has a name");
         let landmarks = "return ['header', 'nav', 'main', 'h1'].map(it => document.querySelectorAll(it).length > 0)";

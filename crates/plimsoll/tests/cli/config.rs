@@ -32,6 +32,10 @@ fn every_value_is_shown_with_where_it_comes_from() {
     warn_command                        none        default
     restore.mode                        auto        default
     restore.budget                      2000        default
+    reviewer.command                    []          default
+    reviewer.second_command             []          default
+    reviewer.interval_seconds           300         default
+    reviewer.most_per_day               100         default
     models                              {}          default
     auto_context.enabled                true        default
     auto_context.poll_interval_seconds  60          default

@@ -57,6 +57,7 @@ fn help_is_given() {
         "team status",
         "team sync",
         "test",
+        "top",
         "uninstall",
         "watch",
     ];

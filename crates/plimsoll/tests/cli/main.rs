@@ -32,6 +32,8 @@ mod status;
 mod statusline;
 mod tax;
 mod team;
+mod terminal;
 mod test;
+mod top;
 mod transcript;
 mod watch;

@@ -116,10 +116,17 @@ fn health_figures_and_the_document_are_there() {
     for line in [
         r#"plimsoll_http_requests_total{method="GET",route="/healthz",status="200"} 1"#,
         "plimsoll_saves_total 1",
+        "plimsoll_phantoms{} 0.0",
+        "plimsoll_manual_checkpoints_per_day{} 0.0",
+        "plimsoll_longest_stretch_seconds{} 0.0",
+        "plimsoll_full_windows_unwarned{} 0.0",
         "# EOF",
     ] {
         assert!(figures.contains(line), "{line}: {figures}");
     }
+    assert!(!figures.contains("plimsoll_restore_score{"), "nothing was needed: {figures}");
+    let page = server.get("/criteria").body;
+    assert!(page.contains("<th scope=\"row\">phantom checkpoints</th><td>0</td>"), "{page}");
     let document = server.get("/openapi.json").json();
     assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
     for path in ["/context/usage", "/context/auto-save", "/hooks/git-commit", "/hooks/test-result"]

@@ -1,18 +1,18 @@
 //! `plimsoll status`
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::io::Write;
 use std::process::Stdio;
 use std::time::SystemTime;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{self, OpenptFlags};
-use serde_json::Value;
+use plimsoll_core::time::utc;
+use plimsoll_engine::world::now;
+use serde_json::{Value, json};
 
 use crate::checkpoint::{MINUTE, sealed};
 use crate::env::TestEnv;
-use crate::transcript::{COMPACTING, captured};
+use crate::terminal::Terminal;
+use crate::transcript::{COMPACTING, answer, captured, time, user};
 
 #[test]
 fn every_session_is_listed_with_its_own_reading() {
@@ -77,9 +77,16 @@ fn a_session_takes_three_lines_that_fit_the_terminal() {
     env.session("11111111-one").write(text);
     let ran = env.plimsoll("status --all");
     assert!(ran.status.success() && ran.stderr.is_empty(), "{ran}");
-    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let (sessions, criteria) = ran.stdout.split_once("\n\n").unwrap();
+    let lines: Vec<&str> = sessions.lines().collect();
     assert_eq!(lines.len(), 3, "{ran}");
-    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{ran}");
+    assert!(
+        lines
+            .iter()
+            .chain(&criteria.lines().collect::<Vec<_>>())
+            .all(|line| line.chars().count() <= 80),
+        "{ran}"
+    );
     assert!(lines[0].starts_with("11111111  ██"), "{ran}");
     assert!(lines[2].ends_with("a-long-name") && lines[2].contains("· …"), "{ran}");
 }
@@ -91,7 +98,7 @@ fn a_project_in_the_home_is_shown_with_a_tilde() {
     let text = crate::transcript::reading(COMPACTING, 150_000, &folder, false);
     env.session("11111111-one").write(text);
     let ran = env.plimsoll("status --all");
-    assert!(ran.stdout.ends_with("window by model · ~/app\n"), "{ran}");
+    assert!(ran.stdout.contains("window by model · ~/app\n\n"), "{ran}");
 }
 
 #[test]
@@ -149,40 +156,17 @@ fn watching_needs_a_terminal() {
 
 #[test]
 fn a_watched_screen_is_given_back() {
-    for quit in [b"q", b"\x03"] {
+    for quit in ["q", "\x03"] {
         let env = TestEnv::new();
         env.session("11111111-one").fill(100_000);
-        let (mut master, terminal) = terminal();
-        let mut command = env.command(&["status", "--watch"]);
-        command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap());
-        let mut child = command.stderr(terminal).spawn().unwrap();
-        drop(command);
-        let mut drawn = String::new();
-        while !drawn.contains("q quits") {
-            let mut bytes = [0; 4096];
-            let read = master.read(&mut bytes).unwrap();
-            drawn += &String::from_utf8_lossy(&bytes[..read]);
-        }
+        let mut terminal = Terminal::start(env.command(&["status", "--watch"]));
+        let drawn = terminal.wait_for("q quits");
         assert!(drawn.contains("\x1b[?1049h") && drawn.contains("11111111"), "{drawn:?}");
-        master.write_all(quit).unwrap();
-        let mut rest = Vec::new();
-        // The terminal ends with its last user.
-        let _ = master.read_to_end(&mut rest);
-        assert!(child.wait().unwrap().success());
-        let rest = String::from_utf8_lossy(&rest);
+        terminal.press(quit);
+        let (rest, status) = terminal.end();
+        assert!(status.success());
         assert!(rest.ends_with("\x1b[?25h\x1b[?1049l"), "{rest:?}");
     }
-}
-
-/// A terminal: the side of the person before it, and that of the program.
-fn terminal() -> (File, File) {
-    let master = pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    pty::grantpt(&master).unwrap();
-    pty::unlockpt(&master).unwrap();
-    let name = pty::ptsname(&master, Vec::new()).unwrap();
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let terminal: OwnedFd = rustix::fs::open(name, flags, Mode::empty()).unwrap();
-    (master.into(), terminal.into())
 }
 
 #[test]
@@ -195,6 +179,42 @@ fn the_line_where_we_warn_is_lower_before_a_compaction() {
     file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     let ran = env.plimsoll("status");
     assert!(ran.stdout.contains("1 session went past the line where plimsoll warns."), "{ran}");
+}
+
+/// A prompt and two answers, seven minutes apart, in the last hour.
+fn worked_for_seven_minutes(env: &TestEnv) {
+    let project = &env.project();
+    let ago = |minutes: u64| utc((now() - minutes * 60_000) as i64);
+    let text = user(1, 0, project, false, r#""go on""#, "")
+        + &answer(2, 1, COMPACTING, 90_000, project, false)
+        + &answer(3, 2, COMPACTING, 100_000, project, false);
+    let text = text.replace(&time(1), &ago(50)).replace(&time(2), &ago(45));
+    env.session("5f2c81aa-77b0").write(text.replace(&time(3), &ago(38)));
+}
+
+#[test]
+fn the_criteria_are_told() {
+    let env = TestEnv::new();
+    worked_for_seven_minutes(&env);
+    let sealed = env.plimsoll("checkpoint create 5f2c").stdout.replace("$TEST", "");
+    insta::assert_snapshot!(env.plimsoll("status --criteria"), @"
+    --- stdout
+    In the last day
+      phantom checkpoints  0
+      checkpoints a day    1.0 by hand, 0.0 by themselves
+      without a human      7 min at the longest (5f2c81aa)
+      full windows         0, 0 without a word before
+      restores             0; nothing was needed after a compaction
+    [exit 0]
+    ");
+    assert!(env.plimsoll("status --all").stdout.ends_with("after a compaction\n"));
+    std::fs::remove_file(env.path(sealed.trim().trim_start_matches('/'))).unwrap();
+    let told: Value =
+        serde_json::from_str(&env.plimsoll("status --criteria --json").stdout).unwrap();
+    assert_eq!((&told["phantoms"], &told["days"]), (&json!(1), &json!(1)), "{told}");
+    assert_eq!(told["manual_checkpoints_per_day"], 1.0, "what is gone was made: {told}");
+    assert_eq!(told["longest_stretch"]["seconds"], 420, "{told}");
+    assert_eq!(told["restore_score"], Value::Null, "{told}");
 }
 
 #[test]

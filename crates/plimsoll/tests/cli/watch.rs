@@ -1,5 +1,7 @@
 //! `plimsoll watch`
 
+mod review;
+
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout};
 

@@ -1,13 +1,14 @@
 //! `plimsoll checkpoint create`
 
 use std::io::{self, Read};
+use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::work::Words;
 use plimsoll_engine::capture::{Captured, Subject};
-use plimsoll_engine::checkpoint::{Place, Unsealed};
+use plimsoll_engine::checkpoint::{Place, Sealed, Unsealed};
 use plimsoll_engine::running::running;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::settings;
@@ -40,29 +41,41 @@ pub(super) struct Args {
 pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let found = choose(world, adapter, place, args.session.as_deref())?;
-    let session = &found.owner.session;
-    // Wherever the user stands, or the agent has moved to: a session has one project.
-    let project = sessions::project(adapter, &found).filter(|project| project.is_dir());
-    let project = project.unwrap_or_else(|| place.project.clone());
-    let in_force = &settings::load(world, adapter, &project);
-    let place = &Place::of(world, adapter, project);
-    let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
     let words = if args.refine { words(ui)? } else { Words::default() };
-    let subject = Subject { session, transcript: &found.path, state: &state, in_force };
-    let captured = Captured::read(world, adapter, &subject, None);
-    let captured = captured.refined(words);
-    let sealed = captured.seal(adapter, place, Occasion::Manual, state.given.clone());
-    let hint = sealed.as_ref().err().map(Unsealed::hint).unwrap_or_default();
-    let sealed = sealed.context("could not make a checkpoint").hint(hint)?;
+    let sealed = seal(world, adapter, &found, &place.project, words)?;
     for warning in &sealed.warnings {
         ui.warn(warning);
     }
+    ui.print(&format!("{}\n", crate::ui::plain(&sealed.path.to_string_lossy())))
+}
+
+/// Makes a checkpoint of a session because somebody asks for it. `here` stands in for a project that
+/// its transcript does not name, or that is gone.
+pub(crate) fn seal(
+    world: &World,
+    adapter: &dyn Adapter,
+    found: &Found,
+    here: &Path,
+    words: Words,
+) -> anyhow::Result<Sealed> {
+    let session = &found.owner.session;
+    // Wherever the user stands, or the agent has moved to: a session has one project.
+    let project = sessions::project(adapter, found).filter(|project| project.is_dir());
+    let project = project.unwrap_or_else(|| here.to_owned());
+    let in_force = &settings::load(world, adapter, &project);
+    let place = &Place::of(world, adapter, project);
+    let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
+    let subject = Subject { session, transcript: &found.path, state: &state, in_force };
+    let captured = Captured::read(world, adapter, &subject, None).refined(words);
+    let sealed = captured.seal(adapter, place, Occasion::Manual, state.given.clone());
+    let hint = sealed.as_ref().err().map(Unsealed::hint).unwrap_or_default();
+    let sealed = sealed.context("could not make a checkpoint").hint(hint)?;
     // A session that has ended has nothing more to decide.
     if running(world, adapter).contains(session) {
         // Without it only the age that its status line shows is too high.
         let _ = captured.remember(world, &sealed);
     }
-    ui.print(&format!("{}\n", crate::ui::plain(&sealed.path.to_string_lossy())))
+    Ok(sealed)
 }
 
 /// The words on stdin. That there are none is no reason to make no checkpoint.

@@ -66,7 +66,9 @@ fn allowed(kind: Kind) -> Value {
         Kind::Percent => {
             json!({ "type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 100 })
         }
-        Kind::Tokens | Kind::Seconds => json!({ "type": ["integer", "null"], "minimum": 1 }),
+        Kind::Tokens | Kind::Seconds | Kind::Times => {
+            json!({ "type": ["integer", "null"], "minimum": 1 })
+        }
         Kind::Switch => json!({ "type": ["boolean", "null"] }),
         Kind::Choice(words) => {
             let words = words.iter().map(|word| json!(word));

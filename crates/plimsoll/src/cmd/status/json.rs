@@ -7,7 +7,7 @@ use plimsoll_engine::sessions;
 use plimsoll_engine::world::now;
 use serde::{Serialize, Serializer};
 
-use super::listing::Shown;
+use crate::listing::Shown;
 use crate::view::{ForecastView, ReadingView};
 
 #[derive(Serialize)]

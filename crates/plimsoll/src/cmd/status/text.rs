@@ -13,8 +13,8 @@ use plimsoll_engine::sessions::{self, Pace};
 use plimsoll_engine::world::{WINDOW_VARIABLE, World, local_time, now};
 use plimsoll_store::LastCheckpoint;
 
-use super::listing::Shown;
 use crate::layout::{self, COLUMNS, fit};
+use crate::listing::Shown;
 use crate::ui::{self, Ui};
 use crate::view::percent;
 
@@ -95,7 +95,7 @@ fn outlook(measured: &Measured, pace: Option<&Pace>, sealed: String) -> Vec<Stri
 }
 
 /// The forecast in turns and time; one that reaches too far says nothing.
-fn ahead(forecast: &Forecast) -> String {
+pub(crate) fn ahead(forecast: &Forecast) -> String {
     let (Some(turns), Some(minutes)) = (forecast.turns, forecast.minutes) else {
         return String::new();
     };

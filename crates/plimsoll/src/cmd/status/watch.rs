@@ -9,9 +9,9 @@ use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::sessions::Found;
 use plimsoll_engine::world::World;
 
-use super::listing::{Listing, Shown};
 use super::{Args, choose, text};
 use crate::ingest;
+use crate::listing::{Listing, Shown};
 use crate::report::HintExt;
 use crate::ui::Ui;
 use crate::ui::screen::{Key, Screen};
@@ -79,7 +79,7 @@ impl Watch<'_> {
         let mut listing = Listing::new(self.world, self.adapter, self.ingester.as_ref(), &silence);
         let (mut shown, mut lines) = (HashMap::new(), Vec::new());
         for found in chosen {
-            let known = self.seen.remove(&found.path).filter(|known| is_current(known, found));
+            let known = self.seen.remove(&found.path).filter(|known| known.is_current(found));
             let Some(session) = known.or_else(|| listing.show(found)) else { continue };
             let mut text = Vec::new();
             text::print(self.world, self.ui, &mut text, &session, text::ROOM)?;
@@ -89,10 +89,4 @@ impl Watch<'_> {
         self.seen = shown;
         Ok(lines)
     }
-}
-
-/// Whether nothing was written since. Subagents write elsewhere: a session that has some running is
-/// always looked at.
-fn is_current(known: &Shown, found: &Found) -> bool {
-    known.found == *found && known.subagents.is_empty()
 }

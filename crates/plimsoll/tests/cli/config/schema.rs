@@ -70,6 +70,12 @@ fn the_schema_and_the_check_agree() {
         "quiet": true,
         "window": 200_000,
         "warn_command": "/handoff",
+        "reviewer": {
+            "command": ["claude", "-p"],
+            "second_command": [],
+            "interval_seconds": 60,
+            "most_per_day": 5,
+        },
         "models": {"house": {"window": 400_000}},
         "auto_context": {
             "enabled": false,

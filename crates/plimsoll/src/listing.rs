@@ -1,7 +1,7 @@
 //! Measuring sessions one by one, so that the first can be shown before the last is read.
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
@@ -11,25 +11,34 @@ use plimsoll_engine::sessions::{self, Found, Pace};
 use plimsoll_engine::world::World;
 use plimsoll_store::LastCheckpoint;
 
-use super::is_within;
 use crate::ui;
 
+/// Who wrote nothing for so long is not among those of today.
+pub(crate) const RECENT: Duration = Duration::from_secs(24 * 3600);
 /// A subagent that wrote nothing for so long is done.
 const SUBAGENT_RECENT: Duration = Duration::from_secs(600);
 
 /// One session, with all there is to show of it.
-pub(super) struct Shown {
-    pub(super) found: Found,
-    pub(super) measured: Measured,
+pub(crate) struct Shown {
+    pub(crate) found: Found,
+    pub(crate) measured: Measured,
     /// What the store tells, where there is one.
-    pub(super) pace: Option<Pace>,
+    pub(crate) pace: Option<Pace>,
     /// The last checkpoint, as the store tells.
-    pub(super) checkpoint: Option<LastCheckpoint>,
-    pub(super) subagents: Vec<(Found, Measured)>,
+    pub(crate) checkpoint: Option<LastCheckpoint>,
+    pub(crate) subagents: Vec<(Found, Measured)>,
+}
+
+impl Shown {
+    /// Whether nothing was written since. Subagents write elsewhere: a session that has some running
+    /// is always looked at.
+    pub(crate) fn is_current(&self, found: &Found) -> bool {
+        self.found == *found && self.subagents.is_empty()
+    }
 }
 
 /// Measures sessions, and says on the way what is not as it should be.
-pub(super) struct Listing<'a> {
+pub(crate) struct Listing<'a> {
     world: &'a World,
     adapter: &'a dyn Adapter,
     ingester: Option<&'a Ingester<'a>>,
@@ -39,7 +48,7 @@ pub(super) struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         world: &'a World,
         adapter: &'a dyn Adapter,
         ingester: Option<&'a Ingester<'a>>,
@@ -49,7 +58,7 @@ impl<'a> Listing<'a> {
     }
 
     /// The session behind a transcript; nothing if it is gone or cannot be read.
-    pub(super) fn show(&mut self, found: &Found) -> Option<Shown> {
+    pub(crate) fn show(&mut self, found: &Found) -> Option<Shown> {
         match self.measure(found) {
             Ok(shown) => {
                 shown.iter().for_each(|shown| self.complain(&shown.measured));
@@ -87,4 +96,9 @@ impl<'a> Listing<'a> {
             }
         }
     }
+}
+
+/// Whether a moment lies less than `limit` behind us; what lies ahead of a wrong clock does.
+pub(crate) fn is_within(time: SystemTime, limit: Duration) -> bool {
+    SystemTime::now().duration_since(time).is_ok_and(|age| age < limit) || time > SystemTime::now()
 }

@@ -1,0 +1,138 @@
+//! What a reviewer answers who was shown the fleet.
+//!
+//! Lines `STATUS: …` and `RECOMMENDED_ACTION: …`, anywhere in what it prints: models like to say more.
+
+use crate::policy::is_plain;
+
+/// What a reviewer answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// How it finds the fleet, in a word.
+    pub status: String,
+    /// It wants somebody who knows better to look.
+    pub escalates: bool,
+    /// The sessions that are to make a checkpoint.
+    pub checkpoints: Whom,
+}
+
+/// Which sessions are meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Whom {
+    /// None.
+    #[default]
+    Nobody,
+    /// All whose window is over the checkpoint line.
+    Due,
+    /// Those of these names, or whose names begin so.
+    Named(Vec<String>),
+}
+
+/// What asks for a checkpoint.
+pub const TRIGGER: &str = "trigger_checkpoint";
+/// What asks for the second reviewer.
+pub const ESCALATE: &str = "escalate";
+
+/// How long a status may be.
+const LONGEST_STATUS: usize = 64;
+/// The beginning of a name must tell something.
+const SHORTEST_NAME: usize = 4;
+
+impl Answer {
+    /// Reads what a reviewer printed. What it cannot mean is passed over.
+    pub fn parse(text: &str) -> Self {
+        let mut answer = Self::default();
+        for line in text.lines() {
+            if let Some(status) = after(line, "STATUS:") {
+                let plain = status.chars().filter(|character| is_plain(*character));
+                answer.status = plain.take(LONGEST_STATUS).collect();
+            }
+            if let Some(action) = after(line, "RECOMMENDED_ACTION:") {
+                answer.act(action);
+            }
+        }
+        answer
+    }
+
+    fn act(&mut self, action: &str) {
+        let mut words = action.split(|at: char| at.is_whitespace() || at == ',' || at == '`');
+        let mut words = words.by_ref().filter(|word| !word.is_empty());
+        match words.next() {
+            Some(ESCALATE) => self.escalates = true,
+            Some(TRIGGER) => self.checkpoints.add(words.map(str::to_owned).collect()),
+            _ => {}
+        }
+    }
+}
+
+impl Whom {
+    fn add(&mut self, names: Vec<String>) {
+        match (&mut *self, names.is_empty()) {
+            (Self::Due, _) => {}
+            (_, true) => *self = Self::Due,
+            (Self::Named(known), false) => known.extend(names),
+            (Self::Nobody, false) => *self = Self::Named(names),
+        }
+    }
+
+    /// Whether a session is meant that is called `name`, and is over the line or not.
+    pub fn means(&self, name: &str, is_due: bool) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Due => is_due,
+            Self::Named(names) => {
+                let is_meant = |begin: &String| {
+                    begin.len() >= SHORTEST_NAME.min(name.len()) && name.starts_with(begin.as_str())
+                };
+                names.iter().any(is_meant)
+            }
+        }
+    }
+}
+
+/// What comes after a heading, whatever is drawn around it.
+fn after<'l>(line: &'l str, heading: &str) -> Option<&'l str> {
+    let line = line.trim_start_matches(|at: char| at.is_whitespace() || "*#->`".contains(at));
+    Some(line.strip_prefix(heading)?.trim_matches(|at: char| at.is_whitespace() || at == '*'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, status: &str, escalates: bool, checkpoints: Whom) {
+        let expected = Answer { status: status.to_owned(), escalates, checkpoints };
+        assert_eq!(Answer::parse(text), expected, "{text}");
+    }
+
+    fn named(names: &[&str]) -> Whom {
+        Whom::Named(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    #[test]
+    fn an_answer_is_found_in_whatever_else_is_said() {
+        check("STATUS: normal\nRECOMMENDED_ACTION: none\n", "normal", false, Whom::Nobody);
+        check(
+            "STATUS: context_high\nRECOMMENDED_ACTION: trigger_checkpoint",
+            "context_high",
+            false,
+            Whom::Due,
+        );
+        let chatty = "Sure!\n\n**STATUS: context_high**\n- RECOMMENDED_ACTION: trigger_checkpoint `5f2c81aa`, 77b0";
+        check(chatty, "context_high", false, named(&["5f2c81aa", "77b0"]));
+        let two = "RECOMMENDED_ACTION: trigger_checkpoint aaaa\nRECOMMENDED_ACTION: trigger_checkpoint bbbb";
+        check(two, "", false, named(&["aaaa", "bbbb"]));
+        check("RECOMMENDED_ACTION: escalate", "", true, Whom::Nobody);
+        check("", "", false, Whom::Nobody);
+        check("RECOMMENDED_ACTION: rm -rf /\nSTATUS: \u{1b}[2Jx", "[2Jx", false, Whom::Nobody);
+    }
+
+    #[test]
+    fn those_who_are_meant_are_known_by_the_beginning_of_their_names() {
+        assert!(named(&["5f2c"]).means("5f2c81aa-77b0", false));
+        assert!(!named(&["5"]).means("5f2c81aa-77b0", true), "too little to go by");
+        assert!(!named(&["77b0"]).means("5f2c81aa-77b0", true));
+        assert!(Whom::Due.means("a", true) && !Whom::Due.means("a", false));
+        assert!(!Whom::Nobody.means("a", true));
+    }
+}

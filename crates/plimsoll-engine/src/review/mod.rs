@@ -1,0 +1,193 @@
+//! The reviewer: a command of the user's that is shown the state of all sessions now and then, and may
+//! ask for checkpoints.
+//!
+//! Whoever holds the watcher's lock runs it, in a thread of its own; no hook ever does. The policy needs
+//! it for nothing. What the command gets is figures and names, no word of any transcript; it runs in our
+//! data folder, with everything of ours switched off, so that a reviewer that is an agent itself is
+//! neither reviewed nor spoken to.
+
+mod budget;
+mod fleet;
+
+use std::process::Command;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_agents::{Adapter, Owner};
+use plimsoll_core::Millis;
+use plimsoll_core::board::{Reason, What};
+use plimsoll_core::metrics::ContextStatus;
+use plimsoll_core::review::{Answer, Whom};
+use plimsoll_core::settings::{ReviewerSettings, Settings};
+
+use self::fleet::Fleet;
+use crate::board::{self, Lasting, NewMessage};
+use crate::child::{Leaves, Terms, run_as};
+use crate::log;
+use crate::paths;
+use crate::settings;
+use crate::watch::{Change, Notice};
+use crate::world::{World, now};
+
+/// How long a command may think.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often it is asked whether it is done.
+const STEP: Duration = Duration::from_millis(50);
+/// How long its request waits for a session that does nothing: the next one repeats it.
+const LIVES: Duration = Duration::from_secs(3600);
+/// Who sends what it asks for, and why, in a word.
+const REVIEWER: &str = "reviewer";
+
+/// Watches with `watch`, and has the fleet reviewed meanwhile, where the user wants that. `watch` is
+/// given what is to be told every notice; `tell` is told whom a reviewer asked.
+pub fn beside<T>(
+    world: &World,
+    adapter: &dyn Adapter,
+    tell: &(dyn Fn(Vec<Notice>) + Sync),
+    watch: impl FnOnce(&dyn Fn(&[Notice])) -> T,
+) -> T {
+    let settings = settings::load(world, adapter, &world.paths.home).settings;
+    if settings.reviewer.command.is_empty() {
+        return watch(&|_| ());
+    }
+    let own = paths::canonical(&world.paths.data);
+    let reviewer = Reviewer { world, settings, shared: Mutex::default(), wakes: Condvar::new() };
+    thread::scope(|scope| {
+        scope.spawn(|| reviewer.run(tell));
+        // A watcher that panics must not leave us waiting for the thread.
+        let _ends = Ends(&reviewer);
+        watch(&|news| reviewer.shared().fleet.notice(news, &own))
+    })
+}
+
+struct Reviewer<'a> {
+    world: &'a World,
+    settings: Settings,
+    shared: Mutex<Shared>,
+    wakes: Condvar,
+}
+
+#[derive(Default)]
+struct Shared {
+    fleet: Fleet,
+    is_over: bool,
+}
+
+struct Ends<'a>(&'a Reviewer<'a>);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.shared().is_over = true;
+        self.0.wakes.notify_all();
+    }
+}
+
+impl Reviewer<'_> {
+    fn run(&self, tell: &(dyn Fn(Vec<Notice>) + Sync)) {
+        while self.rest() {
+            match self.review() {
+                Ok(asked) if asked.is_empty() => {}
+                Ok(asked) => tell(asked),
+                Err(error) => self.complain(&format!("{error:#}")),
+            }
+        }
+    }
+
+    /// Waits for the next time. Tells whether there is one.
+    fn rest(&self) -> bool {
+        let until = Instant::now() + Duration::from_secs(self.settings.reviewer.interval_seconds);
+        let mut shared = self.shared();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if shared.is_over || left.is_zero() {
+                return !shared.is_over;
+            }
+            let woken = self.wakes.wait_timeout(shared, left);
+            shared = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Shows the fleet to the reviewers, if anything has happened, and posts what they ask for.
+    fn review(&self) -> anyhow::Result<Vec<Notice>> {
+        let ReviewerSettings { command, second_command, .. } = &self.settings.reviewer;
+        if !std::mem::take(&mut self.shared().fleet.has_news) {
+            return Ok(Vec::new());
+        }
+        let Some(first) = self.ask(command, None)? else { return Ok(Vec::new()) };
+        let mut answer = Answer::parse(&first);
+        if answer.escalates && !second_command.is_empty() {
+            let Some(second) = self.ask(second_command, Some(&first))? else {
+                return Ok(Vec::new());
+            };
+            answer = Answer::parse(&second);
+        }
+        self.post(&answer)
+    }
+
+    /// What a command answers; nothing where today's runs are spent, or we are to end.
+    fn ask(&self, command: &[String], before: Option<&str>) -> anyhow::Result<Option<String>> {
+        let [program, arguments @ ..] = command else { return Ok(None) };
+        let now = now() as Millis;
+        if !budget::spend(&self.world.paths, self.settings.reviewer.most_per_day, now)? {
+            return Ok(None);
+        }
+        let shown = self.shared().fleet.shown(&self.settings.lines, now, before);
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&self.world.paths.data).env("PLIMSOLL", "off");
+        let is_over = || self.shared().is_over;
+        let terms =
+            Terms { patience: PATIENCE, step: STEP, leaves: Leaves::Ended, is_over: &is_over };
+        let ran = run_as(&mut command, shown, &terms)
+            .map_err(|error| anyhow::anyhow!("could not run `{program}`: {error}"))?;
+        match ran.status {
+            _ if is_over() => Ok(None),
+            Some(status) if status.success() => {
+                Ok(Some(String::from_utf8_lossy(&ran.stdout).into_owned()))
+            }
+            Some(status) => anyhow::bail!("`{program}` failed: {status}"),
+            None => anyhow::bail!("`{program}` took longer than {} s", PATIENCE.as_secs()),
+        }
+    }
+
+    /// Posts a trigger for each session that is meant and has none waiting.
+    fn post(&self, answer: &Answer) -> anyhow::Result<Vec<Notice>> {
+        if answer.checkpoints == Whom::Nobody {
+            return Ok(Vec::new());
+        }
+        let waiting = board::list(&self.world.paths)?;
+        let reason = Reason::Other(REVIEWER.to_owned());
+        let shared = self.shared();
+        let meant = shared.fleet.sessions().filter(|known| {
+            let is_due = known.status == ContextStatus::High;
+            let is_asked = waiting.iter().any(|posted| {
+                posted.message.to == known.session && posted.message.trigger().is_some()
+            });
+            answer.checkpoints.means(known.session.as_str(), is_due) && !is_asked
+        });
+        let messages: Vec<NewMessage> = meant
+            .map(|known| NewMessage {
+                to: known.session.clone(),
+                project: Some(known.project.clone()),
+                from: REVIEWER.to_owned(),
+                what: What::CheckpointTrigger { reason: reason.clone() },
+                lives: LIVES,
+            })
+            .collect();
+        drop(shared);
+        let posted = board::post(&self.world.paths, messages, Lasting::Kill)?;
+        let notice = |session| {
+            let owner = Owner { session, subagent: None };
+            Notice { at: now(), owner, change: Change::Asked(reason.clone()) }
+        };
+        Ok(posted.into_iter().map(|message| notice(message.to)).collect())
+    }
+
+    fn complain(&self, why: &str) {
+        log::write(&self.world.paths.log(), &format!("review: {why}"));
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

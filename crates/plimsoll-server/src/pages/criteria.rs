@@ -1,0 +1,73 @@
+//! `/criteria`: whether plimsoll does what it is for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use plimsoll_engine::criteria::{self, Criteria};
+use plimsoll_engine::sessions;
+use plimsoll_store::Store;
+
+use super::frame::{Tab, page as framed, page_again};
+use super::site::Site;
+use crate::http::Problem;
+use crate::state::{App, AppState};
+
+/// How long it is shown as it was.
+const FRESH: Duration = Duration::from_secs(60);
+/// How long may be looked for what compactions lost.
+const PATIENCE: Duration = Duration::from_secs(2);
+const TITLE: &str = "Criteria";
+
+/// Whether plimsoll does what it is for
+pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
+    match current(&app).await {
+        Some(found) => framed(&site, Some(Tab::Criteria), TITLE, &shown(&found)),
+        None => {
+            let body = html! { p role="status" { "Looking; this page comes back by itself." } };
+            page_again(&site, Tab::Criteria, TITLE, 2, &body)
+        }
+    }
+}
+
+/// The figures as they were last found. The first who asks waits for them; later ones are found beside
+/// the requests.
+pub(crate) async fn current(app: &AppState) -> Option<Arc<Criteria>> {
+    let (known, is_due) = app.criteria.look(FRESH);
+    if !is_due {
+        return known;
+    }
+    let looking = app.clone();
+    let look = tokio::spawn(async move {
+        let found = looking.with_store(look).await;
+        looking.criteria.put(found.ok());
+    });
+    if known.is_none() {
+        // What could not be found is not there.
+        let _ = look.await;
+        return app.criteria.last();
+    }
+    known
+}
+
+fn look(app: &App, store: &mut Store) -> Result<Criteria, Problem> {
+    let found = sessions::find(&app.world, app.adapter).map_err(|error| app.failed(&error))?;
+    criteria::look(&app.world, app.adapter, store, &found, PATIENCE)
+        .map_err(|error| app.failed(&error))
+}
+
+fn shown(found: &Criteria) -> Markup {
+    html! {
+        h1 { (TITLE) }
+        p.lead { "Does plimsoll do what it is for?" }
+        table {
+            caption { (found.title()) }
+            tbody {
+                @for (name, told) in found.told() {
+                    tr { th scope="row" { (name) } td { (told) } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What tells whether plimsoll does what it is for.
+
+use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::Store;
+use super::column::get;
+use super::past::peak;
+use crate::{Overflows, PeakRow, StoreError, Stretch};
+
+impl Store {
+    /// How many checkpoints were sealed since a moment, by what they were made for. Those that were
+    /// pruned since are among them.
+    pub fn seals(&self, since: Millis) -> Result<Vec<(String, u64)>, StoreError> {
+        let sql = "SELECT occasion, count(*) AS seals FROM seals WHERE created >= ?1
+             GROUP BY occasion ORDER BY occasion";
+        self.all(sql, params![since], |row| Ok((row.get("occasion")?, get(row, "seals")?)))
+            .map_err(self.failed("count the checkpoints of"))
+    }
+
+    /// The longest that a session worked on one prompt since a moment. After a pause of more than
+    /// `longest_step` it worked no more.
+    pub fn longest_stretch(
+        &self,
+        since: Millis,
+        longest_step: Millis,
+    ) -> Result<Option<Stretch>, StoreError> {
+        self.connection
+            .prepare_cached(LONGEST)
+            .and_then(|mut sql| sql.query_row(params![since, longest_step], stretch).optional())
+            .map_err(self.failed("list the readings of"))
+    }
+
+    /// How often a client compacted a session by itself since a moment, and how often nobody had
+    /// said a word or sealed anything since the compaction before.
+    pub fn overflows(&self, since: Millis) -> Result<Overflows, StoreError> {
+        let overflows = |row: &Row<'_>| {
+            Ok(Overflows { all: get(row, "overflows")?, unwarned: get(row, "unwarned")? })
+        };
+        let sql = format!(
+            "SELECT count(*) AS overflows, coalesce(sum(NOT {WARNED}), 0) AS unwarned
+             FROM (SELECT *, coalesce((SELECT max(time) FROM compactions AS before
+                     WHERE before.session = own.session AND before.subagent = ''
+                         AND before.time < own.time), -1) AS since
+                 FROM distinct_compactions AS own
+                 WHERE automatic AND subagent = '' AND time >= ?1) AS own"
+        );
+        self.connection
+            .prepare_cached(&sql)
+            .and_then(|mut sql| sql.query_row(params![since], overflows))
+            .map_err(self.failed("list the compactions of"))
+    }
+
+    /// The fullest that each session's own window was since a moment; whether anything was said or
+    /// sealed before that.
+    pub fn fullest(&self, since: Millis) -> Result<Vec<PeakRow>, StoreError> {
+        let sql = format!(
+            "SELECT session, model, version, tokens,
+                 (SELECT count(*) FROM compactions AS compacted
+                     WHERE compacted.session = own.session AND compacted.subagent = ''
+                         AND automatic AND compacted.time >= ?1) AS automatic_compactions,
+                 {WARNED} AS warned
+             FROM (SELECT session, time, -1 AS since, max(prompt_tokens + output_tokens) AS tokens
+                 FROM readings WHERE subagent = '' AND time >= ?1 GROUP BY session) AS own
+             JOIN sessions USING (session)"
+        );
+        self.all(&sql, params![since], peak).map_err(self.failed("list the readings of"))
+    }
+
+    /// How often a session was given back what it had lost, or what another had left, since a moment.
+    pub fn restores(&self, since: Millis) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) AS restores FROM decisions
+             WHERE time >= ?1 AND what IN ('restored', 'given')";
+        self.connection
+            .query_row(sql, params![since], |row| get(row, "restores"))
+            .map_err(self.failed("list the decisions of"))
+    }
+
+    /// When we first decided anything: before that nobody was there to say a word.
+    pub fn first_decision(&self) -> Result<Option<Millis>, StoreError> {
+        self.connection
+            .query_row("SELECT min(time) FROM decisions", [], |row| row.get(0))
+            .map_err(self.failed("list the decisions of"))
+    }
+}
+
+/// Whether something was said or sealed between `own.since` and `own.time`.
+const WARNED: &str = "(EXISTS (SELECT 1 FROM decisions
+         WHERE decisions.session = own.session AND decisions.time BETWEEN own.since AND own.time
+             AND what IN ('warned', 'suggested', 'saved', 'guarded', 'refused', 'sealed'))
+     OR EXISTS (SELECT 1 FROM seals
+         WHERE seals.session = own.session AND seals.created BETWEEN own.since AND own.time))";
+
+const LONGEST: &str = "SELECT session, min(time) AS began, max(time) AS ended FROM (
+         SELECT session, turn, time,
+             sum(is_new) OVER (PARTITION BY session, turn ORDER BY time) AS stretch
+         FROM (
+             SELECT session, turn, time,
+                 time - lag(time, 1, time) OVER (PARTITION BY session, turn ORDER BY time) > ?2
+                     AS is_new
+             FROM readings WHERE subagent = '' AND time >= ?1
+         )
+     ) GROUP BY session, turn, stretch ORDER BY ended - began DESC, session LIMIT 1";
+
+fn stretch(row: &Row<'_>) -> rusqlite::Result<Stretch> {
+    let session: SessionId = get(row, "session")?;
+    Ok(Stretch { session, began: row.get("began")?, ended: row.get("ended")? })
+}

@@ -1,0 +1,327 @@
+//! Where the terminal dashboard's figures come from: threads that read, so that keys never wait.
+//!
+//! One follows the sessions as `plimsoll watch` does, without the right that only one watcher has:
+//! it acts on nothing, and is there whether another watches or not. One looks again at who has news,
+//! with the functions that `plimsoll status` looks with. Both end with the process: whatever they are
+//! at, is done as a whole or not at all.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use plimsoll_agents::Adapter;
+use plimsoll_core::Millis;
+use plimsoll_core::board::Claim;
+use plimsoll_core::checkpoint::split;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::work::Words;
+use plimsoll_engine::board;
+use plimsoll_engine::checkpoint::{self, Place};
+use plimsoll_engine::criteria::{self, Criteria};
+use plimsoll_engine::ingest::Ingester;
+use plimsoll_engine::sessions::{self, Found};
+use plimsoll_engine::watch::{Notice, Stopper, Watcher, stopper};
+use plimsoll_engine::world::World;
+use plimsoll_store::Store;
+
+use super::session::{Phase, Session};
+use crate::cmd::seal;
+use crate::listing::{Listing, RECENT, Shown, is_within};
+use crate::ui::plain;
+
+/// What the threads tell.
+pub(crate) enum News {
+    /// How far the first look is.
+    Progress(usize, usize),
+    /// The sessions as they are now.
+    Sessions(Vec<Session>),
+    /// The text of a checkpoint.
+    Checkpoint(String, Vec<String>),
+    /// Whether plimsoll does what it is for.
+    Criteria(Criteria),
+    /// What an act came to.
+    Told(String),
+}
+
+/// What they are asked for.
+pub(crate) enum Request {
+    /// A checkpoint of a session, now.
+    Seal(SessionId),
+    /// Whether plimsoll does what it is for.
+    Criteria,
+    /// The text of a checkpoint of a session.
+    Text(SessionId, String),
+}
+
+/// Why the reader wakes.
+enum Wake {
+    Noticed(Vec<Notice>),
+    Asked(Request),
+}
+
+/// The threads.
+pub(crate) struct Feed {
+    news: Receiver<News>,
+    requests: Sender<Wake>,
+    /// Ends the one that follows, when this is dropped.
+    _stopper: Stopper,
+}
+
+/// What has changed at once is looked at together.
+const PACE: Duration = Duration::from_millis(400);
+/// How often everything is looked at, for what nobody notices: who is no longer of today, and
+/// checkpoints that somebody asked for.
+const PERIOD: Duration = Duration::from_secs(30);
+/// How long other writers of the store are waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long may be looked for what compactions lost.
+const SCORE_PATIENCE: Duration = Duration::from_secs(1);
+
+impl Feed {
+    /// Starts them. A byte comes through `bell` whenever there is news.
+    pub(crate) fn start(
+        world: Arc<World>,
+        adapter: &'static dyn Adapter,
+        bell: UnixStream,
+        is_all: bool,
+    ) -> io::Result<Self> {
+        let (requests, wakes) = mpsc::channel();
+        let (tell, news) = mpsc::channel();
+        let (stopper, stop) = stopper()?;
+        let (noticed, watched) = (requests.clone(), world.clone());
+        let follow = move || {
+            let tell = |news| match noticed.send(Wake::Noticed(news)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            };
+            // Where sessions cannot be followed, they are looked at now and then.
+            let _ = Watcher::new(&watched, adapter).only_looking().run(&stop, tell);
+        };
+        thread::Builder::new().name("watcher".to_owned()).spawn(follow)?;
+        bell.set_nonblocking(true)?;
+        let read = move || {
+            let reader = Reader::new(&world, adapter, is_all, Teller { tell, bell });
+            reader.run(&wakes);
+        };
+        thread::Builder::new().name("reader".to_owned()).spawn(read)?;
+        Ok(Self { news, requests, _stopper: stopper })
+    }
+
+    /// Asks for something. What it comes to is news.
+    pub(crate) fn ask(&self, request: Request) {
+        // Without a reader there will be no news, which is noticed there.
+        let _ = self.requests.send(Wake::Asked(request));
+    }
+
+    /// What is new since; an error if there will be no more.
+    pub(crate) fn news(&self) -> anyhow::Result<Vec<News>> {
+        let mut news = Vec::new();
+        loop {
+            match self.news.try_recv() {
+                Ok(one) => news.push(one),
+                Err(mpsc::TryRecvError::Empty) => return Ok(news),
+                Err(error) => return Err(error).context("the sessions are no longer read"),
+            }
+        }
+    }
+}
+
+/// Whom the reader tells.
+struct Teller {
+    tell: Sender<News>,
+    bell: UnixStream,
+}
+
+impl Teller {
+    fn say(&self, news: News) {
+        // Whoever has gone need not be told; a full bell rings already.
+        let _ = self.tell.send(news);
+        let _ = (&self.bell).write(&[0]);
+    }
+}
+
+/// What looks at sessions, and remembers what it has seen.
+struct Reader<'a> {
+    world: &'a World,
+    adapter: &'a dyn Adapter,
+    /// However old.
+    is_all: bool,
+    teller: Teller,
+    /// Without a store there is neither forecast nor curve, and nothing else is missing.
+    ingester: Option<Ingester<'a>>,
+    /// What was shown of each transcript: one that has not changed since is not measured again.
+    seen: HashMap<PathBuf, (Shown, Session)>,
+    phases: HashMap<SessionId, Phase>,
+    /// Whom something was noticed of since the last look.
+    changed: HashSet<SessionId>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(world: &'a World, adapter: &'a dyn Adapter, is_all: bool, teller: Teller) -> Self {
+        let ingester = Ingester::open(world, adapter, PATIENCE, None)
+            .map_err(|error| teller.say(News::Told(plain(&format!("no forecast: {error:#}")))))
+            .ok();
+        let (seen, phases, changed) = (HashMap::new(), HashMap::new(), HashSet::new());
+        Self { world, adapter, is_all, teller, ingester, seen, phases, changed }
+    }
+
+    fn run(mut self, wakes: &Receiver<Wake>) {
+        // What is known is shown at once, what is new as soon as it is taken in.
+        self.look();
+        self.take_in(&self.chosen());
+        self.changed.extend(self.seen.values().map(|(_, session)| session.id.clone()));
+        self.look();
+        let mut due = Instant::now() + PERIOD;
+        loop {
+            match wakes.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Wake::Asked(request)) => self.answer(request, &mut due),
+                Ok(Wake::Noticed(news)) => {
+                    self.notice(&news);
+                    due = due.min(Instant::now() + PACE);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.look_again();
+                    due = Instant::now() + PERIOD;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn notice(&mut self, news: &[Notice]) {
+        for Notice { owner, change, .. } in news {
+            self.changed.insert(owner.session.clone());
+            let phase = Phase::after(change).filter(|_| owner.subagent.is_none());
+            self.phases.extend(phase.map(|phase| (owner.session.clone(), phase)));
+        }
+    }
+
+    fn answer(&mut self, request: Request, due: &mut Instant) {
+        match request {
+            Request::Seal(session) => {
+                let told = self.seal(&session);
+                self.teller.say(News::Told(told.unwrap_or_else(|error| format!("{error:#}"))));
+                self.changed.insert(session);
+                *due = Instant::now();
+            }
+            Request::Criteria => self.look_at_criteria(),
+            Request::Text(session, id) => {
+                let text = self.text(&session, &id);
+                let text = text.unwrap_or_else(|problem| format!("it cannot be read: {problem}"));
+                // What it says; its front matter is for machines, and rows are dear.
+                let body = split(&text).map_or(&*text, |parts| parts.body);
+                let told = body.lines().filter(|line| !line.trim().is_empty());
+                let lines = told.map(plain).collect();
+                self.teller.say(News::Checkpoint(id, lines));
+            }
+        }
+    }
+
+    fn seal(&self, session: &SessionId) -> anyhow::Result<String> {
+        let (shown, _) = self.known(session).context("the session is no longer there")?;
+        let here = &shown.measured.project;
+        let sealed = seal(self.world, self.adapter, &shown.found, here, Words::default())?;
+        Ok(format!("sealed {}", plain(&sealed.path.to_string_lossy())))
+    }
+
+    fn text(&self, session: &SessionId, id: &str) -> anyhow::Result<String> {
+        let (_, session) = self.known(session).context("the session is no longer there")?;
+        let place = Place::of(self.world, self.adapter, session.folder.clone());
+        checkpoint::text(&place, id).map_err(|problem| anyhow::anyhow!(problem.to_string()))
+    }
+
+    fn look_at_criteria(&self) {
+        let (Some(store), Ok(found)) = (self.store(), sessions::find(self.world, self.adapter))
+        else {
+            return;
+        };
+        let found = criteria::look(self.world, self.adapter, store, &found, SCORE_PATIENCE);
+        self.teller.say(match found {
+            Ok(found) => News::Criteria(found),
+            Err(error) => News::Told(plain(&format!("no figures of the last days: {error:#}"))),
+        });
+    }
+
+    fn known(&self, session: &SessionId) -> Option<&(Shown, Session)> {
+        self.seen.values().find(|(_, known)| known.id == *session)
+    }
+
+    /// Takes in what is new of those who changed, and looks again.
+    fn look_again(&mut self) {
+        let mut news = self.chosen();
+        news.retain(|found| self.changed.contains(&found.owner.session));
+        self.take_in(&news);
+        self.look();
+    }
+
+    fn take_in(&mut self, found: &[Found]) {
+        let Some(ingester) = &mut self.ingester else { return };
+        let teller = &self.teller;
+        // What cannot be stored now is stored the next time.
+        let _ = ingester.catch_up(found, |done, of| teller.say(News::Progress(done, of)));
+        let _ = ingester.all_checkpoints();
+    }
+
+    fn look(&mut self) {
+        let changed = std::mem::take(&mut self.changed);
+        let mut before = std::mem::take(&mut self.seen);
+        // Words on stderr would tear the picture.
+        let silence = |_: &str| ();
+        let mut listing = Listing::new(self.world, self.adapter, self.ingester.as_ref(), &silence);
+        let claims = board::claims(&self.world.paths).unwrap_or_default();
+        for found in self.chosen() {
+            let is_same = |(known, _): &(Shown, Session)| {
+                known.is_current(&found) && !changed.contains(&found.owner.session)
+            };
+            let known = before.remove(&found.path).filter(is_same);
+            let known = known.or_else(|| {
+                let shown = listing.show(&found)?;
+                let session = self.session(&shown);
+                Some((shown, session))
+            });
+            self.seen.extend(known.map(|known| (found.path, self.updated(known, &claims))));
+        }
+        let sessions = self.seen.values().map(|(_, session)| session.clone()).collect();
+        self.teller.say(News::Sessions(sessions));
+    }
+
+    fn session(&self, shown: &Shown) -> Session {
+        let session = &shown.found.owner.session;
+        let points = self.store().and_then(|store| store.series(session, Millis::MIN).ok());
+        Session::new(shown, &points.unwrap_or_default(), Phase::Over, &self.world.paths.home)
+    }
+
+    /// The same with what changes while nothing is written.
+    fn updated(
+        &self,
+        (shown, mut session): (Shown, Session),
+        claims: &[Claim],
+    ) -> (Shown, Session) {
+        session.claims = claims.iter().filter(|claim| session.concerns(claim)).cloned().collect();
+        session.phase = self.phases.get(&session.id).copied().unwrap_or(Phase::Over);
+        if let Some(last) = self.store().and_then(|it| it.last_checkpoint(&session.id).ok()) {
+            session.checkpoint = last;
+        }
+        (shown, session)
+    }
+
+    fn store(&self) -> Option<&Store> {
+        self.ingester.as_ref().map(|ingester| &ingester.store)
+    }
+
+    /// The sessions that are shown. One that was moved has several transcripts: the newest counts.
+    fn chosen(&self) -> Vec<Found> {
+        let mut found = sessions::find(self.world, self.adapter).unwrap_or_default();
+        found.retain(|found| self.is_all || is_within(found.modified, RECENT));
+        let mut known = HashSet::new();
+        found.retain(|found| known.insert(found.owner.session.clone()));
+        found
+    }
+}

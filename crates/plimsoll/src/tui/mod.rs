@@ -1,0 +1,191 @@
+//! The terminal dashboard: `state` is what it shows and what keys do to that, `view` draws it, `feed`
+//! reads, and here is the loop between them.
+
+mod feed;
+mod session;
+mod state;
+mod terminal;
+mod view;
+
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use plimsoll_agents::Adapter;
+use plimsoll_core::event::SessionId;
+use plimsoll_engine::checkpoint::{self, Place};
+use plimsoll_engine::world::{World, now};
+use ratatui::widgets::TableState;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+use signal_hook::low_level::pipe;
+
+use self::feed::{Feed, News, Request};
+use self::state::{Act, State};
+use self::terminal::Terminal;
+use self::view::{Picture, Theme};
+use crate::ui::{pasted, plain};
+
+/// Ages are drawn anew so often, if nothing else happens.
+const PERIOD: Duration = Duration::from_secs(5);
+
+/// Shows all sessions until the user has seen enough, or somebody ends us.
+pub(crate) fn run(
+    world: World,
+    adapter: &'static dyn Adapter,
+    has_colour: bool,
+    is_all: bool,
+) -> anyhow::Result<()> {
+    let world = Arc::new(world);
+    let bells = Bells::hang().context("could not listen to signals")?;
+    let bell = bells.ring.try_clone().context("could not listen to signals")?;
+    let feed = Feed::start(world.clone(), adapter, bell, is_all)
+        .context("could not start reading the sessions")?;
+    let terminal = Terminal::open().context("could not take the terminal")?;
+    let picture = Picture { theme: Theme { has_colour }, table: TableState::default() };
+    let state = State::default();
+    Top { world: &world, adapter, feed, terminal, picture, state, bells }.run()
+}
+
+struct Top<'a> {
+    world: &'a World,
+    adapter: &'a dyn Adapter,
+    feed: Feed,
+    terminal: Terminal,
+    picture: Picture,
+    state: State,
+    bells: Bells,
+}
+
+impl Top<'_> {
+    fn run(&mut self) -> anyhow::Result<()> {
+        loop {
+            if let Some((session, id)) = self.state.missing() {
+                self.feed.ask(Request::Text(session, id));
+            }
+            let (picture, state) = (&mut self.picture, &self.state);
+            self.terminal.draw(|frame| picture.draw(frame, state, now() as i64))?;
+            if self.bells.wait(PERIOD)? {
+                return Ok(());
+            }
+            for news in self.feed.news()? {
+                self.take(news);
+            }
+            for key in self.terminal.keys()? {
+                let act = self.state.press(key);
+                if act == Act::Quit {
+                    return Ok(());
+                }
+                self.carry_out(act);
+            }
+        }
+    }
+
+    fn take(&mut self, news: News) {
+        match news {
+            News::Progress(done, of) => self.state.progress = (done < of).then_some((done, of)),
+            News::Sessions(sessions) => self.state.take(sessions),
+            News::Checkpoint(id, lines) => self.state.take_text(&id, lines),
+            News::Criteria(found) => self.state.criteria = Some(found),
+            News::Told(told) => self.state.told = Some(told),
+        }
+    }
+
+    fn carry_out(&mut self, act: Act) {
+        match act {
+            Act::Stay | Act::Quit => {}
+            Act::Look => self.feed.ask(Request::Criteria),
+            Act::Seal(session) => {
+                self.state.told = Some("making a checkpoint…".to_owned());
+                self.feed.ask(Request::Seal(session));
+            }
+            Act::Copy(session) => self.state.told = self.copy(&session),
+            Act::Page(session, id) => {
+                let shown = self.page(&session, &id);
+                self.state.told = shown.err().map(|error| plain(&format!("{error:#}")));
+            }
+        }
+    }
+
+    /// Copies the command that takes a session up again. It is shown too: not every terminal copies.
+    fn copy(&mut self, session: &SessionId) -> Option<String> {
+        let session = self.state.sessions().iter().find(|known| known.id == *session)?;
+        let resume = self.adapter.installer().resume(&session.id);
+        let command = plain(&format!("cd {} && {resume}", pasted(&session.folder)));
+        // What cannot be copied can still be read.
+        let _ = self.terminal.copy(&command);
+        Some(command)
+    }
+
+    fn page(&mut self, session: &SessionId, id: &str) -> anyhow::Result<()> {
+        let known = self.state.sessions().iter().find(|known| known.id == *session);
+        let folder = known.map(|known| known.folder.clone()).context("the session is gone")?;
+        let place = Place::of(self.world, self.adapter, folder);
+        let text = checkpoint::text(&place, id)
+            .map_err(|problem| anyhow::anyhow!("could not read `{id}`: {problem}"))?;
+        let text: String = text.lines().map(|line| plain(line) + "\n").collect();
+        let pager = self.world.env("PAGER").unwrap_or_else(|| "less".to_owned());
+        let shown = self.terminal.page(&pager, &text);
+        self.bells.forget_interruption();
+        shown
+    }
+}
+
+/// What wakes us: keys, news, another size of the terminal, and whoever ends us.
+struct Bells {
+    /// Rung for news and by a change of size.
+    ring: UnixStream,
+    heard: UnixStream,
+    ended: UnixStream,
+    /// Who presses Ctrl-C in a pager means the pager.
+    interrupted: UnixStream,
+}
+
+impl Bells {
+    fn hang() -> io::Result<Self> {
+        let (ring, heard) = UnixStream::pair()?;
+        let (end, ended) = UnixStream::pair()?;
+        let (interrupt, interrupted) = UnixStream::pair()?;
+        for stream in [&ring, &heard, &end, &interrupt, &interrupted] {
+            stream.set_nonblocking(true)?;
+        }
+        pipe::register(SIGWINCH, OwnedFd::from(ring.try_clone()?))?;
+        pipe::register(SIGINT, OwnedFd::from(interrupt))?;
+        for signal in [SIGTERM, SIGHUP] {
+            pipe::register(signal, OwnedFd::from(end.try_clone()?))?;
+        }
+        Ok(Self { ring, heard, ended, interrupted })
+    }
+
+    /// Sleeps until something happens, or `time` has passed. Tells whether we are to end.
+    fn wait(&self, time: Duration) -> io::Result<bool> {
+        let stdin = io::stdin();
+        let wakes = PollFlags::IN;
+        let mut asked = [
+            PollFd::new(&self.ended, wakes),
+            PollFd::new(&self.interrupted, wakes),
+            PollFd::new(&self.heard, wakes),
+            PollFd::new(&stdin, wakes),
+        ];
+        let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
+        match poll(&mut asked, Some(&time)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let [ended, interrupted, rang, keys] = asked.map(|fd| fd.revents());
+        if !rang.is_empty() {
+            // However often it rang: everything is looked at.
+            let _ = (&self.heard).read(&mut [0; 256]);
+        }
+        let is_gone = keys.intersects(PollFlags::HUP | PollFlags::ERR);
+        Ok(!ended.is_empty() || !interrupted.is_empty() || is_gone)
+    }
+
+    fn forget_interruption(&self) {
+        let _ = (&self.interrupted).read(&mut [0; 256]);
+    }
+}

@@ -1,0 +1,223 @@
+//! What keys do.
+
+use plimsoll_core::forecast::Forecast;
+use plimsoll_core::reading::Band;
+use plimsoll_store::LastCheckpoint;
+
+use super::*;
+use crate::tui::session::Load;
+
+pub(crate) fn id(name: &str) -> SessionId {
+    SessionId::new(name).unwrap()
+}
+
+/// A session that holds so much of a window of 200,000 tokens.
+pub(crate) fn session(name: &str, project: &str, used: u64) -> Session {
+    let (window, trigger): (u64, u64) = (200_000, 167_000);
+    let tokens = trigger.saturating_sub(used);
+    Session {
+        id: id(name),
+        folder: format!("/home/ada/{project}").into(),
+        project: format!("~/{project}"),
+        model: "opus-4-6".to_owned(),
+        phase: Phase::Running,
+        load: Load {
+            used,
+            window,
+            trigger: Some(trigger),
+            warn: 152_000,
+            band: Band::of(used, window),
+            is_estimated: false,
+        },
+        forecast: Forecast { tokens, turns: None, minutes: None },
+        last_word: 0,
+        checkpoint: None,
+        compactions: Vec::new(),
+        curve: Vec::new(),
+        subagents: Vec::new(),
+        claims: Vec::new(),
+    }
+}
+
+pub(crate) fn with_subagents(mut session: Session, names: &[&str]) -> Session {
+    let load = Load { used: 40_000, ..session.load };
+    let subagent = |name: &&str| Subagent { id: id(name), model: "haiku".to_owned(), load };
+    session.subagents = names.iter().map(subagent).collect();
+    session
+}
+
+pub(crate) fn sealed(mut session: Session, name: &str, created: i64) -> Session {
+    session.checkpoint = Some(LastCheckpoint { id: name.to_owned(), created });
+    session
+}
+
+/// Three sessions: half full, nearly full, nearly empty.
+fn fleet() -> State {
+    let mut state = State::default();
+    state.take(vec![
+        sealed(session("half", "pumps", 100_000), "one", 5),
+        with_subagents(session("full", "harbour", 160_000), &["a1", "b2"]),
+        sealed(session("light", "ledger", 10_000), "two", 3),
+    ]);
+    state
+}
+
+fn names(state: &State) -> Vec<String> {
+    state.rows().iter().map(|row| row.owner()).map(named).collect()
+}
+
+fn named(owner: Owner) -> String {
+    owner.subagent.unwrap_or(owner.session).to_string()
+}
+
+fn selected(state: &State) -> String {
+    state.selected_at().map(|at| names(state)[at].clone()).unwrap_or_default()
+}
+
+/// Presses keys, by their characters; what the last one asks for.
+fn press(state: &mut State, keys: &str) -> Act {
+    let key = |character| match character {
+        '\n' => KeyCode::Enter,
+        '\x1b' => KeyCode::Esc,
+        '\x08' => KeyCode::Backspace,
+        other => KeyCode::Char(other),
+    };
+    let mut act = Act::Stay;
+    for character in keys.chars() {
+        act = state.press(KeyEvent::from(key(character)));
+    }
+    act
+}
+
+#[test]
+fn the_fullest_comes_first_and_s_sorts_otherwise() {
+    let mut state = fleet();
+    assert_eq!(names(&state), ["full", "half", "light"]);
+    press(&mut state, "r");
+    assert_eq!(names(&state), ["light", "half", "full"]);
+    press(&mut state, "rss");
+    assert_eq!((state.sort, names(&state)), (Sort::Checkpoint, list(["full", "light", "half"])));
+    press(&mut state, "ss");
+    assert_eq!((state.sort, names(&state)), (Sort::Project, list(["full", "light", "half"])));
+    press(&mut state, "s");
+    assert_eq!(state.sort, Sort::Load);
+}
+
+fn list<const N: usize>(names: [&str; N]) -> Vec<String> {
+    names.map(str::to_owned).to_vec()
+}
+
+#[test]
+fn those_who_work_come_before_those_who_are_gone() {
+    let mut state = State::default();
+    let over = Session { phase: Phase::Over, ..session("gone", "ledger", 190_000) };
+    state.take(vec![over, session("here", "pumps", 10_000)]);
+    assert_eq!(names(&state), ["here", "gone"]);
+}
+
+#[test]
+fn the_user_stays_on_a_session_wherever_it_goes() {
+    let mut state = fleet();
+    assert_eq!(selected(&state), "full");
+    press(&mut state, "j");
+    assert_eq!(selected(&state), "half");
+    state.take(vec![session("half", "pumps", 190_000), session("full", "harbour", 20_000)]);
+    assert_eq!((selected(&state), names(&state)), ("half".to_owned(), list(["half", "full"])));
+    state.take(vec![session("new", "pumps", 1), session("full", "harbour", 20_000)]);
+    assert_eq!(selected(&state), "full", "its place is taken by the next");
+    state.take(Vec::new());
+    assert_eq!((selected(&state), press(&mut state, "c")), (String::new(), Act::Stay));
+}
+
+#[test]
+fn rows_end_where_the_list_ends() {
+    let mut state = fleet();
+    press(&mut state, "kkk");
+    assert_eq!(selected(&state), "full");
+    press(&mut state, "G");
+    assert_eq!(selected(&state), "light");
+    press(&mut state, "jg");
+    assert_eq!(selected(&state), "full");
+    state.press(KeyEvent::from(KeyCode::PageDown));
+    assert_eq!(selected(&state), "light");
+}
+
+#[test]
+fn subagents_are_folded_until_they_are_asked_for() {
+    let mut state = fleet();
+    press(&mut state, " jj");
+    assert_eq!(names(&state), ["full", "a1", "b2", "half", "light"]);
+    assert_eq!(selected(&state), "b2");
+    assert_eq!(press(&mut state, "c"), Act::Seal(id("full")), "a checkpoint is its session's");
+    press(&mut state, " ");
+    assert_eq!((names(&state).len(), selected(&state)), (3, "full".to_owned()));
+}
+
+#[test]
+fn what_is_typed_after_a_slash_filters_and_escape_drops_it() {
+    let mut state = fleet();
+    press(&mut state, "j/LEDq");
+    assert_eq!(names(&state), Vec::<String>::new());
+    press(&mut state, "\x08");
+    assert_eq!((names(&state), selected(&state)), (list(["light"]), "light".to_owned()));
+    press(&mut state, "\n");
+    assert!(!state.is_typing);
+    assert_eq!(press(&mut state, "\x1b"), Act::Stay);
+    assert_eq!((state.filter.as_str(), names(&state).len()), ("", 3));
+    press(&mut state, "/opus\x1b");
+    assert_eq!((state.filter.as_str(), state.is_typing), ("", false));
+}
+
+#[test]
+fn escape_closes_what_is_open_and_then_quits() {
+    let mut state = fleet();
+    press(&mut state, "\n");
+    assert_eq!(state.pane, Some(Pane::Detail));
+    press(&mut state, "?");
+    assert_eq!(state.pane, Some(Pane::Help));
+    assert_eq!((press(&mut state, "\x1b"), state.pane), (Act::Stay, None));
+    assert_eq!(press(&mut state, "\x1b"), Act::Quit);
+    assert_eq!(press(&mut state, "q"), Act::Quit);
+    let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    assert_eq!(state.press(control_c), Act::Quit);
+    press(&mut state, "/");
+    assert_eq!(state.press(control_c), Act::Quit, "while typing too");
+}
+
+#[test]
+fn the_criteria_are_looked_at_when_they_are_opened() {
+    let mut state = fleet();
+    assert_eq!((press(&mut state, "i"), state.pane), (Act::Look, Some(Pane::Criteria)));
+    assert_eq!((press(&mut state, "i"), state.pane), (Act::Stay, None));
+}
+
+#[test]
+fn acts_are_of_the_session_the_user_is_on() {
+    let mut state = fleet();
+    assert_eq!(press(&mut state, "y"), Act::Copy(id("full")));
+    assert_eq!(press(&mut state, "o"), Act::Stay);
+    assert!(state.told.as_ref().unwrap().contains("no checkpoint"), "{:?}", state.told);
+    assert_eq!(press(&mut state, "jo"), Act::Page(id("half"), "one".to_owned()));
+    assert_eq!(state.told, None, "the next key takes the word away");
+}
+
+#[test]
+fn a_checkpoint_is_asked_for_once_and_only_when_it_is_to_be_seen() {
+    let mut state = fleet();
+    press(&mut state, "j");
+    assert_eq!(state.missing(), None);
+    press(&mut state, "\n");
+    assert_eq!(state.missing(), Some((id("half"), "one".to_owned())));
+    assert_eq!(state.missing(), None);
+    press(&mut state, "j");
+    assert_eq!(state.missing(), Some((id("light"), "two".to_owned())));
+    state.take_text("one", vec!["late".to_owned()]);
+    assert_eq!(state.checkpoint, Some(("two".to_owned(), Vec::new())));
+    state.take_text("two", vec!["line".to_owned(); 25]);
+    for _ in 0..5 {
+        state.press(KeyEvent::from(KeyCode::PageDown));
+    }
+    assert_eq!(state.scrolled, 24, "not past its end");
+    press(&mut state, "k");
+    assert_eq!(state.scrolled, 0, "another begins at its beginning");
+}

@@ -1,0 +1,129 @@
+//! The terminal as long as the dashboard has it: taken whole, and given back whatever happens.
+
+use std::io::{self, Stdout, Write};
+use std::panic;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Context;
+use crossterm::cursor::Show;
+use crossterm::event::{self, Event, KeyEvent, KeyEventKind};
+use crossterm::execute;
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::Frame;
+use ratatui::backend::CrosstermBackend;
+
+use crate::report::HintExt;
+
+/// The whole screen, until this is dropped.
+pub(crate) struct Terminal(ratatui::Terminal<CrosstermBackend<Stdout>>);
+
+impl Terminal {
+    /// Takes the screen. A panic gives it back before it is told.
+    pub(crate) fn open() -> io::Result<Self> {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            give_back();
+            before(info);
+        }));
+        take()?;
+        ratatui::Terminal::new(CrosstermBackend::new(io::stdout())).map(Self).inspect_err(|_| {
+            give_back();
+        })
+    }
+
+    /// Draws a picture; only what has changed since the last is written.
+    pub(crate) fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.0.draw(picture).map(drop)
+    }
+
+    /// The keys that were pressed since.
+    pub(crate) fn keys(&self) -> io::Result<Vec<KeyEvent>> {
+        let mut keys = Vec::new();
+        while event::poll(Duration::ZERO)? {
+            match event::read()? {
+                Event::Key(key) if key.kind != KeyEventKind::Release => keys.push(key),
+                _ => {}
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Puts a text into the clipboard of whoever sits at the terminal, over ssh too: the terminal does
+    /// it, if it can.
+    pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        write!(out, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        out.flush()
+    }
+
+    /// Shows a text in the user's pager, and comes back when they have read it.
+    pub(crate) fn page(&mut self, pager: &str, text: &str) -> anyhow::Result<()> {
+        give_back();
+        let shown = run(pager, text);
+        take()?;
+        self.0.clear()?;
+        shown
+            .with_context(|| format!("could not show it with `{pager}`"))
+            .hint("set PAGER, for example `PAGER=more plimsoll top`")
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen).inspect_err(|_| give_back())
+}
+
+fn give_back() {
+    // A terminal that is gone need not be given back.
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+/// Runs the pager as the shell would: it may be a command with arguments.
+fn run(pager: &str, text: &str) -> anyhow::Result<()> {
+    let mut child = Command::new("/bin/sh").args(["-c", pager]).stdin(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // One who has read enough does not want the rest.
+        let _ = stdin.write_all(text.as_bytes());
+    }
+    let status = child.wait()?;
+    match status.code() {
+        Some(126 | 127) => anyhow::bail!("there is no such command"),
+        _ => Ok(()),
+    }
+}
+
+/// The form in which a terminal takes bytes for its clipboard.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * at) & 63) as usize];
+            text.push(if at <= three.len() { digit.into() } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clipboard_is_given_base64() {
+        let read = ["", "p", "pl", "pli", "cd ~ && x"].map(|text| base64(text.as_bytes()));
+        assert_eq!(read, ["", "cA==", "cGw=", "cGxp", "Y2QgfiAmJiB4"]);
+    }
+}

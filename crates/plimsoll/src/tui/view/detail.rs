@@ -1,0 +1,151 @@
+//! One session: its curve, and the text of its last checkpoint.
+
+use plimsoll_core::Millis;
+use plimsoll_core::board::Claim;
+use plimsoll_engine::world::local_time;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Text};
+use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
+
+use super::curve::Curve;
+use super::{Theme, age};
+use crate::cmd::ahead;
+use crate::layout::fit;
+use crate::past::counted;
+use crate::tui::session::Session;
+use crate::tui::state::State;
+use crate::ui::{plain, short_tokens, thousands};
+
+/// From so many columns on, the two stand side by side.
+const WIDE: u16 = 120;
+/// What a curve needs at most.
+const CURVE_ROWS: u16 = 12;
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, theme: Theme, state: &State, now: Millis) {
+    let Some(session) = state.session() else { return };
+    let facts = told(theme, session, area.width.into(), now);
+    let rows = Constraint::Length(facts.height() as u16);
+    let [above, rest] = Layout::vertical([rows, Constraint::Min(0)]).areas(area);
+    frame.render_widget(facts, above);
+    let (curve, text) = match area.width >= WIDE {
+        true => {
+            let halves = [Constraint::Percentage(50), Constraint::Percentage(50)];
+            let [curve, text] = Layout::horizontal(halves).spacing(1).areas(rest);
+            (Rect { height: curve.height.min(CURVE_ROWS), ..curve }, text)
+        }
+        false => {
+            let curve = Constraint::Length((rest.height / 2).min(CURVE_ROWS));
+            Layout::vertical([curve, Constraint::Min(0)]).areas::<2>(rest).into()
+        }
+    };
+    frame.render_widget(picture(theme, session, curve), curve);
+    frame.render_widget(checkpoint(theme, state, session), text);
+}
+
+/// What there is to say of a session.
+fn told(theme: Theme, session: &Session, columns: usize, now: Millis) -> Text<'static> {
+    let load = &session.load;
+    let compacts = load.trigger.map(|trigger| format!("compacts at {}", thousands(trigger)));
+    let first = [
+        format!("{} {}", session.id, session.phase.label()),
+        session.project.clone(),
+        session.model.clone(),
+        format!("last word {} ago", age(now, session.last_word)),
+    ];
+    let second = [
+        format!("{} of {} tokens", thousands(load.used), thousands(load.window)),
+        compacts.unwrap_or_else(|| "no trigger".to_owned()),
+        format!("{} left", thousands(session.forecast.tokens)),
+        ahead(&session.forecast),
+        match session.compactions.len() as u64 {
+            0 => String::new(),
+            many => counted(many, "compaction", "compactions"),
+        },
+        match session.subagents.len() as u64 {
+            0 => String::new(),
+            many => counted(many, "subagent", "subagents"),
+        },
+    ];
+    let mut lines =
+        vec![Line::styled(fit(&first, columns), theme.bold()), Line::raw(fit(&second, columns))];
+    if !session.claims.is_empty() {
+        lines.push(Line::raw(fit(&claims(session), columns)));
+    }
+    Text::from(lines)
+}
+
+/// Who works on what in the project.
+fn claims(session: &Session) -> Vec<String> {
+    let claim = |claim: &Claim| {
+        let path = claim.path.strip_prefix(&session.folder).unwrap_or(&claim.path);
+        let path = if path.as_os_str().is_empty() { &claim.path } else { path };
+        let holder = if claim.holder == session.id.as_str() { "it" } else { &claim.holder };
+        plain(&format!("{} is claimed by {holder}", path.display()))
+    };
+    session.claims.iter().map(claim).collect()
+}
+
+/// The curve in its frame: the window at the top, the time below, compactions and the last
+/// checkpoint marked.
+fn picture(theme: Theme, session: &Session, area: Rect) -> Paragraph<'static> {
+    let [axis, margin] = [2, 6];
+    let (columns, rows) = (area.width.saturating_sub(margin), area.height.saturating_sub(axis));
+    if columns == 0 || rows == 0 || session.curve.is_empty() {
+        return Paragraph::new(Line::styled("no answer yet", theme.dim()));
+    }
+    let (columns, rows) = (usize::from(columns), usize::from(rows));
+    let load = &session.load;
+    let curve = Curve { readings: &session.curve, window: load.window, trigger: load.trigger };
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for (at, row) in curve.rows(columns, rows).into_iter().enumerate() {
+        let label = if at == 0 { short_tokens(load.window) } else { String::new() };
+        let bar = ratatui::text::Span::styled(row, theme.band(load.band));
+        lines.push(Line::from(vec![format!("{label:>5}│").into(), bar]));
+    }
+    lines.push(Line::raw(format!("    0└{}", marks(&curve, session, columns))));
+    lines.push(Line::styled(format!("      {}", times(session, columns)), theme.dim()));
+    Paragraph::new(lines)
+}
+
+/// The axis, with a mark for each compaction and for the last checkpoint.
+fn marks(curve: &Curve<'_>, session: &Session, columns: usize) -> String {
+    let mut axis = vec!['─'; columns];
+    let sealed = session.checkpoint.iter().map(|last| (last.created, '◆'));
+    let compacted = session.compactions.iter().map(|time| (*time, '▼'));
+    for (moment, mark) in compacted.chain(sealed) {
+        if let Some(at) = curve.column(moment, columns) {
+            axis[at] = mark;
+        }
+    }
+    axis.into_iter().collect()
+}
+
+/// When it begins and ends, and what the marks mean.
+fn times(session: &Session, columns: usize) -> String {
+    let time =
+        |at: Option<&(Millis, _)>| at.map_or_else(String::new, |(at, _)| local_time(*at as u64));
+    let (first, last) = (time(session.curve.first()), time(session.curve.last()));
+    let legend = "▼ compacted  ◆ last checkpoint";
+    let used = first.chars().count() + last.chars().count();
+    let gap = columns.saturating_sub(used);
+    let legend = if gap > legend.chars().count() + 4 { legend } else { "" };
+    format!("{first}{legend:^gap$}{last}")
+}
+
+fn checkpoint(theme: Theme, state: &State, session: &Session) -> Paragraph<'static> {
+    let title = match &session.checkpoint {
+        Some(last) => format!(" {} ", last.id),
+        None => " no checkpoint yet; c makes one ".to_owned(),
+    };
+    let own = session.checkpoint.as_ref().map(|last| &last.id);
+    let lines = state.checkpoint.as_ref().filter(|(id, _)| own == Some(id));
+    let lines = lines.map_or(&[][..], |(_, lines)| lines);
+    let styled = |line: &String| match line.starts_with('#') {
+        true => Line::styled(line.clone(), theme.bold()),
+        false => Line::raw(line.clone()),
+    };
+    let text: Vec<Line<'static>> = lines.iter().skip(state.scrolled).map(styled).collect();
+    let block = Block::new().borders(Borders::TOP).title(title);
+    Paragraph::new(text).wrap(Wrap { trim: false }).block(block)
+}

@@ -1,0 +1,192 @@
+//! The picture, as it is drawn.
+
+use plimsoll_core::board::Claim;
+use plimsoll_engine::criteria::Criteria;
+use plimsoll_engine::world::local_time;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Color;
+
+use super::*;
+use crate::tui::session::Session;
+use crate::tui::state::tests::{sealed, session, with_subagents};
+
+const MINUTE: Millis = 60_000;
+const NOW: Millis = 1_000 * MINUTE;
+
+fn picture(state: &State, columns: u16, rows: u16, has_colour: bool) -> Terminal<TestBackend> {
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    let mut picture = Picture { theme: Theme { has_colour }, table: TableState::default() };
+    terminal.draw(|frame| picture.draw(frame, state, NOW)).unwrap();
+    terminal
+}
+
+/// The picture as text, without the blanks at the ends of its lines.
+fn text(state: &State, columns: u16, rows: u16) -> String {
+    let drawn = picture(state, columns, rows, false).backend().to_string();
+    let lines = drawn.lines().map(|line| line.trim_matches('"').trim_end().to_owned());
+    // Times are the user's own.
+    let text = lines.collect::<Vec<_>>().join("\n");
+    text.replace(&local_time(0), "00:00").replace(&local_time(39 * MINUTE as u64), "00:39")
+}
+
+fn fleet() -> State {
+    let mut state = State::default();
+    let curve: Vec<(Millis, u64)> =
+        (0..40).map(|at| (at * MINUTE, 4_000 * at as u64 % 120_000 + 4_000)).collect();
+    let mut full = session("5f2c1a90-full", "harbour", 160_000);
+    full.forecast.minutes = Some(77.0);
+    full.forecast.turns = Some(3.0);
+    full.compactions = vec![30 * MINUTE];
+    full.curve = curve;
+    state.take(vec![
+        with_subagents(sealed(full, "2026-11-15-0558", NOW - 3 * MINUTE), &["a1b2c3d4e5f6"]),
+        Session {
+            phase: Phase::Idle,
+            ..session("77aa0031-half", "a/very/long/path/to/pumps", 90_000)
+        },
+        Session { phase: Phase::Over, ..session("90bb1142-past", "ledger", 10_000) },
+    ]);
+    state
+}
+
+fn press(state: &mut State, key: crossterm::event::KeyCode) {
+    state.press(key.into());
+}
+
+#[test]
+fn all_sessions_are_seen_on_eighty_columns() {
+    insta::assert_snapshot!(text(&fleet(), 80, 7), @"
+    plimsoll · 2 running of 3 sessions · by load
+    SESSION      LOAD             % TREND     LEFT      AHEAD SEALED PROJECT
+    ●5f2c1a90+1  ██████████│░   80! ▂▃▄▄▅▅▁▂    7k 1 h 17 min  3 min ~/harbour
+    ○77aa0031    ██████░░░░│░   45             77k             never …path/to/pumps
+     90bb1142    █░░░░░░░░░│░    5            157k             never ~/ledger
+
+    ? keys · q quit · ⏎ detail · / filter · s sort · c checkpoint · y copy resume
+    ");
+}
+
+#[test]
+fn a_wide_terminal_shows_more() {
+    insta::assert_snapshot!(text(&fleet(), 150, 5), @"
+    plimsoll · 2 running of 3 sessions · by load
+    SESSION      LOAD                               % TREND             LEFT      AHEAD SEALED PROJECT                                  MODEL
+    ●5f2c1a90+1  ████████████████████████░│░░░░   80! ▁▁▂▂▃▃▄▄▅▅▁▁▂▂      7k 1 h 17 min  3 min ~/harbour                                opus-4-6
+    ○77aa0031    ██████████████░░░░░░░░░░░│░░░░   45                     77k             never ~/a/very/long/path/to/pumps              opus-4-6
+    ? keys · q quit · ⏎ detail · / filter · s sort · c checkpoint · y copy resume · o open
+    ");
+}
+
+#[test]
+fn a_session_is_shown_with_its_curve_and_its_checkpoint() {
+    let mut state = fleet();
+    press(&mut state, crossterm::event::KeyCode::Enter);
+    state.missing();
+    let lines = ["## What Changed", "- [src/pump.rs:12] - it leaks no more"];
+    state.take_text("2026-11-15-0558", lines.map(str::to_owned).to_vec());
+    insta::assert_snapshot!(text(&state, 80, 24), @"
+    plimsoll · 2 running of 3 sessions · by load
+    SESSION      LOAD             % TREND     LEFT      AHEAD SEALED PROJECT
+    ●5f2c1a90+1  ██████████│░   80! ▂▃▄▄▅▅▁▂    7k 1 h 17 min  3 min ~/harbour
+    ○77aa0031    ██████░░░░│░   45             77k             never …path/to/pumps
+     90bb1142    █░░░░░░░░░│░    5            157k             never ~/ledger
+    5f2c1a90-full running · ~/harbour · opus-4-6 · last word 16 h ago
+    160,000 of 200,000 tokens · compacts at 167,000 · 7,000 left
+     200k│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
+         │
+         │                                               ▁▁▂▂▃▄▄▅▅
+         │                              ▁▁▂▂▃▃▄▅▅▆▆▇▇█████████████
+         │               ▁▁▂▂▃▃▄▅▅▆▆▇▇████████████████████████████               ▁▁▂
+         │▁▁▂▂▃▃▄▅▅▆▆▇▇███████████████████████████████████████████▁▁▂▂▃▃▄▄▅▅▆▇▇█████
+        0└────────────────────────────────────────────────────────▼─────────────────
+          00:00                 ▼ compacted  ◆ last checkpoint                 00:39
+     2026-11-15-0558 ───────────────────────────────────────────────────────────────
+    ## What Changed
+    - [src/pump.rs:12] - it leaks no more
+
+
+
+
+
+    ? keys · q quit · ⏎ detail · / filter · s sort · c checkpoint · y copy resume
+    ");
+}
+
+#[test]
+fn who_works_on_what_is_seen_with_the_session() {
+    let mut state = State::default();
+    let claim = |path: &str, holder: &str| Claim {
+        path: path.into(),
+        holder: holder.to_owned(),
+        since: NOW,
+        until: NOW + MINUTE,
+    };
+    let mut own = session("5f2c1a90-full", "harbour", 160_000);
+    own.claims = vec![
+        claim("/home/ada/harbour/src", "5f2c1a90-full"),
+        claim("/home/ada/harbour/docs", "ann"),
+    ];
+    state.take(vec![own]);
+    press(&mut state, crossterm::event::KeyCode::Enter);
+    let drawn = text(&state, 80, 24);
+    assert!(drawn.contains("src is claimed by it · docs is claimed by ann"), "{drawn}");
+}
+
+#[test]
+fn the_criteria_are_a_key_away() {
+    let mut state = fleet();
+    press(&mut state, crossterm::event::KeyCode::Char('i'));
+    assert!(text(&state, 80, 24).contains("looking…"));
+    state.criteria = Some(Criteria { days: 7, phantoms: 2, manual: 7, ..Criteria::default() });
+    let drawn = text(&state, 80, 24);
+    assert!(drawn.contains("In the last 7 days\n phantom checkpoints  2\n"), "{drawn}");
+    assert!(drawn.contains("1.0 by hand"), "{drawn}");
+}
+
+#[test]
+fn the_subagents_and_what_is_typed_are_seen() {
+    let mut state = fleet();
+    press(&mut state, crossterm::event::KeyCode::Char(' '));
+    press(&mut state, crossterm::event::KeyCode::Char('/'));
+    press(&mut state, crossterm::event::KeyCode::Char('h'));
+    insta::assert_snapshot!(text(&state, 60, 7), @"
+    plimsoll · 2 running of 3 sessions · by load  /h▏
+    SESSION      LOAD                 %  LEFT      AHEAD SEALED
+    ●5f2c1a90    █████████████│░░   80!    7k 1 h 17 min  3 min
+      └ a1b2c3d4 ████░░░░░░░░░│░░   20   127k
+    ○77aa0031    ████████░░░░░│░░   45    77k             never
+
+    a part of a name, project or model; ⏎ keeps it, Esc drops it
+    ");
+}
+
+#[test]
+fn nothing_is_told_by_colour_alone() {
+    let coloured = |has_colour| {
+        let terminal = picture(&fleet(), 80, 24, has_colour);
+        let cells = terminal.backend().buffer().content().to_vec();
+        cells.into_iter().filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset).count()
+    };
+    assert_eq!(coloured(false), 0);
+    assert!(coloured(true) > 20);
+    assert!(text(&fleet(), 80, 24).contains("80!"), "a full window is marked");
+}
+
+#[test]
+fn no_size_is_too_small() {
+    let mut state = fleet();
+    for pane in ["", "\n", "?"] {
+        if let Some(key) = pane.chars().next() {
+            let enter = crossterm::event::KeyCode::Enter;
+            let key = if key == '\n' { enter } else { crossterm::event::KeyCode::Char(key) };
+            press(&mut state, key);
+        }
+        for columns in [0, 1, 2, 7, 13, 30, 79, 119, 121, 400] {
+            for rows in [0, 1, 2, 3, 5, 11, 12, 13, 60] {
+                picture(&state, columns, rows, true);
+            }
+        }
+    }
+    picture(&State::default(), 10, 10, true);
+}
