@@ -73,7 +73,12 @@ impl Office {
             // Whoever is faster has given it up.
             let _ = board::release(&world.paths, &gone.path, Some(&gone.holder));
         }
-        for claim in &theirs {
+        let is_known = |claim: &Theirs<Claim>| {
+            let same = |known: &Claim| key(known) == name(claim);
+            let known = foreign.iter().find(|known| same(known));
+            known.is_some_and(|known| known.until.abs_diff(claim.it.until) < SAME)
+        };
+        for claim in theirs.iter().filter(|claim| !is_known(claim)) {
             let left = Duration::from_millis(claim.it.until.saturating_sub(now).max(0) as u64);
             // Where somebody here works already, both are told by `plimsoll team status`.
             let _ = board::claim(&world.paths, claim.it.path.clone(), &holder(claim), left);
@@ -90,6 +95,9 @@ fn outgoing(message: &Message) -> Option<Mail> {
         expires: message.expires,
     })
 }
+
+/// Ends of claims that are so close are the same, in milliseconds: it takes a moment to write one down.
+const SAME: u64 = 5_000;
 
 /// What stands between a holder and the machine, which no name of a session or a person has.
 const ELSEWHERE: &str = " on ";
