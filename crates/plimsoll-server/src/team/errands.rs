@@ -69,7 +69,7 @@ pub fn sync(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Synced> {
         }
         if team.shares(Shared::Board) {
             office.mail(world, adapter).await?;
-            office.claims(world).await?;
+            office.claims(world, &team).await?;
         }
         Ok(Synced { rows })
     })

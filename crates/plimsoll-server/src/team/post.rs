@@ -7,6 +7,7 @@ use std::time::Duration;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::board::{Claim, Message};
+use plimsoll_core::settings::Team;
 use plimsoll_engine::board::{self, Lasting};
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::{World, now};
@@ -60,12 +61,13 @@ impl Office {
             || sessions::find_one(world, adapter, &message.to).is_some()
     }
 
-    /// Tells others who works on what here, and lets their claims hold here: paths that are the same
-    /// on two machines are the same work.
-    pub(super) async fn claims(&mut self, world: &World) -> anyhow::Result<()> {
+    /// Tells others who works on what here, as far as that may leave, and lets their claims hold here:
+    /// paths that are the same on two machines are the same work.
+    pub(super) async fn claims(&mut self, world: &World, team: &Team) -> anyhow::Result<()> {
         let now = now() as Millis;
-        let (own, foreign): (Vec<Claim>, Vec<Claim>) =
+        let (mut own, foreign): (Vec<Claim>, Vec<Claim>) =
             board::claims(&world.paths)?.into_iter().partition(|claim| !is_foreign(claim));
+        own.retain(|claim| team.sends(Some(&claim.path), &world.paths.home));
         self.there.put_claims(&self.machine.id, &own, now).await?;
         let theirs = self.there.claims(&self.machine.id, now).await?;
         let names: BTreeSet<String> = theirs.iter().map(name).collect();
