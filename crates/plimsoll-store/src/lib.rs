@@ -5,7 +5,7 @@
 //! once, however many processes read the same file at the same time ([`Store::ingest`]). Only since
 //! when a client has been set as it is stands nowhere else, and is noticed anew.
 //!
-//! With the feature `postgres` there is a second one, which a team shares ([`postgres`]). What goes
+//! With the feature `postgres` there is a second one, which a team shares. What goes
 //! there waits in the first ([`Store::next_shipment`]).
 
 mod error;

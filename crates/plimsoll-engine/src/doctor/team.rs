@@ -54,6 +54,6 @@ mod tests {
         assert_eq!(found.state, State::Note);
         let fine = finding("postgres://db/x", &Waiting { trouble: None, ..waiting }, 5_000);
         assert_eq!(fine.state, State::Fine);
-        assert_eq!(fine.text, "1,200 rows wait for `postgres://db/x`; something arrived 5s ago");
+        assert_eq!(fine.text, "1,200 rows wait for `postgres://db/x`; something arrived 5 s ago");
     }
 }

@@ -6,7 +6,6 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::{Shared, Team};
-use plimsoll_engine::board::Recipient;
 use plimsoll_engine::settings;
 use plimsoll_engine::world::{World, now};
 use plimsoll_store::Waiting;
@@ -57,6 +56,7 @@ pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result
 /// Sends whatever waits, and exchanges messages.
 pub fn sync(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Synced> {
     let team = settings::team(world);
+    address(world)?;
     if team.share.is_empty() {
         return Ok(Synced { rows: 0 });
     }
@@ -69,15 +69,15 @@ pub fn sync(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Synced> {
         }
         if team.shares(Shared::Board) {
             office.mail(world, adapter).await?;
-            office.claims(world).await?;
+            office.claims(world, &team).await?;
         }
         Ok(Synced { rows })
     })
 }
 
-/// Whom a message is for that nobody here is called as: sessions of others whose names begin so, if the
-/// board is shared. One that is called exactly so stands alone.
-pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<Recipient>> {
+/// Sessions on other machines whose names begin so, if the board is shared: whom a message may be for.
+/// One that is called exactly so stands alone.
+pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<SessionId>> {
     const SOME: u32 = 3;
     let team = settings::team(world);
     let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
@@ -86,10 +86,10 @@ pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<Recipient
         let (there, _) = TeamStore::open(url.whole()).await?;
         Ok(there.sessions_named(name, SOME).await?)
     })?;
-    if named.first().is_some_and(|(session, _)| session.as_str() == name) {
+    if named.first().is_some_and(|session| session.as_str() == name) {
         named.truncate(1);
     }
-    Ok(named.into_iter().map(|(session, project)| Recipient { session, project }).collect())
+    Ok(named)
 }
 
 /// Sends the messages that are for sessions on other machines.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::board::{Claim, Message};
+use plimsoll_core::settings::Team;
 use plimsoll_engine::board::{self, Lasting};
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::{World, now};
@@ -60,12 +61,13 @@ impl Office {
             || sessions::find_one(world, adapter, &message.to).is_some()
     }
 
-    /// Tells others who works on what here, and lets their claims hold here: paths that are the same
-    /// on two machines are the same work.
-    pub(super) async fn claims(&mut self, world: &World) -> anyhow::Result<()> {
+    /// Tells others who works on what here, as far as that may leave, and lets their claims hold here:
+    /// paths that are the same on two machines are the same work.
+    pub(super) async fn claims(&mut self, world: &World, team: &Team) -> anyhow::Result<()> {
         let now = now() as Millis;
-        let (own, foreign): (Vec<Claim>, Vec<Claim>) =
+        let (mut own, foreign): (Vec<Claim>, Vec<Claim>) =
             board::claims(&world.paths)?.into_iter().partition(|claim| !is_foreign(claim));
+        own.retain(|claim| team.sends(Some(&claim.path), &world.paths.home));
         self.there.put_claims(&self.machine.id, &own, now).await?;
         let theirs = self.there.claims(&self.machine.id, now).await?;
         let names: BTreeSet<String> = theirs.iter().map(name).collect();
@@ -73,7 +75,12 @@ impl Office {
             // Whoever is faster has given it up.
             let _ = board::release(&world.paths, &gone.path, Some(&gone.holder));
         }
-        for claim in &theirs {
+        let is_known = |claim: &Theirs<Claim>| {
+            let same = |known: &Claim| key(known) == name(claim);
+            let known = foreign.iter().find(|known| same(known));
+            known.is_some_and(|known| known.until.abs_diff(claim.it.until) < SAME)
+        };
+        for claim in theirs.iter().filter(|claim| !is_known(claim)) {
             let left = Duration::from_millis(claim.it.until.saturating_sub(now).max(0) as u64);
             // Where somebody here works already, both are told by `plimsoll team status`.
             let _ = board::claim(&world.paths, claim.it.path.clone(), &holder(claim), left);
@@ -90,6 +97,9 @@ fn outgoing(message: &Message) -> Option<Mail> {
         expires: message.expires,
     })
 }
+
+/// Ends of claims that are so close are the same, in milliseconds: it takes a moment to write one down.
+const SAME: u64 = 5_000;
 
 /// What stands between a holder and the machine, which no name of a session or a person has.
 const ELSEWHERE: &str = " on ";

@@ -123,7 +123,7 @@ impl Errand<'_> {
         while office.ship(self.world, team).await?.is_some() {}
         if team.shares(Shared::Board) {
             office.mail(self.world, self.adapter).await?;
-            office.claims(self.world).await?;
+            office.claims(self.world, team).await?;
         }
         Ok(())
     }

@@ -7,9 +7,6 @@ use tokio_postgres::Row;
 use super::{TeamError, TeamStore, Theirs};
 use crate::SaveFilter;
 
-/// What a search of everybody's saves came to: those with all of the words, best first.
-pub type FoundThere = Vec<Theirs<Save>>;
-
 impl TeamStore {
     /// The newest saves, newest first: at most `limit`.
     pub async fn newest_saves(
@@ -35,7 +32,7 @@ impl TeamStore {
         typed: &str,
         filter: &SaveFilter<'_>,
         limit: u32,
-    ) -> Result<Option<FoundThere>, TeamError> {
+    ) -> Result<Option<Vec<Theirs<Save>>>, TeamError> {
         let Some(query) = query(typed) else { return Ok(None) };
         // The newest of very many that fit are weighed, so that a common word costs no more.
         let sql = format!(

@@ -1,7 +1,5 @@
 //! Everybody's sessions: a list of them by pages, one of them over time, and the machines they are on.
 
-use std::path::PathBuf;
-
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use tokio_postgres::Row;
@@ -92,20 +90,16 @@ impl TeamStore {
         Ok(row.and_then(|row| Some(Theirs::of(&row, overview(&row)?))))
     }
 
-    /// The sessions whose names begin so, with their projects: at most `limit`.
+    /// The sessions whose names begin so: at most `limit`, one that is called exactly so first.
     pub async fn sessions_named(
         &self,
         beginning: &str,
         limit: u32,
-    ) -> Result<Vec<(SessionId, Option<PathBuf>)>, TeamError> {
-        let sql = "SELECT session, project FROM plimsoll.sessions
+    ) -> Result<Vec<SessionId>, TeamError> {
+        let sql = "SELECT session FROM plimsoll.sessions
              WHERE left(session, length($1)) = $1 ORDER BY session <> $1, session LIMIT $2";
         let rows = self.all("look for sessions in", sql, &[&beginning, &i64::from(limit)]).await?;
-        let named = |row: &Row| {
-            let project = row.get::<_, Option<&str>>("project").map(PathBuf::from);
-            Some((SessionId::new(row.get::<_, &str>("session"))?, project))
-        };
-        Ok(rows.iter().filter_map(named).collect())
+        Ok(rows.iter().filter_map(|row| SessionId::new(row.get::<_, &str>("session"))).collect())
     }
 
     /// The curve of a session's windows, oldest first: readings, and compactions.

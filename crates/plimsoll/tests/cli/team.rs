@@ -3,7 +3,10 @@
 mod away;
 mod private;
 
+use std::process::Stdio;
+
 use plimsoll_testbed::Postgres;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::env::TestEnv;
@@ -117,6 +120,18 @@ fn a_server_delivers_messages_by_itself() {
     let post = || plimsoll(&bob, &["board", "post", "--to", "aaaaaaaa", "pull first"]);
     away::until("the session is known", || post().status.success());
     away::until("the message is there", || succeeds(&ann, "board list").contains("pull first"));
+}
+
+#[test]
+fn a_watcher_sends_too_and_ends_when_it_is_asked_to() {
+    let (server, url) = database();
+    let ann = machine(&url, "ann", "[readings]");
+    ann.session("aaaaaaaa-1").fill(50_000);
+    let mut watching = ann.command(&["watch"]).stdout(Stdio::null()).spawn().unwrap();
+    let count = "SELECT count(*) FROM plimsoll.readings";
+    away::until("the reading arrives", || server.sql(count) == "1");
+    kill_process(Pid::from_child(&watching), Signal::TERM).unwrap();
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
 }
 
 #[test]

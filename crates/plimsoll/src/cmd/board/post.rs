@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::board::{LONGEST_TEXT, Message, What};
+use plimsoll_core::event::SessionId;
 use plimsoll_engine::board::{self, Lasting, NewMessage, NoRecipient, Recipient};
 use plimsoll_engine::resume;
 use plimsoll_engine::world::World;
@@ -77,11 +78,12 @@ fn elsewhere(
     here: Result<Vec<Recipient>, NoRecipient>,
 ) -> Result<Vec<Recipient>, NoRecipient> {
     let there = team::sessions_named(world, name).map_err(NoRecipient::Unseen)?;
-    match there.len() {
-        0 => here,
-        1 => Ok(there),
-        _ => {
-            let among = there.iter().map(|recipient| recipient.session.to_string()).collect();
+    match &there[..] {
+        [] => here,
+        // Its project is a path of another machine, and none of this one.
+        [session] => Ok(vec![Recipient { session: session.clone(), project: None }]),
+        several => {
+            let among = several.iter().map(SessionId::to_string).collect();
             Err(NoRecipient::Several { name: name.to_owned(), among })
         }
     }

@@ -51,8 +51,10 @@ fn only_projects_that_are_named_leave() {
     env.user_config(&text);
     worked(&env, "aaaaaaaa-1", 90_000);
     plimsoll(&env, &["ss", "release", "--task", "Careen the hull"]);
+    succeeds(&env, "board claim /srv/secret");
     succeeds(&env, "team sync");
     assert_eq!(server.sql("SELECT count(*) FROM plimsoll.sessions"), "0");
+    assert_eq!(server.sql("SELECT count(*) FROM plimsoll.claims"), "0");
     assert_eq!(server.sql("SELECT count(*) FROM plimsoll.saves"), "0");
     env.user_config(&text.replace("~/work", &env.project().display().to_string()));
     succeeds(&env, "team sync");
