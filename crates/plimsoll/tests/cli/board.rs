@@ -224,6 +224,17 @@ fn a_claim_is_seen_kept_and_given_up() {
 }
 
 #[test]
+fn status_shows_what_a_session_has_claimed() {
+    let env = env().with("CLAUDE_CODE_SESSION_ID", ONE);
+    env.session(ONE).fill(50_000);
+    env.plimsoll("board claim src/auth --for 2h");
+    let shown = env.plimsoll("status");
+    assert!(shown.stdout.contains("claims $TEST/project/src/auth · 1 h 59 min left"), "{shown}");
+    let shown = json(&env.plimsoll("status --json"));
+    assert_eq!(shown[0]["claims"][0]["holder"], ONE);
+}
+
+#[test]
 fn what_is_posted_has_no_secrets_and_moves_no_cursor() {
     let env = env();
     env.session(ONE).fill(50_000);
