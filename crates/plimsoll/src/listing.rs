@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
+use plimsoll_core::board::Claim;
+use plimsoll_engine::board;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Found, Pace};
@@ -26,6 +28,8 @@ pub(crate) struct Shown {
     pub(crate) pace: Option<Pace>,
     /// The last checkpoint, as the store tells.
     pub(crate) checkpoint: Option<LastCheckpoint>,
+    /// The paths that it works on, as it says.
+    pub(crate) claims: Vec<Claim>,
     pub(crate) subagents: Vec<(Found, Measured)>,
 }
 
@@ -43,6 +47,8 @@ pub(crate) struct Listing<'a> {
     adapter: &'a dyn Adapter,
     ingester: Option<&'a Ingester<'a>>,
     warn: &'a dyn Fn(&str),
+    /// All claims on the board.
+    claims: Vec<Claim>,
     /// What was complained about: many sessions share one config.
     complaints: HashSet<String>,
 }
@@ -54,7 +60,15 @@ impl<'a> Listing<'a> {
         ingester: Option<&'a Ingester<'a>>,
         warn: &'a dyn Fn(&str),
     ) -> Self {
-        Self { world, adapter, ingester, warn, complaints: HashSet::new() }
+        // What cannot be read is told by `board list`.
+        let claims = board::claims(&world.paths).unwrap_or_default();
+        Self { world, adapter, ingester, warn, claims, complaints: HashSet::new() }
+    }
+
+    /// The claims of a session.
+    pub(crate) fn claims_of(&self, found: &Found) -> Vec<Claim> {
+        let session = found.owner.session.as_str();
+        self.claims.iter().filter(|claim| claim.holder == session).cloned().collect()
     }
 
     /// The session behind a transcript; nothing if it is gone or cannot be read.
@@ -86,7 +100,8 @@ impl<'a> Listing<'a> {
                 subagents.extend(measure(&subagent)?.map(|measured| (subagent, measured)));
             }
         }
-        Ok(Some(Shown { found: found.clone(), measured, pace, checkpoint, subagents }))
+        let claims = self.claims_of(found);
+        Ok(Some(Shown { found: found.clone(), measured, pace, checkpoint, claims, subagents }))
     }
 
     fn complain(&mut self, measured: &Measured) {
