@@ -2,6 +2,7 @@
 //! reads, and here is the loop between them.
 
 mod feed;
+mod keys;
 mod session;
 mod state;
 mod terminal;

@@ -3,11 +3,11 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashSet;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use plimsoll_agents::Owner;
 use plimsoll_core::event::SessionId;
 use plimsoll_engine::criteria::Criteria;
 
+use super::keys::Key;
 use super::session::{Phase, Session, Subagent};
 
 /// All that the picture is made of.
@@ -225,59 +225,58 @@ impl State {
     }
 
     /// What a key does.
-    pub(crate) fn press(&mut self, key: KeyEvent) -> Act {
-        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-        if is_control && matches!(key.code, KeyCode::Char('c' | 'd')) {
+    pub(crate) fn press(&mut self, key: Key) -> Act {
+        if key == Key::Interrupt {
             return Act::Quit;
         }
         match self.is_typing {
-            true => self.type_in(key.code),
+            true => self.type_in(key),
             false => {
                 self.told = None;
-                self.command(key.code)
+                self.command(key)
             }
         }
     }
 
-    fn type_in(&mut self, key: KeyCode) -> Act {
+    fn type_in(&mut self, key: Key) -> Act {
         match key {
-            KeyCode::Enter => self.is_typing = false,
-            KeyCode::Esc => {
+            Key::Enter => self.is_typing = false,
+            Key::Escape => {
                 self.is_typing = false;
                 self.filter.clear();
             }
-            KeyCode::Backspace => {
+            Key::Backspace => {
                 self.filter.pop();
             }
-            KeyCode::Char(character) => self.filter.push(character),
-            KeyCode::Up => self.go(-1),
-            KeyCode::Down => self.go(1),
+            Key::Character(character) => self.filter.push(character),
+            Key::Up => self.go(-1),
+            Key::Down => self.go(1),
             _ => {}
         }
         self.stay();
         Act::Stay
     }
 
-    fn command(&mut self, key: KeyCode) -> Act {
+    fn command(&mut self, key: Key) -> Act {
         match key {
-            KeyCode::Char('q') => return Act::Quit,
-            KeyCode::Esc => return self.step_back(),
-            KeyCode::Char('c') => return self.act(Act::Seal),
-            KeyCode::Char('y') => return self.act(Act::Copy),
-            KeyCode::Char('o') => return self.page(),
-            KeyCode::Up | KeyCode::Char('k') => self.go(-1),
-            KeyCode::Down | KeyCode::Char('j') => self.go(1),
-            KeyCode::Home | KeyCode::Char('g') => self.go(isize::MIN),
-            KeyCode::End | KeyCode::Char('G') => self.go(isize::MAX),
-            KeyCode::PageUp => self.turn(-1),
-            KeyCode::PageDown => self.turn(1),
-            KeyCode::Char('s') => self.sort = self.sort.next(),
-            KeyCode::Char('r') => self.is_reversed = !self.is_reversed,
-            KeyCode::Char('/') => self.is_typing = true,
-            KeyCode::Char(' ') => self.fold(),
-            KeyCode::Enter => self.toggle(Pane::Detail),
-            KeyCode::Char('i') => return self.look(),
-            KeyCode::Char('?' | 'h') => self.toggle(Pane::Help),
+            Key::Character('q') => return Act::Quit,
+            Key::Escape => return self.step_back(),
+            Key::Character('c') => return self.act(Act::Seal),
+            Key::Character('y') => return self.act(Act::Copy),
+            Key::Character('o') => return self.page(),
+            Key::Up | Key::Character('k') => self.go(-1),
+            Key::Down | Key::Character('j') => self.go(1),
+            Key::Home | Key::Character('g') => self.go(isize::MIN),
+            Key::End | Key::Character('G') => self.go(isize::MAX),
+            Key::PageUp => self.turn(-1),
+            Key::PageDown => self.turn(1),
+            Key::Character('s') => self.sort = self.sort.next(),
+            Key::Character('r') => self.is_reversed = !self.is_reversed,
+            Key::Character('/') => self.is_typing = true,
+            Key::Character(' ') => self.fold(),
+            Key::Enter => self.toggle(Pane::Detail),
+            Key::Character('i') => return self.look(),
+            Key::Character('?' | 'h') => self.toggle(Pane::Help),
             _ => {}
         }
         Act::Stay

@@ -1,20 +1,22 @@
 //! The terminal as long as the dashboard has it: taken whole, and given back whatever happens.
 
-use std::io::{self, Stdout, Write};
+use std::io::{self, Stdin, Stdout, Write};
 use std::panic;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
 use crossterm::cursor::Show;
-use crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use crossterm::execute;
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
+use super::keys::{self, Key};
 use crate::report::HintExt;
 
 /// The whole screen, until this is dropped.
@@ -40,15 +42,19 @@ impl Terminal {
     }
 
     /// The keys that were pressed since.
-    pub(crate) fn keys(&self) -> io::Result<Vec<KeyEvent>> {
-        let mut keys = Vec::new();
-        while event::poll(Duration::ZERO)? {
-            match event::read()? {
-                Event::Key(key) if key.kind != KeyEventKind::Release => keys.push(key),
-                _ => {}
+    pub(crate) fn keys(&self) -> io::Result<Vec<Key>> {
+        let (stdin, mut bytes) = (io::stdin(), Vec::new());
+        let mut patience = Duration::ZERO;
+        while has_bytes(&stdin, patience)? {
+            let mut piece = [0; 256];
+            let read = rustix::io::read(&stdin, &mut piece)?;
+            if read == 0 {
+                return Ok(vec![Key::Interrupt]);
             }
+            bytes.extend(&piece[..read]);
+            patience = if keys::is_torn(&bytes) { TORN } else { Duration::ZERO };
         }
-        Ok(keys)
+        Ok(keys::parse(&bytes))
     }
 
     /// Puts a text into the clipboard of whoever sits at the terminal, over ssh too: the terminal does
@@ -74,6 +80,19 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         give_back();
+    }
+}
+
+/// A slow line may tear a key: its other half comes within this time.
+const TORN: Duration = Duration::from_millis(50);
+
+fn has_bytes(stdin: &Stdin, patience: Duration) -> io::Result<bool> {
+    let mut asked = [PollFd::new(stdin, PollFlags::IN)];
+    let time = Timespec { tv_sec: 0, tv_nsec: patience.subsec_nanos().into() };
+    match poll(&mut asked, Some(&time)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -77,14 +77,14 @@ fn selected(state: &State) -> String {
 /// Presses keys, by their characters; what the last one asks for.
 fn press(state: &mut State, keys: &str) -> Act {
     let key = |character| match character {
-        '\n' => KeyCode::Enter,
-        '\x1b' => KeyCode::Esc,
-        '\x08' => KeyCode::Backspace,
-        other => KeyCode::Char(other),
+        '\n' => Key::Enter,
+        '\x1b' => Key::Escape,
+        '\x08' => Key::Backspace,
+        other => Key::Character(other),
     };
     let mut act = Act::Stay;
     for character in keys.chars() {
-        act = state.press(KeyEvent::from(key(character)));
+        act = state.press(key(character));
     }
     act
 }
@@ -138,7 +138,7 @@ fn rows_end_where_the_list_ends() {
     assert_eq!(selected(&state), "light");
     press(&mut state, "jg");
     assert_eq!(selected(&state), "full");
-    state.press(KeyEvent::from(KeyCode::PageDown));
+    state.press(Key::PageDown);
     assert_eq!(selected(&state), "light");
 }
 
@@ -178,10 +178,9 @@ fn escape_closes_what_is_open_and_then_quits() {
     assert_eq!((press(&mut state, "\x1b"), state.pane), (Act::Stay, None));
     assert_eq!(press(&mut state, "\x1b"), Act::Quit);
     assert_eq!(press(&mut state, "q"), Act::Quit);
-    let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-    assert_eq!(state.press(control_c), Act::Quit);
+    assert_eq!(state.press(Key::Interrupt), Act::Quit);
     press(&mut state, "/");
-    assert_eq!(state.press(control_c), Act::Quit, "while typing too");
+    assert_eq!(state.press(Key::Interrupt), Act::Quit, "while typing too");
 }
 
 #[test]
@@ -215,7 +214,7 @@ fn a_checkpoint_is_asked_for_once_and_only_when_it_is_to_be_seen() {
     assert_eq!(state.checkpoint, Some(("two".to_owned(), Vec::new())));
     state.take_text("two", vec!["line".to_owned(); 25]);
     for _ in 0..5 {
-        state.press(KeyEvent::from(KeyCode::PageDown));
+        state.press(Key::PageDown);
     }
     assert_eq!(state.scrolled, 24, "not past its end");
     press(&mut state, "k");

@@ -8,6 +8,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
 use super::*;
+use crate::tui::keys::Key;
 use crate::tui::session::Session;
 use crate::tui::state::tests::{sealed, session, with_subagents};
 
@@ -50,8 +51,8 @@ fn fleet() -> State {
     state
 }
 
-fn press(state: &mut State, key: crossterm::event::KeyCode) {
-    state.press(key.into());
+fn press(state: &mut State, key: Key) {
+    state.press(key);
 }
 
 #[test]
@@ -81,7 +82,7 @@ fn a_wide_terminal_shows_more() {
 #[test]
 fn a_session_is_shown_with_its_curve_and_its_checkpoint() {
     let mut state = fleet();
-    press(&mut state, crossterm::event::KeyCode::Enter);
+    press(&mut state, Key::Enter);
     state.missing();
     let lines = ["## What Changed", "- [src/pump.rs:12] - it leaks no more"];
     state.take_text("2026-11-15-0558", lines.map(str::to_owned).to_vec());
@@ -128,7 +129,7 @@ fn who_works_on_what_is_seen_with_the_session() {
         claim("/home/ada/harbour/docs", "ann"),
     ];
     state.take(vec![own]);
-    press(&mut state, crossterm::event::KeyCode::Enter);
+    press(&mut state, Key::Enter);
     let drawn = text(&state, 80, 24);
     assert!(drawn.contains("src is claimed by it · docs is claimed by ann"), "{drawn}");
 }
@@ -136,7 +137,7 @@ fn who_works_on_what_is_seen_with_the_session() {
 #[test]
 fn the_criteria_are_a_key_away() {
     let mut state = fleet();
-    press(&mut state, crossterm::event::KeyCode::Char('i'));
+    press(&mut state, Key::Character('i'));
     assert!(text(&state, 80, 24).contains("looking…"));
     state.criteria = Some(Criteria { days: 7, phantoms: 2, manual: 7, ..Criteria::default() });
     let drawn = text(&state, 80, 24);
@@ -147,9 +148,9 @@ fn the_criteria_are_a_key_away() {
 #[test]
 fn the_subagents_and_what_is_typed_are_seen() {
     let mut state = fleet();
-    press(&mut state, crossterm::event::KeyCode::Char(' '));
-    press(&mut state, crossterm::event::KeyCode::Char('/'));
-    press(&mut state, crossterm::event::KeyCode::Char('h'));
+    press(&mut state, Key::Character(' '));
+    press(&mut state, Key::Character('/'));
+    press(&mut state, Key::Character('h'));
     insta::assert_snapshot!(text(&state, 60, 7), @"
     plimsoll · 2 running of 3 sessions · by load  /h▏
     SESSION      LOAD                 %  LEFT      AHEAD SEALED
@@ -178,8 +179,8 @@ fn no_size_is_too_small() {
     let mut state = fleet();
     for pane in ["", "\n", "?"] {
         if let Some(key) = pane.chars().next() {
-            let enter = crossterm::event::KeyCode::Enter;
-            let key = if key == '\n' { enter } else { crossterm::event::KeyCode::Char(key) };
+            let enter = Key::Enter;
+            let key = if key == '\n' { enter } else { Key::Character(key) };
             press(&mut state, key);
         }
         for columns in [0, 1, 2, 7, 13, 30, 79, 119, 121, 400] {
