@@ -64,7 +64,8 @@ impl<'a> Json<'a> {
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         match self.plain() {
             Some(plain) => Some(Cow::Borrowed(plain)),
-            None => serde_json::from_slice(self.0).ok().map(Cow::Owned),
+            None if self.escaped().is_some() => serde_json::from_slice(self.0).ok().map(Cow::Owned),
+            None => None,
         }
     }
 
@@ -129,7 +130,7 @@ impl<'a> Members<'a> {
         if input.first() != Some(&b'"') {
             return None;
         }
-        let (key, rest) = input.split_at(string_end(input)?);
+        let (key, rest) = input.split_at(key_end(input)?);
         self.0 = skip_blanks(rest).strip_prefix(b":")?;
         Some(&key[1..key.len() - 1])
     }
@@ -146,6 +147,29 @@ impl<'a> Members<'a> {
         let (fields, rest) = Fields::first(self.0)?;
         self.0 = rest;
         Some(fields)
+    }
+
+    /// The same without that called `long`, if it is a text that the key `next` stands behind: nothing
+    /// between the two is looked at. `next` is given as it is written, with quotes and colon; inside of
+    /// a text its quotes would be escaped.
+    pub(crate) fn fields_without(&mut self, long: &[u8], next: &[u8]) -> Option<Fields<'a>> {
+        let Some(mut members) = Members::of(self.0) else { return self.fields() };
+        let mut fields = Vec::with_capacity(8);
+        while let Some(key) = members.key() {
+            if key != long || !members.skip_text(next) {
+                fields.push((key, members.value()?));
+            }
+        }
+        self.0 = members.behind()?;
+        Some(Fields(fields))
+    }
+
+    /// Steps over a text to a key behind it, if there is one.
+    fn skip_text(&mut self, next: &[u8]) -> bool {
+        let is_text = self.0.first() == Some(&b'"');
+        let Some(at) = bytes::position(next, self.0).filter(|_| is_text) else { return false };
+        self.0 = &self.0[at..];
+        true
     }
 
     /// The same with those of the objects in the array called `list`, walked over only once, too.
@@ -277,12 +301,21 @@ fn value_end(input: &[u8]) -> Option<usize> {
     }
 }
 
+/// The same as [`string_end`] for a string that is short, as most keys are.
+fn key_end(input: &[u8]) -> Option<usize> {
+    let quote = 1 + bytes::find_near(b'"', &input[1..])?;
+    if input[quote - 1] == b'\\' { string_end(input) } else { Some(quote + 1) }
+}
+
 /// Where the string at the start of `input` ends: behind the first quote that no odd number of
 /// backslashes stands before.
 fn string_end(input: &[u8]) -> Option<usize> {
     let mut from = 1;
     loop {
         let quote = from + bytes::find(b'"', input.get(from..)?)?;
+        if input[quote - 1] != b'\\' {
+            return Some(quote + 1);
+        }
         let backslashes = input[1..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
         if backslashes % 2 == 0 {
             return Some(quote + 1);

@@ -5,9 +5,12 @@
 //! architecture has is fast enough.
 
 #[cfg(target_arch = "aarch64")]
-use memchr::arch::aarch64::neon::memchr::One;
+use memchr::arch::aarch64::neon::{memchr::One, packedpair::Finder};
 #[cfg(target_arch = "x86_64")]
-use memchr::arch::x86_64::sse2::memchr::One;
+use memchr::arch::x86_64::sse2::{memchr::One, packedpair::Finder};
+
+/// From so many bytes on wider vectors make up for the question.
+const FAR: usize = 16 << 10;
 
 /// The place of the first `byte` in `haystack`.
 #[inline]
@@ -19,10 +22,29 @@ pub fn find(byte: u8, haystack: &[u8]) -> Option<usize> {
     memchr::arch::all::memchr::One::new(byte).find(haystack)
 }
 
-/// The same where many megabytes are to be searched. Not for the hook path: see above.
+/// The same where the byte is mostly among the first few: less has to be set up for that.
+#[inline]
+pub fn find_near(byte: u8, haystack: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGHEST: u64 = ONES << 7;
+    let mut rest = haystack;
+    for nth in 0..3 {
+        let Some((few, behind)) = rest.split_first_chunk::<8>() else { break };
+        // A byte that is the one looked for becomes 0, and a 0 is what borrows.
+        let differ = u64::from_le_bytes(*few) ^ (ONES * u64::from(byte));
+        let same = differ.wrapping_sub(ONES) & !differ & HIGHEST;
+        if same != 0 {
+            return Some(nth * 8 + same.trailing_zeros() as usize / 8);
+        }
+        rest = behind;
+    }
+    Some(haystack.len() - rest.len() + find(byte, rest)?)
+}
+
+/// The same where there may be many megabytes.
 #[inline]
 pub fn find_far(byte: u8, haystack: &[u8]) -> Option<usize> {
-    memchr::memchr(byte, haystack)
+    if haystack.len() < FAR { find(byte, haystack) } else { memchr::memchr(byte, haystack) }
 }
 
 /// The place of the last `byte` in `haystack`.
@@ -35,20 +57,36 @@ pub fn rfind(byte: u8, haystack: &[u8]) -> Option<usize> {
     memchr::arch::all::memchr::One::new(byte).rfind(haystack)
 }
 
-/// The place of the first `needle` in `haystack`. Not for the hook path: see above.
+/// The place of the first `needle` in `haystack`.
 pub fn position(needle: &[u8], haystack: &[u8]) -> Option<usize> {
+    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+    if haystack.len() < FAR
+        && let Some(finder) = Finder::new(needle)
+        && haystack.len() >= finder.min_haystack_len()
+    {
+        return finder.find(haystack, needle);
+    }
     memchr::memmem::find(haystack, needle)
 }
 
-/// Whether `needle` stands anywhere in `haystack`. Not for the hook path: see above.
+/// Whether `needle` stands anywhere in `haystack`.
 pub fn contains(needle: &[u8], haystack: &[u8]) -> bool {
     position(needle, haystack).is_some()
 }
 
-/// The place of the last `needle` in `haystack`. Not for the hook path: see above.
+/// The place of the last `needle` in `haystack`; of some that overlap that of the first.
 pub fn last(needle: &[u8], haystack: &[u8]) -> Option<usize> {
     // Searching from the end is many times slower.
-    memchr::memmem::find_iter(haystack, needle).last()
+    if haystack.len() >= FAR {
+        return memchr::memmem::find_iter(haystack, needle).last();
+    }
+    let mut found = None;
+    let mut from = 0;
+    while let Some(at) = haystack.get(from..).and_then(|rest| position(needle, rest)) {
+        found = Some(from + at);
+        from += at + needle.len().max(1);
+    }
+    found
 }
 
 /// The lines of a text, as `str::lines` gives them.
@@ -83,6 +121,37 @@ mod tests {
         assert_eq!((find(b'x', b"banana"), rfind(b'x', b"")), (None, None));
         assert!(contains(b"nan", b"banana") && !contains(b"nab", b"banana"));
         assert_eq!((last(b"an", b"banana"), last(b"nab", b"banana")), (Some(3), None));
+    }
+
+    #[test]
+    fn a_needle_is_found_in_haystacks_of_any_size() {
+        for size in [0, 1, 15, 16, 40, 63, 64, 100, FAR - 1, FAR, 3 * FAR] {
+            let mut haystack = vec![b'-'; size];
+            for needle in [&b"needle"[..], b"ab", b"a needle that is longer than two vectors are"] {
+                assert_eq!((position(needle, &haystack), last(needle, &haystack)), (None, None));
+                let room = size.checked_sub(needle.len());
+                for at in [Some(0), room.map(|room| room / 2), room].into_iter().flatten() {
+                    let Some(place) = haystack.get_mut(at..at + needle.len()) else { continue };
+                    place.copy_from_slice(needle);
+                    let found = (position(needle, &haystack), last(needle, &haystack));
+                    assert_eq!(found, (Some(at), Some(at)), "{size}");
+                    haystack.fill(b'-');
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_near_is_found_wherever_it_is() {
+        for length in 0..60 {
+            let mut haystack = vec![b'!'; length];
+            assert_eq!(find_near(b'"', &haystack), None);
+            for at in (0..length).rev() {
+                haystack[at] = b'"';
+                assert_eq!(find_near(b'"', &haystack), Some(at));
+                haystack[at] = [b'"', b'#'][at % 2];
+            }
+        }
     }
 
     #[test]

@@ -32,22 +32,28 @@ fn uuid(text: &[u8]) -> Option<u128> {
         return None;
     }
     let has_dashes = [8, 13, 18, 23].iter().all(|at| text[*at] == b'-');
-    let half = |parts: [&[u8]; 3]| {
-        let digits = parts.into_iter().flatten();
-        digits.map(|byte| digit(*byte)).try_fold(0, |half, digit| Some(half << 4 | digit?))
-    };
-    let high: u64 = half([&text[..8], &text[9..13], &text[14..18]])?;
-    let low: u64 = half([&text[19..23], &text[24..36], &[]])?;
-    has_dashes.then_some(u128::from(high) << u64::BITS | u128::from(low))
+    let parts = [[0, 4], [9, 14], [19, 24], [28, 32]];
+    let number = parts.into_iter().try_fold(0, |number, [one, other]| {
+        let half =
+            |from: usize| u64::from(u32::from_be_bytes([0, 1, 2, 3].map(|at| text[from + at])));
+        Some(number << u32::BITS | u128::from(digits(half(one) << u32::BITS | half(other))?))
+    });
+    number.filter(|_| has_dashes)
 }
 
-/// What a digit stands for; only small letters are digits.
-fn digit(byte: u8) -> Option<u64> {
-    match byte {
-        b'0'..=b'9' => Some(u64::from(byte - b'0')),
-        b'a'..=b'f' => Some(u64::from(byte - b'a' + 10)),
-        _ => None,
+/// What eight digits stand for, a byte each, all of them at once; only small letters are digits.
+fn digits(text: u64) -> Option<u64> {
+    const EACH: u64 = u64::from_ne_bytes([1; 8]);
+    let letters = (text >> 6) & EACH;
+    let values = (text & (EACH * 0x0f)) + letters * 9;
+    let above_nine = ((values + EACH * 6) >> 4) & EACH;
+    let as_text = values + EACH * u64::from(b'0') + above_nine * u64::from(b'a' - b'0' - 10);
+    if as_text != text || values & (EACH * 0xf0) != 0 {
+        return None;
     }
+    let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
+    Some((fours | fours >> 16) & u64::from(u32::MAX))
 }
 
 fn fnv1a(text: &[u8]) -> u128 {
@@ -131,5 +137,19 @@ mod tests {
         assert_ne!(EntryId::new(b"msg_1"), EntryId::new(b"msg_2"));
         assert_eq!(uuid(b"45bef045-bf76-4c4c-8815-d7b3542f05bX"), None);
         assert_eq!(uuid(b"45bef045+bf76-4c4c-8815-d7b3542f05b3"), None);
+    }
+
+    #[test]
+    fn digits_are_those_of_a_number_in_small_letters() {
+        for byte in 0..=u8::MAX {
+            for at in 0..8 {
+                let mut text = *b"0a9f1b8e";
+                text[at] = byte;
+                let number = std::str::from_utf8(&text).ok();
+                let number = number.and_then(|text| u64::from_str_radix(text, 16).ok());
+                let is_digit = matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+                assert_eq!(digits(u64::from_be_bytes(text)), number.filter(|_| is_digit));
+            }
+        }
     }
 }

@@ -94,7 +94,7 @@ impl Captured {
             window: fullness.map(|fullness| fullness.window),
             git: git(&place.project),
             transcript: self.transcript.clone(),
-            body: self.body().to_owned(),
+            body: self.body().into(),
         };
         seal(place, &draft)
     }
@@ -102,7 +102,7 @@ impl Captured {
     /// The sections. Where the transcript could not be read, that is what is to be said.
     pub(crate) fn body(&self) -> &str {
         self.body.get_or_init(|| {
-            let body = self.folded.work.words().refine(&body(&self.folded.work));
+            let body = self.folded.work.words().refine(body(&self.folded.work));
             match self.transcript {
                 Some(_) => body,
                 None => work::unread(&body, &self.path.to_string_lossy()),

@@ -65,10 +65,11 @@ pub fn fold(
     deadline: Option<Instant>,
 ) -> io::Result<Folded> {
     let path = paths.work(session);
-    let mut kept = read(&path).filter(|kept| kept.fits(transcript)).unwrap_or_default();
-    let before = (kept.offset, kept.chain.end);
-    let partial = kept.read_on(adapter, transcript, deadline)?;
-    if (kept.offset, kept.chain.end) != before {
+    let known = read(&path).filter(|kept| kept.fits(transcript));
+    let is_known = known.is_some();
+    let mut kept = known.unwrap_or_default();
+    let Reading { partial, bytes } = kept.read_on(adapter, transcript, deadline)?;
+    if !is_known || partial || bytes > LITTLE {
         kept.last = kept.last_bytes(transcript)?;
         // Without it the next look takes longer, and comes to the same.
         let _ = write(&path, &kept);
@@ -76,10 +77,21 @@ pub fn fold(
     Ok(Folded { work: kept.fold.work(), offset: kept.offset, partial })
 }
 
+/// So much is sooner read again than kept.
+const LITTLE: u64 = 16 << 10;
+
+/// What reading on came to.
+struct Reading {
+    /// The deadline came before the last whole line.
+    partial: bool,
+    /// How many bytes were folded, some of them twice where the user went back.
+    bytes: u64,
+}
+
 /// Folds a transcript from its start, and keeps nothing.
 pub fn scan(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Folded> {
     let mut kept = Kept::default();
-    let partial = kept.read_on(adapter, transcript, None)?;
+    let Reading { partial, .. } = kept.read_on(adapter, transcript, None)?;
     Ok(Folded { work: kept.fold.work(), offset: kept.offset, partial })
 }
 
@@ -108,7 +120,7 @@ fn read(path: &Path) -> Option<Kept> {
 
 fn write(path: &Path, kept: &Kept) -> io::Result<()> {
     /// Most are shorter, and room that is not used costs nothing.
-    const USUAL: usize = 256 << 10;
+    const USUAL: usize = 128 << 10;
     let bytes = postcard::to_extend(kept, Vec::with_capacity(USUAL)).map_err(io::Error::other)?;
     // There may be thousands of sessions beside it: what is left is swept up when this one ends.
     paths::put(path, &bytes)
@@ -129,18 +141,22 @@ impl Kept {
         Ok(bytes::fnv1a(&transcript.bytes(end.saturating_sub(FEW)..end)?))
     }
 
-    /// Reads on to the last whole line. Tells whether the deadline came first.
+    /// Reads on to the last whole line, or to the deadline.
     fn read_on(
         &mut self,
         adapter: &dyn Adapter,
         transcript: &JsonLines,
         deadline: Option<Instant>,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Reading> {
         (self.inode, self.made) = (transcript.inode(), made());
+        let mut bytes = 0;
         loop {
-            match self.fold_on(adapter, transcript, deadline)? {
-                Stop::End => return Ok(false),
-                Stop::Deadline => return Ok(true),
+            let from = self.offset;
+            let stop = self.fold_on(adapter, transcript, deadline)?;
+            bytes += self.offset - from;
+            match stop {
+                Stop::End => return Ok(Reading { partial: false, bytes }),
+                Stop::Deadline => return Ok(Reading { partial: true, bytes }),
                 Stop::Rewound => self.begin_again(adapter, transcript, deadline)?,
             }
         }
@@ -154,9 +170,13 @@ impl Kept {
     ) -> io::Result<Stop> {
         self.fold.skim_to(self.last_but_one_compaction(adapter, transcript)?);
         let mut lines = transcript.forward(self.offset);
+        let mut look_at_the_clock = self.offset;
         while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
-            if is_over(deadline) {
-                return Ok(Stop::Deadline);
+            if place.end > look_at_the_clock {
+                if is_over(deadline) {
+                    return Ok(Stop::Deadline);
+                }
+                look_at_the_clock = place.end + A_WHILE;
             }
             let skims = |call: &str| self.fold.skims(place.start + 1, call);
             let is_held = self.chain.holds(place.start);
@@ -181,9 +201,9 @@ impl Kept {
         adapter: &dyn Adapter,
         transcript: &JsonLines,
     ) -> io::Result<u64> {
-        const LITTLE: u64 = 256 << 10;
+        const WORTH_IT: u64 = 256 << 10;
         let (mut end, mut found) = (transcript.len(), 0);
-        while end.saturating_sub(self.offset) > LITTLE {
+        while end.saturating_sub(self.offset) > WORTH_IT {
             let mark = adapter.compaction_mark();
             let Some(place) = transcript.last_line_with(mark, self.offset..end)? else { break };
             let mut lines = transcript.forward(place);
@@ -220,6 +240,9 @@ impl Kept {
         Ok(())
     }
 }
+
+/// So many bytes are folded in no time.
+const A_WHILE: u64 = 64 << 10;
 
 /// Why the fold stopped.
 enum Stop {

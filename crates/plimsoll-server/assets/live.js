@@ -64,8 +64,8 @@ function listen(address) {
   const stream = new EventSource(address);
   stream.onopen = () => say("live", "on");
   stream.onerror = () => say("not connected", "off");
-  const names = ["reading", "started", "compacted", "idle", "ended", "died", "saved", "missed"];
-  for (const name of names) stream.addEventListener(name, news);
+  const names = ["reading", "started", "compacted", "asked", "idle", "ended", "died", "saved"];
+  for (const name of [...names, "missed"]) stream.addEventListener(name, news);
   addEventListener("pagehide", () => stream.close());
 }
 

@@ -78,7 +78,9 @@ impl<'a> Walk<'a> {
                 return Some(());
             }
             b"toolUseResult" => {
-                line.result = Some(members.fields()?);
+                // The whole file as it was before, of which nothing is asked.
+                line.result =
+                    Some(members.fields_without(b"originalFile", br#""structuredPatch":"#)?);
                 return Some(());
             }
             _ => {}

@@ -147,8 +147,8 @@ impl std::fmt::Display for Reason {
     }
 }
 
-/// How long a text may be, in characters.
-pub const LONGEST_TEXT: usize = 2_000;
+/// How long a text may be, in characters: several must fit into what a client takes at once.
+pub const LONGEST_TEXT: usize = 1_000;
 /// How long a name or a word may be.
 const LONGEST_NAME: usize = 128;
 

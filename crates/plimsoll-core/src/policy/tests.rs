@@ -1,6 +1,8 @@
 use super::*;
+use crate::checkpoint::Occasion;
 use crate::event::Reply;
-use crate::settings::Percent;
+use crate::session::Seal;
+use crate::settings::{OnLine, Percent};
 
 fn outlook(settings: &Settings) -> Outlook<'_> {
     Outlook {
@@ -380,6 +382,59 @@ fn a_checkpoint_of_a_call_that_began_later_is_no_clock_set_back() {
     let state = SessionState { since: Some(5_000_000), ..SessionState::default() };
     assert_eq!(due(&at(4_999_999), 10_000, &state), None);
     assert_eq!(due(&at(4_000_000), 10_000, &state), Some(Due::Time), "a clock that was set back");
+}
+
+#[test]
+fn where_the_watcher_decides_neither_line_nor_clock_makes_a_hook_act() {
+    let settings = Settings { on_line: OnLine::Watcher, ..Settings::default() };
+    let outlook = outlook(&settings);
+    let state = SessionState { since: Some(0), ..SessionState::default() };
+    let kind = EventKind::ToolFinished;
+    let late = Call { now: 2 * LONGEST_WITHOUT, ..call(&kind) };
+    let decided = |call: &Call<'_>, state: &SessionState| {
+        decide(&outlook, call, Some(&reading(130_000)), &|| 0, state)
+    };
+    let decision = decided(&late, &state);
+    assert_eq!(decision.due, None);
+    let next = decision.remember.unwrap();
+    assert!(nothing_due(&outlook, &late, &next, 130_000, 100), "and no call looks closely for it");
+    let commit = Call { at_breakpoint: true, ..late };
+    assert_eq!(decided(&commit, &state).due, Some(Due::Breakpoint));
+
+    let reason = Reason::Line(Percent::whole(60));
+    let asked = asked(&outlook, &late, Some(130_000), &reason, decided(&late, &state), &state);
+    assert_eq!(asked.due.map(Due::occasion), Some(Occasion::Watcher));
+    let next = asked.remember.unwrap();
+    assert_eq!((next.crossed, next.since), (Some(13), Some(late.now)));
+}
+
+#[test]
+fn a_crossing_is_asked_about_once_and_not_where_there_is_a_checkpoint() {
+    let line = Crossing::Line { bucket: 12 };
+    let fresh = SessionState::default();
+    let asked = to_ask(&fresh, line, 5_000, 6_000).unwrap();
+    assert_eq!(asked.asked, Some(12));
+    assert_eq!(to_ask(&asked, line, 5_000, 6_000), None);
+    assert!(to_ask(&asked.emptied(), line, 5_000, 6_000).is_some(), "another window");
+    let crossed = SessionState { crossed: Some(12), ..fresh.clone() };
+    assert_eq!(to_ask(&crossed, line, 5_000, 6_000), None);
+    let seal = |at| Some(Seal { at, id: String::new(), mark: 0, steps: 0 });
+    let sealed = |at| SessionState { sealed: seal(at), ..fresh.clone() };
+    assert_eq!(to_ask(&sealed(5_000), line, 5_000, 6_000), None);
+    assert!(to_ask(&sealed(4_999), line, 5_000, 6_000).is_some());
+}
+
+#[test]
+fn long_work_is_asked_about_once_until_there_is_a_checkpoint() {
+    let late = 1_000 + LONGEST_WITHOUT;
+    let time = Crossing::Time { since: 1_000 };
+    let state = SessionState { since: Some(1_000), ..SessionState::default() };
+    let asked = to_ask(&state, time, late, late).unwrap();
+    assert_eq!(to_ask(&asked, time, late, late), None);
+    let sealed = SessionState { since: Some(late), ..asked };
+    assert_eq!(to_ask(&sealed, time, late, late), None, "there is one since");
+    let later = Crossing::Time { since: late };
+    assert!(to_ask(&sealed, later, late + LONGEST_WITHOUT, late + LONGEST_WITHOUT).is_some());
 }
 
 #[test]

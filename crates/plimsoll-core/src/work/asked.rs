@@ -39,12 +39,14 @@ pub(super) fn bare(sentence: &str) -> &str {
 /// The requests that tell what is being done, the most telling first: the last two, then the first.
 /// Mere replies count where there is nothing else.
 pub(super) fn requests(work: &Work) -> Vec<&Noted> {
-    let mut told: Vec<&Noted> = work.asked.iter().filter(|text| !is_reply(text)).collect();
-    if told.is_empty() {
-        told = work.asked.iter().collect();
-    }
-    let first = told.iter().take(told.len().saturating_sub(2)).take(1).copied();
-    told.iter().rev().take(2).copied().chain(first).collect()
+    let told = ends(work.asked.iter().filter(|text| !is_reply(text)));
+    if told.is_empty() { ends(work.asked.iter()) } else { told }
+}
+
+/// The last two, the last of them first, and then the first.
+fn ends<'w>(mut all: impl DoubleEndedIterator<Item = &'w Noted>) -> Vec<&'w Noted> {
+    let last: Vec<&Noted> = all.by_ref().rev().take(2).collect();
+    last.into_iter().chain(all.next()).collect()
 }
 
 #[cfg(test)]

@@ -27,6 +27,11 @@ impl Index {
         index
     }
 
+    /// How many items it knows.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
     /// Notes the text of the item at `place`.
     pub(super) fn add(&mut self, text: &str, place: u32) {
         self.count += 1;

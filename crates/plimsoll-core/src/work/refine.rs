@@ -68,9 +68,12 @@ impl Words {
     }
 
     /// A body with these words in it, first in their sections. All that was there stays.
-    pub fn refine(&self, body: &str) -> String {
+    pub fn refine(&self, body: String) -> String {
+        if self.is_empty() {
+            return body;
+        }
         let mut text = String::with_capacity(body.len() + LONGEST_WORDS);
-        for (name, section) in sections(body) {
+        for (name, section) in sections(&body) {
             if !name.is_empty() {
                 text += &format!("## {name}\n");
             }
@@ -173,7 +176,7 @@ mod tests {
     use crate::work::{Act, Fold, Record, Tool};
 
     fn refined(words: &str, body: &str) -> String {
-        Words::parse(words).refine(body)
+        Words::parse(words).refine(body.to_owned())
     }
 
     #[test]
@@ -244,7 +247,7 @@ mod tests {
         let secret = ["ghp_", "0123456789abcdefghijABCDEFGHIJ012345"].concat();
         let long = format!("- {}\n", "word ".repeat(400)).repeat(60);
         let words = Words::parse(&format!("- log in with {secret}\n{long}## Next Steps\n{long}"));
-        let text = words.refine("## Why Changed\n\n## Next Steps\n");
+        let text = words.refine("## Why Changed\n\n## Next Steps\n".to_owned());
         assert!(!text.contains(&secret) && text.contains("[redacted:"), "{text}");
         assert!(text.len() < LONGEST_WORDS && text.contains("- [ ] (model) word"), "{text}");
     }
@@ -252,6 +255,6 @@ mod tests {
     #[test]
     fn without_words_a_body_is_what_it_was() {
         let body = "x\n## Why Changed\n\n- none seen\n\n## Next Steps\n\n- [ ] y\n";
-        assert_eq!(Words::default().refine(body), body);
+        assert_eq!(Words::default().refine(body.to_owned()), body);
     }
 }

@@ -68,9 +68,7 @@ struct Kept {
 
 impl From<Kept> for Table {
     fn from(Kept { names, files }: Kept) -> Self {
-        let mut table = Self { names, files, ..Self::default() };
-        table.index();
-        table
+        Self { names, files, ..Self::default() }
     }
 }
 
@@ -87,6 +85,7 @@ const MOST_TIES: usize = 3;
 impl Table {
     /// Notes a symbol or a reference.
     pub(super) fn name(&mut self, kind: NameKind, text: &str, weight: f32, now: Clock) -> NameId {
+        self.index();
         let known = self.by_text.find(text, |id| self.names[id as usize].text == text);
         let id = known.unwrap_or_else(|| {
             let id = self.names.len() as NameId;
@@ -111,6 +110,7 @@ impl Table {
     }
 
     fn find_file(&mut self, path: &str) -> FileId {
+        self.index();
         let base = base(path);
         let same = |id: FileId| {
             let known = self.files[id as usize].path.as_str();
@@ -137,6 +137,7 @@ impl Table {
     /// Takes over all that another table knows.
     pub(super) fn absorb(&mut self, other: Self) {
         self.names.reserve(other.names.len());
+        self.index();
         self.by_text.reserve(other.names.len());
         let files: Vec<FileId> =
             other.files.into_iter().map(|file| self.absorb_file(file)).collect();
@@ -184,7 +185,6 @@ impl Table {
             let least = nth_largest(&scores, most.names);
             let mut scores = scores.into_iter();
             self.names.retain(|_| scores.next().is_some_and(|score| score > least));
-            self.index();
         }
         (self.files.len() > 2 * most.files).then(|| self.shrink_files(most.files, now, keep))
     }
@@ -206,13 +206,19 @@ impl Table {
         for tie in self.names.iter_mut().flat_map(|name| &mut name.ties) {
             *tie = tie.and_then(|(file, weight)| Some((moved[file as usize]?, weight)));
         }
-        self.index();
         moved
     }
 
+    /// Makes the indices anew if they are not of these names and files: when somebody asks, and nobody
+    /// asks most of the tables that are read back.
+    #[inline]
     fn index(&mut self) {
-        self.by_text = Index::of(self.names.iter().map(|name| name.text.as_str()));
-        self.by_base = Index::of(self.files.iter().map(|file| base(&file.path)));
+        if self.by_text.len() != self.names.len() {
+            self.by_text = Index::of(self.names.iter().map(|name| name.text.as_str()));
+        }
+        if self.by_base.len() != self.files.len() {
+            self.by_base = Index::of(self.files.iter().map(|file| base(&file.path)));
+        }
     }
 }
 

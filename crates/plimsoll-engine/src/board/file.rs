@@ -38,11 +38,12 @@ impl Entry {
         Some(Self { id: MessageId::new(id)?, taker, path })
     }
 
-    /// The message; nothing where somebody else has it by now, or it makes no sense.
+    /// The message, fit to be told whoever wrote the file; nothing where somebody else has it by now,
+    /// or it makes no sense.
     pub(super) fn read(&self) -> Option<Message> {
         let text = paths::read_bytes(&self.path, Links::Refused).ok()?;
         let message: Message = serde_json::from_slice(&text).ok()?;
-        (message.id == self.id).then_some(message)
+        (message.id == self.id).then(|| message.cleaned())
     }
 
     /// Takes it; false if somebody else was faster.

@@ -32,7 +32,7 @@ pub(super) fn text(opened: io::Result<File>, largest: usize) -> Result<String, P
 /// Whether an opened file has these bytes, and nothing else.
 pub(super) fn holds(opened: io::Result<File>, mut bytes: &[u8]) -> Result<bool, Problem> {
     let mut file = opened.map_err(|error| problem(&error))?;
-    let mut piece = [0; 8 << 10];
+    let mut piece = [0; 32 << 10];
     loop {
         let read = file.read(&mut piece).map_err(|error| problem(&error))?;
         match bytes.strip_prefix(&piece[..read]) {

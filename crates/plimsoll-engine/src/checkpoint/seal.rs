@@ -1,5 +1,6 @@
 //! Sealing: from a draft to a checkpoint that is known to be there.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -14,7 +15,7 @@ use super::{Place, ignore, index, list};
 
 /// A checkpoint that is to be.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct Draft<'b> {
     /// The session.
     pub session: SessionId,
     /// What it is made for.
@@ -38,7 +39,7 @@ pub struct Draft {
     /// How far the transcript was read, if there is one.
     pub transcript: Option<Source>,
     /// The sections.
-    pub body: String,
+    pub body: Cow<'b, str>,
 }
 
 /// A checkpoint that is there: it was read back, and is whole.
@@ -105,7 +106,7 @@ impl Unsealed {
 }
 
 /// Makes a checkpoint of a draft. What is returned is on disk, and was verified there.
-pub fn seal(place: &Place, draft: &Draft) -> Result<Sealed, Unsealed> {
+pub fn seal(place: &Place, draft: &Draft<'_>) -> Result<Sealed, Unsealed> {
     const ATTEMPTS: usize = 8;
     check_draft(draft)?;
     let deadline = place.deadline();
@@ -125,7 +126,7 @@ pub fn seal(place: &Place, draft: &Draft) -> Result<Sealed, Unsealed> {
 }
 
 /// What can be refused before anything is touched.
-fn check_draft(draft: &Draft) -> Result<(), Unsealed> {
+fn check_draft(draft: &Draft<'_>) -> Result<(), Unsealed> {
     let sections = checkpoint::sections(&draft.body);
     let missing = |name: &&&str| !sections.iter().any(|(known, _)| known == *name);
     if let Some(name) = checkpoint::REQUIRED.iter().find(missing) {
@@ -142,7 +143,7 @@ fn reserve<'f>(
     place: &Place,
     folder: &'f Folder,
     key: &Key,
-    draft: &Draft,
+    draft: &Draft<'_>,
     deadline: Instant,
 ) -> Result<(Meta, Reserved<'f>), Unsealed> {
     let failed = |error| Unsealed::Io(place.path(), error);
@@ -160,7 +161,7 @@ fn reserve<'f>(
 fn free_id<'f>(
     locked: &Locked<'f>,
     taken: &[String],
-    draft: &Draft,
+    draft: &Draft<'_>,
 ) -> io::Result<(String, Reserved<'f>)> {
     const MOST: u32 = 10_000;
     for nth in 1..MOST {
@@ -175,7 +176,13 @@ fn free_id<'f>(
     Err(io::Error::other("too many checkpoints in one second"))
 }
 
-fn meta(place: &Place, draft: &Draft, id: String, iteration: u64, parent: Option<String>) -> Meta {
+fn meta(
+    place: &Place,
+    draft: &Draft<'_>,
+    id: String,
+    iteration: u64,
+    parent: Option<String>,
+) -> Meta {
     Meta {
         id,
         created: draft.created.div_euclid(1000) * 1000,

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use plimsoll_agents::Adapter;
+use plimsoll_core::settings::OnLine;
 
 use super::Finding;
 use crate::log;
 use crate::settings;
+use crate::watch::is_watched;
 use crate::world::{World, now};
 
 pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec<Finding> {
@@ -24,6 +26,10 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> V
     if in_force.settings.quiet {
         let text = "`quiet: true` keeps every word away";
         findings.push(Finding::note("switch", text, "plimsoll config show"));
+    }
+    if in_force.settings.on_line == OnLine::Watcher && !is_watched(&world.paths) {
+        let text = "`checkpoint.on_line: watcher` leaves checkpoints at the line to a watcher, and none runs";
+        findings.push(Finding::note("watcher", text, "plimsoll watch"));
     }
     findings.extend(
         settings::useless_variables(world)

@@ -17,8 +17,9 @@ use crate::log;
 use crate::paths::Paths;
 use crate::settings::InForce;
 
-/// How many messages a call takes at most; the next one takes more.
-const MOST: usize = 8;
+/// How many messages a call takes at most; the next one takes more. The client puts texts of more than
+/// ten thousand characters aside.
+const MOST: usize = 4;
 /// No call lasts so long: what it has taken by then is somebody else's.
 const HOLD: Duration = Duration::from_secs(60);
 

@@ -209,8 +209,12 @@ impl<'a> Asking<'a> {
         }
         // A watcher that is killed right here finds the message, and leaves it at that.
         locked.append(&SpoolLine::unmeasured("asked", next))?;
-        if settings.board_file {
-            board::mirror(paths, &known.project)?;
+        if settings.board_file
+            && let Err(error) = board::mirror(paths, &known.project)
+        {
+            let project = known.project.display();
+            let why = format!("watch: could not show the board in `{project}`: {error}");
+            log::write(&paths.log(), &why);
         }
         Ok(Outcome::Asked(reason))
     }

@@ -53,6 +53,12 @@ impl Lock {
     }
 }
 
+/// Whether somebody watches this machine.
+pub fn is_watched(paths: &Paths) -> bool {
+    let file = paths::open(&paths.watch_lock(), Links::Refused);
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 fn holder(paths: &Paths) -> Option<Holder> {
     let text = paths::read_small(&paths.watch_lock(), Links::Refused).ok()?;
     serde_json::from_str(&text).ok()
@@ -70,7 +76,9 @@ mod tests {
         let held = Lock::take(&paths).unwrap();
         let Err(NotLocked::Held(Some(holder))) = Lock::take(&paths) else { panic!("two watch") };
         assert_eq!(holder.process, std::process::id());
+        assert!(is_watched(&paths));
         drop(held);
+        assert!(!is_watched(&paths));
         Lock::take(&paths).unwrap();
     }
 }

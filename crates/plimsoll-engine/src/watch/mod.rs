@@ -30,7 +30,7 @@ use self::events::Events;
 use self::files::Files;
 use self::keeper::Keeper;
 use self::lives::{Lives, Noted};
-pub use self::lock::{Holder, Lock, NotLocked};
+pub use self::lock::{Holder, Lock, NotLocked, is_watched};
 pub use self::notice::{Change, Notice, Standing};
 pub use self::stop::{Stop, Stopper, stopper};
 use crate::board;

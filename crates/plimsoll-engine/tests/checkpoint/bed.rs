@@ -100,7 +100,7 @@ pub(crate) fn place(root: &Path, project: &str) -> Place {
     Place { patience: Duration::from_secs(100), ..place }
 }
 
-pub(crate) fn draft(session: &str, created: Millis) -> Draft {
+pub(crate) fn draft(session: &str, created: Millis) -> Draft<'static> {
     Draft {
         session: SessionId::new(session).unwrap(),
         occasion: Occasion::Auto,
@@ -113,7 +113,7 @@ pub(crate) fn draft(session: &str, created: Millis) -> Draft {
         window: Some(200_000),
         git: None,
         transcript: None,
-        body: body(),
+        body: body().into(),
     }
 }
 

@@ -85,10 +85,10 @@ fn counting_goes_on_whatever_happens_to_the_count() {
 fn what_is_no_checkpoint_is_refused_before_anything_is_touched() {
     let bed = Bed::new();
     let mut long = draft("s", NOW);
-    long.body += &"x".repeat(LARGEST);
+    long.body.to_mut().push_str(&"x".repeat(LARGEST));
     assert!(matches!(seal(&bed.place, &long), Err(Unsealed::TooLong(_))));
     let mut bare = draft("s", NOW);
-    bare.body = bare.body.replace("## Next Steps", "## Later");
+    bare.body = bare.body.replace("## Next Steps", "## Later").into();
     let refused = seal(&bed.place, &bare);
     assert!(matches!(refused, Err(Unsealed::Unfit(Problem::MissingSection("Next Steps")))));
     assert!(all_under(&bed.place.project).is_empty());
@@ -98,7 +98,8 @@ fn what_is_no_checkpoint_is_refused_before_anything_is_touched() {
 fn the_front_matter_counts_too() {
     let bed = Bed::new();
     let mut long = draft("s", NOW);
-    long.body += &"x".repeat(LARGEST - long.body.len() - 1);
+    let more = LARGEST - long.body.len() - 1;
+    long.body.to_mut().push_str(&"x".repeat(more));
     assert!(matches!(seal(&bed.place, &long), Err(Unsealed::TooLong(len)) if len >= LARGEST));
     assert_eq!(bed.litter(), Vec::<std::path::PathBuf>::new());
     assert!(newest_own(&bed.place).unwrap().is_none());

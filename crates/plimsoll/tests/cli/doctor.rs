@@ -57,6 +57,16 @@ fn a_data_folder_that_others_can_read_is_named() {
 }
 
 #[test]
+fn a_watcher_that_is_relied_on_and_does_not_run_is_named() {
+    let env = TestEnv::new();
+    assert!(about(&env, "watcher").is_empty());
+    env.user_config("checkpoint: {on_line: watcher}\n");
+    let [state, text, mend] = about(&env, "watcher").remove(0);
+    assert_eq!((&*state, &*mend), ("note", "plimsoll watch"));
+    assert!(text.ends_with("to a watcher, and none runs"), "{text}");
+}
+
+#[test]
 fn a_broken_store_is_named_and_its_mending_works() {
     let env = TestEnv::new();
     env.session("s").fill(100_000);

@@ -17,6 +17,7 @@ mod init;
 mod log;
 mod man;
 mod measure;
+mod memory;
 mod pictures;
 mod restore;
 mod resume;

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use plimsoll_core::board::Claim;
 use plimsoll_core::time::utc_second;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::now;
@@ -19,6 +20,7 @@ struct SessionView {
     forecast: ForecastView,
     compactions: Option<u64>,
     checkpoint: Option<CheckpointView>,
+    claims: Vec<Claim>,
     subagents: Vec<SubagentView>,
 }
 
@@ -49,7 +51,7 @@ pub(super) fn print(
 }
 
 fn view(session: Shown, now: u64) -> SessionView {
-    let Shown { found, measured, pace, checkpoint, subagents } = session;
+    let Shown { found, measured, pace, checkpoint, claims, subagents } = session;
     SessionView {
         session: found.owner.session.to_string(),
         project: measured.project.display().to_string(),
@@ -62,6 +64,7 @@ fn view(session: Shown, now: u64) -> SessionView {
             created: utc_second(last.created),
             id: last.id,
         }),
+        claims,
         subagents: subagents
             .into_iter()
             .map(|(found, measured)| SubagentView {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
+use plimsoll_core::board::Claim;
+use plimsoll_engine::board;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Found, Pace};
@@ -25,6 +27,8 @@ pub(super) struct Shown {
     pub(super) pace: Option<Pace>,
     /// The last checkpoint, as the store tells.
     pub(super) checkpoint: Option<LastCheckpoint>,
+    /// The paths that it works on, as it says.
+    pub(super) claims: Vec<Claim>,
     pub(super) subagents: Vec<(Found, Measured)>,
 }
 
@@ -34,6 +38,8 @@ pub(super) struct Listing<'a> {
     adapter: &'a dyn Adapter,
     ingester: Option<&'a Ingester<'a>>,
     warn: &'a dyn Fn(&str),
+    /// All claims on the board.
+    claims: Vec<Claim>,
     /// What was complained about: many sessions share one config.
     complaints: HashSet<String>,
 }
@@ -45,7 +51,15 @@ impl<'a> Listing<'a> {
         ingester: Option<&'a Ingester<'a>>,
         warn: &'a dyn Fn(&str),
     ) -> Self {
-        Self { world, adapter, ingester, warn, complaints: HashSet::new() }
+        // What cannot be read is told by `board list`.
+        let claims = board::claims(&world.paths).unwrap_or_default();
+        Self { world, adapter, ingester, warn, claims, complaints: HashSet::new() }
+    }
+
+    /// The claims of a session.
+    pub(super) fn claims_of(&self, found: &Found) -> Vec<Claim> {
+        let session = found.owner.session.as_str();
+        self.claims.iter().filter(|claim| claim.holder == session).cloned().collect()
     }
 
     /// The session behind a transcript; nothing if it is gone or cannot be read.
@@ -77,7 +91,8 @@ impl<'a> Listing<'a> {
                 subagents.extend(measure(&subagent)?.map(|measured| (subagent, measured)));
             }
         }
-        Ok(Some(Shown { found: found.clone(), measured, pace, checkpoint, subagents }))
+        let claims = self.claims_of(found);
+        Ok(Some(Shown { found: found.clone(), measured, pace, checkpoint, claims, subagents }))
     }
 
     fn complain(&mut self, measured: &Measured) {

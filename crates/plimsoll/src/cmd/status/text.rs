@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use plimsoll_core::Millis;
+use plimsoll_core::board::Claim;
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::reading::{Reading, ReadingSource};
 use plimsoll_core::text::duration;
@@ -34,7 +35,7 @@ pub(super) fn print(
     session: &Shown,
     room: usize,
 ) -> anyhow::Result<()> {
-    let Shown { found, measured, pace, checkpoint, subagents } = session;
+    let Shown { found, measured, pace, checkpoint, claims, subagents } = session;
     let name = short(found.owner.session.as_str());
     writeln!(out, "{}  {}", ui.bold(&format!("{name:<8}")), gauge(ui, measured))?;
     let alone = room == ALL_ROOM;
@@ -44,6 +45,9 @@ pub(super) fn print(
         writeln!(out, "{MARGIN}{}", sealed_fully(checkpoint.as_ref()))?;
     }
     writeln!(out, "{MARGIN}{}", ui.dim(&provenance(world, measured, pace.as_ref(), room)))?;
+    for claim in claims {
+        writeln!(out, "{MARGIN}{}", fit(&[claimed(world, claim)], room))?;
+    }
     for (found, measured) in subagents {
         let name = short(found.owner.subagent.as_ref().map_or("", |name| name.as_str()));
         writeln!(out, "└ {name:<7.7} {}", gauge(ui, measured))?;
@@ -123,6 +127,12 @@ fn sealed_fully(last: Option<&LastCheckpoint>) -> String {
 
 fn seconds_since(moment: Millis) -> u64 {
     (now() / 1000).saturating_sub(moment.max(0) as u64 / 1000)
+}
+
+/// A path that the session works on, as it says.
+fn claimed(world: &World, claim: &Claim) -> String {
+    let left = u64::try_from(claim.until).unwrap_or(0).saturating_sub(now()) / 1000;
+    format!("claims {} · {} left", ui::short_path(&claim.path, &world.paths.home), duration(left))
 }
 
 /// Where the figures come from, and whose they are.

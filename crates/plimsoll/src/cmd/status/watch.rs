@@ -79,7 +79,10 @@ impl Watch<'_> {
         let mut listing = Listing::new(self.world, self.adapter, self.ingester.as_ref(), &silence);
         let (mut shown, mut lines) = (HashMap::new(), Vec::new());
         for found in chosen {
-            let known = self.seen.remove(&found.path).filter(|known| is_current(known, found));
+            let is_current = |known: &Shown| {
+                is_current(known, found) && known.claims == listing.claims_of(found)
+            };
+            let known = self.seen.remove(&found.path).filter(is_current);
             let Some(session) = known.or_else(|| listing.show(found)) else { continue };
             let mut text = Vec::new();
             text::print(self.world, self.ui, &mut text, &session, text::ROOM)?;
