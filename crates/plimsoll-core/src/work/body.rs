@@ -187,6 +187,6 @@ fn working_set(work: &Work) -> impl Iterator<Item = String> {
 fn references(work: &Work) -> impl Iterator<Item = String> {
     let branch = work.branch.as_ref();
     let branch = branch.map(|branch| line(&["- branch ", branch], branch.place));
-    let names = sorted(work, NameKind::Reference).into_iter();
+    let names = sorted(work, NameKind::Reference, |_| true).into_iter();
     branch.into_iter().chain(names.map(|name| item(&name.text, name.place)))
 }

@@ -35,7 +35,7 @@ fn names<'w>(
     kind: NameKind,
     is_new: &'w dyn Fn(&str) -> bool,
 ) -> impl Iterator<Item = String> + 'w {
-    let names = sorted(work, kind).into_iter();
+    let names = sorted(work, kind, |_| true).into_iter();
     names
         .take_while(|name| name.score.at(work.clock) >= LEAST)
         .filter(move |name| is_new(&name.text))

@@ -214,7 +214,7 @@ fn typed(command: &Command, longest: usize) -> String {
 fn references(work: &Work, room: usize) -> Vec<String> {
     let mut line =
         work.branch.as_ref().map_or_else(String::new, |branch| format!("branch {}", &**branch));
-    for name in sorted(work, NameKind::Reference) {
+    for name in sorted(work, NameKind::Reference, |_| true) {
         if line.len() + name.text.len() + 1 < room {
             let gap = if line.is_empty() { "" } else { " " };
             line = line + gap + &name.text;
@@ -223,8 +223,9 @@ fn references(work: &Work, room: usize) -> Vec<String> {
     Some(line).filter(|line| !line.is_empty()).into_iter().collect()
 }
 
-pub(super) fn sorted(work: &Work, kind: NameKind) -> Vec<&Name> {
-    let of_kind = work.table.names.iter().filter(|name| name.kind == kind);
+/// The names of a kind that are `wanted`, the most useful first.
+pub(super) fn sorted(work: &Work, kind: NameKind, wanted: fn(&Name) -> bool) -> Vec<&Name> {
+    let of_kind = work.table.names.iter().filter(|name| name.kind == kind && wanted(name));
     let mut scored: Vec<(f32, &Name)> =
         of_kind.map(|name| (name.score.at(work.clock), name)).collect();
     scored.sort_unstable_by(|(one, this), (other, that)| {
@@ -290,7 +291,7 @@ fn items(work: &Work) -> Vec<Item<'_>> {
     let mut items: Vec<Item<'_>> = paths
         .map(|(file, score)| Item { value: score * PATH, file: file as FileId, symbol: None })
         .collect();
-    for name in sorted(work, NameKind::Symbol) {
+    for name in work.table.names.iter().filter(|name| name.kind == NameKind::Symbol) {
         let worth = |(file, tie): &&(FileId, f32)| files[*file as usize] * (0.2 + tie);
         let home =
             name.ties.iter().flatten().max_by(|one, other| worth(one).total_cmp(&worth(other)));
@@ -299,13 +300,17 @@ fn items(work: &Work) -> Vec<Item<'_>> {
             items.push(Item { value, file: *file, symbol });
         }
     }
-    items.sort_by(|one, other| other.value.total_cmp(&one.value));
+    // Of the same value a file comes first, then by name.
+    items.sort_unstable_by(|one, other| {
+        let by_value = other.value.total_cmp(&one.value);
+        by_value.then_with(|| (one.symbol, one.file).cmp(&(other.symbol, other.file)))
+    });
     items
 }
 
 /// Names that belong to no file, the most useful first.
 pub(super) fn loose(work: &Work) -> impl Iterator<Item = &Name> {
-    sorted(work, NameKind::Symbol).into_iter().filter(|name| name.ties == Ties::default())
+    sorted(work, NameKind::Symbol, |name| name.ties == Ties::default()).into_iter()
 }
 
 fn loose_names(work: &Work, share: usize) -> String {
