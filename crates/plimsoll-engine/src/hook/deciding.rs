@@ -191,14 +191,15 @@ impl Deciding<'_> {
             return None;
         }
         let project = paths::canonical(self.project);
-        let is_done =
-            |(asked, _): (Millis, &Reason)| self.hook.has_checkpoint_since(&project, asked);
-        if !decision.saves && mail.trigger().is_some_and(is_done) {
-            return None;
-        }
         let captured = self.hook.captured(&line.state, self.in_force, READING_TIME);
         let occasion = decision.due.map_or(Occasion::Auto, policy::Due::occasion);
-        if let Some(seal) = self.hook.seal(&captured, &project, occasion, &line.state) {
+        let is_done =
+            |(asked, _): (Millis, &Reason)| self.hook.has_checkpoint_since(&project, asked);
+        let seal = match mail.trigger().is_some_and(is_done) {
+            true => None,
+            false => self.hook.seal(&captured, &project, occasion, &line.state),
+        };
+        if let Some(seal) = seal {
             line.state = sealed(seal, std::mem::take(&mut line.state));
             if line.what == "quiet" {
                 line.what = "sealed".to_owned();

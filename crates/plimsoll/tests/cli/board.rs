@@ -116,6 +116,16 @@ fn a_trigger_seals_one_checkpoint_and_is_gone() {
 }
 
 #[test]
+fn an_agent_that_stops_does_what_was_asked_without_a_word() {
+    let env = env();
+    let session = worked(&env, ONE, 500_000);
+    ask(&env, ONE, "0198-a");
+    assert!(session.hook("Stop").is_silent());
+    assert!(checkpoints(&env)[0].contains("trigger: watcher\n"));
+    assert!(waiting(&env).is_empty());
+}
+
+#[test]
 fn a_trigger_that_was_handled_does_nothing_when_it_comes_again() {
     let env = env();
     let session = worked(&env, ONE, 500_000);

@@ -59,6 +59,11 @@ fn what_changes_is_told_in_json_lines() {
     assert_eq!((&first["session"], &first["change"]), (&"11111111-one".into(), &"reading".into()));
     assert_eq!((&reading["used"], &reading["percent"]), (&100_000.into(), &50.0.into()));
     assert_eq!(reading["window"]["tokens"], 200_000);
+    let metrics = &first["context_metrics"];
+    assert_eq!((&metrics["estimated_usage"], &metrics["message_count"]), (&0.5.into(), &2.into()));
+    assert!(metrics["tool_calls"] == 0 && metrics["last_checkpoint"].is_null(), "{first}");
+    assert_eq!(first["context_status"], "normal");
+    assert_eq!(first["recommended_action"], "none");
     assert!(reading["trigger"].is_object() && first["at"].as_str().unwrap().ends_with('Z'));
     env.session("22222222-two").fill(150_000);
     assert_eq!(watching.json()["change"], "started");
@@ -113,4 +118,24 @@ fn a_reader_who_has_seen_enough_ends_it() {
     drop(lines);
     env.session("22222222-two").fill(150_000);
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_session_that_is_asked_for_a_checkpoint_is_told_of() {
+    let env = TestEnv::new();
+    env.user_config("checkpoint: {on_line: watcher}\n");
+    let (mut watching, _) = Watching::start(&env, &["watch", "--json"]);
+    env.session("11111111-one").fill(130_000);
+    let high = watching.json();
+    assert_eq!(high["context_status"], "context_high");
+    assert_eq!(high["recommended_action"], "trigger_checkpoint");
+    let asked = std::iter::repeat_with(|| watching.json()).find(|it| it["change"] == "asked");
+    assert_eq!(asked.unwrap()["reason"], "context_60_percent");
+    watching.send(Signal::TERM);
+    assert_eq!(watching.rest().0, Some(0));
+    let (mut again, first) = Watching::start(&env, &["watch"]);
+    assert!(first.contains("50.0 %"), "{first}");
+    env.session("22222222-two").fill(130_000);
+    while !again.line().contains("asked for a checkpoint (context_60_percent)") {}
+    again.send(Signal::TERM);
 }
