@@ -146,7 +146,7 @@ fn the_keyboard_reaches_everything() {
     };
     browser.go(&format!("http://{}/", server.address));
     browser.wait("the session", || browser.text("main").contains("5f2c81aa"));
-    let walked = walk("/", 9);
+    let walked = walk("/", 10);
     let first = [
         "a #main",
         "a /",
@@ -154,10 +154,11 @@ fn the_keyboard_reaches_everything() {
         "a /saves",
         "a /tax",
         "a /score",
+        "a /criteria",
         "div scroll",
         "a /session/5f2c81aa",
     ];
-    assert_eq!(walked[..8], first);
+    assert_eq!(walked[..9], first);
     let walked = walk("/saves", 10);
     for control in ["input q", "select environment", "input auto"] {
         assert!(walked.iter().any(|it| it == control), "{control}: {walked:?}");
