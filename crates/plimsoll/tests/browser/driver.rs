@@ -53,6 +53,8 @@ impl Browser {
         let mut browser = Self { driver, address, session: String::new(), _profile: profile };
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
+            // A page that was asked for by a click may still be on its way.
+            "timeouts": {"implicit": 10_000},
             "goog:loggingPrefs": {"browser": "ALL"},
             "goog:chromeOptions": {"args": flags, "prefs": preferences},
         }}});
