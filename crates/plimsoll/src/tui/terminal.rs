@@ -9,7 +9,7 @@ use anyhow::Context;
 use crossterm::cursor::Show;
 use crossterm::execute;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
@@ -70,7 +70,8 @@ impl Terminal {
         give_back();
         let shown = run(pager, text);
         take()?;
-        self.0.clear()?;
+        // Drawn anew as a whole. `clear` would ask the terminal where its cursor is, and swallow keys.
+        self.0 = ratatui::Terminal::new(CrosstermBackend::new(io::stdout()))?;
         shown
             .with_context(|| format!("could not show it with `{pager}`"))
             .hint("set PAGER, for example `PAGER=more plimsoll top`")
@@ -98,7 +99,7 @@ fn has_bytes(stdin: &Stdin, patience: Duration) -> io::Result<bool> {
 
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(io::stdout(), EnterAlternateScreen).inspect_err(|_| give_back())
+    execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All)).inspect_err(|_| give_back())
 }
 
 fn give_back() {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -13,7 +13,7 @@ use rustix::pty::{self, OpenptFlags};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
 /// No test passes or fails by less.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A terminal with a program on it.
 pub(crate) struct Terminal {
@@ -41,11 +41,15 @@ impl Terminal {
 
     /// Waits until a text is written, and gives all that was written up to it.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
+        let began = Instant::now();
         while !self.drawn.contains(text) {
             let mut asked = [PollFd::new(&self.master, PollFlags::IN)];
-            let time = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+            let time = Timespec { tv_sec: 1, tv_nsec: 0 };
             let events = poll(&mut asked, Some(&time)).unwrap();
-            assert!(events > 0, "no `{text}`: {:?}", self.drawn);
+            assert!(began.elapsed() < PATIENCE, "no `{text}`: {:?}", self.drawn);
+            if events == 0 {
+                continue;
+            }
             let mut bytes = [0; 4096];
             let read = self.master.read(&mut bytes).unwrap();
             self.drawn += &String::from_utf8_lossy(&bytes[..read]);
