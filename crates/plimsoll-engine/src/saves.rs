@@ -37,18 +37,23 @@ pub fn environment(world: &World, named: Option<&str>) -> Result<Environment, Ba
     }
 }
 
-/// Keeps saves: they are on the disk when this returns, all of them.
+/// Others have the journal for as long as a sync takes. A hook waits for nobody who is stopped.
+pub const BRIEFLY: Duration = Duration::from_secs(1);
+/// Who waits for a command waits for a disk that is busy, too.
+pub const PATIENTLY: Duration = Duration::from_secs(30);
+
+/// Keeps saves: they are on the disk when this returns, all of them. Waits so long for others.
 ///
 /// Secrets and control characters are taken out on the way. A commit that has been saved before is
 /// kept again, and is one save in the store all the same: see [`Store::save_of_commit`].
-pub fn keep(paths: &Paths, new: Vec<NewSave>) -> io::Result<Vec<Save>> {
+pub fn keep(paths: &Paths, new: Vec<NewSave>, patience: Duration) -> io::Result<Vec<Save>> {
     let saves: Vec<Save> = new.into_iter().map(named).collect();
     let mut bytes = Vec::new();
     for save in &saves {
         serde_json::to_writer(&mut bytes, save)?;
         bytes.push(b'\n');
     }
-    append(paths, bytes)?;
+    append(paths, bytes, patience)?;
     Ok(saves)
 }
 
@@ -59,10 +64,8 @@ fn named(new: NewSave) -> Save {
 
 /// Appends whole lines to the journal and waits until they are on the disk. What cannot be written
 /// whole leaves nothing behind.
-fn append(paths: &Paths, mut lines: Vec<u8>) -> io::Result<()> {
-    /// Others have it for as long as a sync takes. A hook must not wait for one that is stopped.
-    const PATIENCE: Duration = Duration::from_secs(1);
-    let mut journal = lock(|| paths::append(&paths.saves()), Instant::now() + PATIENCE)?;
+fn append(paths: &Paths, mut lines: Vec<u8>, patience: Duration) -> io::Result<()> {
+    let mut journal = lock(|| paths::append(&paths.saves()), Instant::now() + patience)?;
     let before = journal.metadata()?.len();
     if paths::is_torn(&journal)? {
         lines.insert(0, b'\n');
@@ -147,6 +150,10 @@ mod tests {
         Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }
     }
 
+    fn keep(paths: &Paths, new: Vec<NewSave>) -> io::Result<Vec<Save>> {
+        super::keep(paths, new, PATIENTLY)
+    }
+
     fn new(task: &str) -> NewSave {
         NewSave { task: task.to_owned(), ..NewSave::default() }
     }
@@ -204,7 +211,7 @@ mod tests {
         keep(&paths, vec![new("one")]).unwrap();
         let stopped = fs::File::open(paths.saves()).unwrap();
         stopped.lock().unwrap();
-        let error = keep(&paths, vec![new("two")]).unwrap_err();
+        let error = super::keep(&paths, vec![new("two")], Duration::ZERO).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         drop(stopped);
         keep(&paths, vec![new("two")]).unwrap();

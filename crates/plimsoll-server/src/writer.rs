@@ -112,7 +112,7 @@ impl Pen {
     }
 
     fn keep(&self, new: Vec<NewSave>, waiting: Vec<oneshot::Sender<Option<Save>>>) {
-        let kept = saves::keep(&self.paths, new);
+        let kept = saves::keep(&self.paths, new, saves::PATIENTLY);
         if let Err(error) = &kept {
             self.log.say(&format!("could not write the journal of saves: {error}"));
         }

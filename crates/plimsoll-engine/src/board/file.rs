@@ -121,9 +121,10 @@ fn publish(draft: &Path, inbox: &Path, id: &MessageId) -> io::Result<()> {
     const TRIES: usize = 100;
     let target = inbox.join(id.as_str());
     for _ in 0..TRIES {
-        paths::make_folder(&target)?;
-        match fs::rename(draft, &target) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+        match paths::make_folder(&target).and_then(|()| fs::rename(draft, &target)) {
+            // It was there when it was to be made, and gone a moment later; or the other way round.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {}
             renamed => return renamed,
         }
     }

@@ -62,7 +62,7 @@ impl Keeping<'_> {
 
     /// Whether it is on the disk. Whatever fails is logged: the agent goes on.
     fn keep(&self, save: NewSave) -> bool {
-        let kept = saves::keep(&self.hook.world.paths, vec![save]);
+        let kept = saves::keep(&self.hook.world.paths, vec![save], saves::BRIEFLY);
         if let Err(error) = &kept {
             crate::log::write(&self.hook.world.paths.log(), &format!("could not save: {error}"));
         }

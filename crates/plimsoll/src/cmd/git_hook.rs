@@ -44,7 +44,8 @@ fn save(world: &World) -> anyhow::Result<()> {
     let commit =
         Commit { sha: &head.sha, message: &head.subject, branch: &head.branch, files: head.files };
     let save = words::commit(environment, &commit);
-    saves::keep(&world.paths, vec![saves::made_here(world, adapter, &project, save)])?;
+    let save = saves::made_here(world, adapter, &project, save);
+    saves::keep(&world.paths, vec![save], saves::BRIEFLY)?;
     Ok(())
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let save = told(world, ui, args)?;
-    let kept = saves::keep(&world.paths, vec![save]);
+    let kept = saves::keep(&world.paths, vec![save], saves::PATIENTLY);
     let data = crate::ui::pasted(&world.paths.data);
     let kept = kept
         .context("could not write the save down")

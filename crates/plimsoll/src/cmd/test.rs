@@ -65,7 +65,8 @@ fn keep(world: &World, save: NewSave) -> anyhow::Result<()> {
     let project = super::project(world, adapter)?;
     let is_wanted = settings::load(world, adapter, &project).settings.saves_tests();
     if is_wanted && !world.is_off() {
-        saves::keep(&world.paths, vec![saves::made_here(world, adapter, &project, save)])?;
+        let save = saves::made_here(world, adapter, &project, save);
+        saves::keep(&world.paths, vec![save], saves::PATIENTLY)?;
     }
     Ok(())
 }
