@@ -4,7 +4,7 @@ mod bad_input;
 mod beginning;
 pub(crate) mod checkpoints;
 mod guard;
-mod killed;
+pub(crate) mod killed;
 mod saves;
 mod settings;
 mod state;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::env::{Ran, Session, TestEnv, feed};
 
 /// Answers a call, and kills it after so many microseconds.
-fn killed_after(env: &TestEnv, session: &Session<'_>, micros: u64) -> Ran {
+pub(crate) fn killed_after(env: &TestEnv, session: &Session<'_>, micros: u64) -> Ran {
     let child = env.command(&["hook"]).spawn().unwrap();
     let mut child = feed(child, session.payload("PostToolUse").to_string().as_bytes());
     std::thread::sleep(Duration::from_micros(micros));

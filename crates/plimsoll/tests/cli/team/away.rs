@@ -2,8 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use plimsoll_testbed::generator::SplitMix64;
+
 use super::{ALL, database, machine, succeeds};
 use crate::env::TestEnv;
+use crate::hook::killed::killed_after;
 use crate::serve::client::Running;
 use crate::ss::plimsoll;
 
@@ -71,8 +74,9 @@ fn whatever_is_killed_everything_arrives_once() {
     let (mut server, url) = database();
     let (ann, bob) = (machine(&url, "ann", ALL), machine(&url, "bob", ALL));
     let session = ann.session("aaaaaaaa-1");
-    session.fill(50_000);
+    session.fill(130_000);
     succeeds(&ann, "team sync");
+    let mut random = SplitMix64::new(15);
     let (mut posted, mut told) = (0, Vec::new());
     for nth in 0..kills() {
         let serving = [Running::start(&ann, &[]), Running::start(&bob, &[])];
@@ -90,6 +94,9 @@ fn whatever_is_killed_everything_arrives_once() {
         if nth % 2 == 1 {
             server.resume();
         }
+        // A hook, too. What it said before it was killed is said again.
+        let hook = killed_after(&ann, &session, random.below(5_000) as u64);
+        told.extend(hook.status.success().then_some(hook.stdout));
         told.push(session.tool_finished().stdout);
     }
     for _ in 0..2 {
@@ -102,4 +109,7 @@ fn whatever_is_killed_everything_arrives_once() {
     let count = "SELECT count(*), count(DISTINCT task) FROM plimsoll.saves";
     let all = 2 * kills();
     assert_eq!(server.sql(count), format!("{all}|{all}"));
+    // What was killed may have sealed a checkpoint and told nobody; none is a phantom.
+    let verified = ann.plimsoll("checkpoint verify --all");
+    assert!(verified.status.success() && verified.stdout.contains("sealed by you"), "{verified}");
 }
