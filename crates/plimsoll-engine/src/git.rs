@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::child;
+use crate::{child, paths};
 
 /// The commit that a repository's `HEAD` is at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,10 @@ fn parse(told: &str) -> Option<Head> {
 /// The file of a hook of the repository of `folder`, wherever it keeps its hooks.
 pub fn hook_file(folder: &Path, name: &str) -> io::Result<PathBuf> {
     let told = run(folder, &["rev-parse", "--git-path", &format!("hooks/{name}")])?;
-    Ok(folder.join(told.trim_end_matches('\n')))
+    // From a folder further down it is told as the way back up.
+    let file = folder.join(told.trim_end_matches('\n'));
+    let hooks = file.parent().map_or_else(|| folder.to_owned(), paths::canonical);
+    Ok(hooks.join(name))
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> io::Result<String> {
