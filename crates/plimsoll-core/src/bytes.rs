@@ -59,14 +59,24 @@ pub fn rfind(byte: u8, haystack: &[u8]) -> Option<usize> {
 
 /// The place of the first `needle` in `haystack`.
 pub fn position(needle: &[u8], haystack: &[u8]) -> Option<usize> {
+    if haystack.len() < FAR {
+        near(needle, haystack)
+    } else {
+        memchr::memmem::find(haystack, needle)
+    }
+}
+
+fn near(needle: &[u8], haystack: &[u8]) -> Option<usize> {
     #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
-    if haystack.len() < FAR
-        && let Some(finder) = Finder::new(needle)
-        && haystack.len() >= finder.min_haystack_len()
-    {
+    if let Some(finder) = Finder::new(needle).filter(|it| haystack.len() >= it.min_haystack_len()) {
         return finder.find(haystack, needle);
     }
     memchr::memmem::find(haystack, needle)
+}
+
+/// Whether `needle` stands anywhere in `haystack`, which is all that is searched in a call.
+pub fn contains_once(needle: &[u8], haystack: &[u8]) -> bool {
+    near(needle, haystack).is_some()
 }
 
 /// Whether `needle` stands anywhere in `haystack`.
@@ -129,12 +139,14 @@ mod tests {
             let mut haystack = vec![b'-'; size];
             for needle in [&b"needle"[..], b"ab", b"a needle that is longer than two vectors are"] {
                 assert_eq!((position(needle, &haystack), last(needle, &haystack)), (None, None));
+                assert!(!contains_once(needle, &haystack));
                 let room = size.checked_sub(needle.len());
                 for at in [Some(0), room.map(|room| room / 2), room].into_iter().flatten() {
                     let Some(place) = haystack.get_mut(at..at + needle.len()) else { continue };
                     place.copy_from_slice(needle);
                     let found = (position(needle, &haystack), last(needle, &haystack));
                     assert_eq!(found, (Some(at), Some(at)), "{size}");
+                    assert!(contains_once(needle, &haystack));
                     haystack.fill(b'-');
                 }
             }

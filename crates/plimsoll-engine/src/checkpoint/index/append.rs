@@ -13,7 +13,7 @@ pub(super) fn appended(index: &[u8], entry: &Entry, now: &str) -> Option<Vec<u8>
     let (kept, _) = kept.split_at_checked(kept.len().checked_sub(now.len())?)?;
     let entries = kept.strip_suffix(TAIL.as_bytes())?;
     let path = serde_json::to_vec(&entry.path).ok()?;
-    let is_new = !bytes::contains(&path, entries);
+    let is_new = !bytes::contains_once(&path, entries);
     if !entries.starts_with(head.as_bytes()) || !is_new || !is_newest(entries, entry) {
         return None;
     }

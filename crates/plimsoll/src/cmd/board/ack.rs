@@ -16,7 +16,7 @@ use crate::ui::{Ui, pasted};
 #[command(after_help = "\
 Examples:
   plimsoll board ack 0198a7c2-91b3-7f20-8d1e-54a0c1b2d3e4
-  plimsoll board take --json | jq -r '.[].id' | xargs plimsoll board ack")]
+  plimsoll board take --json | jq -r '.[].id' | xargs -r plimsoll board ack")]
 pub(crate) struct Args {
     /// The messages, by their names or the beginnings of them
     #[arg(required = true)]

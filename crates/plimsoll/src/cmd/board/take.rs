@@ -20,7 +20,7 @@ use crate::ui::{Ui, pasted, plain};
 #[command(after_help = "\
 Examples:
   plimsoll board take                     in a session: its own
-  plimsoll board take --session 5f2c --json | jq -r '.[].id' | xargs plimsoll board ack")]
+  plimsoll board take --session 5f2c --json | jq -r '.[].id' | xargs -r plimsoll board ack")]
 pub(crate) struct Args {
     /// The session, by the beginning of its name, where it is not the one this runs in
     #[arg(long, value_name = "ID")]
