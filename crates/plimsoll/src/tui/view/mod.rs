@@ -152,10 +152,10 @@ fn criteria(theme: Theme, state: &State) -> Paragraph<'static> {
 fn help(theme: Theme) -> Paragraph<'static> {
     const KEYS: [(&str, &str); 13] = [
         ("↑ ↓ j k", "go to another row; Home, End, g and G to the first and last"),
-        ("⏎", "the session's curve and its last checkpoint; PgUp and PgDn turn its pages"),
+        ("⏎", "the session's curve and last checkpoint; PgUp, PgDn turn its pages"),
         ("space", "show or fold the subagents of a session"),
         ("/", "show only what has a text in its name, project or model"),
-        ("s", "sort by load, distance, checkpoint, activity, project; running ones first"),
+        ("s", "sort by load, distance, checkpoint, activity, project, in turn"),
         ("r", "the other way round"),
         ("c", "make a checkpoint of the session now"),
         ("y", "copy the command that takes the session up again, and show it"),
@@ -163,7 +163,7 @@ fn help(theme: Theme) -> Paragraph<'static> {
         ("i", "whether all this does what it is for: the figures of the last days"),
         ("Esc", "close what is open; then quit"),
         ("q", "quit"),
-        ("marks", "● runs  ○ idle  ✕ died  ! past the warning line  ~ estimated  │ compacts"),
+        ("marks", "● runs  ○ idle  ✕ died  ! past the warning line  ~ estimate  │ compacts"),
     ];
     let line = |(key, what): (&'static str, &'static str)| {
         Line::from(vec![Span::styled(format!(" {key:<9}"), theme.bold()), Span::raw(what)])
