@@ -163,7 +163,7 @@ fn help(theme: Theme) -> Paragraph<'static> {
         ("i", "whether all this does what it is for: the figures of the last days"),
         ("Esc", "close what is open; then quit"),
         ("q", "quit"),
-        ("marks", "● runs  ○ idle  ✕ died  ! past the warning line  ~ estimate  │ compacts"),
+        ("marks", "● runs  ○ idle  ✕ died  ! above the warn line  ~ estimate  │ compacts"),
     ];
     let line = |(key, what): (&'static str, &'static str)| {
         Line::from(vec![Span::styled(format!(" {key:<9}"), theme.bold()), Span::raw(what)])
