@@ -19,6 +19,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::board::{Reason, What};
 use plimsoll_core::metrics::ContextStatus;
 use plimsoll_core::review::{Answer, Whom};
+use plimsoll_core::settings::keys::variables;
 use plimsoll_core::settings::{ReviewerSettings, Settings};
 
 use self::fleet::Fleet;
@@ -52,7 +53,8 @@ pub fn beside<T>(
         return watch(&|_| ());
     }
     let own = paths::canonical(&world.paths.data);
-    let reviewer = Reviewer { world, settings, shared: Mutex::default(), wakes: Condvar::new() };
+    let (shared, wakes) = (Mutex::default(), Condvar::new());
+    let reviewer = Reviewer { world, adapter, settings, shared, wakes };
     thread::scope(|scope| {
         scope.spawn(|| reviewer.run(tell));
         // A watcher that panics must not leave us waiting for the thread.
@@ -63,6 +65,7 @@ pub fn beside<T>(
 
 struct Reviewer<'a> {
     world: &'a World,
+    adapter: &'a dyn Adapter,
     settings: Settings,
     shared: Mutex<Shared>,
     wakes: Condvar,
@@ -135,6 +138,10 @@ impl Reviewer<'_> {
         let shown = self.shared().fleet.shown(&self.settings.lines, now, before);
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.world.paths.data).env("PLIMSOLL", "off");
+        // It may hold a password, and a model may read along.
+        for name in variables::DATABASE_URL.names {
+            command.env_remove(name);
+        }
         let is_over = || self.shared().is_over;
         let terms =
             Terms { patience: PATIENCE, step: STEP, leaves: Leaves::Ended, is_over: &is_over };
@@ -176,6 +183,9 @@ impl Reviewer<'_> {
             .collect();
         drop(shared);
         let posted = board::post(&self.world.paths, messages, Lasting::Kill)?;
+        if let Err(error) = board::show(self.world, self.adapter, &posted) {
+            self.complain(&format!("the project does not show the board: {error}"));
+        }
         let notice = |session| {
             let owner = Owner { session, subagent: None };
             Notice { at: now(), owner, change: Change::Asked(reason.clone()) }
