@@ -207,7 +207,8 @@ impl<'a> Reader<'a> {
         match request {
             Request::Seal(session) => {
                 let told = self.seal(&session);
-                self.teller.say(News::Told(told.unwrap_or_else(|error| format!("{error:#}"))));
+                let told = told.unwrap_or_else(|error| plain(&format!("{error:#}")));
+                self.teller.say(News::Told(told));
                 self.changed.insert(session);
                 *due = Instant::now();
             }

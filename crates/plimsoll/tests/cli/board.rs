@@ -192,6 +192,8 @@ fn a_project_and_all_are_everybody_who_works_there_but_who_posts() {
         assert_eq!(to(&posted), [ONE, "33333333-three"], "{name}");
     }
     assert_eq!(waiting(&env)[0]["from"], TWO);
+    let taken = env.plimsoll("board take --session project");
+    assert!(taken.stderr.starts_with("error: `project` stands for 3 sessions\n"), "{taken}");
     let posted = env.plimsoll("board post --to nowhere hello");
     insta::assert_snapshot!(posted, @"
     --- stderr

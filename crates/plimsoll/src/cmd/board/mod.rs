@@ -103,7 +103,11 @@ fn session(world: &World, adapter: &dyn Adapter, named: Option<&str>) -> anyhow:
         Some(name) => {
             let found = board::recipients(world, adapter, name, None);
             let mut found = found.context("could not find the session").hint(SEE_ALL)?;
-            Ok(found.swap_remove(0).session)
+            match found.len() {
+                1 => Ok(found.swap_remove(0).session),
+                several => Err(anyhow::anyhow!("`{name}` stands for {several} sessions"))
+                    .hint("name one of them; `plimsoll status --all` shows all"),
+            }
         }
         None => resume::asking(world, adapter)
             .context("no session runs here")
