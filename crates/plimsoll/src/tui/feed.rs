@@ -22,7 +22,6 @@ use plimsoll_core::board::Claim;
 use plimsoll_core::checkpoint::split;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::work::Words;
-use plimsoll_engine::board;
 use plimsoll_engine::checkpoint::{self, Place};
 use plimsoll_engine::criteria::{self, Criteria};
 use plimsoll_engine::ingest::Ingester;
@@ -276,7 +275,7 @@ impl<'a> Reader<'a> {
         // Words on stderr would tear the picture.
         let silence = |_: &str| ();
         let mut listing = Listing::new(self.world, self.adapter, self.ingester.as_ref(), &silence);
-        let claims = board::claims(&self.world.paths).unwrap_or_default();
+        let claims = listing.claims().to_vec();
         for found in self.chosen() {
             let is_same = |(known, _): &(Shown, Session)| {
                 known.is_current(&found) && !changed.contains(&found.owner.session)
