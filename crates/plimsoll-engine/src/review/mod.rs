@@ -33,6 +33,8 @@ use crate::world::{World, now};
 
 /// How long a command may think.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// More than this nobody waits between two looks, and clocks count no further than they can.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How often it is asked whether it is done.
 const STEP: Duration = Duration::from_millis(50);
 /// How long its request waits for a session that does nothing: the next one repeats it.
@@ -99,7 +101,8 @@ impl Reviewer<'_> {
 
     /// Waits for the next time. Tells whether there is one.
     fn rest(&self) -> bool {
-        let until = Instant::now() + Duration::from_secs(self.settings.reviewer.interval_seconds);
+        let interval = Duration::from_secs(self.settings.reviewer.interval_seconds);
+        let until = Instant::now() + interval.min(LONGEST_INTERVAL);
         let mut shared = self.shared();
         loop {
             let left = until.saturating_duration_since(Instant::now());
