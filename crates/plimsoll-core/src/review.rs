@@ -1,14 +1,11 @@
 //! What a reviewer answers who was shown the fleet.
 //!
 //! Lines `STATUS: …` and `RECOMMENDED_ACTION: …`, anywhere in what it prints: models like to say more.
-
-use crate::policy::is_plain;
+//! The status makes a model think before it recommends; nothing is done because of it.
 
 /// What a reviewer answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// How it finds the fleet, in a word.
-    pub status: String,
     /// It wants somebody who knows better to look.
     pub escalates: bool,
     /// The sessions that are to make a checkpoint.
@@ -32,8 +29,6 @@ pub const TRIGGER: &str = "trigger_checkpoint";
 /// What asks for the second reviewer.
 pub const ESCALATE: &str = "escalate";
 
-/// How long a status may be.
-const LONGEST_STATUS: usize = 64;
 /// The beginning of a name must tell something.
 const SHORTEST_NAME: usize = 4;
 
@@ -42,10 +37,6 @@ impl Answer {
     pub fn parse(text: &str) -> Self {
         let mut answer = Self::default();
         for line in text.lines() {
-            if let Some(status) = after(line, "STATUS:") {
-                let plain = status.chars().filter(|character| is_plain(*character));
-                answer.status = plain.take(LONGEST_STATUS).collect();
-            }
             if let Some(action) = after(line, "RECOMMENDED_ACTION:") {
                 answer.act(action);
             }
@@ -100,9 +91,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, status: &str, escalates: bool, checkpoints: Whom) {
-        let expected = Answer { status: status.to_owned(), escalates, checkpoints };
-        assert_eq!(Answer::parse(text), expected, "{text}");
+    fn check(text: &str, escalates: bool, checkpoints: Whom) {
+        assert_eq!(Answer::parse(text), Answer { escalates, checkpoints }, "{text}");
     }
 
     fn named(names: &[&str]) -> Whom {
@@ -111,20 +101,15 @@ mod tests {
 
     #[test]
     fn an_answer_is_found_in_whatever_else_is_said() {
-        check("STATUS: normal\nRECOMMENDED_ACTION: none\n", "normal", false, Whom::Nobody);
-        check(
-            "STATUS: context_high\nRECOMMENDED_ACTION: trigger_checkpoint",
-            "context_high",
-            false,
-            Whom::Due,
-        );
+        check("STATUS: normal\nRECOMMENDED_ACTION: none\n", false, Whom::Nobody);
+        check("STATUS: context_high\nRECOMMENDED_ACTION: trigger_checkpoint", false, Whom::Due);
         let chatty = "Sure!\n\n**STATUS: context_high**\n- RECOMMENDED_ACTION: trigger_checkpoint `5f2c81aa`, 77b0";
-        check(chatty, "context_high", false, named(&["5f2c81aa", "77b0"]));
+        check(chatty, false, named(&["5f2c81aa", "77b0"]));
         let two = "RECOMMENDED_ACTION: trigger_checkpoint aaaa\nRECOMMENDED_ACTION: trigger_checkpoint bbbb";
-        check(two, "", false, named(&["aaaa", "bbbb"]));
-        check("RECOMMENDED_ACTION: escalate", "", true, Whom::Nobody);
-        check("", "", false, Whom::Nobody);
-        check("RECOMMENDED_ACTION: rm -rf /\nSTATUS: \u{1b}[2Jx", "[2Jx", false, Whom::Nobody);
+        check(two, false, named(&["aaaa", "bbbb"]));
+        check("RECOMMENDED_ACTION: escalate", true, Whom::Nobody);
+        check("", false, Whom::Nobody);
+        check("RECOMMENDED_ACTION: rm -rf /\nSTATUS: \u{1b}[2Jx", false, Whom::Nobody);
     }
 
     #[test]

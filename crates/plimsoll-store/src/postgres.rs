@@ -15,11 +15,12 @@ mod saves;
 mod sessions;
 mod ship;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
@@ -54,8 +55,9 @@ pub struct About {
     pub retention_days: Option<u32>,
 }
 
-/// What others notify us of, as they wrote it.
-pub type Heard = UnboundedReceiver<String>;
+/// Rings when others notify us: once, however often they did since it was last heard. What they say is
+/// not looked at.
+pub type Bell = Arc<Notify>;
 
 impl TeamStore {
     /// Connects to the database at `url`, whose tables must be there and be such as we know.
@@ -65,12 +67,12 @@ impl TeamStore {
         Ok((store, about))
     }
 
-    /// Connects, whatever is there; and hears what others notify of, once it listens.
-    pub async fn connect(url: &str) -> Result<(Self, Heard), TeamError> {
+    /// Connects, whatever is there. The bell rings once it listens.
+    pub async fn connect(url: &str) -> Result<(Self, Bell), TeamError> {
         let address = Address::parse(url)?;
         let connected = timeout(CONNECT, connect(&address)).await;
-        let (client, heard) = connected.map_err(|_| TeamError::Slow("connect to"))??;
-        Ok((Self { client }, heard))
+        let (client, bell) = connected.map_err(|_| TeamError::Slow("connect to"))??;
+        Ok((Self { client }, bell))
     }
 
     /// Whether the connection is gone.
@@ -99,7 +101,7 @@ impl TeamStore {
     }
 }
 
-async fn connect(address: &Address) -> Result<(Client, Heard), TeamError> {
+async fn connect(address: &Address) -> Result<(Client, Bell), TeamError> {
     let unreachable = TeamError::unreachable;
     match address.tls()? {
         None => {
@@ -114,20 +116,20 @@ async fn connect(address: &Address) -> Result<(Client, Heard), TeamError> {
 }
 
 /// Keeps a connection going as long as it lasts.
-fn drive<S, T>(mut connection: Connection<S, T>) -> Heard
+fn drive<S, T>(mut connection: Connection<S, T>) -> Bell
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (news, heard): (UnboundedSender<String>, Heard) = unbounded_channel();
+    let bell = Bell::default();
+    let rung = bell.clone();
     let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
     tokio::spawn(async move {
         while let Some(Ok(message)) = messages.next().await {
-            if let AsyncMessage::Notification(notification) = message {
-                // Whoever does not listen any more has heard enough.
-                let _ = news.send(notification.payload().to_owned());
+            if let AsyncMessage::Notification(_) = message {
+                rung.notify_one();
             }
         }
     });
-    heard
+    bell
 }

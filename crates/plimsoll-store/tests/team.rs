@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use plimsoll_core::Millis;
+use plimsoll_core::board::Claim;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::save::{Environment, NewSave, Save};
 use plimsoll_store::postgres::{Machine, TeamError, TeamStore};
@@ -240,6 +241,22 @@ fn what_is_sent_twice_arrives_once_and_what_changes_meanwhile_is_sent_again() {
 }
 
 #[test]
+fn what_changes_while_the_store_is_gone_through_is_sent_along() {
+    let server = Postgres::start();
+    run(async {
+        let mut team = made(&server).await;
+        let mut ann = worked("ann-1");
+        ann.start_shipping("there").unwrap();
+        let sessions = vec![session("ann-1", "/home/ann/hull", 9_500)];
+        put(&mut ann, "ann-1", Batch { sessions, ..Batch::default() });
+        assert_eq!(ann.waiting().unwrap().changed, 1);
+        ship_all(&ann, &mut team, &machine(&ann, "ann"), &ALL).await;
+        assert_eq!(server.sql("SELECT last_seen FROM plimsoll.sessions"), "9500");
+        assert_eq!(server.sql("SELECT count(*) FROM plimsoll.readings"), "3");
+    });
+}
+
+#[test]
 fn nothing_leaves_that_may_not() {
     let server = Postgres::start();
     run(async {
@@ -334,10 +351,14 @@ fn what_is_too_old_goes_and_is_not_sent_again() {
         team.migrate(NonZeroU32::new(30), 1).await.unwrap();
         let about = team.about().await.unwrap();
         assert_eq!(about.retention_days, Some(30));
+        let claim =
+            Claim { path: "/deck".into(), holder: "ann".to_owned(), since: 8_000, until: 9_000 };
+        team.put_claims(&machine(&ann, "ann").id, &[claim], 8_000).await.unwrap();
         let since = about.since(9_000 + 31 * DAY);
         let pruned = team.prune(since).await.unwrap();
         assert_eq!((pruned.sessions, pruned.checkpoints, pruned.saves), (1, 1, 1));
         assert_eq!(server.sql("SELECT count(*) FROM plimsoll.readings"), "0");
+        assert_eq!(server.sql("SELECT count(*) FROM plimsoll.claims"), "0");
         ann.start_shipping("there again").unwrap();
         let allowed = Allowed { since, ..ALL };
         assert_eq!(ship_all(&ann, &mut team, &machine(&ann, "ann"), &allowed).await, 0);

@@ -65,6 +65,11 @@ impl<'a> Listing<'a> {
         Self { world, adapter, ingester, warn, claims, complaints: HashSet::new() }
     }
 
+    /// All claims on the board, as they were when this was made.
+    pub(crate) fn claims(&self) -> &[Claim] {
+        &self.claims
+    }
+
     /// The claims of a session.
     pub(crate) fn claims_of(&self, found: &Found) -> Vec<Claim> {
         let session = found.owner.session.as_str();

@@ -322,7 +322,7 @@ pub const KEYS: &[Key] = &[
     },
     reviewer(
         "reviewer.command",
-        "A command that is shown the state of all sessions and may ask for checkpoints, such as [claude, -p, --model, haiku]",
+        "A command that is shown the state of all sessions and may ask for checkpoints, such as [my-review, --brief]",
         Kind::Words,
         |settings| Value::Words(&settings.reviewer.command),
     ),

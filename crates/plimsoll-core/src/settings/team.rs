@@ -104,15 +104,7 @@ impl DatabaseUrl {
     /// `url`, if it is one of a PostgreSQL database.
     pub fn new(url: &str) -> Option<Self> {
         let scheme = Self::SCHEMES.into_iter().find(|scheme| url.starts_with(scheme))?;
-        let rest = url[scheme.len()..].split('?').next()?;
-        let (place, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let (user, host) = place.rsplit_once('@').unwrap_or(("", place));
-        let user = match user.split_once(':') {
-            Some((user, _)) => format!("{user}:***@"),
-            None if user.is_empty() => String::new(),
-            None => format!("{user}@"),
-        };
-        let shown = format!("{scheme}{user}{host}/{path}");
+        let shown = format!("{scheme}{}", without_password(&url[scheme.len()..]));
         Some(Self { whole: url.to_owned(), shown })
     }
 
@@ -124,6 +116,22 @@ impl DatabaseUrl {
     /// What may be shown of it: neither a password nor parameters, which may be one.
     pub fn shown(&self) -> &str {
         &self.shown
+    }
+}
+
+/// What follows the scheme of an address, as far as it may be shown. A password that should have been
+/// escaped may hold any of the signs that part an address: what stands before the last `@` is taken for
+/// one, and where that is not sure nothing is shown.
+fn without_password(rest: &str) -> String {
+    let (user, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+    if user.contains('?') {
+        return "***".to_owned();
+    }
+    let place = place.split('?').next().unwrap_or_default();
+    match user.split_once([':', '/']) {
+        Some((user, _)) => format!("{user}:***@{place}"),
+        None if user.is_empty() => place.to_owned(),
+        None => format!("{user}@{place}"),
     }
 }
 
@@ -207,6 +215,9 @@ mod tests {
             ),
             ("postgresql://ann@db/plimsoll?password=hunter2", "postgresql://ann@db/plimsoll"),
             ("postgres://a:p@ss:w@db/x", "postgres://a:***@db/x"),
+            ("postgres://ann:hun/ter2@db/x", "postgres://ann:***@db/x"),
+            ("postgres://ann:hun?ter2@db/x", "postgres://***"),
+            ("postgres://db/x?password=hun@ter2", "postgres://***"),
             ("postgres:///plimsoll?host=/run/postgresql", "postgres:///plimsoll"),
         ] {
             let url = DatabaseUrl::new(url).unwrap();

@@ -55,6 +55,11 @@ impl Entry {
         }
     }
 
+    /// Whether a crash of the machine has left nothing but the name of it.
+    pub(super) fn is_empty(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|it| it.is_file() && it.len() == 0)
+    }
+
     pub(super) fn remove(&self) -> io::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

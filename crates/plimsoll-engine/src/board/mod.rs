@@ -179,6 +179,21 @@ pub fn acknowledge(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> any
     remove(paths, session, ids).context("could not remove the message")
 }
 
+/// Keeps messages of a session from everybody for so long.
+pub(crate) fn put_off(
+    paths: &Paths,
+    session: &SessionId,
+    ids: &[MessageId],
+    time: Duration,
+) -> io::Result<()> {
+    for entry in file::entries(paths, session)? {
+        if ids.contains(&entry.id) {
+            entry.take(Taker::anybody(time))?;
+        }
+    }
+    Ok(())
+}
+
 /// Removes messages that are handled, or have gone elsewhere, from a session's inbox.
 pub fn remove(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> io::Result<()> {
     for entry in file::entries(paths, session)? {
@@ -198,10 +213,11 @@ pub fn tidy(paths: &Paths) -> io::Result<Vec<Message>> {
     let mut removed = Vec::new();
     for session in file::sessions(paths)? {
         for entry in file::entries(paths, &session)? {
-            if let Some(message) = entry.read().filter(|message| message.has_expired(now)) {
+            let expired = entry.read().filter(|message| message.has_expired(now));
+            if expired.is_some() || entry.is_empty() {
                 entry.remove()?;
-                removed.push(message);
             }
+            removed.extend(expired);
         }
         file::close(paths, &session);
     }

@@ -114,11 +114,12 @@ fn what_has_expired_is_read_by_nobody_and_swept_away() {
 }
 
 #[test]
-fn what_is_no_message_is_left_alone_and_drafts_of_the_dead_go() {
+fn what_is_no_message_is_left_alone_and_what_the_dead_left_half_done_goes() {
     let (_folder, paths) = bed();
     post_one(&paths, "a", "x");
     let inbox = paths.inbox(&session("a"));
     fs::write(inbox.join("0198-torn"), "{").unwrap();
+    fs::write(inbox.join("0198-empty"), "").unwrap();
     fs::write(inbox.join("notes.txt"), "mine").unwrap();
     std::os::unix::fs::symlink("/etc/passwd", inbox.join("0198-link")).unwrap();
     fs::write(paths.drafts().join(format!("0198.{}", i32::MAX)), "{").unwrap();

@@ -127,7 +127,7 @@ impl Deciding<'_> {
             }
             None => decide(&state),
         };
-        self.carry_out(locked, decision, reading.as_ref(), state, &mail)
+        self.carry_out(locked, decision, reading.as_ref(), state, mail)
     }
 
     /// The spool, if there is anything to remember and it can be had.
@@ -156,7 +156,7 @@ impl Deciding<'_> {
         decision: Decision,
         reading: Option<&Reading>,
         state: SessionState,
-        mail: &Mail,
+        mut mail: Mail,
     ) -> anyhow::Result<Answer> {
         let delivers = self.delivers(&state);
         let next = match decision.remember.clone() {
@@ -165,16 +165,16 @@ impl Deciding<'_> {
             None => return Ok(Answer::default()),
         };
         let next = SessionState { since: next.since.or(Some(self.call.now)), ..next };
-        let next = board::handled(next, &mail.ids());
         let what = decision.speech.as_ref().map_or("quiet", Speech::label).to_owned();
         let (used, window) = (reading.map_or(0, |reading| reading.used), self.load.window.tokens);
         let mut line = SpoolLine { at: now(), what, used, window, state: next };
-        if !locked.has_room(&longest(&line)) {
+        if !locked.has_room(&longest(&line, &mail)) {
             return Ok(self.unremembered(&decision));
         }
-        let saved = self.seal(&decision, &mut line, mail);
+        let saved = self.seal(&decision, &mut line, &mut mail);
+        line.state = board::handled(line.state, &mail.ids());
         let mut reply = self.words(&decision, &state, saved.as_ref());
-        reply.to_model = joined(reply.to_model, self.mail_words(&line.state, mail));
+        reply.to_model = joined(reply.to_model, self.mail_words(&line.state, &mail));
         if delivers {
             line.state.waiting = false;
             reply.to_model = joined(reply.to_model, self.waiting());
@@ -186,7 +186,13 @@ impl Deciding<'_> {
     }
 
     /// Makes the checkpoint that is due, and notes it; gives where the session was saved, if it was.
-    fn seal(&self, decision: &Decision, line: &mut SpoolLine, mail: &Mail) -> Option<Environment> {
+    /// A request for one that cannot be made waits on.
+    fn seal(
+        &self,
+        decision: &Decision,
+        line: &mut SpoolLine,
+        mail: &mut Mail,
+    ) -> Option<Environment> {
         if decision.due.is_none() && !decision.saves {
             return None;
         }
@@ -195,7 +201,8 @@ impl Deciding<'_> {
         let occasion = decision.due.map_or(Occasion::Auto, policy::Due::occasion);
         let is_done =
             |(asked, _): (Millis, &Reason)| self.hook.has_checkpoint_since(&project, asked);
-        let seal = match mail.trigger().is_some_and(is_done) {
+        let is_done = mail.trigger().is_some_and(is_done);
+        let seal = match is_done {
             true => None,
             false => self.hook.seal(&captured, &project, occasion, &line.state),
         };
@@ -204,6 +211,8 @@ impl Deciding<'_> {
             if line.what == "quiet" {
                 line.what = "sealed".to_owned();
             }
+        } else if !is_done && !self.hook.is_told(&captured, &self.place(), &line.state) {
+            mail.put_off(self.hook);
         }
         let keeping = Keeping { hook: self.hook, captured: &captured, project: &project };
         keeping.commit(self.in_force, line);
@@ -218,10 +227,10 @@ impl Deciding<'_> {
     /// What the model is told of what the board had.
     fn mail_words(&self, state: &SessionState, mail: &Mail) -> Option<String> {
         let tells = self.call.kind != &EventKind::Stopped && !self.in_force.settings.is_silent();
-        let sealed = mail.trigger().and_then(|(_, reason)| {
-            // Never a phantom: it is named only if it is there.
-            let seal =
-                state.sealed.as_ref().filter(|_| self.hook.is_there(&self.place(), state))?;
+        let sealed = mail.trigger().and_then(|(asked, reason)| {
+            // Never a phantom: it is named only if it was made since, and is there.
+            let seal = state.sealed.as_ref().filter(|seal| seal.at as Millis >= asked);
+            let seal = seal.filter(|_| self.hook.is_there(&self.place(), state))?;
             Some(sealed_as_asked(&local_time(seal.at), reason))
         });
         joined(sealed, mail.told()).filter(|_| tells)
@@ -298,10 +307,12 @@ impl Deciding<'_> {
     }
 }
 
-/// A line as long as it may become: a checkpoint that is sealed meanwhile is told in it.
-fn longest(line: &SpoolLine) -> SpoolLine {
+/// A line as long as it may become: a checkpoint that is sealed meanwhile is told in it, and what was
+/// handled.
+fn longest(line: &SpoolLine, mail: &Mail) -> SpoolLine {
     let seal = Seal { at: u64::MAX, id: "-".repeat(64), mark: u64::MAX, steps: u32::MAX };
-    SpoolLine { state: SessionState { sealed: Some(seal), ..line.state.clone() }, ..line.clone() }
+    let state = SessionState { sealed: Some(seal), ..line.state.clone() };
+    SpoolLine { state: board::handled(state, &mail.ids()), ..line.clone() }
 }
 
 fn refuses(decision: &Decision) -> bool {

@@ -22,6 +22,8 @@ use crate::settings::InForce;
 const MOST: usize = 4;
 /// No call lasts so long: what it has taken by then is somebody else's.
 const HOLD: Duration = Duration::from_secs(60);
+/// When a checkpoint is tried again that could not be made: not at every call.
+const AGAIN: Duration = Duration::from_secs(60);
 
 /// What a call has taken from the session's inbox.
 #[derive(Debug, Default)]
@@ -82,9 +84,8 @@ impl Hook<'_> {
     /// Removes messages that the session's spool tells of.
     fn remove_mail(&self, messages: &[Message]) {
         if !messages.is_empty() {
-            let ids: Vec<MessageId> = messages.iter().map(|message| message.id.clone()).collect();
             // Whoever takes them again knows that they are handled.
-            let _ = board::remove(&self.world.paths, &self.event.session, &ids);
+            let _ = board::remove(&self.world.paths, &self.event.session, &ids(messages));
         }
     }
 }
@@ -116,7 +117,17 @@ impl Mail {
 
     /// The names of all of it.
     pub(super) fn ids(&self) -> Vec<MessageId> {
-        self.0.iter().map(|message| message.id.clone()).collect()
+        ids(&self.0)
+    }
+
+    /// Leaves requests for a checkpoint to a later call: they are no longer this one's.
+    pub(super) fn put_off(&mut self, hook: &Hook<'_>) {
+        let mail = std::mem::take(&mut self.0);
+        let (requests, rest) = mail.into_iter().partition(|message| message.trigger().is_some());
+        self.0 = rest;
+        // If that fails, the next call takes them: this process is gone by then.
+        let (paths, session) = (&hook.world.paths, &hook.event.session);
+        let _ = board::put_off(paths, session, &ids(&requests), AGAIN);
     }
 
     /// All of it, to be removed once it is remembered.
@@ -134,4 +145,8 @@ impl Mail {
     pub(super) fn told(&self) -> Option<String> {
         words::told(&self.0)
     }
+}
+
+fn ids(messages: &[Message]) -> Vec<MessageId> {
+    messages.iter().map(|message| message.id.clone()).collect()
 }

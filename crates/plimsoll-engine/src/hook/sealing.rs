@@ -45,9 +45,7 @@ impl Hook<'_> {
     ) -> Option<Seal> {
         let (mark, steps) = (captured.mark(), captured.folded.work.steps());
         let place = self.place(project);
-        let compacting = self.event.kind == EventKind::Compacting;
-        let is_told = policy::is_told(state, mark, steps, compacting);
-        if is_told && self.is_there(&place, state) {
+        if self.is_told(captured, &place, state) {
             return None;
         }
         match captured.seal(self.adapter, &place, occasion, state.given.clone()) {
@@ -58,6 +56,13 @@ impl Hook<'_> {
                 None
             }
         }
+    }
+
+    /// Whether the session's last checkpoint still tells all there is, and is still there.
+    pub(super) fn is_told(&self, captured: &Captured, place: &Place, state: &SessionState) -> bool {
+        let (mark, steps) = (captured.mark(), captured.folded.work.steps());
+        let compacting = self.event.kind == EventKind::Compacting;
+        policy::is_told(state, mark, steps, compacting) && self.is_there(place, state)
     }
 
     /// Whether the session's last checkpoint is where it was sealed.

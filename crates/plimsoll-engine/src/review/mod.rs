@@ -19,6 +19,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::board::{Reason, What};
 use plimsoll_core::metrics::ContextStatus;
 use plimsoll_core::review::{Answer, Whom};
+use plimsoll_core::settings::keys::variables;
 use plimsoll_core::settings::{ReviewerSettings, Settings};
 
 use self::fleet::Fleet;
@@ -32,6 +33,8 @@ use crate::world::{World, now};
 
 /// How long a command may think.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// More than this nobody waits between two looks, and clocks count no further than they can.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How often it is asked whether it is done.
 const STEP: Duration = Duration::from_millis(50);
 /// How long its request waits for a session that does nothing: the next one repeats it.
@@ -52,7 +55,8 @@ pub fn beside<T>(
         return watch(&|_| ());
     }
     let own = paths::canonical(&world.paths.data);
-    let reviewer = Reviewer { world, settings, shared: Mutex::default(), wakes: Condvar::new() };
+    let (shared, wakes) = (Mutex::default(), Condvar::new());
+    let reviewer = Reviewer { world, adapter, settings, shared, wakes };
     thread::scope(|scope| {
         scope.spawn(|| reviewer.run(tell));
         // A watcher that panics must not leave us waiting for the thread.
@@ -63,6 +67,7 @@ pub fn beside<T>(
 
 struct Reviewer<'a> {
     world: &'a World,
+    adapter: &'a dyn Adapter,
     settings: Settings,
     shared: Mutex<Shared>,
     wakes: Condvar,
@@ -96,7 +101,8 @@ impl Reviewer<'_> {
 
     /// Waits for the next time. Tells whether there is one.
     fn rest(&self) -> bool {
-        let until = Instant::now() + Duration::from_secs(self.settings.reviewer.interval_seconds);
+        let interval = Duration::from_secs(self.settings.reviewer.interval_seconds);
+        let until = Instant::now() + interval.min(LONGEST_INTERVAL);
         let mut shared = self.shared();
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -135,6 +141,10 @@ impl Reviewer<'_> {
         let shown = self.shared().fleet.shown(&self.settings.lines, now, before);
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.world.paths.data).env("PLIMSOLL", "off");
+        // It may hold a password, and a model may read along.
+        for name in variables::DATABASE_URL.names {
+            command.env_remove(name);
+        }
         let is_over = || self.shared().is_over;
         let terms =
             Terms { patience: PATIENCE, step: STEP, leaves: Leaves::Ended, is_over: &is_over };
@@ -176,6 +186,9 @@ impl Reviewer<'_> {
             .collect();
         drop(shared);
         let posted = board::post(&self.world.paths, messages, Lasting::Kill)?;
+        if let Err(error) = board::show(self.world, self.adapter, &posted) {
+            self.complain(&format!("the project does not show the board: {error}"));
+        }
         let notice = |session| {
             let owner = Owner { session, subagent: None };
             Notice { at: now(), owner, change: Change::Asked(reason.clone()) }

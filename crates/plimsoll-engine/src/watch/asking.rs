@@ -28,6 +28,8 @@ const GRACE: Duration = Duration::from_secs(10);
 const APART: Duration = Duration::from_millis(2);
 /// When a session is tried again whose hook is at work right now.
 const AGAIN: Duration = Duration::from_millis(100);
+/// When one is tried again that could not be asked: a disk that is full has room again at some time.
+const LATER: Duration = Duration::from_secs(60);
 /// How long a request waits for a session that does nothing.
 const LIVES: Duration = Duration::from_secs(24 * 3600);
 
@@ -93,7 +95,8 @@ impl<'a> Asking<'a> {
 
     /// When the next one is to be asked.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.turns.keys().next().map(|turn| self.begun + APART * (*turn as u32))
+        let after = |turn: &u64| Duration::from_micros(turn * APART.as_micros() as u64);
+        self.turns.keys().next().map(|turn| self.begun + after(turn))
     }
 
     /// Asks all whose turn it is, and gives what is to be told of it.
@@ -115,6 +118,7 @@ impl<'a> Asking<'a> {
                 Err(error) => {
                     let why = format!("watch: could not ask {session} for a checkpoint: {error:#}");
                     log::write(&self.world.paths.log(), &why);
+                    self.wait(&session, waits.crossing, waits.since, LATER);
                 }
             }
         }

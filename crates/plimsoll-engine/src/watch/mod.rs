@@ -44,6 +44,9 @@ use crate::world::{World, now};
 const PACE: Duration = Duration::from_millis(100);
 /// How often it is looked who is gone, or has fallen silent.
 const TICK: Duration = Duration::from_secs(30);
+/// More than this nobody waits between two looks at everything, and clocks count no further than they
+/// can.
+const LONGEST_PERIOD: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Follows every session of an agent.
 pub struct Watcher<'a> {
@@ -90,7 +93,7 @@ impl<'a> Watcher<'a> {
             let why = format!("watch: no file events, only looking now and then: {error}");
             log::write(&world.paths.log(), &why);
         });
-        let period = Duration::from_secs(settings.poll_interval_seconds);
+        let period = Duration::from_secs(settings.poll_interval_seconds).min(LONGEST_PERIOD);
         Self::with(world, adapter, events.ok(), period)
     }
 

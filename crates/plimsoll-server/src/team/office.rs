@@ -7,7 +7,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::settings::{Shared, Team};
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::world::{World, now};
-use plimsoll_store::postgres::{About, Heard, Machine, TeamError, TeamStore};
+use plimsoll_store::postgres::{About, Bell, Machine, TeamError, TeamStore};
 use plimsoll_store::{Allowed, Shipment, Store};
 
 /// How many rows go at once: few enough that others get to write in between.
@@ -19,8 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Office {
     pub(super) there: TeamStore,
     pub(super) about: About,
-    /// What others notify of.
-    pub(super) heard: Heard,
+    /// Rings when somebody posts.
+    pub(super) bell: Bell,
     pub(super) machine: Machine,
     pub(super) store: Store,
 }
@@ -38,7 +38,7 @@ impl Office {
         team: &Team,
     ) -> anyhow::Result<Self> {
         let url = team.database_url.as_ref().ok_or(NO_DATABASE)?;
-        let (there, heard) = TeamStore::connect(url.whole()).await?;
+        let (there, bell) = TeamStore::connect(url.whole()).await?;
         let about = there.about().await?;
         let store = store(world, adapter)?;
         store.start_shipping(&errand(&about, team))?;
@@ -46,7 +46,7 @@ impl Office {
             there.listen().await?;
         }
         let machine = machine(world, team, &store);
-        Ok(Self { there, about, heard, machine, store })
+        Ok(Self { there, about, bell, machine, store })
     }
 
     /// Sends what waits, as much as goes at once. Tells how many rows went; nothing if none waited.

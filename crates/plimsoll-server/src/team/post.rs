@@ -7,8 +7,10 @@ use std::time::Duration;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::board::{Claim, Message};
+use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::Team;
 use plimsoll_engine::board::{self, Lasting};
+use plimsoll_engine::log;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::{World, now};
 use plimsoll_store::postgres::{Mail, Theirs};
@@ -17,6 +19,7 @@ use super::office::Office;
 
 impl Office {
     /// Sends the messages that are for sessions elsewhere, and takes those that are for sessions here.
+    /// One that names a project is for a session of this machine, though it may be forgotten by now.
     pub(super) async fn mail(
         &mut self,
         world: &World,
@@ -24,8 +27,9 @@ impl Office {
     ) -> anyhow::Result<()> {
         let posted = board::list(&world.paths)?;
         let elsewhere = posted.into_iter().filter(|it| it.taker.is_none()).map(|it| it.message);
-        let elsewhere: Vec<Message> =
-            elsewhere.filter(|message| !self.is_here(world, adapter, message)).collect();
+        let elsewhere: Vec<Message> = elsewhere
+            .filter(|message| message.project.is_none() && !self.is_here(world, adapter, message))
+            .collect();
         if !elsewhere.is_empty() {
             let mail: Vec<Mail> = elsewhere.iter().filter_map(outgoing).collect();
             self.there.post(&self.machine.id, &mail).await?;
@@ -34,22 +38,28 @@ impl Office {
                 board::remove(&world.paths, &message.to, std::slice::from_ref(&message.id))?;
             }
         }
-        self.deliver(world).await
+        self.deliver(world, adapter).await
     }
 
-    async fn deliver(&mut self, world: &World) -> anyhow::Result<()> {
+    async fn deliver(&mut self, world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
         let now = now() as Millis;
         let mail = self.there.mail(&self.machine.id, now).await?;
-        let mut done = Vec::new();
+        let (mut done, mut put) = (Vec::new(), Vec::new());
         for Mail { id, body, .. } in mail {
             // What is no message is never one: it is not looked at again.
             if let Ok(message) = serde_json::from_str::<Message>(&body) {
-                board::deliver(&world.paths, &message.cleaned(), Lasting::Crash)?;
+                let message = Message { project: self.project(&message.to), ..message.cleaned() };
+                board::deliver(&world.paths, &message, Lasting::Crash)?;
+                put.push(message);
             }
             done.push(id);
         }
         if !done.is_empty() {
             self.there.delivered(&done, now).await?;
+        }
+        if let Err(error) = board::show(world, adapter, &put) {
+            let why = format!("team: a project does not show the board: {error}");
+            log::write(&world.paths.log(), &why);
         }
         Ok(())
     }
@@ -59,6 +69,12 @@ impl Office {
         let known = self.store.session_overview(&message.to);
         known.is_ok_and(|known| known.is_some())
             || sessions::find_one(world, adapter, &message.to).is_some()
+    }
+
+    /// The project of a session here, whatever its sender takes for it.
+    fn project(&self, session: &SessionId) -> Option<String> {
+        let known = self.store.session_overview(session).ok()??;
+        Some(known.session.project?.to_string_lossy().into_owned())
     }
 
     /// Tells others who works on what here, as far as that may leave, and lets their claims hold here:

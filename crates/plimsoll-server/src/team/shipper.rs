@@ -148,15 +148,10 @@ impl Errand<'_> {
     }
 
     /// Waits so long, or until somebody posts.
-    async fn wait(&mut self, pause: Duration) {
-        match &mut self.office {
-            Some((_, office, _)) => {
-                let heard = timeout(pause, office.heard.recv()).await;
-                // The connection is gone: there is nothing to hear.
-                if matches!(heard, Ok(None)) {
-                    sleep(pause).await;
-                }
-            }
+    async fn wait(&self, pause: Duration) {
+        match &self.office {
+            // Whether it rang or not: then it is time to look.
+            Some((_, office, _)) => drop(timeout(pause, office.bell.notified()).await),
             None => sleep(pause).await,
         }
     }

@@ -42,8 +42,12 @@ impl TeamStore {
         let checkpoints = transaction.execute(sql, &[&since]).await.map_err(failed)?;
         let sql = "DELETE FROM plimsoll.saves WHERE created < $1";
         let saves = transaction.execute(sql, &[&since]).await.map_err(failed)?;
-        let sql = "DELETE FROM plimsoll.messages WHERE expires < $1";
-        transaction.execute(sql, &[&since]).await.map_err(failed)?;
+        for sql in [
+            "DELETE FROM plimsoll.messages WHERE expires < $1",
+            "DELETE FROM plimsoll.claims WHERE until < $1",
+        ] {
+            transaction.execute(sql, &[&since]).await.map_err(failed)?;
+        }
         transaction.commit().await.map_err(failed)?;
         Ok(Pruned { sessions, checkpoints, saves })
     }

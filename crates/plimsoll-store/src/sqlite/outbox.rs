@@ -43,8 +43,9 @@ impl Store {
         self.connection.execute_batch(sql).map_err(&failed)
     }
 
-    /// What goes next, of at most `limit` rows that have changed and as many that are gone through;
-    /// nothing where nothing waits.
+    /// What goes next: at most `limit` rows that have changed, or if none has, that are gone through;
+    /// nothing where nothing waits. Never both, so that no row is twice in a shipment, which PostgreSQL
+    /// would not take.
     pub fn next_shipment(
         &self,
         allowed: &Allowed<'_>,
@@ -52,7 +53,7 @@ impl Store {
     ) -> Result<Option<Shipment>, StoreError> {
         let mut loading = Loading::new(self, allowed);
         loading.changed(limit).map_err(self.failed("ship from"))?;
-        if loading.shipment.numbers.len() < limit as usize {
+        if loading.shipment.numbers.is_empty() {
             loading.swept(limit).map_err(self.failed("ship from"))?;
         }
         let Shipment { numbers, swept, .. } = &loading.shipment;
@@ -181,6 +182,9 @@ impl<'a> Loading<'a> {
         let sql = "SELECT number, kind, row FROM outbox ORDER BY number LIMIT ?1";
         let entry = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?));
         for (number, kind, id) in self.store.all(sql, params![limit], entry)? {
+            if self.is_full() {
+                break;
+            }
             self.load(table(&kind)?, &id)?;
             self.shipment.numbers.push(number);
         }
@@ -194,10 +198,22 @@ impl<'a> Loading<'a> {
         let table = table(&kind)?;
         let sql = format!("SELECT id FROM {table} WHERE id > ?1 ORDER BY id LIMIT ?2");
         let ids: Vec<Value> = self.store.all(&sql, params![after, limit], |row| row.get(0))?;
-        ids.iter().try_for_each(|id| self.load(table, id))?;
-        let last = ids.last().cloned().filter(|_| ids.len() == limit as usize);
+        let mut taken = 0;
+        while taken < ids.len() && !self.is_full() {
+            self.load(table, &ids[taken])?;
+            taken += 1;
+        }
+        let has_more = taken < ids.len() || ids.len() == limit as usize;
+        let last = ids[..taken].last().cloned().filter(|_| has_more);
         self.shipment.swept = Some((table, after, last));
         Ok(())
+    }
+
+    /// Whether what checkpoints say is enough for once, however few rows it is: a slow line must be
+    /// able to take it before anybody loses patience.
+    fn is_full(&self) -> bool {
+        const ENOUGH: usize = 1 << 20;
+        self.shipment.checkpoints.iter().map(|row| row.body.len()).sum::<usize>() >= ENOUGH
     }
 
     /// Takes the row of that id along, if it may go and is still there.

@@ -22,7 +22,6 @@ use plimsoll_core::board::Claim;
 use plimsoll_core::checkpoint::split;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::work::Words;
-use plimsoll_engine::board;
 use plimsoll_engine::checkpoint::{self, Place};
 use plimsoll_engine::criteria::{self, Criteria};
 use plimsoll_engine::ingest::Ingester;
@@ -207,7 +206,8 @@ impl<'a> Reader<'a> {
         match request {
             Request::Seal(session) => {
                 let told = self.seal(&session);
-                self.teller.say(News::Told(told.unwrap_or_else(|error| format!("{error:#}"))));
+                let told = told.unwrap_or_else(|error| plain(&format!("{error:#}")));
+                self.teller.say(News::Told(told));
                 self.changed.insert(session);
                 *due = Instant::now();
             }
@@ -275,7 +275,7 @@ impl<'a> Reader<'a> {
         // Words on stderr would tear the picture.
         let silence = |_: &str| ();
         let mut listing = Listing::new(self.world, self.adapter, self.ingester.as_ref(), &silence);
-        let claims = board::claims(&self.world.paths).unwrap_or_default();
+        let claims = listing.claims().to_vec();
         for found in self.chosen() {
             let is_same = |(known, _): &(Shown, Session)| {
                 known.is_current(&found) && !changed.contains(&found.owner.session)

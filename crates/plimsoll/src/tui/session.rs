@@ -78,7 +78,7 @@ pub(crate) enum Phase {
 impl Session {
     /// What is to be shown of a session, whose windows over time are `points`.
     pub(crate) fn new(shown: &Shown, points: &[PointRow], phase: Phase, home: &Path) -> Self {
-        let Shown { found, measured, pace, checkpoint, claims, subagents } = shown;
+        let Shown { found, measured, pace, checkpoint, subagents, .. } = shown;
         let own = || points.iter().filter(|row| row.subagent.is_none());
         let reading = |row: &PointRow| match row.point {
             Point::Reading { used } => Some((row.time, used)),
@@ -104,7 +104,8 @@ impl Session {
                     Some(Subagent { id, model: model(measured), load: Load::of(measured) })
                 })
                 .collect(),
-            claims: claims.clone(),
+            // Others claim paths of its project, too: who reads the board fills them in.
+            claims: Vec::new(),
         }
     }
 

@@ -152,6 +152,28 @@ fn a_checkpoint_that_a_killed_call_had_sealed_is_not_made_again() {
 }
 
 #[test]
+fn a_trigger_whose_checkpoint_cannot_be_made_waits_on() {
+    let env = env();
+    let session = worked(&env, ONE, 500_000);
+    let in_the_way = env.project().join(".claude/checkpoints");
+    fs::create_dir_all(env.project().join(".claude")).unwrap();
+    fs::write(&in_the_way, "").unwrap();
+    ask(&env, ONE, "0198-a");
+    for _ in 0..2 {
+        assert!(session.tool_finished().is_silent(), "nothing is claimed");
+        assert!(waiting(&env)[0]["taken_until"].is_string(), "and it is not tried at every call");
+    }
+    assert_eq!(env.log().len(), 1, "{:?}", env.log());
+    fs::remove_file(in_the_way).unwrap();
+    let inbox = env.data().join("board/inbox").join(ONE);
+    let put_off = fs::read_dir(&inbox).unwrap().next().unwrap().unwrap().path();
+    // As if the minute had passed.
+    fs::rename(put_off, inbox.join("0198-a")).unwrap();
+    assert!(to_model(&session.tool_finished()).contains("is sealed"));
+    assert!(checkpoints(&env).len() == 1 && waiting(&env).is_empty());
+}
+
+#[test]
 fn a_project_and_all_are_everybody_who_works_there_but_who_posts() {
     let env = env().with("CLAUDE_CODE_SESSION_ID", TWO);
     for id in [ONE, TWO, "33333333-three"] {
@@ -170,6 +192,8 @@ fn a_project_and_all_are_everybody_who_works_there_but_who_posts() {
         assert_eq!(to(&posted), [ONE, "33333333-three"], "{name}");
     }
     assert_eq!(waiting(&env)[0]["from"], TWO);
+    let taken = env.plimsoll("board take --session project");
+    assert!(taken.stderr.starts_with("error: `project` stands for 3 sessions\n"), "{taken}");
     let posted = env.plimsoll("board post --to nowhere hello");
     insta::assert_snapshot!(posted, @"
     --- stderr

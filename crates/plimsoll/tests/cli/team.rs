@@ -101,6 +101,8 @@ fn a_message_gets_to_a_session_on_another_machine_once() {
         succeeds(&ann, "team sync");
         succeeds(&bob, "team sync");
     }
+    let waits = succeeds(&ann, "board list --json");
+    assert!(waits.contains("$TEST/project"), "it is of its session's project: {waits}");
     let told = session.tool_finished();
     assert!(told.stdout.contains("pull first"), "{told}");
     // As if the machine had been killed before it could say that it has the message.

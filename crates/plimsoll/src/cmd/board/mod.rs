@@ -71,8 +71,9 @@ fn who(world: &World, adapter: &dyn Adapter) -> String {
     plain(&session.or_else(user).unwrap_or_else(|| "somebody".to_owned()))
 }
 
-/// A stretch of time as people write it: `90s`, `30m`, `2h`, `1d`.
+/// A stretch of time as people write it: `90s`, `30m`, `2h`, `1d`. Who means for ever is asked again.
 fn stretch(text: &str) -> Result<Duration, String> {
+    const LONGEST: u64 = 365 * 24 * 3600;
     let wrong = || format!("`{text}` is no stretch of time such as 90s, 30m, 2h or 1d");
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {
@@ -83,9 +84,10 @@ fn stretch(text: &str) -> Result<Duration, String> {
         _ => return Err(wrong()),
     };
     let number: u32 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-    match number {
+    match u64::from(number) * seconds {
         0 => Err(wrong()),
-        number => Ok(Duration::from_secs(u64::from(number) * seconds)),
+        seconds if seconds > LONGEST => Err(format!("`{text}` is more than a year (365d)")),
+        seconds => Ok(Duration::from_secs(seconds)),
     }
 }
 
@@ -103,7 +105,11 @@ fn session(world: &World, adapter: &dyn Adapter, named: Option<&str>) -> anyhow:
         Some(name) => {
             let found = board::recipients(world, adapter, name, None);
             let mut found = found.context("could not find the session").hint(SEE_ALL)?;
-            Ok(found.swap_remove(0).session)
+            match found.len() {
+                1 => Ok(found.swap_remove(0).session),
+                several => Err(anyhow::anyhow!("`{name}` stands for {several} sessions"))
+                    .hint("name one of them; `plimsoll status --all` shows all"),
+            }
         }
         None => resume::asking(world, adapter)
             .context("no session runs here")
@@ -146,7 +152,7 @@ mod tests {
     fn stretches_of_time_are_read_as_people_write_them() {
         let read = ["90s", "30m", "2h", "1d"].map(|text| stretch(text).unwrap().as_secs());
         assert_eq!(read, [90, 1800, 7200, 86_400]);
-        for bad in ["", "m", "0m", "30", "-1m", "1.5h", "30ü"] {
+        for bad in ["", "m", "0m", "30", "-1m", "1.5h", "30ü", "366d", "4000000000d"] {
             stretch(bad).unwrap_err();
         }
     }

@@ -37,6 +37,7 @@ fn what_happens_while_the_database_is_away_arrives_once_when_it_is_back() {
     let count = "SELECT count(*) FROM plimsoll.saves";
     save(&ann, "first");
     until("the first save arrives", || server.sql(count) == "1");
+    until("all else arrives", || ann.plimsoll("team status").stdout.contains("  0 rows;"));
     server.kill();
     for nth in 0..5 {
         save(&ann, &format!("meanwhile {nth}"));

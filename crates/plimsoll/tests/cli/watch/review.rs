@@ -65,9 +65,10 @@ const ASKS: &str =
 
 #[test]
 fn a_reviewer_is_shown_all_sessions_and_asks_for_a_checkpoint_once() {
-    let env = TestEnv::new();
+    let env = TestEnv::new().with("PLIMSOLL_DATABASE_URL", "postgres://me:hunter2@127.0.0.1:1/x");
     let (seen, runs) = (env.path("seen"), env.path("runs"));
-    let text = format!("cat > {}\necho $PLIMSOLL >> {}\n{ASKS}", seen.display(), runs.display());
+    let (to, line) = (seen.display(), "$PLIMSOLL$PLIMSOLL_DATABASE_URL");
+    let text = format!("cat > {to}\necho {line} >> {}\n{ASKS}", runs.display());
     configure(&env, &script(&env, "first.sh", &text), "", 100);
     let (mut watching, _) = Watching::start(&env, &["watch", "--json"]);
     let told = asked(&mut watching);
@@ -94,7 +95,10 @@ fn a_reviewer_is_shown_all_sessions_and_asks_for_a_checkpoint_once() {
     watching.send(Signal::TERM);
     assert_eq!(watching.rest().0, Some(0));
     assert_eq!(board(&env).len(), 1);
-    assert!(wait_for(&runs).lines().all(|line| line == "off"), "its own hooks are silent");
+    assert!(
+        wait_for(&runs).lines().all(|line| line == "off"),
+        "its own hooks are silent, and it is given no password"
+    );
     assert_eq!(env.log(), [""; 0]);
 }
 
