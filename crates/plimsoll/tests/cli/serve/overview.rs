@@ -72,6 +72,21 @@ fn a_session_is_live_while_another_watcher_runs_and_after_it() {
 }
 
 #[test]
+fn a_session_that_wrote_before_the_server_began_was_seen_when_it_wrote() {
+    let env = TestEnv::new();
+    let session = env.session("5f2c-1");
+    session.fill(130_000);
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(300);
+    let file = std::fs::File::options().append(true).open(&session.transcript).unwrap();
+    file.set_modified(earlier).unwrap();
+    let server = Running::start(&env, &[]);
+    let listed = until(&server, "/api/sessions", |answer| answer["live"][0].is_object());
+    let at = plimsoll_core::time::moment(listed["live"][0]["at"].as_str().unwrap()).unwrap();
+    let earlier = earlier.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    assert_eq!(at as u128, earlier, "{listed}");
+}
+
+#[test]
 fn checkpoints_are_listed_and_one_is_told_with_its_ancestors() {
     let env = TestEnv::new();
     env.session("5f2c-1").fill(150_000);
