@@ -51,8 +51,10 @@ pub struct ContextMetrics {
 pub enum ContextStatus {
     /// Nothing.
     Normal,
-    /// Its window is over the checkpoint line.
+    /// Its window is over the checkpoint line, and there was no checkpoint since.
     High,
+    /// Its window is over the checkpoint line, and there was one.
+    Kept,
 }
 
 impl ContextStatus {
@@ -60,14 +62,14 @@ impl ContextStatus {
     pub fn label(self) -> &'static str {
         match self {
             Self::Normal => "normal",
-            Self::High => "context_high",
+            Self::High | Self::Kept => "context_high",
         }
     }
 
     /// What is recommended.
     pub fn action(self) -> &'static str {
         match self {
-            Self::Normal => "none",
+            Self::Normal | Self::Kept => "none",
             Self::High => "trigger_checkpoint",
         }
     }

@@ -10,6 +10,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use plimsoll_core::bytes;
 
@@ -92,6 +93,12 @@ impl JsonLines {
     /// Whether there was nothing in it.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// When it was last written to, in milliseconds since the epoch.
+    pub(crate) fn written(&self) -> io::Result<u64> {
+        let age = self.file.metadata()?.modified()?.duration_since(UNIX_EPOCH);
+        Ok(age.unwrap_or_default().as_millis() as u64)
     }
 
     /// The identity of the file behind the path.

@@ -62,7 +62,7 @@ pub(crate) struct Named {
     pub(crate) session: String,
     /// Its subagent, if it is of one.
     pub(crate) subagent: Option<String>,
-    /// When it was noticed, in UTC.
+    /// When it was noticed, in UTC; of a reading, when the session last wrote.
     pub(crate) at: String,
 }
 

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use plimsoll_engine::review;
-use plimsoll_engine::watch::{Lock, NotLocked, Notice, Stop, Stopper, Watcher, stopper};
+use plimsoll_engine::watch::{Lock, Notice, Stop, Stopper, Watcher, stopper};
 
 use crate::state::{App, AppState};
 
@@ -45,35 +45,60 @@ impl Watch {
 
 fn watch(app: &App, stop: &Stop, is_over: &AtomicBool) {
     let Some(_lock) = lock(app, is_over) else { return };
-    let take = |notices: Vec<Notice>| {
-        notices.into_iter().for_each(|notice| app.live.notice(notice));
-        app.metrics.live(&app.live);
-    };
-    let watched = review::beside(&app.world, app.adapter, &take, |noticed| {
-        Watcher::new(&app.world, app.adapter).run(stop, |notices| {
-            noticed(&notices);
-            take(notices);
-            ControlFlow::Continue(())
-        })
-    });
-    if let Err(error) = watched {
-        app.log.say(&format!("live readings have ended: {error}"));
-    }
+    let watched =
+        review::beside(&app.world, app.adapter, &|notices| take(app, notices), |noticed| {
+            Watcher::new(&app.world, app.adapter).run(stop, |notices| {
+                noticed(&notices);
+                take(app, notices);
+                ControlFlow::Continue(())
+            })
+        });
+    watched.unwrap_or_else(|error| no_readings(app, &error));
 }
 
-/// The right to watch, as soon as nobody else does.
+/// The right to watch, as soon as nobody else does. Until then we only look.
 fn lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
-    let mut is_told = false;
+    let error = match Lock::take(&app.world.paths) {
+        Ok(lock) => return Some(lock),
+        Err(error) => error,
+    };
+    app.log.say(&format!("only looking at the sessions for now: {error}"));
+    let (stopper, stop) = stopper().inspect_err(|error| no_readings(app, error)).ok()?;
+    let lock = thread::scope(|scope| {
+        scope.spawn(|| look(app, &stop));
+        let lock = wait_for_lock(app, is_over);
+        stopper.stop();
+        lock
+    });
+    // Who ends before we begin anew would stay for ever.
+    app.live.windows().clear();
+    lock
+}
+
+fn wait_for_lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
     while !is_over.load(Ordering::Relaxed) {
-        match Lock::take(&app.world.paths) {
-            Ok(lock) => return Some(lock),
-            Err(NotLocked::Held(_)) if is_told => {}
-            Err(error) => {
-                is_told = true;
-                app.log.say(&format!("no live readings for now: {error}"));
-            }
+        if let Ok(lock) = Lock::take(&app.world.paths) {
+            return Some(lock);
         }
         thread::park_timeout(PATIENCE);
     }
     None
+}
+
+/// Looks beside the one who watches.
+fn look(app: &App, stop: &Stop) {
+    let looked = Watcher::new(&app.world, app.adapter).only_looking().run(stop, |notices| {
+        take(app, notices);
+        ControlFlow::Continue(())
+    });
+    looked.unwrap_or_else(|error| no_readings(app, &error));
+}
+
+fn take(app: &App, notices: Vec<Notice>) {
+    notices.into_iter().for_each(|notice| app.live.notice(notice));
+    app.metrics.live(&app.live);
+}
+
+fn no_readings(app: &App, error: &io::Error) {
+    app.log.say(&format!("live readings have ended: {error}"));
 }

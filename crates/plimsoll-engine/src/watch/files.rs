@@ -63,6 +63,8 @@ pub(super) struct Seen {
     pub(super) transcript: Option<PathBuf>,
     /// The transcript was written to.
     pub(super) wrote: bool,
+    /// When that was last, in milliseconds since the epoch, where it was looked at.
+    pub(super) written: Option<u64>,
     /// The session is over.
     pub(super) is_over: bool,
     pub(super) compactions: Vec<Boundary>,
@@ -251,8 +253,8 @@ impl<'a> Files<'a> {
         (window.inode, window.read_to) = (file.inode(), file.len());
         let standing = (told.as_ref() != Some(&follow.standing)).then(|| follow.standing.clone());
         window.follow = Some(Box::new(follow));
-        let transcript = Some(path.to_owned());
-        Ok(Some(Seen { transcript, standing, ..Seen::of(window.owner.clone()) }))
+        let (transcript, written) = (Some(path.to_owned()), file.written().ok());
+        Ok(Some(Seen { transcript, written, standing, ..Seen::of(window.owner.clone()) }))
     }
 
     /// Reads what was appended to a transcript.
@@ -291,8 +293,14 @@ impl<'a> Files<'a> {
         let now = self.windows.get(path).and_then(|window| window.follow.as_ref());
         let standing =
             now.map(|follow| follow.standing.clone()).filter(|now| Some(now) != before.as_ref());
-        let (transcript, compactions) = (Some(path.to_owned()), appended.compactions);
-        Ok(Some(Seen { transcript, wrote: true, compactions, standing, ..Seen::of(owner) }))
+        Ok(Some(Seen {
+            transcript: Some(path.to_owned()),
+            wrote: true,
+            written: file.written().ok(),
+            compactions: appended.compactions,
+            standing,
+            ..Seen::of(owner)
+        }))
     }
 
     /// A transcript is not there any more.
@@ -403,6 +411,7 @@ impl Seen {
             owner,
             transcript: None,
             wrote: false,
+            written: None,
             is_over: false,
             compactions: Vec::new(),
             standing: None,

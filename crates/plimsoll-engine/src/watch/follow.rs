@@ -8,6 +8,7 @@ use std::io;
 use std::rc::Rc;
 
 use plimsoll_agents::Adapter;
+use plimsoll_core::Millis;
 use plimsoll_core::entry::{Boundary, Entry, Kind};
 use plimsoll_core::reading::Fold;
 use plimsoll_core::session::SessionState;
@@ -27,6 +28,8 @@ pub(super) struct Follow {
     /// The last count lies so far back that it is not looked for again.
     is_far: bool,
     tally: Tally,
+    /// What the hooks know of the last checkpoint.
+    kept: Kept,
     /// How the window stands.
     pub(super) standing: Standing,
 }
@@ -53,6 +56,27 @@ pub(super) struct Known {
     pub(super) state: SessionState,
 }
 
+/// What the hooks know of a session's last checkpoint.
+struct Kept {
+    /// When it was sealed, in milliseconds since the epoch.
+    sealed: Option<u64>,
+    /// A hook has seen to the checkpoint line, and the window was not emptied since.
+    is_seen_to: bool,
+}
+
+impl Kept {
+    fn of(state: &SessionState) -> Self {
+        let sealed = state.sealed.as_ref().map(|seal| seal.at);
+        Self { sealed, is_seen_to: state.crossed.is_some() }
+    }
+
+    /// Whether it was sealed since the checkpoint line was crossed.
+    fn is_since(&self, crossed: Option<Millis>) -> bool {
+        let is_later = |sealed: u64| crossed.is_some_and(|crossed| sealed as Millis >= crossed);
+        self.sealed.is_some_and(|sealed| self.is_seen_to || is_later(sealed))
+    }
+}
+
 impl Follow {
     /// Looks at a window from the end of its transcript. `known` tells what holds in a project.
     pub(super) fn look(
@@ -66,19 +90,22 @@ impl Follow {
         let Known { in_force, state } = known(&ground);
         let load = Load::look(adapter, transcript, ground.scope, &in_force, &state)?;
         let fold = load.fold()?;
-        tally.read_on(adapter, transcript, ground.scope)?;
+        let checkpoint = load.checkpoint(&in_force);
+        tally.read_on(adapter, transcript, ground.scope, checkpoint)?;
+        let kept = Kept::of(&state);
         let standing = Standing {
             reading: load::read(fold.as_ref(), transcript, load.window),
             window: load.window,
             trigger: load.trigger,
-            checkpoint: load.checkpoint(&in_force),
+            checkpoint,
             counts: tally.counts,
-            sealed: state.sealed.as_ref().map(|seal| seal.at),
+            sealed: kept.sealed,
+            is_kept: kept.is_since(tally.crossed),
             model: load.model(),
             project: ground.project.clone(),
         };
         let is_far = load.tail.start == Start::OutOfSight;
-        Ok(Self { ground, fold, is_far, tally, standing })
+        Ok(Self { ground, fold, is_far, tally, kept, standing })
     }
 
     /// Gives up what holds only until the next look. Before anything was counted, the beginning of
@@ -109,8 +136,9 @@ impl Follow {
         }
         let reading = load::read(self.fold.as_ref(), transcript, self.standing.window);
         self.standing.reading = reading;
-        self.tally.read_on(adapter, transcript, self.ground.scope)?;
+        self.tally.read_on(adapter, transcript, self.ground.scope, self.standing.checkpoint)?;
         self.standing.counts = self.tally.counts;
+        self.standing.is_kept = self.kept.is_since(self.tally.crossed);
         Ok(appended)
     }
 

@@ -38,7 +38,7 @@ use crate::log;
 use crate::paths;
 use crate::running;
 use crate::settings;
-use crate::world::{World, now};
+use crate::world::{self, World};
 
 /// A file that is written to all the time is read once in so long.
 const PACE: Duration = Duration::from_millis(100);
@@ -244,7 +244,8 @@ impl<'a> Watcher<'a> {
 
     /// What has been seen of a window becomes what is told of it.
     fn take(&mut self, seen: files::Seen, now: Instant) {
-        let files::Seen { owner, transcript, wrote, is_over, compactions, standing } = seen;
+        let files::Seen { owner, transcript, wrote, written, is_over, compactions, standing } =
+            seen;
         if wrote {
             let started = self.lives.wrote(&owner, now);
             self.tell(started.map(|change| (owner.clone(), change)));
@@ -257,7 +258,8 @@ impl<'a> Watcher<'a> {
         }
         let read = standing.map(|standing| Change::Read(Box::new(standing)));
         let changes = compactions.into_iter().map(Change::Compacted).chain(read);
-        self.tell(changes.map(|change| (owner.clone(), change)));
+        let at = written.unwrap_or(u64::MAX).min(world::now());
+        self.tell_of(at, changes.map(|change| (owner.clone(), change)));
         if is_over {
             let ended = self.lives.end(&owner.session, &Change::Ended, now);
             self.tell(ended);
@@ -295,7 +297,11 @@ impl<'a> Watcher<'a> {
     }
 
     fn tell(&mut self, changes: impl IntoIterator<Item = (Owner, Change)>) {
-        let at = now();
+        self.tell_of(world::now(), changes);
+    }
+
+    /// Tells of what happened at a moment.
+    fn tell_of(&mut self, at: u64, changes: impl IntoIterator<Item = (Owner, Change)>) {
         for (owner, change) in changes {
             let is_over = matches!(change, Change::Ended | Change::Died);
             if let Some(asking) = self.asking.as_mut().filter(|_| is_over) {

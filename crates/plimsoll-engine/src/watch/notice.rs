@@ -15,7 +15,8 @@ use plimsoll_core::window::Window;
 /// A change in a session, or in one of its subagents.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// When it was noticed, in milliseconds since the epoch.
+    /// When it was noticed, in milliseconds since the epoch; of what stands in a transcript, when that
+    /// was last written to.
     pub at: u64,
     /// Whose it is.
     pub owner: Owner,
@@ -57,6 +58,8 @@ pub struct Standing {
     pub counts: Counts,
     /// When the session's last checkpoint was sealed, in milliseconds since the epoch.
     pub sealed: Option<u64>,
+    /// Whether that was since the window has crossed the checkpoint line, if it has.
+    pub is_kept: bool,
     /// The model that answered last.
     pub model: Option<String>,
     /// The folder the agent was started in.
@@ -74,7 +77,11 @@ impl Standing {
 
     /// What is to be done about it.
     pub fn status(&self) -> ContextStatus {
-        if self.is_over_line() { ContextStatus::High } else { ContextStatus::Normal }
+        match self.is_over_line() {
+            false => ContextStatus::Normal,
+            true if self.is_kept => ContextStatus::Kept,
+            true => ContextStatus::High,
+        }
     }
 
     /// How its context stands, in short.

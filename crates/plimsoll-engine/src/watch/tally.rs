@@ -3,10 +3,11 @@
 use std::io;
 
 use plimsoll_agents::Adapter;
-use plimsoll_core::entry::{EntryId, Kind};
+use plimsoll_core::entry::{Entry, EntryId, Kind};
 use plimsoll_core::metrics::Counts;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::work::{Act, Record, Tool};
+use plimsoll_core::{Millis, Tokens};
 
 use crate::jsonl::JsonLines;
 
@@ -18,30 +19,47 @@ pub(super) struct Tally {
     /// The model's message that came last: its parts are one.
     message: Option<EntryId>,
     pub(super) counts: Counts,
+    /// When the first entry was written since the last response under the checkpoint line: if the
+    /// window is over that line, it has crossed it then, or later.
+    pub(super) crossed: Option<Millis>,
 }
 
 impl Tally {
-    /// Counts what is new in a transcript; all of it, if it is another one.
+    /// Counts what is new in a transcript; all of it, if it is another one. The checkpoint line lies at
+    /// `line`.
     pub(super) fn read_on(
         &mut self,
         adapter: &dyn Adapter,
         transcript: &JsonLines,
         scope: Scope,
+        line: Tokens,
     ) -> io::Result<()> {
         if self.inode != transcript.inode() || transcript.len() < self.read_to {
             *self = Self { inode: transcript.inode(), ..Self::default() };
         }
         let mut lines = transcript.forward(self.read_to);
-        while let Some(line) = lines.next()? {
-            let is_boundary = |kind: Kind<'_>| matches!(kind, Kind::Boundary(_));
-            if adapter.entry(line.bytes, scope).is_some_and(|entry| is_boundary(entry.kind)) {
+        while let Some(text) = lines.next()? {
+            let entry = adapter.entry(text.bytes, scope);
+            if let Some(entry) = &entry {
+                self.cross(entry, line);
+            }
+            if entry.is_some_and(|entry| matches!(entry.kind, Kind::Boundary(_))) {
                 self.counts = Counts::default();
-            } else if let Some(record) = adapter.record(line.bytes, scope) {
+            } else if let Some(record) = adapter.record(text.bytes, scope) {
                 self.add(&record);
             }
         }
         self.read_to = transcript.len();
         Ok(())
+    }
+
+    fn cross(&mut self, entry: &Entry<'_>, line: Tokens) {
+        let is_under = match entry.kind {
+            Kind::Response(response) => response.prompt_tokens + response.output_tokens < line,
+            Kind::Boundary(_) => true,
+            _ => false,
+        };
+        self.crossed = if is_under { None } else { self.crossed.or(entry.time) };
     }
 
     fn add(&mut self, record: &Record<'_>) {

@@ -7,7 +7,7 @@ use plimsoll_core::board::Message;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::{Seal, SessionState};
 use plimsoll_engine::board;
-use plimsoll_engine::watch::{Change, Notice};
+use plimsoll_engine::watch::{Change, Notice, Standing};
 
 use crate::{Home, Watched, world};
 
@@ -180,6 +180,29 @@ fn a_reading_tells_how_the_context_stands() {
     assert_eq!(metrics.last_checkpoint.as_deref(), Some("2026-11-15T05:58:14.946Z"));
     assert_eq!(standing.status().label(), "context_high");
     assert_eq!(standing.status().action(), "trigger_checkpoint");
+}
+
+#[test]
+fn a_checkpoint_since_the_crossing_is_enough_until_the_next() {
+    let home = home();
+    let watched = home.watch();
+    let mut session = home.transcript("one");
+    session.answers(50_000).answers(130_000);
+    // A minute after all that is written.
+    let seal = Seal { at: 1_794_723_840_444, id: "x".to_owned(), mark: 0, steps: 0 };
+    home.remember("one", "sealed", SessionState { sealed: Some(seal), ..SessionState::default() });
+    let status = |is_wanted: &dyn Fn(&Standing) -> bool| {
+        let told = watched.until(
+            |notice| matches!(&notice.change, Change::Read(standing) if is_wanted(standing)),
+        );
+        let Change::Read(standing) = told.change else { panic!("another change") };
+        (standing.status().label(), standing.status().action())
+    };
+    assert_eq!(status(&|standing| standing.sealed.is_some()), ("context_high", "none"));
+    session.answers(135_000);
+    assert_eq!(status(&|standing| standing.reading.used >= 135_000), ("context_high", "none"));
+    session.answers(20_000);
+    assert_eq!(status(&|standing| standing.reading.used < 50_000), ("normal", "none"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! How full a context window is, and what to do about it.
 
+use std::collections::HashSet;
+
 use anyhow::Context as _;
 use axum::Json;
 use axum::extract::State;
@@ -64,7 +66,7 @@ impl From<Usage> for UsageView {
 #[utoipa::path(get, path = "/context/usage", params(
     ("used_tokens" = Option<u64>, Query, minimum = 0, maximum = 1_000_000_000, nullable = false, description = "Tokens in the window"),
     ("max_tokens" = Option<u64>, Query, minimum = 1, maximum = 1_000_000_000, nullable = false, description = "Its size; 200000 if it is not given"),
-    ("session_id" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]{1,128}$", nullable = false, description = "A session to be measured instead"),
+    ("session_id" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]{1,128}$", nullable = false, description = "A session to be measured instead, by its name or at least four characters of its beginning"),
     ("token" = Option<String>, Query, nullable = false, description = "The token, for who cannot send it as a header"),
 ), responses((status = 200, body = UsageView), Problems))]
 pub(crate) async fn usage(
@@ -104,10 +106,28 @@ pub(crate) fn session_id(text: &str) -> Result<SessionId, Problem> {
 }
 
 /// The window of a session, as its transcript tells.
-fn measured(app: &App, session: &SessionId) -> Result<Usage, Problem> {
-    let measured = measure(app, session)?;
+fn measured(app: &App, name: &SessionId) -> Result<Usage, Problem> {
+    let measured = measure(app, &meant(app, name)?)?;
     let (used, max) = (measured.reading.used, measured.window.tokens);
     Ok(Usage::at(used, max, &measured.lines, &measured.levels))
+}
+
+/// The session that is called so, or the only one whose name begins so.
+fn meant(app: &App, name: &SessionId) -> Result<SessionId, Problem> {
+    /// Less than that is no beginning.
+    const LEAST: usize = 4;
+    let found = sessions::find(&app.world, app.adapter).map_err(|error| app.failed(&error))?;
+    let all = found.into_iter().map(|found| found.owner.session);
+    let begins: HashSet<SessionId> =
+        all.filter(|session| session.as_str().starts_with(name.as_str())).collect();
+    if begins.contains(name) || name.as_str().len() < LEAST {
+        return Ok(name.clone());
+    }
+    if begins.len() > 1 {
+        let error = format!("`{name}` is the beginning of several sessions");
+        return Err(Problem::missing(error, "`plimsoll status --all` names them: give more of it"));
+    }
+    Ok(begins.into_iter().next().unwrap_or_else(|| name.clone()))
 }
 
 /// Measures a session, as its newest transcript tells.

@@ -11,14 +11,14 @@ use serde_json::Value;
 use crate::env::TestEnv;
 
 /// A watcher that runs.
-struct Watching {
+pub(crate) struct Watching {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Watching {
     /// Starts a watcher, and waits until it has told of a session that is there.
-    fn start(env: &TestEnv, arguments: &[&str]) -> (Self, String) {
+    pub(crate) fn start(env: &TestEnv, arguments: &[&str]) -> (Self, String) {
         env.session("11111111-one").fill(100_000);
         let mut child = env.command(arguments).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
@@ -37,12 +37,12 @@ impl Watching {
         serde_json::from_str(&self.line()).unwrap()
     }
 
-    fn send(&self, signal: Signal) {
+    pub(crate) fn send(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Waits for its end, and gives all that it has not told yet.
-    fn rest(mut self) -> (Option<i32>, String, String) {
+    pub(crate) fn rest(mut self) -> (Option<i32>, String, String) {
         let (mut out, mut errors) = (String::new(), String::new());
         self.lines.read_to_string(&mut out).unwrap();
         self.child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();

@@ -1,9 +1,11 @@
 //! What an overview shows.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::client::Running;
 use crate::env::TestEnv;
+use crate::watch::Watching;
 
 /// Asks until the answer is as wanted: what was written before is taken in meanwhile.
 fn until(server: &Running<'_>, path: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
@@ -44,6 +46,44 @@ fn sessions_are_listed_and_one_is_told_over_time() {
     server.get("/api/sessions/a%2Fb").refuses(400);
     server.get("/api/sessions/%FF").refuses(400);
     server.get("/api/sessions?limit=0").refuses(400);
+}
+
+#[test]
+fn a_session_is_live_while_another_watcher_runs_and_after_it() {
+    let env = TestEnv::new();
+    let (watching, _) = Watching::start(&env, &["watch"]);
+    let server = Running::start(&env, &[]);
+    let is_live = |answer: &Value, session: &str| {
+        let live = answer["live"].as_array().unwrap();
+        live.iter().any(|live| live["session"] == session)
+    };
+    until(&server, "/api/sessions", |answer| is_live(answer, "11111111-one"));
+    watching.send(Signal::TERM);
+    assert_eq!(watching.rest().0, Some(0));
+    // The server watches as soon as it has noticed.
+    let lock = env.data().join("watch.lock");
+    let is_held = || std::fs::File::open(&lock).unwrap().try_lock_shared().is_err();
+    let began = std::time::Instant::now();
+    while !is_held() {
+        assert!(began.elapsed().as_secs() < 30, "nobody watches");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    until(&server, "/api/sessions", |answer| is_live(answer, "11111111-one"));
+}
+
+#[test]
+fn a_session_that_wrote_before_the_server_began_was_seen_when_it_wrote() {
+    let env = TestEnv::new();
+    let session = env.session("5f2c-1");
+    session.fill(130_000);
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(300);
+    let file = std::fs::File::options().append(true).open(&session.transcript).unwrap();
+    file.set_modified(earlier).unwrap();
+    let server = Running::start(&env, &[]);
+    let listed = until(&server, "/api/sessions", |answer| answer["live"][0].is_object());
+    let at = plimsoll_core::time::moment(listed["live"][0]["at"].as_str().unwrap()).unwrap();
+    let earlier = earlier.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    assert_eq!(at as u128, earlier, "{listed}");
 }
 
 #[test]
