@@ -1,12 +1,13 @@
 //! What the commands do with the team's database, once.
 
 use std::num::NonZeroU32;
+use std::path::Path;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::{Shared, Team};
-use plimsoll_engine::settings;
+use plimsoll_engine::{board, settings};
 use plimsoll_engine::world::{World, now};
 use plimsoll_store::Waiting;
 use plimsoll_store::postgres::{
@@ -14,6 +15,7 @@ use plimsoll_store::postgres::{
 };
 
 use super::office::{Office, store};
+use super::post::elsewhere;
 
 /// How this machine stands with its team.
 #[derive(Debug)]
@@ -96,6 +98,21 @@ pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<SessionId
 pub fn post(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
     let team = settings::team(world);
     waiting_for(async { Office::open(world, adapter, &team).await?.mail(world, adapter).await })
+}
+
+/// Ends the claim on a path that is held on another machine, there too. Does nothing where this machine
+/// holds it, or shares no claims any more.
+pub fn end_claim(world: &World, adapter: &dyn Adapter, path: &Path) -> anyhow::Result<()> {
+    let team = settings::team(world);
+    let claims = board::claims(&world.paths)?;
+    let held = claims.iter().find(|claim| claim.path == path).and_then(elsewhere);
+    let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
+    let Some(((holder, host), url)) = held.zip(url) else { return Ok(()) };
+    let store = store(world, adapter)?;
+    waiting_for(async {
+        let (there, _) = TeamStore::open(url.whole()).await?;
+        Ok(there.end_claim(store.machine(), path, holder, host).await?)
+    })
 }
 
 /// How this machine stands with its team.

@@ -151,6 +151,28 @@ fn a_claim_holds_on_the_other_machine_until_it_is_given_up() {
 }
 
 #[test]
+fn a_claim_that_another_machine_ends_is_over_everywhere() {
+    let (mut server, url) = database();
+    let (ann, bob) = (machine(&url, "ann", ALL), machine(&url, "bob", ALL));
+    let share = || [&ann, &bob, &ann, &bob].map(|env| succeeds(env, "team sync"));
+    succeeds(&ann, "board claim /srv/hull/src");
+    share();
+    succeeds(&bob, "board release --force /srv/hull/src");
+    share();
+    for env in [&ann, &bob] {
+        assert!(!succeeds(env, "board list").contains("/srv/hull/src"));
+    }
+    succeeds(&ann, "board claim /srv/hull/src");
+    share();
+    assert!(succeeds(&bob, "board list").contains("/srv/hull/src"), "it can be claimed again");
+    server.kill();
+    let refused = bob.plimsoll("board release --force /srv/hull/src");
+    assert_eq!(refused.status.code(), Some(1), "{refused}");
+    assert!(refused.stderr.contains("held on another machine"), "{refused}");
+    assert!(succeeds(&bob, "board list").contains("/srv/hull/src"));
+}
+
+#[test]
 fn what_a_team_wants_to_keep_is_kept_so_long() {
     let (server, url) = database();
     let ann = machine(&url, "ann", ALL);
