@@ -29,7 +29,7 @@ pub use self::board::{ClaimRow, Mail};
 pub use self::error::TeamError;
 pub use self::migrations::Migrated;
 pub use self::retention::Pruned;
-pub use self::sessions::{MachineRow, Theirs};
+pub use self::sessions::{Elsewhere, MachineRow, Theirs};
 pub use self::ship::Machine;
 
 /// How long a connection may take.

@@ -7,11 +7,11 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::{Shared, Team};
-use plimsoll_engine::{board, settings};
 use plimsoll_engine::world::{World, now};
+use plimsoll_engine::{board, settings};
 use plimsoll_store::Waiting;
 use plimsoll_store::postgres::{
-    About, ClaimRow, MachineRow, Migrated, Pruned, TeamError, TeamStore, Theirs,
+    About, ClaimRow, Elsewhere, MachineRow, Migrated, Pruned, TeamError, TeamStore, Theirs,
 };
 
 use super::office::{Office, store};
@@ -92,6 +92,26 @@ pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<SessionId
         named.truncate(1);
     }
     Ok(named)
+}
+
+/// Sessions on other machines that `name` stands for as everybody in a project, or everybody, and that
+/// were heard of lately, if the board is shared.
+pub fn sessions_among(
+    world: &World,
+    adapter: &dyn Adapter,
+    name: &str,
+) -> anyhow::Result<Vec<Elsewhere>> {
+    let team = settings::team(world);
+    let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
+    let Some(url) = url else { return Ok(Vec::new()) };
+    let store = store(world, adapter)?;
+    let since = now() as Millis - board::LATELY.as_millis() as Millis;
+    let mut lately = waiting_for(async {
+        let (there, _) = TeamStore::open(url.whole()).await?;
+        Ok(there.sessions_since(store.machine(), since).await?)
+    })?;
+    lately.retain(|session| board::is_among(name, session.project.as_deref()));
+    Ok(lately)
 }
 
 /// Sends the messages that are for sessions on other machines.

@@ -87,12 +87,10 @@ fn errand(about: &About, team: &Team) -> String {
 }
 
 fn machine(world: &World, team: &Team, store: &Store) -> Machine {
-    let login = || world.env("USER").or_else(|| world.env("LOGNAME"));
-    let person = team.person.clone().or_else(login);
     Machine {
         id: store.machine().to_owned(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        person: person.unwrap_or_else(|| "somebody".to_owned()),
+        person: team.person.clone().unwrap_or_else(|| world.login()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }

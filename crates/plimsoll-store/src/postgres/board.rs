@@ -96,8 +96,7 @@ impl TeamStore {
              SET holder = excluded.holder, since = excluded.since, until = excluded.until
              WHERE (known.holder <> excluded.holder OR known.until <> excluded.until)
                  AND (known.until <> $6 OR known.since <> excluded.since)";
-        let params: &[&(dyn ToSql + Sync)] =
-            &[&machine, &paths, &holders, &since, &until, &ENDED];
+        let params: &[&(dyn ToSql + Sync)] = &[&machine, &paths, &holders, &since, &until, &ENDED];
         self.all(TASK, sql, params).await.map(drop)
     }
 

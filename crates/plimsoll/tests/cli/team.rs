@@ -111,6 +111,37 @@ fn a_message_gets_to_a_session_on_another_machine_once() {
 }
 
 #[test]
+fn a_message_for_everybody_gets_to_other_machines() {
+    let (mut server, url) = database();
+    let [ann, bob, cid] = ["ann", "bob", "cid"].map(|person| machine(&url, person, ALL));
+    let sessions =
+        [ann.session("aaaaaaaa-1"), bob.session("bbbbbbbb-2"), cid.session("cccccccc-3")];
+    for session in &sessions {
+        session.fill(50_000);
+    }
+    for env in [&ann, &bob, &cid] {
+        succeeds(env, "team sync");
+    }
+    server.sql("UPDATE plimsoll.sessions SET last_seen = extract(epoch FROM now()) * 1000");
+    let ran = plimsoll(&bob, &["board", "post", "--to", "all", "pull first"]);
+    assert!(ran.stdout.ends_with("2 of them on 2 other machines of the team.\n"), "{ran}");
+    for (env, session) in [(&ann, &sessions[0]), (&cid, &sessions[2])] {
+        succeeds(env, "team sync");
+        let told = session.tool_finished();
+        assert!(told.stdout.contains("from bob: pull first"), "{told}");
+    }
+    let project = ann.project().display().to_string();
+    let ran = plimsoll(&bob, &["board", "post", "--to", &project, "pull again"]);
+    assert!(ran.stdout.contains("1 of them on another machine of the team."), "{ran}");
+    server.kill();
+    let ran = plimsoll(&bob, &["board", "post", "--to", "all", "and again"]);
+    assert!(ran.status.success() && ran.stderr.contains("only sessions on this machine"), "{ran}");
+    let ran = plimsoll(&bob, &["board", "post", "--to", "aaaaaaaa", "and again"]);
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+    assert!(ran.stderr.contains("try again when `plimsoll team status` says"), "{ran}");
+}
+
+#[test]
 fn a_server_delivers_messages_by_itself() {
     let (_server, url) = database();
     let (ann, bob) = (machine(&url, "ann", ALL), machine(&url, "bob", ALL));
