@@ -12,8 +12,8 @@ mod post;
 mod shipper;
 
 pub use errands::{
-    Report, Synced, There, end_claim, init, post, prune, sessions_among, sessions_named, status,
-    sync,
+    Report, Synced, There, check, end_claim, init, post, prune, sessions_among, sessions_named,
+    status, sync,
 };
 pub(crate) use link::Link;
 pub use plimsoll_store::postgres::{

@@ -73,6 +73,11 @@ impl TeamStore {
         Ok((Self { client }, heard))
     }
 
+    /// Whether an address makes sense, as far as that can be told from here.
+    pub fn check(url: &str) -> Result<(), TeamError> {
+        Address::parse(url).map(drop)
+    }
+
     /// Whether the connection is gone.
     pub fn is_closed(&self) -> bool {
         self.client.is_closed()

@@ -6,7 +6,7 @@ use std::path::Path;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::settings::{Shared, Team};
+use plimsoll_core::settings::{DatabaseUrl, Shared, Team};
 use plimsoll_engine::world::{World, now};
 use plimsoll_engine::{board, settings};
 use plimsoll_store::Waiting;
@@ -14,7 +14,7 @@ use plimsoll_store::postgres::{
     About, ClaimRow, Elsewhere, MachineRow, Migrated, Pruned, TeamError, TeamStore, Theirs,
 };
 
-use super::office::{Office, store};
+use super::office::{Office, no_database, store};
 use super::post::elsewhere;
 
 /// How this machine stands with its team.
@@ -53,6 +53,11 @@ pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result
         let (mut there, _) = TeamStore::connect(&url).await?;
         Ok(there.migrate(retention_days, now() as Millis).await?)
     })
+}
+
+/// Whether an address can be used, as far as that can be told without going there.
+pub fn check(url: &DatabaseUrl) -> Result<(), TeamError> {
+    TeamStore::check(url.whole())
 }
 
 /// Sends whatever waits, and exchanges messages.
@@ -140,7 +145,7 @@ pub fn status(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Report> {
     let team = settings::team(world);
     let store = store(world, adapter)?;
     let there = match &team.database_url {
-        None => Err(TeamError::Address("none is set")),
+        None => Err(no_database(world)),
         Some(url) => waiting_for(async { Ok(look(url.whole(), store.machine()).await) })?,
     };
     Ok(Report { team, waiting: store.waiting()?, there })
@@ -167,7 +172,7 @@ pub fn prune(world: &World) -> anyhow::Result<Option<Pruned>> {
 
 fn address(world: &World) -> Result<String, TeamError> {
     let url = settings::team(world).database_url;
-    url.map(|url| url.whole().to_owned()).ok_or(TeamError::Address("none is set"))
+    url.map(|url| url.whole().to_owned()).ok_or_else(|| no_database(world))
 }
 
 fn waiting_for<T>(errand: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {

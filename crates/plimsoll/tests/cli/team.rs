@@ -88,6 +88,32 @@ fn a_machine_without_a_team_has_no_such_page_and_sends_nothing() {
 }
 
 #[test]
+fn an_address_that_cannot_be_used_is_called_so() {
+    for url in ["mysql://ann@db/plimsoll", "host=db password=hunter2", "postgres://db:99999/x"] {
+        let env = machine(url, "ann", ALL);
+        for arguments in ["team status", "team sync"] {
+            let ran = env.plimsoll(arguments);
+            assert!(ran.stderr.contains("not of the form `postgres://user@host/name`"), "{ran}");
+        }
+        let ran = env.plimsoll("config check");
+        assert_eq!(ran.status.code(), Some(1), "{ran}");
+        assert!(!format!("{ran}").contains("hunter2"), "{ran}");
+    }
+    let ran = machine("postgres://db/x?sslmode=prefer", "ann", ALL).plimsoll("config check");
+    assert!(ran.status.code() == Some(1) && ran.stdout.contains("`sslmode` is"), "{ran}");
+}
+
+#[test]
+fn a_database_that_is_not_there_is_not_waited_for() {
+    let (_server, url) = database();
+    let other = format!("{}other", url.trim_end_matches("postgres"));
+    let ran = machine(&other, "ann", ALL).plimsoll("team status");
+    assert!(ran.stderr.contains("createdb"), "{ran}");
+    let ran = machine(&format!("{url}?sslmode=require"), "ann", ALL).plimsoll("team status");
+    assert!(ran.stderr.contains("sslmode=disable"), "{ran}");
+}
+
+#[test]
 fn a_message_gets_to_a_session_on_another_machine_once() {
     let (server, url) = database();
     let (ann, bob) = (machine(&url, "ann", ALL), machine(&url, "bob", ALL));
