@@ -36,6 +36,12 @@ impl World {
         (self.env)(name)
     }
 
+    /// What the system calls the user.
+    pub fn login(&self) -> String {
+        let name = ["USER", "LOGNAME"].into_iter().find_map(|name| self.env(name));
+        name.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
+    }
+
     /// The environment as a function.
     pub fn variables(&self) -> &dyn Fn(&str) -> Option<String> {
         &*self.env

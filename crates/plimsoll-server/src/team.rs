@@ -11,7 +11,12 @@ mod office;
 mod post;
 mod shipper;
 
-pub use errands::{Report, Synced, There, init, post, prune, sessions_named, status, sync};
+pub use errands::{
+    Report, Synced, There, check, end_claim, init, post, prune, sessions_among, sessions_named,
+    status, sync,
+};
 pub(crate) use link::Link;
-pub use plimsoll_store::postgres::{About, MachineRow, Migrated, Pruned, TeamError, Theirs};
+pub use plimsoll_store::postgres::{
+    About, Elsewhere, MachineRow, Migrated, Pruned, TeamError, Theirs,
+};
 pub use shipper::Shipper;

@@ -30,7 +30,7 @@ pub use self::board::{ClaimRow, Mail};
 pub use self::error::TeamError;
 pub use self::migrations::Migrated;
 pub use self::retention::Pruned;
-pub use self::sessions::{MachineRow, Theirs};
+pub use self::sessions::{Elsewhere, MachineRow, Theirs};
 pub use self::ship::Machine;
 
 /// How long a connection may take.
@@ -73,6 +73,11 @@ impl TeamStore {
         let connected = timeout(CONNECT, connect(&address)).await;
         let (client, bell) = connected.map_err(|_| TeamError::Slow("connect to"))??;
         Ok((Self { client }, bell))
+    }
+
+    /// Whether an address makes sense, as far as that can be told from here.
+    pub fn check(url: &str) -> Result<(), TeamError> {
+        Address::parse(url).map(drop)
     }
 
     /// Whether the connection is gone.

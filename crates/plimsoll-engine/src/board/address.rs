@@ -43,6 +43,9 @@ pub enum NoRecipient {
 /// What everybody is called.
 pub const ALL: &str = "all";
 
+/// How long ago a session may have written that counts as one that runs.
+pub const LATELY: Duration = Duration::from_secs(600);
+
 /// The sessions that `name` stands for: `all` that run, those that run in a project (by its path or
 /// the name of its folder), or one by the beginning of its name, whether it runs or not. Who asks is
 /// not among those of a project.
@@ -57,18 +60,23 @@ pub fn recipients(
         return Ok(vec![recipient(adapter, one)]);
     }
     let alive = alive(world, adapter, &found).into_iter().map(|found| recipient(adapter, found));
-    let path = paths::canonical(Path::new(name));
     let is_meant = |recipient: &Recipient| {
-        let project = recipient.project.as_deref();
-        let is_named = project.and_then(Path::file_name).is_some_and(|folder| folder == name);
-        let is_at = path.is_absolute() && project.is_some_and(|project| project.starts_with(&path));
-        (name == ALL || is_named || is_at) && Some(&recipient.session) != asks
+        is_among(name, recipient.project.as_deref()) && Some(&recipient.session) != asks
     };
     let meant: Vec<Recipient> = alive.filter(is_meant).collect();
     match meant.is_empty() {
         true => Err(NoRecipient::Unknown(name.to_owned())),
         false => Ok(meant),
     }
+}
+
+/// Whether `name` stands for everybody who works on `project`: it is `all`, its path or a folder's above
+/// it, or the name of its folder.
+pub fn is_among(name: &str, project: Option<&Path>) -> bool {
+    let path = paths::canonical(Path::new(name));
+    let is_named = project.and_then(Path::file_name).is_some_and(|folder| folder == name);
+    let is_at = path.is_absolute() && project.is_some_and(|project| project.starts_with(&path));
+    name == ALL || is_named || is_at
 }
 
 /// The one session whose name begins so; of those with several transcripts the newest.
@@ -98,7 +106,6 @@ fn recipient(adapter: &dyn Adapter, found: &Found) -> Recipient {
 
 /// The sessions that run, or have written lately and have not said that they are over.
 fn alive<'f>(world: &World, adapter: &dyn Adapter, found: &'f [Found]) -> Vec<&'f Found> {
-    const LATELY: Duration = Duration::from_secs(600);
     let running = running(world, adapter);
     let is_over = |session: &SessionId| {
         let last = spool::last(&world.paths.spool_of(session, None)).ok().flatten();

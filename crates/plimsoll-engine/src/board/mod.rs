@@ -25,7 +25,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
 use uuid::Uuid;
 
-pub use self::address::{ALL, NoRecipient, Recipient, recipients};
+pub use self::address::{ALL, LATELY, NoRecipient, Recipient, is_among, recipients};
 pub use self::claims::{NotClaimed, NotReleased, claim, claims, release};
 pub use self::file::Lasting;
 pub use self::mirror::mirror;

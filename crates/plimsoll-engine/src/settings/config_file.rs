@@ -100,6 +100,12 @@ impl ConfigFile {
         self.places.iter().find(|(name, _)| *name == key).map(|(_, place)| *place)
     }
 
+    /// Whether something is wrong with `key`, or with what it is set to.
+    pub(super) fn complains_about(&self, key: &str) -> bool {
+        let name = format!("`{key}`");
+        self.complaints.iter().any(|complaint| complaint.what.contains(&name))
+    }
+
     /// Lays what the file says over `settings`.
     pub fn lay_over(&mut self, settings: &mut Settings) {
         for complaint in settings.take(&self.config) {

@@ -210,6 +210,15 @@ pub fn team(world: &World) -> Team {
     under_environment(settings.team, world.variables())
 }
 
+/// Whether an address of a database is set that is none, so that it counts for nothing.
+pub fn has_useless_database(world: &World) -> bool {
+    let is_set = |name: &&str| world.env(name).is_some_and(|url| !url.trim().is_empty());
+    let file = ConfigFile::read(&world.paths.config, Layer::User);
+    team(world).database_url.is_none()
+        && (variables::DATABASE_URL.names.iter().any(is_set)
+            || file.is_some_and(|file| file.complains_about("team.database_url")))
+}
+
 /// The same with the database that an environment names.
 fn under_environment(team: Team, env: &dyn Fn(&str) -> Option<String>) -> Team {
     Team { database_url: database_url(env).or(team.database_url), ..team }

@@ -1,19 +1,21 @@
 //! What the commands do with the team's database, once.
 
 use std::num::NonZeroU32;
+use std::path::Path;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::settings::{Shared, Team};
-use plimsoll_engine::settings;
+use plimsoll_core::settings::{DatabaseUrl, Shared, Team};
 use plimsoll_engine::world::{World, now};
+use plimsoll_engine::{board, settings};
 use plimsoll_store::Waiting;
 use plimsoll_store::postgres::{
-    About, ClaimRow, MachineRow, Migrated, Pruned, TeamError, TeamStore, Theirs,
+    About, ClaimRow, Elsewhere, MachineRow, Migrated, Pruned, TeamError, TeamStore, Theirs,
 };
 
-use super::office::{Office, store};
+use super::office::{Office, no_database, store};
+use super::post::elsewhere;
 
 /// How this machine stands with its team.
 #[derive(Debug)]
@@ -51,6 +53,11 @@ pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result
         let (mut there, _) = TeamStore::connect(&url).await?;
         Ok(there.migrate(retention_days, now() as Millis).await?)
     })
+}
+
+/// Whether an address can be used, as far as that can be told without going there.
+pub fn check(url: &DatabaseUrl) -> Result<(), TeamError> {
+    TeamStore::check(url.whole())
 }
 
 /// Sends whatever waits, and exchanges messages.
@@ -92,10 +99,45 @@ pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<SessionId
     Ok(named)
 }
 
+/// Sessions on other machines that `name` stands for as everybody in a project, or everybody, and that
+/// were heard of lately, if the board is shared.
+pub fn sessions_among(
+    world: &World,
+    adapter: &dyn Adapter,
+    name: &str,
+) -> anyhow::Result<Vec<Elsewhere>> {
+    let team = settings::team(world);
+    let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
+    let Some(url) = url else { return Ok(Vec::new()) };
+    let store = store(world, adapter)?;
+    let since = now() as Millis - board::LATELY.as_millis() as Millis;
+    let mut lately = waiting_for(async {
+        let (there, _) = TeamStore::open(url.whole()).await?;
+        Ok(there.sessions_since(store.machine(), since).await?)
+    })?;
+    lately.retain(|session| board::is_among(name, session.project.as_deref()));
+    Ok(lately)
+}
+
 /// Sends the messages that are for sessions on other machines.
 pub fn post(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
     let team = settings::team(world);
     waiting_for(async { Office::open(world, adapter, &team).await?.mail(world, adapter).await })
+}
+
+/// Ends the claim on a path that is held on another machine, there too. Does nothing where this machine
+/// holds it, or shares no claims any more.
+pub fn end_claim(world: &World, adapter: &dyn Adapter, path: &Path) -> anyhow::Result<()> {
+    let team = settings::team(world);
+    let claims = board::claims(&world.paths)?;
+    let held = claims.iter().find(|claim| claim.path == path).and_then(elsewhere);
+    let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
+    let Some(((holder, host), url)) = held.zip(url) else { return Ok(()) };
+    let store = store(world, adapter)?;
+    waiting_for(async {
+        let (there, _) = TeamStore::open(url.whole()).await?;
+        Ok(there.end_claim(store.machine(), path, holder, host).await?)
+    })
 }
 
 /// How this machine stands with its team.
@@ -103,7 +145,7 @@ pub fn status(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Report> {
     let team = settings::team(world);
     let store = store(world, adapter)?;
     let there = match &team.database_url {
-        None => Err(TeamError::Address("none is set")),
+        None => Err(no_database(world)),
         Some(url) => waiting_for(async { Ok(look(url.whole(), store.machine()).await) })?,
     };
     Ok(Report { team, waiting: store.waiting()?, there })
@@ -130,7 +172,7 @@ pub fn prune(world: &World) -> anyhow::Result<Option<Pruned>> {
 
 fn address(world: &World) -> Result<String, TeamError> {
     let url = settings::team(world).database_url;
-    url.map(|url| url.whole().to_owned()).ok_or(TeamError::Address("none is set"))
+    url.map(|url| url.whole().to_owned()).ok_or_else(|| no_database(world))
 }
 
 fn waiting_for<T>(errand: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {

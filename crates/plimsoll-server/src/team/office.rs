@@ -6,6 +6,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::settings::{Shared, Team};
 use plimsoll_engine::ingest::Ingester;
+use plimsoll_engine::settings;
 use plimsoll_engine::world::{World, now};
 use plimsoll_store::postgres::{About, Bell, Machine, TeamError, TeamStore};
 use plimsoll_store::{Allowed, Shipment, Store};
@@ -37,7 +38,7 @@ impl Office {
         adapter: &dyn Adapter,
         team: &Team,
     ) -> anyhow::Result<Self> {
-        let url = team.database_url.as_ref().ok_or(NO_DATABASE)?;
+        let url = team.database_url.as_ref().ok_or_else(|| no_database(world))?;
         let (there, bell) = TeamStore::connect(url.whole()).await?;
         let about = there.about().await?;
         let store = store(world, adapter)?;
@@ -79,7 +80,13 @@ impl Office {
     }
 }
 
-const NO_DATABASE: TeamError = TeamError::Address("none is set");
+/// Why there is no address to go to.
+pub(super) fn no_database(world: &World) -> TeamError {
+    TeamError::Address(match settings::has_useless_database(world) {
+        true => "it is not of the form `postgres://user@host/name`",
+        false => "none is set",
+    })
+}
 
 /// What is sent where: something else is sent from the start.
 fn errand(about: &About, team: &Team) -> String {
@@ -87,12 +94,10 @@ fn errand(about: &About, team: &Team) -> String {
 }
 
 fn machine(world: &World, team: &Team, store: &Store) -> Machine {
-    let login = || world.env("USER").or_else(|| world.env("LOGNAME"));
-    let person = team.person.clone().or_else(login);
     Machine {
         id: store.machine().to_owned(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        person: person.unwrap_or_else(|| "somebody".to_owned()),
+        person: team.person.clone().unwrap_or_else(|| world.login()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }

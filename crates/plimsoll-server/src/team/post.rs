@@ -81,6 +81,7 @@ impl Office {
     /// paths that are the same on two machines are the same work.
     pub(super) async fn claims(&mut self, world: &World, team: &Team) -> anyhow::Result<()> {
         let now = now() as Millis;
+        self.give_up(world).await?;
         let (mut own, foreign): (Vec<Claim>, Vec<Claim>) =
             board::claims(&world.paths)?.into_iter().partition(|claim| !is_foreign(claim));
         own.retain(|claim| team.sends(Some(&claim.path), &world.paths.home));
@@ -103,6 +104,25 @@ impl Office {
         }
         Ok(())
     }
+
+    /// Gives up the claims of this machine that were ended from another.
+    async fn give_up(&mut self, world: &World) -> anyhow::Result<()> {
+        let ended = self.there.ended_claims(&self.machine.id).await?;
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let is_ended = |own: &Claim| ended.contains(&(own.path.clone(), own.since));
+        for claim in board::claims(&world.paths)?.iter().filter(|own| is_ended(own)) {
+            // Whoever is faster has given it up.
+            let _ = board::release(&world.paths, &claim.path, Some(&claim.holder));
+        }
+        Ok(())
+    }
+}
+
+/// Who holds a claim on another machine, and what that is called.
+pub(super) fn elsewhere(claim: &Claim) -> Option<(&str, &str)> {
+    claim.holder.rsplit_once(ELSEWHERE)
 }
 
 fn outgoing(message: &Message) -> Option<Mail> {

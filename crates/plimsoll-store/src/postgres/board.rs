@@ -1,8 +1,11 @@
 //! The post office: messages for sessions on other machines, and everybody's claims.
 
+use std::path::{Path, PathBuf};
+
 use plimsoll_core::Millis;
 use plimsoll_core::board::Claim;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::row::{path, text};
 use super::{TeamError, TeamStore, Theirs};
@@ -25,6 +28,9 @@ pub type ClaimRow = Theirs<Claim>;
 
 /// What listeners listen to.
 const CHANNEL: &str = "plimsoll_board";
+
+/// When a claim ended that was ended from another machine: before any that was given up or ran out.
+const ENDED: Millis = 0;
 
 impl TeamStore {
     /// From now on it is heard when somebody posts.
@@ -88,8 +94,33 @@ impl TeamStore {
              SELECT $1, * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[])
              ON CONFLICT (machine, path) DO UPDATE
              SET holder = excluded.holder, since = excluded.since, until = excluded.until
-             WHERE known.holder <> excluded.holder OR known.until <> excluded.until";
-        self.all(TASK, sql, &[&machine, &paths, &holders, &since, &until]).await.map(drop)
+             WHERE (known.holder <> excluded.holder OR known.until <> excluded.until)
+                 AND (known.until <> $6 OR known.since <> excluded.since)";
+        let params: &[&(dyn ToSql + Sync)] = &[&machine, &paths, &holders, &since, &until, &ENDED];
+        self.all(TASK, sql, params).await.map(drop)
+    }
+
+    /// Ends a claim that somebody holds on another machine than `machine`, called `host`. That machine
+    /// learns of it by [`Self::ended_claims`].
+    pub async fn end_claim(
+        &self,
+        machine: &str,
+        at: &Path,
+        holder: &str,
+        host: &str,
+    ) -> Result<(), TeamError> {
+        let sql = "UPDATE plimsoll.claims SET until = $5 FROM plimsoll.machines
+             WHERE machines.machine = claims.machine AND claims.machine <> $1
+                 AND path = $2 AND holder = $3 AND host = $4";
+        let params: &[&(dyn ToSql + Sync)] = &[&machine, &path(at), &holder, &host, &ENDED];
+        self.all("end a claim in", sql, params).await.map(drop)
+    }
+
+    /// The claims of a machine that others have ended: their paths, and since when they were held.
+    pub async fn ended_claims(&self, machine: &str) -> Result<Vec<(PathBuf, Millis)>, TeamError> {
+        let sql = "SELECT path, since FROM plimsoll.claims WHERE machine = $1 AND until = $2";
+        let rows = self.all("list the claims of", sql, &[&machine, &ENDED]).await?;
+        Ok(rows.iter().map(|row| (row.get::<_, &str>("path").into(), row.get("since"))).collect())
     }
 
     /// The claims of all machines but `except` that hold, by their paths.

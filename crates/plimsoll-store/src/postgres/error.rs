@@ -23,6 +23,30 @@ pub enum TeamError {
         /// What it says, in a line.
         why: String,
     },
+    /// Whoever is there does not know us.
+    #[error("could not connect to the team's database: {why}")]
+    Login {
+        /// What it says, in a line.
+        why: String,
+    },
+    /// The server has no database of that name.
+    #[error("could not connect to the team's database: {why}")]
+    NoDatabase {
+        /// What it says, in a line.
+        why: String,
+    },
+    /// The server does not encrypt.
+    #[error("could not connect to the team's database: {why}")]
+    NoTls {
+        /// What it says, in a line.
+        why: String,
+    },
+    /// The server's certificate is not good for its name, or nobody vouches for it.
+    #[error("could not connect to the team's database: {why}")]
+    BadCertificate {
+        /// What it says, in a line.
+        why: String,
+    },
     /// It has taken too long.
     #[error("could not {0} the team's database: it took too long")]
     Slow(&'static str),
@@ -66,7 +90,23 @@ impl TeamError {
     }
 
     pub(super) fn unreachable(error: tokio_postgres::Error) -> Self {
-        Self::Unreachable { why: told(&error) }
+        const LOGIN: [SqlState; 2] =
+            [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION];
+        let why = told(&error);
+        match error.code() {
+            Some(code) if LOGIN.contains(code) => Self::Login { why },
+            Some(code) if *code == SqlState::INVALID_CATALOG_NAME => Self::NoDatabase { why },
+            // What the libraries on our side say has no code.
+            None if why == "password missing" => Self::Login { why },
+            None if why == "server does not support TLS" => Self::NoTls { why },
+            None if why.contains("certificate") => Self::BadCertificate { why },
+            _ => Self::Unreachable { why },
+        }
+    }
+
+    /// Whether it may be over by itself.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Slow(_) | Self::Other { .. })
     }
 
     /// What to do about it.
@@ -74,6 +114,18 @@ impl TeamError {
         match self {
             Self::Address(_) | Self::Certificate { .. } => {
                 "set `team.database_url` in the file that `plimsoll config path` names"
+            }
+            Self::Login { .. } => {
+                "check the user and the password in `team.database_url`; in an address `@`, `:` and `/` of a password are written `%40`, `%3A` and `%2F`"
+            }
+            Self::NoDatabase { .. } => {
+                "check its name in `team.database_url`; whoever owns the server makes one with `createdb`, then `plimsoll team init`"
+            }
+            Self::NoTls { .. } => {
+                "turn TLS on in the server, or, on a network of your own, add `?sslmode=disable` to `team.database_url`"
+            }
+            Self::BadCertificate { .. } => {
+                "use the name that the certificate is for, and add `?sslrootcert=/path/to/ca.pem` to `team.database_url` if the authority is your own"
             }
             Self::Unreachable { .. } | Self::Slow(_) | Self::Other { .. } => {
                 "run `plimsoll team status` when it is back; nothing is lost meanwhile"

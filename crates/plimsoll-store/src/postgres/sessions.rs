@@ -1,5 +1,7 @@
 //! Everybody's sessions: a list of them by pages, one of them over time, and the machines they are on.
 
+use std::path::PathBuf;
+
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use tokio_postgres::Row;
@@ -38,6 +40,17 @@ pub struct MachineRow {
     pub version: String,
     /// When something last arrived from there.
     pub last_seen: Millis,
+}
+
+/// A session on another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The session.
+    pub session: SessionId,
+    /// The project it works on, as that is called there.
+    pub project: Option<PathBuf>,
+    /// The machine, by the name that no other has.
+    pub machine: String,
 }
 
 impl TeamStore {
@@ -100,6 +113,23 @@ impl TeamStore {
              WHERE left(session, length($1)) = $1 ORDER BY session <> $1, session LIMIT $2";
         let rows = self.all("look for sessions in", sql, &[&beginning, &i64::from(limit)]).await?;
         Ok(rows.iter().filter_map(|row| SessionId::new(row.get::<_, &str>("session"))).collect())
+    }
+
+    /// The sessions of all machines but `except` that were heard of after `since`.
+    pub async fn sessions_since(
+        &self,
+        except: &str,
+        since: Millis,
+    ) -> Result<Vec<Elsewhere>, TeamError> {
+        let sql = "SELECT session, project, machine FROM plimsoll.sessions
+             WHERE last_seen > $2 AND machine <> $1 ORDER BY last_seen DESC, session";
+        let rows = self.all("look for sessions in", sql, &[&except, &since]).await?;
+        let found = |row: &Row| {
+            let session = SessionId::new(row.get::<_, &str>("session"))?;
+            let project = row.get::<_, Option<&str>>("project").map(PathBuf::from);
+            Some(Elsewhere { session, project, machine: row.get("machine") })
+        };
+        Ok(rows.iter().filter_map(found).collect())
     }
 
     /// The curve of a session's windows, oldest first: readings, and compactions.

@@ -88,6 +88,32 @@ fn a_machine_without_a_team_has_no_such_page_and_sends_nothing() {
 }
 
 #[test]
+fn an_address_that_cannot_be_used_is_called_so() {
+    for url in ["mysql://ann@db/plimsoll", "host=db password=hunter2", "postgres://db:99999/x"] {
+        let env = machine(url, "ann", ALL);
+        for arguments in ["team status", "team sync"] {
+            let ran = env.plimsoll(arguments);
+            assert!(ran.stderr.contains("not of the form `postgres://user@host/name`"), "{ran}");
+        }
+        let ran = env.plimsoll("config check");
+        assert_eq!(ran.status.code(), Some(1), "{ran}");
+        assert!(!format!("{ran}").contains("hunter2"), "{ran}");
+    }
+    let ran = machine("postgres://db/x?sslmode=prefer", "ann", ALL).plimsoll("config check");
+    assert!(ran.status.code() == Some(1) && ran.stdout.contains("`sslmode` is"), "{ran}");
+}
+
+#[test]
+fn a_database_that_is_not_there_is_not_waited_for() {
+    let (_server, url) = database();
+    let other = format!("{}other", url.trim_end_matches("postgres"));
+    let ran = machine(&other, "ann", ALL).plimsoll("team status");
+    assert!(ran.stderr.contains("createdb"), "{ran}");
+    let ran = machine(&format!("{url}?sslmode=require"), "ann", ALL).plimsoll("team status");
+    assert!(ran.stderr.contains("sslmode=disable"), "{ran}");
+}
+
+#[test]
 fn a_message_gets_to_a_session_on_another_machine_once() {
     let (server, url) = database();
     let (ann, bob) = (machine(&url, "ann", ALL), machine(&url, "bob", ALL));
@@ -110,6 +136,37 @@ fn a_message_gets_to_a_session_on_another_machine_once() {
     succeeds(&ann, "team sync");
     let told = session.tool_finished();
     assert!(!told.stdout.contains("pull first"), "{told}");
+}
+
+#[test]
+fn a_message_for_everybody_gets_to_other_machines() {
+    let (mut server, url) = database();
+    let [ann, bob, cid] = ["ann", "bob", "cid"].map(|person| machine(&url, person, ALL));
+    let sessions =
+        [ann.session("aaaaaaaa-1"), bob.session("bbbbbbbb-2"), cid.session("cccccccc-3")];
+    for session in &sessions {
+        session.fill(50_000);
+    }
+    for env in [&ann, &bob, &cid] {
+        succeeds(env, "team sync");
+    }
+    server.sql("UPDATE plimsoll.sessions SET last_seen = extract(epoch FROM now()) * 1000");
+    let ran = plimsoll(&bob, &["board", "post", "--to", "all", "pull first"]);
+    assert!(ran.stdout.ends_with("2 of them on 2 other machines of the team.\n"), "{ran}");
+    for (env, session) in [(&ann, &sessions[0]), (&cid, &sessions[2])] {
+        succeeds(env, "team sync");
+        let told = session.tool_finished();
+        assert!(told.stdout.contains("from bob: pull first"), "{told}");
+    }
+    let project = ann.project().display().to_string();
+    let ran = plimsoll(&bob, &["board", "post", "--to", &project, "pull again"]);
+    assert!(ran.stdout.contains("1 of them on another machine of the team."), "{ran}");
+    server.kill();
+    let ran = plimsoll(&bob, &["board", "post", "--to", "all", "and again"]);
+    assert!(ran.status.success() && ran.stderr.contains("only sessions on this machine"), "{ran}");
+    let ran = plimsoll(&bob, &["board", "post", "--to", "aaaaaaaa", "and again"]);
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+    assert!(ran.stderr.contains("try again when `plimsoll team status` says"), "{ran}");
 }
 
 #[test]
@@ -150,6 +207,28 @@ fn a_claim_holds_on_the_other_machine_until_it_is_given_up() {
     succeeds(&ann, "team sync");
     succeeds(&bob, "team sync");
     succeeds(&bob, "board claim /srv/hull/src/keel.rs");
+}
+
+#[test]
+fn a_claim_that_another_machine_ends_is_over_everywhere() {
+    let (mut server, url) = database();
+    let (ann, bob) = (machine(&url, "ann", ALL), machine(&url, "bob", ALL));
+    let share = || [&ann, &bob, &ann, &bob].map(|env| succeeds(env, "team sync"));
+    succeeds(&ann, "board claim /srv/hull/src");
+    share();
+    succeeds(&bob, "board release --force /srv/hull/src");
+    share();
+    for env in [&ann, &bob] {
+        assert!(!succeeds(env, "board list").contains("/srv/hull/src"));
+    }
+    succeeds(&ann, "board claim /srv/hull/src");
+    share();
+    assert!(succeeds(&bob, "board list").contains("/srv/hull/src"), "it can be claimed again");
+    server.kill();
+    let refused = bob.plimsoll("board release --force /srv/hull/src");
+    assert_eq!(refused.status.code(), Some(1), "{refused}");
+    assert!(refused.stderr.contains("held on another machine"), "{refused}");
+    assert!(succeeds(&bob, "board list").contains("/srv/hull/src"));
 }
 
 #[test]

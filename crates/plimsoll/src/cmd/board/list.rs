@@ -10,11 +10,11 @@ use plimsoll_engine::board::{self, Posted};
 use plimsoll_engine::world::World;
 use serde::Serialize;
 
-use super::{age, left, said, show_in_projects};
+use super::{age, called, left, said, show_in_projects};
 use crate::cmd::status::short;
 use crate::layout::{COLUMNS, fit};
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, plain, short_path};
+use crate::ui::{Ui, pasted, short_path};
 
 /// List what waits on the board, and who works on what
 ///
@@ -73,7 +73,7 @@ fn message(ui: &Ui, posted: &Posted) -> String {
     let Posted { message, taker } = posted;
     let facts = [
         format!("for {}", short(message.to.as_str())),
-        format!("from {}", short(&plain(&message.from))),
+        format!("from {}", called(&message.from)),
         format!("{} ago", duration(age(message.timestamp))),
         taker.map_or_else(String::new, |_| "taken".to_owned()),
     ];
@@ -86,6 +86,6 @@ fn message(ui: &Ui, posted: &Posted) -> String {
 /// A claim in a line.
 fn claim(world: &World, ui: &Ui, claim: &Claim) -> String {
     let path = ui.bold(&short_path(&claim.path, &world.paths.home));
-    let (holder, left) = (plain(&claim.holder), duration(left(claim.until)));
-    format!("{path}  {}\n", ui.dim(&format!("claimed by {}, {left} left", short(&holder))))
+    let (holder, left) = (called(&claim.holder), duration(left(claim.until)));
+    format!("{path}  {}\n", ui.dim(&format!("claimed by {holder}, {left} left")))
 }

@@ -17,7 +17,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::board::{Message, What};
 use plimsoll_core::event::SessionId;
 use plimsoll_engine::world::{World, now};
-use plimsoll_engine::{board, paths, resume};
+use plimsoll_engine::{board, paths, resume, settings};
 
 use crate::report::HintExt;
 use crate::ui::{Ui, plain};
@@ -64,11 +64,27 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Who runs this: the session it runs in, else the user.
+/// Who runs this: the session it runs in, else the user, as the team calls them.
 fn who(world: &World, adapter: &dyn Adapter) -> String {
-    let user = || world.env("USER").or_else(|| world.env("LOGNAME"));
-    let session = resume::asking(world, adapter).map(|session| session.to_string());
-    plain(&session.or_else(user).unwrap_or_else(|| "somebody".to_owned()))
+    match resume::asking(world, adapter) {
+        Some(session) => plain(session.as_str()),
+        None => {
+            let person = settings::team(world).person.unwrap_or_else(|| world.login());
+            // What is held on another machine is held by somebody ` on ` it.
+            plain(&person).replace(" on ", "-on-")
+        }
+    }
+}
+
+/// What somebody is called in few letters: a session by the beginning of its name, a person by all of it.
+fn called(name: &str) -> String {
+    let name = plain(name);
+    let (who, rest) = name.split_at(name.find(' ').unwrap_or(name.len()));
+    let is_id = |part: &str| part.len() == 8 && part.bytes().all(|it| it.is_ascii_hexdigit());
+    match who.split_once('-') {
+        Some((beginning, _)) if is_id(beginning) => format!("{beginning}{rest}"),
+        _ => name,
+    }
 }
 
 /// A stretch of time as people write it: `90s`, `30m`, `2h`, `1d`. Who means for ever is asked again.

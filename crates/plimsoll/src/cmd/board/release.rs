@@ -6,12 +6,15 @@ use anyhow::Context;
 use plimsoll_core::text::duration;
 use plimsoll_engine::board::{self, NotReleased};
 use plimsoll_engine::world::World;
+use plimsoll_server::team;
 
 use super::{left, who, whole};
 use crate::report::HintExt;
 use crate::ui::{Ui, pasted, short_path};
 
 /// Give up a claim on a path
+///
+/// With `--force` somebody else's, too, also one that is held on another machine of the team.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +33,14 @@ pub(crate) struct Args {
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let path = whole(&args.path)?;
-    let own = who(world, plimsoll_agents::ALL[0]);
+    let adapter = plimsoll_agents::ALL[0];
+    let own = who(world, adapter);
+    if args.force {
+        // First, or it would come back from there.
+        team::end_claim(world, adapter, &path)
+            .with_context(|| format!("could not release `{}`", args.path.display()))
+            .hint("it is held on another machine, as `plimsoll board list` says: try again when `plimsoll team status` says that the team's database is in reach, or release it there")?;
+    }
     let released = board::release(&world.paths, &path, (!args.force).then_some(&own));
     let claim = released.or_else(|error| {
         let hint = match &error {

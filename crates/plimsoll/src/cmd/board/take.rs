@@ -7,10 +7,10 @@ use plimsoll_core::board::Message;
 use plimsoll_engine::board::{self, Taker};
 use plimsoll_engine::world::World;
 
-use super::{said, session, stretch};
+use super::{called, said, session, stretch};
 use crate::cmd::status::short;
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, plain};
+use crate::ui::{Ui, pasted};
 
 /// Take what waits for a session, to handle it by hand
 ///
@@ -52,6 +52,6 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 }
 
 fn text(ui: &Ui, message: &Message) -> String {
-    let (id, from) = (ui.bold(message.id.as_str()), short(&plain(&message.from)).to_owned());
+    let (id, from) = (ui.bold(message.id.as_str()), called(&message.from));
     format!("{id}  from {from}\n  {}\n", said(message))
 }

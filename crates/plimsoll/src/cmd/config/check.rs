@@ -7,6 +7,7 @@ use anyhow::Context;
 use plimsoll_core::settings::Settings;
 use plimsoll_engine::settings::{self, Complaint, ConfigFile, Layer};
 use plimsoll_engine::world::World;
+use plimsoll_server::team;
 use serde::Serialize;
 
 use crate::report::HintExt;
@@ -31,12 +32,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let files = match &args.file {
+    let mut files = match &args.file {
         Some(path) => vec![named(path)?],
         None => {
             settings::config_files(world, &crate::cmd::project(world, plimsoll_agents::ALL[0])?)
         }
     };
+    for file in &mut files {
+        file.complaints.extend(address(file));
+    }
     let complaints: Vec<&Complaint> = files.iter().flat_map(|file| &file.complaints).collect();
     match args.json {
         true => ui.print_json(&complaints.iter().map(|it| view(it)).collect::<Vec<_>>())?,
@@ -51,6 +55,15 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         many => Err(anyhow::anyhow!("{many} mistakes in the config")),
     }
     .hint("`plimsoll config default` explains every key")
+}
+
+/// What is wrong with the address of the team's database that a file sets.
+fn address(file: &ConfigFile) -> Option<Complaint> {
+    let place = Some(file.place("team.database_url")?);
+    let mut settings = Settings::default();
+    ConfigFile::read(&file.path, file.layer)?.lay_over(&mut settings);
+    let error = team::check(&settings.team.database_url?).err()?;
+    Some(Complaint { path: file.path.clone(), place, what: error.to_string() })
 }
 
 fn named(path: &Path) -> anyhow::Result<ConfigFile> {
