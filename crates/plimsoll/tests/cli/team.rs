@@ -160,7 +160,7 @@ fn a_message_for_everybody_gets_to_other_machines() {
     }
     let project = ann.project().display().to_string();
     let ran = plimsoll(&bob, &["board", "post", "--to", &project, "pull again"]);
-    assert!(ran.stdout.contains("1 of them on another machine of the team."), "{ran}");
+    assert!(ran.stdout.contains("The session is on another machine of the team."), "{ran}");
     server.kill();
     let ran = plimsoll(&bob, &["board", "post", "--to", "all", "and again"]);
     assert!(ran.status.success() && ran.stderr.contains("only sessions on this machine"), "{ran}");

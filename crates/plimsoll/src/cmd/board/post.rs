@@ -94,6 +94,9 @@ impl Meant {
     fn reach(&self) -> String {
         match (self.elsewhere, self.machines) {
             (0, _) => String::new(),
+            _ if self.to.len() == 1 => {
+                "The session is on another machine of the team.\n".to_owned()
+            }
             (sessions, 1) => format!("{sessions} of them on another machine of the team.\n"),
             (sessions, many) => {
                 format!("{sessions} of them on {many} other machines of the team.\n")
