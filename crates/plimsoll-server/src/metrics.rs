@@ -34,6 +34,8 @@ pub(crate) struct Metrics {
     fullest: Gauge<f64, AtomicU64>,
     /// Whether plimsoll does what it is for: nothing until that is known.
     criteria: Vec<(Figure, Unlabelled)>,
+    /// Rows that wait for the team's database: nothing where there is no team.
+    team_waiting: Unlabelled,
 }
 
 /// A figure without labels, which is not there until it is set.
@@ -104,6 +106,7 @@ impl Metrics {
             sessions: Gauge::default(),
             fullest: Gauge::default(),
             criteria: Vec::new(),
+            team_waiting: Family::default(),
             registry: Arc::default(),
         };
         registry.register("http_requests", "Requests answered", metrics.requests.clone());
@@ -115,6 +118,8 @@ impl Metrics {
         registry.register("sessions_live", "Sessions that are live", metrics.sessions.clone());
         let fullest = metrics.fullest.clone();
         registry.register("fullest_window", "Share of the fullest window in use", fullest);
+        let waiting = metrics.team_waiting.clone();
+        registry.register("team_waiting_rows", "Rows that wait for the team's database", waiting);
         let criteria = CRITERIA.map(|(name, about, figure)| {
             let gauge = Unlabelled::default();
             registry.register(name, about, gauge.clone());
@@ -144,6 +149,14 @@ impl Metrics {
             if let Some(value) = figure(found) {
                 gauge.get_or_create(&Vec::new()).set(value);
             }
+        }
+    }
+
+    /// How many rows wait for the team's database, where there is one.
+    pub(crate) fn team_waiting(&self, rows: Option<u64>) {
+        match rows {
+            Some(rows) => drop(self.team_waiting.get_or_create(&Vec::new()).set(rows as f64)),
+            None => self.team_waiting.clear(),
         }
     }
 

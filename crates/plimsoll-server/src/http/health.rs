@@ -36,7 +36,16 @@ pub(crate) async fn metrics(State(app): State<AppState>) -> Result<Response, Pro
     if let Some(found) = current_criteria(&app).await {
         app.metrics.criteria(&found);
     }
+    app.metrics.team_waiting(team_waiting(&app).await?);
     let text =
         app.metrics.text().map_err(|_| Problem::failed("the figures could not be written"))?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
+}
+
+/// How many rows wait for the team's database; nothing if there is none.
+async fn team_waiting(app: &AppState) -> Result<Option<u64>, Problem> {
+    if app.team().database_url.is_none() {
+        return Ok(None);
+    }
+    app.with_store(|_, store| Ok(store.waiting().map(|it| Some(it.changed + it.to_sweep))?)).await
 }
