@@ -5,6 +5,7 @@
 //! adapters'.
 
 pub mod audit;
+pub mod batch;
 pub mod board;
 pub mod breakpoint;
 pub mod bytes;
