@@ -3,6 +3,7 @@
 //! Everything here is a function of what it is given. Which files there are, what they weigh and
 //! which of them change together is the engine's to find out; carrying a plan out is its conductor's.
 
+pub mod calibration;
 mod task;
 
 use serde::{Deserialize, Serialize};
