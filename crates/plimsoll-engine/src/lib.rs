@@ -31,6 +31,7 @@ pub mod resume;
 pub mod review;
 pub mod run;
 pub mod running;
+pub mod runs;
 pub mod saves;
 pub mod score;
 mod scratch;

@@ -132,7 +132,8 @@ fn off(ratio: f64) -> f64 {
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
-    let (low, high) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    let (low, high) =
+        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
     Some((low + high) / 2.0)
 }
 

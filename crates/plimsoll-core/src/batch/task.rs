@@ -42,6 +42,9 @@ pub struct Piece {
     pub files: Vec<String>,
     /// What it is estimated to take.
     pub tokens: Tokens,
+    /// What the formula alone gives for it; nothing where the user has said what it takes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub formula: Option<Tokens>,
     /// The keyword that it goes by.
     #[serde(default)]
     pub kind: Kind,

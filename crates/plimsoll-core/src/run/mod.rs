@@ -9,6 +9,7 @@ mod breaker;
 mod leg;
 mod limits;
 mod state;
+mod told;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ pub use breaker::{Breaker, Repeats};
 pub use leg::{Ending, Fingerprint, LegBegun, LegEnd};
 pub use limits::{Limit, Limits, Spent};
 pub use state::{Job, JobState, Leg, Run};
+pub use told::{PieceTold, Progress, Standing};
 
 /// The name of a run: a UUID, so that it can name a file and tells when the run began.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -67,9 +67,10 @@ pub fn tests(environment: Environment, run: &TestRun<'_>) -> NewSave {
     let TestRun { passed, count, failed, seconds, command, names } = run;
     let came_to = if *passed { "tests-passed" } else { "tests-failed" };
     let (task, figure) = match (passed, count) {
-        (true, Some(count)) => {
-            (format!("Tests passed: {count} tests in {seconds:.1}s"), Some(format!("count-{count}")))
-        }
+        (true, Some(count)) => (
+            format!("Tests passed: {count} tests in {seconds:.1}s"),
+            Some(format!("count-{count}")),
+        ),
         (false, Some(count)) => {
             (format!("Tests failed: {failed}/{count} failed"), Some(format!("failed-{failed}")))
         }

@@ -58,8 +58,9 @@ fn open_password(world: &World) -> Option<Finding> {
     settings::team_in_config(world).database_url.filter(|url| url.has_password())?;
     let mode = fs::metadata(config).ok()?.permissions().mode() & 0o777;
     let path = config.display().to_string();
-    let text =
-        format!("`{path}` holds the password of a database, and others can read it (mode {mode:o})");
+    let text = format!(
+        "`{path}` holds the password of a database, and others can read it (mode {mode:o})"
+    );
     let mend = format!("chmod 600 {}", shell::quote(&path));
     (mode & OTHERS != 0).then(|| Finding::note("config", text, mend))
 }

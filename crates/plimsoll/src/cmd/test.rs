@@ -64,8 +64,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 /// A command that cannot be run ends as in a shell.
 fn not_run(line: &str, error: io::Error) -> anyhow::Result<()> {
     let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
-    let failed: anyhow::Result<()> =
-        Err(error).with_context(|| format!("could not run `{line}`"));
+    let failed: anyhow::Result<()> = Err(error).with_context(|| format!("could not run `{line}`"));
     report::with_code(code, failed.hint("look whether it is on your PATH, and may be run"))
 }
 

@@ -76,7 +76,9 @@ fn a_table_that_somebody_has_altered_is_told_of_and_things_go_on_when_it_is_mend
     server.sql("ALTER TABLE plimsoll.claims ALTER COLUMN since TYPE numeric");
     let serving = Running::start(&bob, &[]);
     let log = || std::fs::read_to_string(bob.path("serve.log")).unwrap();
-    until("it is said", || log().contains("nothing goes to the team's database for now: something"));
+    until("it is said", || {
+        log().contains("nothing goes to the team's database for now: something")
+    });
     assert!(bob.plimsoll("doctor").stdout.contains("since"), "it is said which column");
     server.sql("ALTER TABLE plimsoll.claims ALTER COLUMN since TYPE bigint");
     until("the claim is known here", || succeeds(&bob, "board list").contains("/srv/hull/src"));
