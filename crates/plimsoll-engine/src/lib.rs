@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod board;
+pub mod calibration;
 pub mod capture;
 pub mod checkpoint;
 mod child;

@@ -3,7 +3,7 @@
 //! A factor for each kind of task comes from the older cases of that kind, and is tried on the newer
 //! ones, which it has not seen. It is used only where it is nearer to them than the formula.
 
-use super::Kind;
+use super::{Factors, Kind};
 use crate::{Millis, Tokens};
 
 /// So many cases of a kind there must be.
@@ -67,9 +67,12 @@ impl Calibration {
         Self { kinds: Kind::ALL.into_iter().filter_map(fit).collect() }
     }
 
-    /// What the formula's figure for a task of this kind becomes.
-    pub fn applied(&self, kind: Kind, tokens: Tokens) -> Tokens {
-        self.factor(kind).map_or(tokens, |factor| (tokens as f64 * factor).round() as Tokens)
+    /// The factors that are used, as an estimator takes them.
+    pub fn factors(&self) -> Factors {
+        let thousandths = |factor: f64| (factor * 1_000.0).round() as u64;
+        self.used().fold(Factors::default(), |factors, (kind, factor)| {
+            factors.with(kind, thousandths(factor))
+        })
     }
 
     /// The factor of a kind, if one is used.
@@ -161,8 +164,8 @@ mod tests {
         let trial = calibration.kinds[0].trial.unwrap();
         assert_eq!((trial.factor, trial.held_back), (5.0, 2));
         assert_eq!((trial.formula_off, trial.calibrated_off), (4.5, 1.125));
-        assert_eq!(calibration.applied(Kind::Fix, 1_001), 5_005);
-        assert_eq!(calibration.applied(Kind::Add, 1_001), 1_001, "nothing is known of it");
+        assert_eq!(calibration.factors().of(Kind::Fix), 5_000);
+        assert_eq!(calibration.factors().of(Kind::Add), 1_000, "nothing is known of it");
         assert_eq!(calibration.used().collect::<Vec<_>>(), [(Kind::Fix, 5.0)]);
     }
 

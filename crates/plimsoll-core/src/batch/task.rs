@@ -28,6 +28,8 @@ pub struct Task {
     pub after: Vec<String>,
     /// What it consists of.
     pub subtasks: Vec<Task>,
+    /// Where it stands in its file, if that is known.
+    pub line: Option<u64>,
 }
 
 /// A task, or a part of one, as it is planned.

@@ -1,0 +1,135 @@
+//! Filling one batch from the pieces that wait for nothing any more.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+/// A piece under its size: the largest comes first, of equals the first of the list.
+type Key = (Reverse<u64>, usize);
+
+/// The pieces that wait for nothing any more, by class and size.
+pub(super) struct Ready<'f> {
+    sizes: &'f [u64],
+    classes: BTreeMap<usize, BTreeSet<Key>>,
+    class_of: Vec<usize>,
+    all: BTreeSet<Key>,
+}
+
+impl<'f> Ready<'f> {
+    pub(super) fn new(sizes: &'f [u64]) -> Self {
+        let class_of = vec![0; sizes.len()];
+        Self { sizes, classes: BTreeMap::new(), class_of, all: BTreeSet::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Adds a piece. Those of a lower class are chosen first.
+    pub(super) fn put(&mut self, piece: usize, class: usize) {
+        let key = (Reverse(self.sizes[piece]), piece);
+        self.class_of[piece] = class;
+        self.classes.entry(class).or_default().insert(key);
+        self.all.insert(key);
+    }
+
+    fn take(&mut self, key: Key) {
+        let class = self.class_of[key.1];
+        self.all.remove(&key);
+        if let Some(own) = self.classes.get_mut(&class) {
+            own.remove(&key);
+            if own.is_empty() {
+                self.classes.remove(&class);
+            }
+        }
+    }
+
+    /// The largest piece of the first class from `from` to `to` that has one of at most `left`.
+    fn next(&self, left: u64, from: usize, to: usize) -> Option<Key> {
+        self.all.range(at_most(left)..).next()?;
+        let mut classes = self.classes.range(from..=to).map(|(_, own)| own);
+        classes.find_map(|own| own.range(at_most(left)..).next().copied())
+    }
+
+    /// A batch of what comes next and still fits, class by class up to `to`.
+    pub(super) fn fill(&mut self, room: u64, to: usize) -> Vec<usize> {
+        let (mut batch, mut left, mut from) = (Vec::new(), room, 0);
+        while let Some(key) = self.next(left, from, to) {
+            // What did not fit before does not fit now.
+            from = self.class_of[key.1];
+            left -= key.0.0;
+            self.take(key);
+            batch.push(key.1);
+        }
+        batch
+    }
+
+    /// A batch of what is due, by class, and of those others that fill it best.
+    pub(super) fn fill_tightly(&mut self, room: u64, due: usize) -> Vec<usize> {
+        let mut batch = self.fill(room, due);
+        if let (true, Some(largest)) = (batch.is_empty(), self.all.first().copied()) {
+            self.take(largest);
+            batch.push(largest.1);
+        }
+        let left = room - batch.iter().map(|piece| self.sizes[*piece]).sum::<u64>();
+        for key in Search::new(&self.all, left).run() {
+            self.take(key);
+            batch.push(key.1);
+        }
+        batch
+    }
+}
+
+/// Where the pieces of at most that size begin.
+fn at_most(size: u64) -> Key {
+    (Reverse(size), 0)
+}
+
+/// How many choices are tried for a batch.
+const MOST_STEPS: u32 = 1_000;
+
+/// Looks for the pieces that fill a room best.
+struct Search<'r> {
+    all: &'r BTreeSet<Key>,
+    steps: u32,
+    chosen: Vec<Key>,
+    best: Vec<Key>,
+    least_left: u64,
+}
+
+impl<'r> Search<'r> {
+    fn new(all: &'r BTreeSet<Key>, left: u64) -> Self {
+        Self { all, steps: MOST_STEPS, chosen: Vec::new(), best: Vec::new(), least_left: left }
+    }
+
+    fn run(mut self) -> Vec<Key> {
+        self.go_on(Bound::Unbounded, self.least_left);
+        self.best
+    }
+
+    /// Tries every size from `from` on as the next.
+    fn go_on(&mut self, from: Bound<Key>, left: u64) {
+        if left < self.least_left {
+            self.least_left = left;
+            self.best.clone_from(&self.chosen);
+        }
+        let mut from = later(from, at_most(left));
+        while let Some(key) = self.all.range((from, Bound::Unbounded)).next().copied() {
+            if self.steps == 0 || self.least_left == 0 {
+                return;
+            }
+            self.steps -= 1;
+            self.chosen.push(key);
+            self.go_on(Bound::Excluded(key), left - key.0.0);
+            self.chosen.pop();
+            from = Bound::Included(at_most(key.0.0 - 1));
+        }
+    }
+}
+
+fn later(from: Bound<Key>, key: Key) -> Bound<Key> {
+    match from {
+        Bound::Included(own) | Bound::Excluded(own) if own >= key => from,
+        _ => Bound::Included(key),
+    }
+}
