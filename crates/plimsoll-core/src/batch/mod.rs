@@ -85,7 +85,8 @@ pub fn plan(tasks: &[Task], terms: &Terms) -> Result<Planned, Problem> {
 pub fn repack(mut pieces: Vec<Piece>, available: Tokens) -> Result<Planned, Problem> {
     let places: HashMap<String, usize> =
         pieces.iter().enumerate().map(|(at, piece)| (piece.id.clone(), at)).collect();
-    let known = |piece: &Piece| piece.after.iter().filter_map(|id| places.get(id).copied()).collect();
+    let known =
+        |piece: &Piece| piece.after.iter().filter_map(|id| places.get(id).copied()).collect();
     let before = pieces.iter().map(known).collect();
     for piece in &mut pieces {
         piece.after.retain(|id| places.contains_key(id));
