@@ -10,8 +10,10 @@ mod fill;
 mod forest;
 mod groups;
 mod pack;
+pub mod read;
 mod split;
 mod task;
+mod workflow;
 
 use std::collections::HashMap;
 
@@ -23,6 +25,7 @@ pub use self::groups::Together;
 pub use self::pack::{Freight, Packing};
 pub use self::split::TOO_LARGE;
 pub use self::task::{Kind, Piece, Task};
+pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
 use crate::Tokens;
 
 /// The budget where nothing is known of the window.

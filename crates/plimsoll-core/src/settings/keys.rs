@@ -345,6 +345,15 @@ pub const KEYS: &[Key] = &[
         |settings| Value::Times(settings.reviewer.most_per_day),
     ),
     Key {
+        name: "batch.budget",
+        meaning: "How many tokens a session that works on a plan may hold; the model's window if nothing is said",
+        kind: Kind::Tokens,
+        setter: Setter::Anyone,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::tokens(settings.batch.budget),
+    },
+    Key {
         name: "models",
         meaning: "Windows of models of your own, such as {my-model: {window: 400000}}",
         kind: Kind::Models,
