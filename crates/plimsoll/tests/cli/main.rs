@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod audit;
+mod batch;
 mod board;
 mod checkpoint;
 mod completions;
@@ -14,6 +15,7 @@ mod git_hook;
 mod help;
 mod hook;
 mod init;
+mod journal;
 mod log;
 mod man;
 mod measure;

@@ -80,7 +80,7 @@ fn a_machine_without_a_team_has_no_such_page_and_sends_nothing() {
     assert!(!page.get("/").body.contains("/team"));
     assert_eq!(page.get("/team").status, 404);
     let metrics = page.get("/metrics").body;
-    assert!(!metrics.contains("\nplimsoll_team_waiting_rows "), "{metrics}");
+    assert!(!metrics.contains("\nplimsoll_team_waiting_rows{"), "{metrics}");
     insta::assert_snapshot!(env.plimsoll("team sync"), @"
     --- stderr
     error: the address of the team's database cannot be used: none is set

@@ -50,7 +50,7 @@ fn what_happens_while_the_database_is_away_arrives_once_when_it_is_back() {
     let doctor = ann.plimsoll("doctor").stdout;
     assert!(doctor.contains("5 rows wait"), "{doctor}");
     let metrics = serving.get("/metrics").body;
-    assert!(metrics.contains("\nplimsoll_team_waiting_rows 5.0\n"), "{metrics}");
+    assert!(metrics.contains("\nplimsoll_team_waiting_rows{} 5.0\n"), "{metrics}");
     assert_eq!(serving.get("/").status, 200, "what is ours is shown all the same");
     assert_eq!(serving.get("/team").status, 503);
     server.resume();
