@@ -156,7 +156,7 @@ fn task(work: &Work) -> impl Iterator<Item = String> {
 }
 
 /// Commands with how they ended last.
-fn commands(work: &Work) -> impl Iterator<Item = String> {
+pub(super) fn commands(work: &Work) -> impl Iterator<Item = String> {
     let told = |command: &Command| {
         let end = match (&command.tally, command.worked) {
             (Some(tally), _) => format!(": {tally}"),
@@ -170,7 +170,7 @@ fn commands(work: &Work) -> impl Iterator<Item = String> {
     useful(work).into_iter().take(40).map(told)
 }
 
-fn working_set(work: &Work) -> impl Iterator<Item = String> {
+pub(super) fn working_set(work: &Work) -> impl Iterator<Item = String> {
     const FILES: usize = 6_000;
     const LOOSE: usize = 20;
     // Of a file that was merely listed somewhere nobody wants to read.
