@@ -11,7 +11,6 @@ mod driver;
 mod env;
 mod hostile;
 #[path = "../cli/journal.rs"]
-#[expect(dead_code, reason = "the other suite asks for more")]
 mod journal;
 mod live;
 mod pages;
