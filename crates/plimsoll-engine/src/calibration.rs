@@ -152,3 +152,62 @@ fn request(adapter: &dyn Adapter, line: &[u8]) -> Option<(Kind, Tokens)> {
     let task = Task { description: asked?, ..Task::default() };
     Some((Kind::of(&task.description), Estimator::default().estimate(&task)))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn line(kind: &str, more: &Value) -> Vec<u8> {
+        let mut record = json!({"type": kind, "isSidechain": false, "sessionId": "s", "cwd": "/p",
+            "uuid": "00000000-0000-4000-8000-000000000001", "version": "2.1.325",
+            "timestamp": "2026-11-15T06:23:01.444Z"});
+        record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        record.to_string().into_bytes()
+    }
+
+    fn asked(text: &str) -> Vec<u8> {
+        line("user", &json!({"message": {"role": "user", "content": text}}))
+    }
+
+    fn answer(held: Tokens) -> Vec<u8> {
+        let usage = json!({"input_tokens": held - 40, "output_tokens": 40});
+        let message = json!({"id": format!("msg_{held}"), "type": "message", "role": "assistant",
+            "model": "claude-opus-4-5", "content": [{"type": "text", "text": "Done."}],
+            "stop_reason": "end_turn", "usage": usage});
+        line("assistant", &json!({"message": message}))
+    }
+
+    fn compaction() -> Vec<u8> {
+        let told = json!({"trigger": "auto", "preTokens": 100_000, "postTokens": 9_000});
+        line("system", &json!({"subtype": "compact_boundary", "compactMetadata": told}))
+    }
+
+    #[test]
+    fn a_window_grows_on_behind_a_compaction_and_the_first_request_counts() {
+        let adapter = plimsoll_agents::ALL[0];
+        let lines = [
+            asked("Implement the pump"),
+            answer(20_040),
+            answer(100_000),
+            compaction(),
+            answer(30_040),
+            asked("fix it"),
+            answer(50_000),
+        ];
+        let mut seen = Seen::default();
+        for line in &lines {
+            // Whoever goes on from what was noted comes to the same.
+            seen = serde_json::from_str(&serde_json::to_string(&seen).unwrap()).unwrap();
+            seen.take(adapter, line);
+        }
+        assert_eq!(seen.grown(), 80_000 + 20_000);
+        let (kind, predicted) = seen.asked.unwrap();
+        assert_eq!(
+            (kind, predicted),
+            (Kind::Implement, 9_006),
+            "4 words' tokens and 3 files, × 1.5"
+        );
+    }
+}

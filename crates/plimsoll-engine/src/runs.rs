@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(lookout.look(&paths).unwrap(), [], "nothing has happened");
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let by = crate::process::named(child.id()).unwrap();
-        journal.append(What::Conducted { by }).unwrap();
+        journal.append(What::Conducted { by, limits: None }).unwrap();
         assert_eq!(lookout.look(&paths).unwrap(), [(id.clone(), Standing::Running)]);
         child.kill().unwrap();
         child.wait().unwrap();

@@ -155,3 +155,51 @@ impl Job {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Line, RunId};
+    use super::*;
+
+    fn run(lines: &[&str]) -> Run {
+        let begun =
+            r#"{"at":0,"what":"begun","sort":"plan","project":"/p","title":"t","command":[]}"#;
+        let lines = std::iter::once(&begun).chain(lines);
+        let lines: Vec<Line> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+        Run::fold(RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap(), lines).unwrap()
+    }
+
+    #[test]
+    fn a_run_without_an_end_stands_as_its_conductor_does() {
+        let open = run(&[]);
+        assert_eq!(open.standing(true), Standing::Running);
+        assert_eq!(open.standing(false), Standing::Interrupted);
+        let command = "plimsoll batch run --resume 019a8f00-0000-7000-8000-0123456789ab";
+        assert_eq!(open.resume().as_deref(), Some(command));
+        let done = run(&[r#"{"at":1,"what":"ended","outcome":"done"}"#]);
+        assert_eq!((done.standing(false), done.resume()), (Standing::Done, None));
+        assert!(open.standing(false).is_resting() && !done.standing(false).is_resting());
+    }
+
+    #[test]
+    fn a_piece_that_was_given_to_a_second_job_stands_as_that_does() {
+        let plan = r#"{"at":1,"what":"planned","plan":{"available":9,"batches":[[{"id":"1","description":"d","tokens":5,"formula":4}],[{"id":"2","description":"d","tokens":5}]]}}"#;
+        let job = |number: u32| {
+            format!(r#"{{"at":2,"what":"job_begun","job":{number},"title":"t","pieces":["1"]}}"#)
+        };
+        let failed = r#"{"at":3,"what":"job_failed","job":1,"why":"w"}"#;
+        let tried = run(&[plan, &job(1), failed]);
+        assert_eq!(
+            tried.pieces().map(|told| told.state()).collect::<Vec<_>>(),
+            ["failed", "waiting"]
+        );
+        let again = run(&[plan, &job(1), failed, &job(2)]);
+        assert_eq!(again.progress(), Progress { done: 0, of: 2 });
+        assert_eq!(again.pieces().next().unwrap().state(), "open");
+        assert_eq!(again.current(), None, "no session has begun");
+        let done = r#"{"at":4,"what":"job_done","job":2}"#;
+        let done = run(&[plan, &job(1), failed, &job(2), done]);
+        assert_eq!(done.progress(), Progress { done: 1, of: 2 });
+        assert_eq!(done.cases().count(), 0, "nobody has measured it");
+    }
+}

@@ -29,6 +29,9 @@ fn runs_are_listed_and_one_is_told_with_its_sessions() {
     for shown in ["/session/bbbbbbbb-2", "Batch 1: ", "exit code 3, three times", "--resume"] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
+    env.session("bbbbbbbb-2").fill(40_000);
+    let session = server.get("/session/bbbbbbbb-2").body;
+    assert!(session.contains(&format!("/runs/{}", run.id)), "{session}");
     server.get("/api/runs/019a8f00-0000-7000-8000-00000000ffff").refuses(404);
     server.get("/api/runs/nope").refuses(400);
     server.get("/api/runs?limit=0").refuses(400);
