@@ -1,6 +1,7 @@
 //! The list of subcommands.
 
 mod audit;
+mod batch;
 mod board;
 mod checkpoint;
 mod completions;
@@ -70,6 +71,7 @@ Examples:
   plimsoll test -- cargo test     run tests, and save what they came to
   plimsoll team status            what reaches the others?
   plimsoll board post --to all …  leave a message for the sessions that run
+  plimsoll batch plan TODO.md     which work fits into which session?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -93,6 +95,7 @@ enum Command {
     Resume(resume::Args),
     Restore(restore::Args),
     Search(search::Args),
+    Batch(batch::Args),
     Board(board::Args),
     Serve(serve::Args),
     Ss(ss::Args),
@@ -132,6 +135,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Resume(args) => resume::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(&world()?, ui, &args),
         Command::Search(args) => search::run(&world()?, ui, &args),
+        Command::Batch(args) => batch::run(&world()?, ui, &args),
         Command::Board(args) => board::run(&world()?, ui, &args),
         Command::Serve(args) => serve::run(world()?, ui, &args),
         Command::Ss(args) => ss::run(&world()?, ui, &args),
