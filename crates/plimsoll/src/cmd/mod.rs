@@ -72,6 +72,7 @@ Examples:
   plimsoll batch status           how do runs over many sessions stand?
   plimsoll team status            what reaches the others?
   plimsoll board post --to all …  leave a message for the sessions that run
+  plimsoll batch plan TODO.md     which work fits into which session?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 

@@ -4,7 +4,6 @@ mod calibration;
 mod text;
 
 use std::io::Write;
-use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
@@ -47,11 +46,9 @@ pub(crate) struct Args {
 
 /// How many runs are listed, the newest.
 const MOST: u32 = 50;
-/// How long other writers of the store are waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
 const SEE_ALL: &str = "run `plimsoll batch status --all` to see all runs";
 
-pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let mut store = open(world, adapter)?;
     if args.calibration {
@@ -69,9 +66,9 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 }
 
 /// The store, waiting a little for others.
-pub(super) fn open(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Store> {
+fn open(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Store> {
     let data = ui::pasted(&world.paths.data);
-    let opened = Ingester::open(world, adapter, PATIENCE, None);
+    let opened = Ingester::open(world, adapter, super::PATIENCE, None);
     let store = opened.map(|ingester| ingester.store);
     store.hint(format!("run `ls -l {data}` to see whether it can be written"))
 }

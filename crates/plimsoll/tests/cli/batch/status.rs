@@ -165,6 +165,10 @@ fn estimates_learn_from_past_sessions_where_that_makes_them_better() {
     [exit 0]"
         .replace("\n    ", "\n");
     assert_eq!(env.plimsoll("batch status --calibration").to_string().trim(), table);
+    let tasks = env.write("project/tasks.yaml", "- Fix the mast\n- Paint it\n");
+    let planned = env.plimsoll(&format!("batch plan {} --available 90000", tasks.display())).stdout;
+    assert!(planned.contains("36,018") && planned.contains("6,002"), "{planned}");
+    assert!(planned.contains("calibrated by past work: fix ×6.00\n"), "{planned}");
     // Each transcript is read once, and what it taught outlasts it.
     std::fs::remove_dir_all(env.home().join(".claude/projects")).unwrap();
     let learned = json(&env, "batch status --calibration --json");
