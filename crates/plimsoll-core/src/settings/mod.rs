@@ -9,6 +9,7 @@ mod config;
 pub mod keys;
 mod on_line;
 mod reviewer;
+mod run;
 mod team;
 
 use std::num::NonZero;
@@ -20,6 +21,7 @@ pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
 pub use self::on_line::OnLine;
 pub use self::reviewer::ReviewerSettings;
+pub use self::run::RunSettings;
 pub use self::team::{DatabaseUrl, Shared, Team};
 use crate::Tokens;
 
@@ -270,6 +272,9 @@ pub struct Settings {
     /// Who looks at the fleet beside the policy.
     #[serde(skip_serializing_if = "is_default")]
     pub reviewer: ReviewerSettings,
+    /// Where a run ends that nobody has limited.
+    #[serde(skip_serializing_if = "is_default")]
+    pub run: RunSettings,
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
@@ -296,6 +301,7 @@ impl Default for Settings {
             restore_budget: RESTORE_BUDGET,
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
             reviewer: ReviewerSettings::default(),
+            run: RunSettings::default(),
             models: Vec::new(),
             team: Team::default(),
         }
@@ -362,6 +368,7 @@ impl Settings {
         self.restore = config.restore.mode.unwrap_or(self.restore);
         self.restore_budget = config.restore.budget.map_or(self.restore_budget, NonZero::get);
         self.reviewer.take(&config.reviewer);
+        self.run.take(&config.run);
         if !config.models.is_empty() {
             let settings = |model: &ModelConfig| ModelSettings { window: model.window.get() };
             let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));
