@@ -26,6 +26,7 @@ pub struct Config {
     pub(super) restore: RestoreConfig,
     pub(super) reviewer: ReviewerConfig,
     pub(super) batch: BatchConfig,
+    pub(super) run: RunConfig,
     pub(super) models: BTreeMap<String, ModelConfig>,
     pub(super) auto_context: AutoContextConfig,
     pub(super) team: TeamConfig,
@@ -88,6 +89,15 @@ pub(super) struct ReviewerConfig {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct BatchConfig {
     pub(super) budget: Option<NonZeroU64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RunConfig {
+    pub(super) max_sessions: Option<NonZeroU64>,
+    pub(super) max_tokens: Option<NonZeroU64>,
+    pub(super) max_minutes: Option<NonZeroU64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

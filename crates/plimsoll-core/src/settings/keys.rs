@@ -320,30 +320,45 @@ pub const KEYS: &[Key] = &[
         alias_of: None,
         value: |settings| Value::Tokens(settings.restore_budget),
     },
-    reviewer(
+    user_key(
         "reviewer.command",
         "A command that is shown the state of all sessions and may ask for checkpoints, such as [my-review, --brief]",
         Kind::Words,
         |settings| Value::Words(&settings.reviewer.command),
     ),
-    reviewer(
+    user_key(
         "reviewer.second_command",
         "The command that is asked when the first one wants somebody who knows better",
         Kind::Words,
         |settings| Value::Words(&settings.reviewer.second_command),
     ),
-    reviewer(
+    user_key(
         "reviewer.interval_seconds",
         "How often it is shown the sessions, if anything happened",
         Kind::Seconds,
         |settings| Value::Seconds(settings.reviewer.interval_seconds),
     ),
-    reviewer(
+    user_key(
         "reviewer.most_per_day",
         "How often the two commands are run in a day, at most",
         Kind::Times,
         |settings| Value::Times(settings.reviewer.most_per_day),
     ),
+    user_key(
+        "run.max_sessions",
+        "How many sessions a run may take, where its command says nothing",
+        Kind::Times,
+        |settings| Value::Times(settings.run.max_sessions),
+    ),
+    user_key(
+        "run.max_tokens",
+        "How many tokens the windows of all its sessions may hold at their ends, added up",
+        Kind::Tokens,
+        |settings| Value::tokens(settings.run.max_tokens),
+    ),
+    user_key("run.max_minutes", "How many minutes it may take", Kind::Times, |settings| {
+        settings.run.max_minutes.map_or(Value::Unset, Value::Times)
+    }),
     Key {
         name: "batch.budget",
         meaning: "How many tokens a session that works on a plan may hold; the model's window if nothing is said",
@@ -457,7 +472,7 @@ const fn hook(
     Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
 }
 
-const fn reviewer(
+const fn user_key(
     name: &'static str,
     meaning: &'static str,
     kind: Kind,

@@ -10,6 +10,7 @@ mod config;
 pub mod keys;
 mod on_line;
 mod reviewer;
+mod run;
 mod team;
 
 use std::num::NonZero;
@@ -22,6 +23,7 @@ pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
 pub use self::on_line::OnLine;
 pub use self::reviewer::ReviewerSettings;
+pub use self::run::RunSettings;
 pub use self::team::{DatabaseUrl, Shared, Team};
 use crate::Tokens;
 
@@ -275,6 +277,9 @@ pub struct Settings {
     /// How work is planned.
     #[serde(skip_serializing_if = "is_default")]
     pub batch: BatchSettings,
+    /// Where a run ends that nobody has limited.
+    #[serde(skip_serializing_if = "is_default")]
+    pub run: RunSettings,
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
@@ -302,6 +307,7 @@ impl Default for Settings {
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
             reviewer: ReviewerSettings::default(),
             batch: BatchSettings::default(),
+            run: RunSettings::default(),
             models: Vec::new(),
             team: Team::default(),
         }
@@ -369,6 +375,7 @@ impl Settings {
         self.restore_budget = config.restore.budget.map_or(self.restore_budget, NonZero::get);
         self.reviewer.take(&config.reviewer);
         self.batch.take(&config.batch);
+        self.run.take(&config.run);
         if !config.models.is_empty() {
             let settings = |model: &ModelConfig| ModelSettings { window: model.window.get() };
             let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));
