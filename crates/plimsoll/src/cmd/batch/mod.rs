@@ -52,9 +52,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 /// What past work teaches estimates. Where nobody can tell, that is said, and the formula must do.
 fn learned(world: &World, ui: &Ui, adapter: &dyn Adapter) -> Calibration {
     let progress = |done, of| ui.progress("reading transcripts", done, of);
-    let learned = Ingester::open(world, adapter, PATIENCE, None).and_then(|mut ingester| {
-        calibration::learn(world, adapter, &mut ingester.store, progress)
-    });
+    let learned = Ingester::open(world, adapter, PATIENCE, None)
+        .and_then(|mut ingester| calibration::learn(world, adapter, &mut ingester.store, progress));
     learned.unwrap_or_else(|error| {
         ui.warn(&format!("past work cannot be learned from: {error:#}"));
         Calibration::default()
