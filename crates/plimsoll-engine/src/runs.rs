@@ -19,6 +19,10 @@ use crate::run::{self, ids, is_alive};
 pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     let mut news = 0;
     let ids = ids(paths).context("could not list the journals of runs")?;
+    for gone in store.run_ids()?.iter().filter(|known| !ids.contains(known)) {
+        store.forget_run(gone)?;
+        store.forget(&paths.run_journal(gone))?;
+    }
     if ids.is_empty() {
         return Ok(0);
     }
@@ -236,6 +240,21 @@ mod tests {
         let cases = store.piece_cases().unwrap();
         let figures: Vec<_> = cases.iter().map(|case| (case.predicted, case.measured)).collect();
         assert_eq!(figures, [(100, 200), (300, 600)]);
+    }
+
+    #[test]
+    fn a_run_whose_journal_is_gone_is_gone_and_what_it_taught_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let journal = begin(&paths);
+        work(&journal);
+        let mut store = Store::in_memory().unwrap();
+        take_in(&paths, &mut store).unwrap();
+        fs::remove_file(paths.run_journal(journal.run())).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 0);
+        assert_eq!(store.runs(None, 0, 9).unwrap(), []);
+        assert_eq!(store.run_of(&session()).unwrap(), None);
+        assert_eq!(store.piece_cases().unwrap().len(), 2);
     }
 
     #[test]

@@ -23,9 +23,9 @@ CREATE TABLE run_legs (
 
 CREATE INDEX run_legs_by_session ON run_legs (session) WHERE session IS NOT NULL;
 
--- The pieces of plans that are done: what the formula said, and what they took.
+-- The pieces of plans that are done: what the formula said, and what they took. They outlast their run.
 CREATE TABLE run_pieces (
-    run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+    run TEXT NOT NULL,
     place INTEGER NOT NULL,
     done INTEGER NOT NULL,
     kind TEXT NOT NULL,

@@ -44,6 +44,18 @@ impl Store {
         Ok(found.map_err(self.failed("read from"))?.flatten())
     }
 
+    /// Forgets a run whose journal is gone. What estimates have learned from it stays.
+    pub fn forget_run(&self, id: &RunId) -> Result<(), StoreError> {
+        let sql = "DELETE FROM runs WHERE run = ?1";
+        let gone = self.connection.execute(sql, [id.as_str()]);
+        gone.map(drop).map_err(self.failed("forget a run in"))
+    }
+
+    /// The names of all runs.
+    pub fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
+        self.all("SELECT run FROM runs", [], id).map_err(self.failed("list the runs of"))
+    }
+
     /// The run that a session belongs to.
     pub fn run_of(&self, session: &SessionId) -> Result<Option<RunId>, StoreError> {
         let sql = "SELECT run FROM run_legs WHERE session = ?1 LIMIT 1";
@@ -131,6 +143,8 @@ fn put_legs(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
 fn put_pieces(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
     let sql = "INSERT INTO run_pieces (run, place, done, kind, predicted, measured)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let known = "DELETE FROM run_pieces WHERE run = ?1";
+    connection.prepare_cached(known)?.execute([run.id.as_str()])?;
     let mut insert = connection.prepare_cached(sql)?;
     for (place, case) in run.cases().enumerate() {
         let Case { at, kind, predicted, measured } = case;
