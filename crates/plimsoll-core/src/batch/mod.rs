@@ -89,7 +89,8 @@ pub fn plan(tasks: &[Task], terms: &Terms) -> Result<Planned, Problem> {
 pub fn repack(mut pieces: Vec<Piece>, available: Tokens) -> Result<Planned, Problem> {
     let places: HashMap<String, usize> =
         pieces.iter().enumerate().map(|(at, piece)| (piece.id.clone(), at)).collect();
-    let known = |piece: &Piece| piece.after.iter().filter_map(|id| places.get(id).copied()).collect();
+    let known =
+        |piece: &Piece| piece.after.iter().filter_map(|id| places.get(id).copied()).collect();
     let before = pieces.iter().map(known).collect();
     for piece in &mut pieces {
         piece.after.retain(|id| places.contains_key(id));
@@ -117,3 +118,6 @@ fn pack(
     let batches = packing.iter().map(&mut batch).collect();
     Ok(Planned { plan: Plan { available, batches }, bound: freight.bound() })
 }
+
+#[cfg(test)]
+mod tests;

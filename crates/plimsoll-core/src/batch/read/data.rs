@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::super::{Problem, Task};

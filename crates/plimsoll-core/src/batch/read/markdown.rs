@@ -140,7 +140,8 @@ fn is_fence(line: &str) -> bool {
 }
 
 fn is_field(text: &str) -> bool {
-    let field = text.split_once(':').filter(|(_, value)| value.is_empty() || value.starts_with(' '));
+    let field =
+        text.split_once(':').filter(|(_, value)| value.is_empty() || value.starts_with(' '));
     field.is_some_and(|(name, _)| data::FIELDS.contains(&name))
 }
 

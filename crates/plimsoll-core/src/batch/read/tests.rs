@@ -50,7 +50,8 @@ fn json_is_read_however_it_is_written() {
                   \"caf\\u00e9 \\ud83d\\ude00 \\\"x\\\"\", \"after\": [\"1\"]}\n\t]\n}\n";
     let tight = r#"[{"id":"a","description":"Fix: it","estimated_files":5,"files":["a b.rs"]}]"#;
     let tasks = [tasks("t.json", spread), tasks("t.json", tight)].concat();
-    let told: Vec<_> = tasks.iter().map(|task| (task.id.as_str(), task.description.as_str())).collect();
+    let told: Vec<_> =
+        tasks.iter().map(|task| (task.id.as_str(), task.description.as_str())).collect();
     assert_eq!(told, [("1", "Fix it"), ("b", "café 😀 \"x\""), ("a", "Fix: it")]);
     assert_eq!((tasks[2].estimated_files, tasks[2].files[0].as_str()), (Some(5), "a b.rs"));
 }
