@@ -39,6 +39,7 @@ fn every_value_is_shown_with_where_it_comes_from() {
     run.max_sessions                    50          default
     run.max_tokens                      none        default
     run.max_minutes                     none        default
+    batch.budget                        none        default
     models                              {}          default
     auto_context.enabled                true        default
     auto_context.poll_interval_seconds  60          default

@@ -19,6 +19,7 @@ fn help_is_given() {
         "",
         "audit",
         "batch",
+        "batch plan",
         "batch status",
         "board",
         "board ack",
