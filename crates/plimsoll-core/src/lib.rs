@@ -20,6 +20,7 @@ pub mod policy;
 pub mod reading;
 pub mod redact;
 pub mod review;
+pub mod run;
 pub mod save;
 pub mod session;
 pub mod settings;
