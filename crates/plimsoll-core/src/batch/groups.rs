@@ -50,8 +50,11 @@ pub(super) fn group(
     together: &Together,
     fits: &dyn Fn(Tokens) -> bool,
 ) -> Vec<Group> {
-    let mut groups: Vec<Group> =
-        costs.iter().enumerate().map(|(file, cost)| Group { files: vec![file], cost: *cost }).collect();
+    let mut groups: Vec<Group> = costs
+        .iter()
+        .enumerate()
+        .map(|(file, cost)| Group { files: vec![file], cost: *cost })
+        .collect();
     let mut of: Vec<usize> = (0..files.len()).collect();
     for (_, one, other) in ties(files, together) {
         let (into, from) = (of[one].min(of[other]), of[one].max(of[other]));

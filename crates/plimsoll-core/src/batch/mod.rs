@@ -9,8 +9,10 @@ mod fill;
 mod forest;
 mod groups;
 mod pack;
+mod prompt;
 mod split;
 mod task;
+mod template;
 
 use std::collections::HashMap;
 
@@ -20,8 +22,10 @@ pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE};
 pub use self::forest::Problem;
 pub use self::groups::Together;
 pub use self::pack::{Freight, Packing};
+pub use self::prompt::{in_a_line, prompt};
 pub use self::split::TOO_LARGE;
 pub use self::task::{Kind, Piece, Task};
+pub use self::template::{Filled, Template};
 use crate::Tokens;
 
 /// The budget where nothing is known of the window.
@@ -84,7 +88,8 @@ pub fn plan(tasks: &[Task], terms: &Terms) -> Result<Planned, Problem> {
 pub fn repack(mut pieces: Vec<Piece>, available: Tokens) -> Result<Planned, Problem> {
     let places: HashMap<String, usize> =
         pieces.iter().enumerate().map(|(at, piece)| (piece.id.clone(), at)).collect();
-    let known = |piece: &Piece| piece.after.iter().filter_map(|id| places.get(id).copied()).collect();
+    let known =
+        |piece: &Piece| piece.after.iter().filter_map(|id| places.get(id).copied()).collect();
     let before = pieces.iter().map(known).collect();
     for piece in &mut pieces {
         piece.after.retain(|id| places.contains_key(id));

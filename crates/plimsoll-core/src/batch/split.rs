@@ -30,7 +30,8 @@ pub(super) fn split(tasks: &[Task], terms: &Terms) -> Result<Pieces, Problem> {
             return Ok(Pieces { pieces, before });
         };
         // A part of a task comes before another task, and that before another part of the first.
-        let can_part = |place: &usize| forest.has_children(*place) && !forest.nodes[*place].task.whole;
+        let can_part =
+            |place: &usize| forest.has_children(*place) && !forest.nodes[*place].task.whole;
         let owners = circle.iter().map(|part| cut.owners[*part]).filter(can_part);
         let apart: Vec<usize> = owners.collect();
         if apart.is_empty() {

@@ -8,6 +8,8 @@
 mod breaker;
 mod leg;
 mod limits;
+mod nodes;
+mod replan;
 mod state;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,7 @@ use crate::{Millis, Tokens};
 pub use breaker::{Breaker, Repeats};
 pub use leg::{Ending, Fingerprint, LegBegun, LegEnd};
 pub use limits::{Limit, Limits, Spent};
+pub use nodes::pause;
 pub use state::{Job, JobState, Leg, Run};
 
 /// The name of a run: a UUID, so that it can name a file and tells when the run began.
