@@ -12,7 +12,7 @@ mod pack;
 mod prompt;
 mod split;
 mod task;
-mod template;
+mod told;
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub use self::pack::{Freight, Packing};
 pub use self::prompt::{in_a_line, prompt};
 pub use self::split::TOO_LARGE;
 pub use self::task::{Kind, Piece, Task};
-pub use self::template::{Filled, Template};
+pub use self::told::told;
 use crate::Tokens;
 
 /// The budget where nothing is known of the window.

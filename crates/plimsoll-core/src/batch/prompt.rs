@@ -15,14 +15,9 @@ const MOST_DONE: usize = 30;
 /// How long each is told.
 const LONGEST_DONE: usize = 120;
 
-/// Asks for `pieces`. `done` is what sessions before have done, in their order; `restore` what is to be
-/// told of their work, where the agent does not get it by itself.
-pub fn prompt(pieces: &[&Piece], done: &[&Piece], restore: Option<&str>) -> String {
-    let mut text = String::new();
-    if let Some(restore) = restore {
-        text += &format!("{}\n\n", restore.trim_end());
-    }
-    text += &format!("{ORDERS}\n\n## Tasks\n\n");
+/// Asks for `pieces`. `done` is what sessions before have done, in their order.
+pub fn prompt(pieces: &[&Piece], done: &[&Piece]) -> String {
+    let mut text = format!("{ORDERS}\n\n## Tasks\n\n");
     for (place, piece) in pieces.iter().enumerate() {
         text += &told(place + 1, piece);
     }
@@ -99,17 +94,14 @@ You carry out a part of a larger plan; other sessions carry out the rest. Do the
 
 When they are done, end with one sentence for each that says what came of it. If one of them cannot be done, say why, and do the others.
 ";
-        assert_eq!(prompt(&[&masts, &sails], &[&done], None), expected);
-        assert!(
-            prompt(&[&sails], &[], Some("## Resuming\n…\n")).starts_with("## Resuming\n…\n\nYou ")
-        );
+        assert_eq!(prompt(&[&masts, &sails], &[&done]), expected);
     }
 
     #[test]
     fn a_long_plan_does_not_fill_the_prompt() {
         let done: Vec<Piece> =
             (0..500).map(|id| piece(&id.to_string(), &"very ".repeat(200), &[], None)).collect();
-        let text = prompt(&[&done[0]], &done.iter().collect::<Vec<_>>(), None);
+        let text = prompt(&[&done[0]], &done.iter().collect::<Vec<_>>());
         assert!(text.contains("- 470 more\n") && text.contains("- `499`: very "));
         assert!(text.len() < 6_500, "{}", text.len());
     }
