@@ -89,6 +89,9 @@ pub enum What {
     Conducted {
         /// Which.
         by: Process,
+        /// The limits from now on, where they are others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limits: Option<Limits>,
     },
     /// The plan of the run from now on, the whole of it: what is done, and what is left.
     Planned {
@@ -278,7 +281,7 @@ mod tests {
     fn lines_are_flat_json() {
         let by = Process { pid: 12, started: 34 };
         check(
-            What::Conducted { by },
+            What::Conducted { by, limits: None },
             r#"{"at":7,"what":"conducted","by":{"pid":12,"started":34}}"#,
         );
         check(

@@ -121,7 +121,10 @@ impl Run {
         self.until = self.until.max(at);
         match what {
             What::Begun(_) => {}
-            What::Conducted { by } => (self.conductor, self.outcome) = (Some(by), None),
+            What::Conducted { by, limits } => {
+                (self.conductor, self.outcome) = (Some(by), None);
+                self.begun.limits = limits.unwrap_or(self.begun.limits);
+            }
             What::Planned { plan, why } => {
                 self.plan = Some(plan);
                 self.replanned.extend(why);
@@ -256,7 +259,7 @@ mod tests {
     }
 
     fn conducted(pid: u32) -> What {
-        What::Conducted { by: Process { pid, started: 1 } }
+        What::Conducted { by: Process { pid, started: 1 }, limits: None }
     }
 
     fn job(job: u32) -> What {

@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use plimsoll_core::Millis;
-use plimsoll_core::run::{Begun, Line, Run, RunId, What};
+use plimsoll_core::run::{Begun, Limits, Line, Run, RunId, What};
 use uuid::Uuid;
 
 use crate::journal;
@@ -46,8 +46,8 @@ impl Journal {
     }
 
     /// Writes that this process conducts the run from now on.
-    pub fn take_up(&self) -> io::Result<Line> {
-        self.append(What::Conducted { by: process::this() })
+    pub fn take_up(&self, limits: Option<Limits>) -> io::Result<Line> {
+        self.append(What::Conducted { by: process::this(), limits })
     }
 
     /// Appends what has happened; it is on the disk when this returns.
@@ -108,7 +108,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
-    use plimsoll_core::run::{Limits, Outcome, Sort};
+    use plimsoll_core::run::{Outcome, Sort};
 
     use super::*;
 
@@ -131,7 +131,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         let journal = Journal::begin(&paths, begun("one")).unwrap();
-        journal.take_up().unwrap();
+        journal.take_up(None).unwrap();
         let path = paths.run_journal(journal.run());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
