@@ -72,7 +72,10 @@ fn by_halves(freight: &Freight, heads: &[usize], tails: &[usize]) -> usize {
         for tail in cuts(tails) {
             let within = |piece: &&usize| heads[**piece] >= head && tails[**piece] >= tail;
             let sizes = by_size.iter().filter(within).map(|piece| freight.sizes[*piece]);
-            best = best.max(head + tail + of_sizes(&sizes.collect::<Vec<_>>(), freight.room));
+            let sizes: Vec<u64> = sizes.collect();
+            if !sizes.is_empty() {
+                best = best.max(head + tail + of_sizes(&sizes, freight.room));
+            }
         }
     }
     best

@@ -10,30 +10,27 @@ type Key = (Reverse<u64>, usize);
 /// The pieces that wait for nothing any more, by class and size.
 pub(super) struct Ready<'f> {
     sizes: &'f [u64],
+    class_of: &'f [usize],
     classes: BTreeMap<usize, BTreeSet<Key>>,
-    class_of: Vec<usize>,
     all: BTreeSet<Key>,
 }
 
 impl<'f> Ready<'f> {
-    pub(super) fn new(sizes: &'f [u64]) -> Self {
-        let class_of = vec![0; sizes.len()];
-        Self { sizes, classes: BTreeMap::new(), class_of, all: BTreeSet::new() }
+    pub(super) fn new(sizes: &'f [u64], class_of: &'f [usize]) -> Self {
+        Self { sizes, class_of, classes: BTreeMap::new(), all: BTreeSet::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Adds a piece. Those of a lower class are chosen first.
-    pub(super) fn put(&mut self, piece: usize, class: usize) {
+    pub(super) fn put(&mut self, piece: usize) {
         let key = (Reverse(self.sizes[piece]), piece);
-        self.class_of[piece] = class;
-        self.classes.entry(class).or_default().insert(key);
+        self.classes.entry(self.class_of[piece]).or_default().insert(key);
         self.all.insert(key);
     }
 
-    fn take(&mut self, key: Key) {
+    fn take(&mut self, key: Key) -> usize {
         let class = self.class_of[key.1];
         self.all.remove(&key);
         if let Some(own) = self.classes.get_mut(&class) {
@@ -42,6 +39,7 @@ impl<'f> Ready<'f> {
                 self.classes.remove(&class);
             }
         }
+        key.1
     }
 
     /// The largest piece of the first class from `from` to `to` that has one of at most `left`.
@@ -51,31 +49,43 @@ impl<'f> Ready<'f> {
         classes.find_map(|own| own.range(at_most(left)..).next().copied())
     }
 
-    /// A batch of what comes next and still fits, class by class up to `to`.
-    pub(super) fn fill(&mut self, room: u64, to: usize) -> Vec<usize> {
+    /// A batch of what comes next and still fits.
+    pub(super) fn fill(&mut self, room: u64) -> Vec<usize> {
+        self.fill_up_to(room, usize::MAX)
+    }
+
+    fn fill_up_to(&mut self, room: u64, last_class: usize) -> Vec<usize> {
         let (mut batch, mut left, mut from) = (Vec::new(), room, 0);
-        while let Some(key) = self.next(left, from, to) {
+        while let Some(key) = self.next(left, from, last_class) {
             // What did not fit before does not fit now.
             from = self.class_of[key.1];
             left -= key.0.0;
-            self.take(key);
-            batch.push(key.1);
+            batch.push(self.take(key));
         }
         batch
     }
 
-    /// A batch of what is due, by class, and of those others that fill it best.
-    pub(super) fn fill_tightly(&mut self, room: u64, due: usize) -> Vec<usize> {
-        let mut batch = self.fill(room, due);
+    /// A batch of the piece that comes next and those others that fill it best.
+    pub(super) fn fill_tightly(&mut self, room: u64) -> Vec<usize> {
+        let next = self.next(room, 0, usize::MAX);
+        let batch = next.map(|next| self.take(next)).into_iter().collect();
+        self.fill_best(room, batch)
+    }
+
+    /// A batch of what has at least `to_come` batches behind it, or the largest piece, and those others
+    /// that fill it best. Classes fall with what is behind.
+    pub(super) fn fill_in_time(&mut self, room: u64, to_come: usize) -> Vec<usize> {
+        let mut batch = self.fill_up_to(room, usize::MAX - to_come.max(1));
         if let (true, Some(largest)) = (batch.is_empty(), self.all.first().copied()) {
-            self.take(largest);
-            batch.push(largest.1);
+            batch.push(self.take(largest));
         }
+        self.fill_best(room, batch)
+    }
+
+    fn fill_best(&mut self, room: u64, mut batch: Vec<usize>) -> Vec<usize> {
         let left = room - batch.iter().map(|piece| self.sizes[*piece]).sum::<u64>();
-        for key in Search::new(&self.all, left).run() {
-            self.take(key);
-            batch.push(key.1);
-        }
+        let best = Search::new(&self.all, left).run();
+        batch.extend(best.into_iter().map(|key| self.take(key)));
         batch
     }
 }

@@ -10,9 +10,11 @@ mod forest;
 mod groups;
 mod pack;
 mod prompt;
+pub mod read;
 mod split;
 mod task;
 mod told;
+mod workflow;
 
 use std::collections::HashMap;
 
@@ -26,6 +28,7 @@ pub use self::prompt::{in_a_line, prompt};
 pub use self::split::TOO_LARGE;
 pub use self::task::{Kind, Piece, Task};
 pub use self::told::told;
+pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
 use crate::Tokens;
 
 /// The budget where nothing is known of the window.

@@ -22,17 +22,23 @@ pub struct Freight {
 /// Batches of pieces, by their places in the list.
 pub type Packing = Vec<Vec<usize>>;
 
-/// A way of choosing what goes into a batch.
+/// A way of packing.
+struct Way {
+    /// Of the pieces that can be next, those of the lowest class come first, and of these the largest.
+    classes: Vec<usize>,
+    fill: Fill,
+}
+
+/// How a batch is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// In the order of the list.
-    InOrder,
-    /// The largest first.
-    LargestFirst,
-    /// What most waits for first.
-    LongestFirst,
-    /// What must not wait any longer first, then whatever fills the batch best.
-    Tightest,
+enum Fill {
+    /// With what comes next and fits.
+    InTurn,
+    /// With the piece that comes next, and with whatever fills it best.
+    Tightly,
+    /// With pieces that cannot wait any longer if there are to be so many batches, and with whatever
+    /// fills it best.
+    InTime(usize),
 }
 
 impl Freight {
@@ -54,24 +60,30 @@ impl Freight {
     /// Packs. The order of the list is kept where that costs no batch.
     pub fn pack(&self) -> Packing {
         let bound = self.bound();
-        let mut best = self.pack_by(Way::InOrder, bound);
-        let turned = self.turned();
-        for way in [Way::LargestFirst, Way::LongestFirst, Way::Tightest] {
-            for freight in [self, &turned] {
-                if best.len() <= bound {
-                    break;
-                }
-                let mut packing = freight.pack_by(way, bound);
-                if std::ptr::eq(freight, &turned) {
-                    packing.reverse();
-                }
-                if packing.len() < best.len() {
-                    best = packing;
-                }
+        let in_order = Way { classes: (0..self.sizes.len()).collect(), fill: Fill::InTurn };
+        let mut best = self.pack_by(&in_order);
+        let (ahead, turned) = (Ways::of(self, bound), self.turned());
+        let back = Ways::of(&turned, bound);
+        for round in 0..self.rounds() {
+            if best.len() <= bound {
+                break;
             }
+            let packings = [
+                self.pack_by(&ahead.way(round)),
+                turned.pack_by(&back.way(round)).into_iter().rev().collect(),
+            ];
+            best = packings.into_iter().fold(best, |best, packing| {
+                if packing.len() < best.len() { packing } else { best }
+            });
         }
         best.iter_mut().for_each(|batch| batch.sort_unstable());
         best
+    }
+
+    /// How often it is tried from both ends: a long list leaves little to chance, and takes longer.
+    fn rounds(&self) -> u64 {
+        const PLACED: usize = 10_000;
+        (PLACED / self.sizes.len().max(1)).clamp(3, 60) as u64
     }
 
     /// The same from its end: what came before comes behind.
@@ -81,35 +93,74 @@ impl Freight {
         Self { sizes, room, before: behind, behind: before, order }
     }
 
-    /// Packs one way; `target` is how many batches it is hoped to come to.
-    fn pack_by(&self, way: Way, target: usize) -> Packing {
-        let tails = self.tails();
-        let class = |piece: usize| match way {
-            Way::InOrder => piece,
-            Way::LargestFirst => 0,
-            Way::LongestFirst | Way::Tightest => usize::MAX - tails[piece],
-        };
+    /// Packs one way.
+    fn pack_by(&self, way: &Way) -> Packing {
         let mut waits: Vec<usize> = self.before.iter().map(Vec::len).collect();
-        let mut ready = Ready::new(&self.sizes);
+        let mut ready = Ready::new(&self.sizes, &way.classes);
         let first = (0..self.sizes.len()).filter(|piece| waits[*piece] == 0);
-        first.for_each(|piece| ready.put(piece, class(piece)));
+        first.for_each(|piece| ready.put(piece));
         let mut packing = Packing::new();
         while !ready.is_empty() {
-            // Behind this batch there are so many to come.
-            let to_come = target.saturating_sub(packing.len() + 1);
-            let batch = match way {
-                Way::Tightest => ready.fill_tightly(self.room, usize::MAX - to_come.max(1)),
-                _ => ready.fill(self.room, usize::MAX),
+            let batch = match way.fill {
+                Fill::InTurn => ready.fill(self.room),
+                Fill::Tightly => ready.fill_tightly(self.room),
+                Fill::InTime(target) => {
+                    ready.fill_in_time(self.room, target.saturating_sub(packing.len() + 1))
+                }
             };
             for behind in batch.iter().flat_map(|piece| &self.behind[*piece]) {
                 waits[*behind] -= 1;
                 if waits[*behind] == 0 {
-                    ready.put(*behind, class(*behind));
+                    ready.put(*behind);
                 }
             }
             packing.push(batch);
         }
         packing
+    }
+}
+
+/// The ways that are tried, one a round.
+struct Ways {
+    /// How many batches lie behind each piece.
+    tails: Vec<usize>,
+    /// What lies behind each piece at most on one way to the end, and itself.
+    reach: Vec<u64>,
+    target: usize,
+}
+
+impl Ways {
+    fn of(freight: &Freight, target: usize) -> Self {
+        let mut reach = vec![0; freight.sizes.len()];
+        for piece in freight.order.iter().rev() {
+            let behind = freight.behind[*piece].iter().map(|behind| reach[*behind]).max();
+            reach[*piece] = freight.sizes[*piece].saturating_add(behind.unwrap_or(0));
+        }
+        Self { tails: freight.tails(), reach, target }
+    }
+
+    fn way(&self, round: u64) -> Way {
+        let by_tail = || self.tails.iter().map(|tail| usize::MAX - tail).collect();
+        match round {
+            0 => Way { classes: vec![0; self.tails.len()], fill: Fill::InTurn },
+            1 => Way { classes: by_tail(), fill: Fill::InTurn },
+            2 => Way { classes: by_tail(), fill: Fill::InTime(self.target) },
+            _ => self.shaken(round),
+        }
+    }
+
+    /// The farthest first, each taken for somewhat more or less far than it is.
+    fn shaken(&self, round: u64) -> Way {
+        let mut chance = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let class = |reach: &u64| {
+            chance ^= chance << 13;
+            chance ^= chance >> 7;
+            chance ^= chance << 17;
+            let factor = if round < 5 { 128 } else { 64 + chance % 128 };
+            usize::MAX - (u128::from(*reach) * u128::from(factor) / 128) as usize
+        };
+        let fill = if round % 2 == 0 { Fill::InTurn } else { Fill::Tightly };
+        Way { classes: self.reach.iter().map(class).collect(), fill }
     }
 }
 

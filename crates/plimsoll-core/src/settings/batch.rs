@@ -1,4 +1,4 @@
-//! How plans are carried out.
+//! How work is planned and carried out, where the user has a say in it.
 
 use std::num::NonZero;
 
@@ -8,10 +8,12 @@ use super::config::BatchConfig;
 use crate::Tokens;
 use crate::run::Limits;
 
-/// How the batches of a plan are carried out.
+/// How work is planned, and how plans are carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BatchSettings {
+    /// What a session may hold; the model's window if nothing is said.
+    pub budget: Option<Tokens>,
     /// The agent's command and its arguments; none where the agent's own is meant.
     pub command: Vec<String>,
     /// What a fresh session is begun for.
@@ -57,6 +59,7 @@ impl SessionPer {
 impl Default for BatchSettings {
     fn default() -> Self {
         Self {
+            budget: None,
             command: Vec::new(),
             session: SessionPer::default(),
             at_once: 1,
@@ -72,6 +75,7 @@ impl Default for BatchSettings {
 impl BatchSettings {
     /// Lays a config over these settings.
     pub(super) fn take(&mut self, config: &BatchConfig) {
+        self.budget = config.budget.map(NonZero::get).or(self.budget);
         if let Some(command) = &config.command {
             self.command.clone_from(command);
         }

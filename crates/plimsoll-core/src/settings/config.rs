@@ -87,6 +87,7 @@ pub(super) struct ReviewerConfig {
 #[cfg_attr(test, derive(serde::Serialize))]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct BatchConfig {
+    pub(super) budget: Option<NonZeroU64>,
     pub(super) command: Option<Vec<String>>,
     pub(super) session: Option<SessionPer>,
     pub(super) at_once: Option<NonZeroU64>,

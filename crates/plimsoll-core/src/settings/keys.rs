@@ -351,6 +351,15 @@ pub const KEYS: &[Key] = &[
         Kind::Times,
         |settings| Value::Times(settings.reviewer.most_per_day),
     ),
+    Key {
+        name: "batch.budget",
+        meaning: "How many tokens a session that works on a plan may hold; the model's window if nothing is said",
+        kind: Kind::Tokens,
+        setter: Setter::Anyone,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::tokens(settings.batch.budget),
+    },
     of_user(
         "batch.command",
         "The agent's command that carries plans out, such as [my-agent, --task, '{prompt}']; the prompt comes on its stdin where no word holds {prompt}",

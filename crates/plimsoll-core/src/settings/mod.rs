@@ -272,7 +272,7 @@ pub struct Settings {
     /// Who looks at the fleet beside the policy.
     #[serde(skip_serializing_if = "is_default")]
     pub reviewer: ReviewerSettings,
-    /// How plans are carried out.
+    /// How work is planned and carried out.
     #[serde(skip_serializing_if = "is_default")]
     pub batch: BatchSettings,
     /// The user's own models, looked up before the table.

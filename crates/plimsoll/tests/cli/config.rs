@@ -36,6 +36,7 @@ fn every_value_is_shown_with_where_it_comes_from() {
     reviewer.second_command             []          default
     reviewer.interval_seconds           300         default
     reviewer.most_per_day               100         default
+    batch.budget                        none        default
     batch.command                       []          default
     batch.session                       batch       default
     batch.at_once                       1           default
