@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{Job, JobBegun, JobState, Run};
 use crate::Millis;
 use crate::batch::{self, Piece, Plan};
+use crate::redact::redact;
 use crate::settings::SessionPer;
 
 /// The longest title of a job.
@@ -120,7 +121,7 @@ impl Run {
 /// What a job is about, in a line.
 fn title(pieces: &[&Piece]) -> String {
     let first = pieces.first().map_or("", |piece| piece.description.lines().next().unwrap_or(""));
-    let short: String = first.chars().take(LONGEST_TITLE).collect();
+    let short: String = redact(first).chars().take(LONGEST_TITLE).collect();
     match pieces.len() {
         0 | 1 => short,
         more => format!("{short} (and {} more)", more - 1),
