@@ -25,6 +25,7 @@ pub struct Config {
     pub(super) warn_command: Option<String>,
     pub(super) restore: RestoreConfig,
     pub(super) reviewer: ReviewerConfig,
+    pub(super) run: RunConfig,
     pub(super) batch: BatchConfig,
     pub(super) models: BTreeMap<String, ModelConfig>,
     pub(super) auto_context: AutoContextConfig,
@@ -81,6 +82,15 @@ pub(super) struct ReviewerConfig {
     pub(super) second_command: Option<Vec<String>>,
     pub(super) interval_seconds: Option<NonZeroU64>,
     pub(super) most_per_day: Option<NonZeroU64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RunConfig {
+    pub(super) max_sessions: Option<NonZeroU64>,
+    pub(super) max_tokens: Option<NonZeroU64>,
+    pub(super) max_minutes: Option<NonZeroU64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

@@ -327,30 +327,45 @@ pub const KEYS: &[Key] = &[
         alias_of: None,
         value: |settings| Value::Tokens(settings.restore_budget),
     },
-    of_user(
+    user_key(
         "reviewer.command",
         "A command that is shown the state of all sessions and may ask for checkpoints, such as [my-review, --brief]",
         Kind::Words,
         |settings| Value::Words(&settings.reviewer.command),
     ),
-    of_user(
+    user_key(
         "reviewer.second_command",
         "The command that is asked when the first one wants somebody who knows better",
         Kind::Words,
         |settings| Value::Words(&settings.reviewer.second_command),
     ),
-    of_user(
+    user_key(
         "reviewer.interval_seconds",
         "How often it is shown the sessions, if anything happened",
         Kind::Seconds,
         |settings| Value::Seconds(settings.reviewer.interval_seconds),
     ),
-    of_user(
+    user_key(
         "reviewer.most_per_day",
         "How often the two commands are run in a day, at most",
         Kind::Times,
         |settings| Value::Times(settings.reviewer.most_per_day),
     ),
+    user_key(
+        "run.max_sessions",
+        "How many sessions a run may take, where its command says nothing",
+        Kind::Times,
+        |settings| Value::Times(settings.run.max_sessions),
+    ),
+    user_key(
+        "run.max_tokens",
+        "How many tokens the windows of all its sessions may hold at their ends, added up",
+        Kind::Tokens,
+        |settings| Value::tokens(settings.run.max_tokens),
+    ),
+    user_key("run.max_minutes", "How many minutes it may take", Kind::Times, |settings| {
+        settings.run.max_minutes.map_or(Value::Unset, Value::Times)
+    }),
     Key {
         name: "batch.budget",
         meaning: "How many tokens a session that works on a plan may hold; the model's window if nothing is said",
@@ -360,49 +375,49 @@ pub const KEYS: &[Key] = &[
         alias_of: None,
         value: |settings| Value::tokens(settings.batch.budget),
     },
-    of_user(
+    user_key(
         "batch.command",
         "The agent's command that carries plans out, such as [my-agent, --task, '{prompt}']; the prompt comes on its stdin where no word holds {prompt}",
         Kind::Words,
         |settings| Value::Words(&settings.batch.command),
     ),
-    of_user(
+    user_key(
         "batch.session",
         "What a fresh session is begun for: every batch, or every task",
         Kind::Choice(&SessionPer::WORDS),
         |settings| Value::Text(settings.batch.session.word()),
     ),
-    of_user(
+    user_key(
         "batch.at_once",
         "How many sessions of a batch run at once, where every task has its own",
         Kind::Times,
         |settings| Value::Times(settings.batch.at_once),
     ),
-    of_user(
+    user_key(
         "batch.retries",
         "How often a session that fails is tried again, each time after a longer pause",
         Kind::Number,
         |settings| Value::Times(settings.batch.retries),
     ),
-    of_user(
+    user_key(
         "batch.max_failures",
         "How many batches, or tasks, may fail for good before the rest is left",
         Kind::Times,
         |settings| Value::Times(settings.batch.max_failures),
     ),
-    of_user(
+    user_key(
         "batch.max_sessions",
         "How many sessions a run of a plan may start",
         Kind::Times,
         |settings| Value::times(settings.batch.max_sessions),
     ),
-    of_user(
+    user_key(
         "batch.max_tokens",
         "How many tokens its sessions may hold at their ends, all together",
         Kind::Tokens,
         |settings| Value::tokens(settings.batch.max_tokens),
     ),
-    of_user("batch.max_minutes", "How many minutes it may take", Kind::Times, |settings| {
+    user_key("batch.max_minutes", "How many minutes it may take", Kind::Times, |settings| {
         Value::times(settings.batch.max_minutes)
     }),
     Key {
@@ -509,7 +524,7 @@ const fn hook(
     Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
 }
 
-const fn of_user(
+const fn user_key(
     name: &'static str,
     meaning: &'static str,
     kind: Kind,

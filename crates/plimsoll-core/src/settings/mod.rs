@@ -10,6 +10,7 @@ mod config;
 pub mod keys;
 mod on_line;
 mod reviewer;
+mod run;
 mod team;
 
 use std::num::NonZero;
@@ -22,6 +23,7 @@ pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
 pub use self::on_line::OnLine;
 pub use self::reviewer::ReviewerSettings;
+pub use self::run::RunSettings;
 pub use self::team::{DatabaseUrl, Shared, Team};
 use crate::Tokens;
 
@@ -272,6 +274,9 @@ pub struct Settings {
     /// Who looks at the fleet beside the policy.
     #[serde(skip_serializing_if = "is_default")]
     pub reviewer: ReviewerSettings,
+    /// Where a run ends that nobody has limited.
+    #[serde(skip_serializing_if = "is_default")]
+    pub run: RunSettings,
     /// How work is planned and carried out.
     #[serde(skip_serializing_if = "is_default")]
     pub batch: BatchSettings,
@@ -301,6 +306,7 @@ impl Default for Settings {
             restore_budget: RESTORE_BUDGET,
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
             reviewer: ReviewerSettings::default(),
+            run: RunSettings::default(),
             batch: BatchSettings::default(),
             models: Vec::new(),
             team: Team::default(),
@@ -368,6 +374,7 @@ impl Settings {
         self.restore = config.restore.mode.unwrap_or(self.restore);
         self.restore_budget = config.restore.budget.map_or(self.restore_budget, NonZero::get);
         self.reviewer.take(&config.reviewer);
+        self.run.take(&config.run);
         self.batch.take(&config.batch);
         if !config.models.is_empty() {
             let settings = |model: &ModelConfig| ModelSettings { window: model.window.get() };

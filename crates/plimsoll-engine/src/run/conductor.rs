@@ -184,6 +184,11 @@ impl<'w> Conductor<'w> {
         &self.project
     }
 
+    /// Whether what its agents print has been passed on while it came.
+    pub fn streams(&self) -> bool {
+        self.agent.streams()
+    }
+
     /// Writes what has happened; it is on the disk when this returns.
     pub fn note(&self, what: What) -> anyhow::Result<()> {
         let mut run = self.state();

@@ -17,6 +17,7 @@ mod planned;
 mod restore;
 mod resume;
 mod rs;
+mod run;
 mod score;
 mod search;
 mod serve;
@@ -68,6 +69,7 @@ Examples:
   plimsoll ss release             save where this stands, under a name
   plimsoll rs release             and go on from there
   plimsoll test -- cargo test     run tests, and save what they came to
+  plimsoll run -- claude -p …     one long task, over as many sessions as it takes
   plimsoll team status            what reaches the others?
   plimsoll board post --to all …  leave a message for the sessions that run
   plimsoll config show            what is in force here, and who says so?
@@ -98,6 +100,7 @@ enum Command {
     Ss(ss::Args),
     Rs(rs::Args),
     Test(test::Args),
+    Run(run::Args),
     Team(team::Args),
     Config(config::Args),
     Log(log::Args),
@@ -137,6 +140,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Ss(args) => ss::run(&world()?, ui, &args),
         Command::Rs(args) => rs::run(&world()?, ui, &args),
         Command::Test(args) => test::run(&world()?, ui, &args),
+        Command::Run(args) => run::run(&world()?, ui, args),
         Command::Team(args) => team::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),
