@@ -4,6 +4,7 @@
 //! commands a person runs.
 
 pub mod audit;
+pub mod batch;
 pub mod board;
 pub mod capture;
 pub mod checkpoint;

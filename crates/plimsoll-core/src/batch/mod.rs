@@ -3,6 +3,7 @@
 //! Everything here is a function of what it is given. Which files there are, what they weigh and
 //! which of them change together is the engine's to find out; carrying a plan out is its conductor's.
 
+mod available;
 mod bound;
 mod estimate;
 mod fill;
@@ -20,6 +21,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::available::Room;
 pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE};
 pub use self::forest::Problem;
 pub use self::groups::Together;

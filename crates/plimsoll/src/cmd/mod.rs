@@ -1,6 +1,7 @@
 //! The list of subcommands.
 
 mod audit;
+mod batch;
 mod board;
 mod checkpoint;
 mod completions;
@@ -72,6 +73,7 @@ Examples:
   plimsoll run -- claude -p …     one long task, over as many sessions as it takes
   plimsoll team status            what reaches the others?
   plimsoll board post --to all …  leave a message for the sessions that run
+  plimsoll batch plan TODO.md     which work fits into which session?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -95,6 +97,7 @@ enum Command {
     Resume(resume::Args),
     Restore(restore::Args),
     Search(search::Args),
+    Batch(batch::Args),
     Board(board::Args),
     Serve(serve::Args),
     Ss(ss::Args),
@@ -135,6 +138,7 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Resume(args) => resume::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(&world()?, ui, &args),
         Command::Search(args) => search::run(&world()?, ui, &args),
+        Command::Batch(args) => batch::run(&world()?, ui, &args),
         Command::Board(args) => board::run(&world()?, ui, &args),
         Command::Serve(args) => serve::run(world()?, ui, &args),
         Command::Ss(args) => ss::run(&world()?, ui, &args),
