@@ -59,9 +59,8 @@ pub fn changes(folder: &Path, files: &[&str]) -> io::Result<Vec<Vec<String>>> {
     let told = String::from_utf8_lossy(&ran.stdout);
     // Of a long history the end is cut off, mostly within a name.
     let whole = told.rfind('\n').map_or("", |end| &told[..end]);
-    let names = |commit: &str| {
-        commit.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
-    };
+    let names =
+        |commit: &str| commit.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
     Ok(whole.split('\0').skip(1).map(names).collect())
 }
 

@@ -74,6 +74,17 @@ impl Run {
         hopeless
     }
 
+    /// What its sessions were begun for, where that can be told.
+    pub fn session_per(&self) -> Option<SessionPer> {
+        let job = self.jobs.first()?;
+        let batch = self.plan.as_ref()?.batches.get(job.begun.batch?.checked_sub(1)? as usize)?;
+        match (job.begun.pieces.len(), batch.len()) {
+            (1, 1) => None,
+            (own, all) if own < all => Some(SessionPer::Task),
+            _ => Some(SessionPer::Batch),
+        }
+    }
+
     /// Jobs that have failed for good.
     pub fn failed_jobs(&self) -> impl Iterator<Item = &Job> {
         self.jobs.iter().filter(|job| matches!(job.state, JobState::Failed { .. }))

@@ -61,12 +61,7 @@ pub fn terms(
 }
 
 /// Which files change together, of those tasks that are split by their files.
-fn together(
-    project: &Path,
-    tasks: &[Task],
-    estimator: &Estimator,
-    available: Tokens,
-) -> Together {
+fn together(project: &Path, tasks: &[Task], estimator: &Estimator, available: Tokens) -> Together {
     let mut files: Vec<&str> = Vec::new();
     files::walk(tasks, &mut |task| {
         if task.files.len() > 1 && estimator.estimate(task) > available {

@@ -67,16 +67,14 @@ fn in_fresh_session(in_force: &InForce, beginnings: &[BeginningRow]) -> Known {
     let mut firsts: Vec<Tokens> = beginnings.iter().map(|row| row.first).collect();
     firsts.sort_unstable();
     let first = firsts[firsts.len() / 2];
-    let (window, trigger) = history::bounds(
-        in_force,
-        Some(&newest.model),
-        newest.version.as_deref(),
-        newest.largest,
-    );
+    let (window, trigger) =
+        history::bounds(in_force, Some(&newest.model), newest.version.as_deref(), newest.largest);
     let levels = Levels::of(&in_force.settings.lines, window.tokens).clear_of(trigger.tokens(), 0);
     let model = Some(newest.model.clone());
     match budget {
-        None if window.source.is_guess() => Known { room: Room::of_usage(0.0), source: UNKNOWN, model },
+        None if window.source.is_guess() => {
+            Known { room: Room::of_usage(0.0), source: UNKNOWN, model }
+        }
         budget => known(budget, window.tokens, first, levels.restart, model),
     }
 }

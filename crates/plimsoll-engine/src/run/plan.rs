@@ -1,12 +1,16 @@
 //! Carrying out a plan: batch after batch, each in fresh sessions, with a checkpoint between.
 
 use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::panic;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_core::batch;
+use plimsoll_core::redact::redact;
 use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Outcome, Run, What, pause};
 use plimsoll_core::settings::SessionPer;
 
@@ -41,6 +45,8 @@ pub enum News<'a> {
         job: &'a JobBegun,
         /// With what exit code it failed.
         code: i32,
+        /// What the agent said last.
+        words: &'a str,
         /// How long that takes.
         pause: Duration,
     },
@@ -50,6 +56,8 @@ pub enum News<'a> {
         job: &'a JobBegun,
         /// With what exit code it failed.
         code: i32,
+        /// What the agent said last.
+        words: &'a str,
     },
     /// What is left was planned again.
     Replanned(&'a str),
@@ -126,18 +134,27 @@ impl Conductor<'_> {
                 JobEnd::Failed { code, .. } => code,
             };
             tried += 1;
+            let words = &*self.last_words(job.job);
             if tried > manner.retries {
                 self.note(What::JobFailed { job: job.job, why: format!("exit code {code}") })?;
-                (manner.news)(News::Failed { job, code });
+                (manner.news)(News::Failed { job, code, words });
                 return Ok(None);
             }
             let pause = pause(manner.pause, tried);
-            (manner.news)(News::Waits { job, code, pause });
+            (manner.news)(News::Waits { job, code, words, pause });
             if let Some(outcome) = self.rest(pause) {
                 return Ok(Some(outcome));
             }
             order.attempt += 1;
         }
+    }
+
+    /// What the agent of a job's last session said at last: what it complained about, else what it
+    /// printed.
+    fn last_words(&self, job: u32) -> String {
+        let leg = self.state().job(job).map_or(0, |job| job.legs.len()) as u32;
+        let files = [self.files.err(job, leg), self.files.out(job, leg)];
+        files.iter().find_map(|file| last_line(file)).unwrap_or_default()
     }
 
     /// Waits; gives why the run ends meanwhile, if it does.
@@ -174,6 +191,20 @@ impl Conductor<'_> {
         (manner.news)(News::Replanned(&why));
         Ok(())
     }
+}
+
+/// The last line of a file in which there is anything, shortened.
+fn last_line(file: &Path) -> Option<String> {
+    const TAIL: u64 = 4 << 10;
+    const LONGEST: usize = 300;
+    let mut file = File::open(file).ok()?;
+    let len = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(TAIL))).ok()?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail).ok()?;
+    let tail = String::from_utf8_lossy(&tail);
+    let last = tail.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    Some(redact(last).chars().take(LONGEST).collect())
 }
 
 /// Which attempt comes after, or goes on with, a leg.

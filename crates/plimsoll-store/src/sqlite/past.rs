@@ -78,11 +78,7 @@ impl Store {
 
     /// How the sessions of a project began, those heard of last first, at most `limit`. One that nobody
     /// has answered in is none.
-    pub fn beginnings(
-        &self,
-        project: &Path,
-        limit: u32,
-    ) -> Result<Vec<BeginningRow>, StoreError> {
+    pub fn beginnings(&self, project: &Path, limit: u32) -> Result<Vec<BeginningRow>, StoreError> {
         self.all(BEGINNINGS, params![Kept(project), limit], beginning)
             .map_err(self.failed("list the sessions of"))
     }

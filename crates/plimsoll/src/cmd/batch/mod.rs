@@ -1,6 +1,7 @@
 //! `plimsoll batch`
 
 mod plan;
+mod run;
 
 use clap::Subcommand;
 use plimsoll_engine::world::World;
@@ -22,15 +23,19 @@ const AFTER_HELP: &str = "\
 Examples:
   plimsoll batch plan TODO.md                        what fits into which session?
   plimsoll batch plan tasks.yaml --available 50000   if each has so much room
-  plimsoll batch plan tasks.yaml --mermaid           as a chart";
+  plimsoll batch plan tasks.yaml --mermaid           as a chart
+  plimsoll batch run TODO.md                         do it, session after session
+  plimsoll batch run --resume                        go on where it was interrupted";
 
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
+    Run(run::Args),
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::Plan(args) => plan::run(world, ui, args),
+        Command::Run(args) => run::run(world, ui, args),
     }
 }
