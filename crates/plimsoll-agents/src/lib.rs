@@ -149,6 +149,9 @@ pub trait Adapter: Sync {
     /// A session that was recorded from the agent.
     fn sample(&self) -> Sample;
 
+    /// The command that starts this agent without anybody at the keyboard.
+    fn headless_command(&self) -> &'static [&'static str];
+
     /// How a command line starts this agent without anybody at the keyboard, or why it cannot be
     /// conducted; nothing if it starts something else.
     fn launch(&self, command: &[String]) -> Option<Result<Launch, NotConducted>>;

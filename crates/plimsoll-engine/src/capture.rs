@@ -139,10 +139,14 @@ impl Captured {
 /// The body, shortened from its end if the file would be too long. There is always room for the
 /// model's words, so that a checkpoint with them holds no less than one without.
 fn body(work: &Work, before: Option<&str>) -> String {
+    let body = work::body(work);
+    shortened(before.map_or_else(|| body.clone(), |before| work::inherit(&body, before)))
+}
+
+/// A body that fits into a file, with room for the model's words.
+pub(crate) fn shortened(mut body: String) -> String {
     /// What the front matter takes at most.
     const FRONT_MATTER: usize = 2_300;
-    let body = work::body(work);
-    let mut body = before.map_or_else(|| body.clone(), |before| work::inherit(&body, before));
     let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER - LONGEST_WORDS);
     while !body.is_char_boundary(end) {
         end -= 1;

@@ -4,6 +4,8 @@ use plimsoll_core::event::SessionId;
 
 use crate::{Launch, NotConducted};
 
+/// What starts the client without anybody at the keyboard.
+pub(super) const HEADLESS: [&str; 2] = ["claude", "-p"];
 /// Programs that start another one, which their arguments name.
 const STARTERS: [&str; 6] = ["env", "npx", "nice", "ionice", "stdbuf", "timeout"];
 /// The client's program, and its package.

@@ -225,6 +225,10 @@ impl Adapter for ClaudeCode {
         Sample { tape: include_str!("../../assets/claude-code/sample.jsonl"), home: "/home/dev" }
     }
 
+    fn headless_command(&self) -> &'static [&'static str] {
+        &launch::HEADLESS
+    }
+
     fn launch(&self, command: &[String]) -> Option<Result<Launch, NotConducted>> {
         launch::launch(command)
     }

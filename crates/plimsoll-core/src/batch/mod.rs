@@ -11,9 +11,11 @@ mod fill;
 mod forest;
 mod groups;
 mod pack;
+mod prompt;
 pub mod read;
 mod split;
 mod task;
+mod told;
 mod workflow;
 
 use std::collections::HashMap;
@@ -25,8 +27,10 @@ pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE};
 pub use self::forest::Problem;
 pub use self::groups::Together;
 pub use self::pack::{Freight, Packing};
+pub use self::prompt::{in_a_line, prompt};
 pub use self::split::TOO_LARGE;
 pub use self::task::{Kind, Piece, Task};
+pub use self::told::told;
 pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
 use crate::Tokens;
 

@@ -50,8 +50,12 @@ impl Default for Breaker {
 }
 
 impl Breaker {
-    /// Takes note of how a leg ended.
+    /// Takes note of how a leg ended. Whether one that gave up by itself is tried again is not ours to
+    /// say.
     pub fn note(&mut self, end: &LegEnd) {
+        if let Ending::Exited { .. } = end.how {
+            return;
+        }
         let thrashes = end.how == Ending::Stopped && end.responses <= FEW_RESPONSES;
         self.thrashing = if thrashes { self.thrashing + 1 } else { 0 };
         if self.known.contains(&end.fingerprint.hash) {

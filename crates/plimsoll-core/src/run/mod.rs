@@ -8,6 +8,8 @@
 mod breaker;
 mod leg;
 mod limits;
+mod nodes;
+mod replan;
 mod state;
 mod told;
 
@@ -19,6 +21,7 @@ use crate::{Millis, Tokens};
 pub use breaker::{Breaker, Repeats};
 pub use leg::{Ending, Fingerprint, LegBegun, LegEnd};
 pub use limits::{Limit, Limits, Spent};
+pub use nodes::pause;
 pub use state::{Job, JobState, Leg, Run};
 pub use told::{PieceTold, Progress, Standing};
 

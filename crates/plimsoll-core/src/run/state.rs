@@ -147,9 +147,14 @@ impl Run {
         }
     }
 
+    /// A job that has failed may be begun again, by whoever resumes the run.
     fn begin(&mut self, at: Millis, begun: JobBegun) {
-        if self.job(begun.job).is_none() {
-            self.jobs.push(Job { begun, since: at, legs: Vec::new(), state: JobState::Open });
+        match self.job_mut(begun.job) {
+            Some(job) if job.is_done() => {}
+            Some(job) => job.state = JobState::Open,
+            None => {
+                self.jobs.push(Job { begun, since: at, legs: Vec::new(), state: JobState::Open });
+            }
         }
     }
 

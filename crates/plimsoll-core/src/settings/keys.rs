@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::{Serialize, Serializer};
 
-use super::{GuardMode, ModelSettings, OnLine, Percent, RestoreMode, Settings, Shared};
+use super::{GuardMode, ModelSettings, OnLine, Percent, RestoreMode, SessionPer, Settings, Shared};
 use crate::Tokens;
 
 /// One key.
@@ -40,6 +40,8 @@ pub enum Kind {
     Seconds,
     /// A number of times.
     Times,
+    /// A number, which may be none.
+    Number,
     /// Yes or no.
     Switch,
     /// One of these words.
@@ -70,6 +72,7 @@ impl Kind {
             Self::Tokens => TOKENS.to_owned(),
             Self::Seconds => "a whole number of seconds above 0".to_owned(),
             Self::Times => "a whole number above 0".to_owned(),
+            Self::Number => "a whole number".to_owned(),
             Self::Switch => "`true` or `false`".to_owned(),
             Self::Choice(words) => alternatives(words),
             Self::Choices(words) => format!("a list of {}", alternatives(words)),
@@ -176,6 +179,10 @@ fn by_name<S: Serializer>(models: &[(String, ModelSettings)], to: S) -> Result<S
 impl Value<'_> {
     fn tokens(tokens: Option<Tokens>) -> Self {
         tokens.map_or(Self::Unset, Self::Tokens)
+    }
+
+    fn times(times: Option<u64>) -> Self {
+        times.map_or(Self::Unset, Self::Times)
     }
 }
 
@@ -368,6 +375,51 @@ pub const KEYS: &[Key] = &[
         alias_of: None,
         value: |settings| Value::tokens(settings.batch.budget),
     },
+    user_key(
+        "batch.command",
+        "The agent's command that carries plans out, such as [my-agent, --task, '{prompt}']; the prompt comes on its stdin where no word holds {prompt}",
+        Kind::Words,
+        |settings| Value::Words(&settings.batch.command),
+    ),
+    user_key(
+        "batch.session",
+        "What a fresh session is begun for: every batch, or every task",
+        Kind::Choice(&SessionPer::WORDS),
+        |settings| Value::Text(settings.batch.session.word()),
+    ),
+    user_key(
+        "batch.at_once",
+        "How many sessions of a batch run at once, where every task has its own",
+        Kind::Times,
+        |settings| Value::Times(settings.batch.at_once),
+    ),
+    user_key(
+        "batch.retries",
+        "How often a session that fails is tried again, each time after a longer pause",
+        Kind::Number,
+        |settings| Value::Times(settings.batch.retries),
+    ),
+    user_key(
+        "batch.max_failures",
+        "How many batches, or tasks, may fail for good before the rest is left",
+        Kind::Times,
+        |settings| Value::Times(settings.batch.max_failures),
+    ),
+    user_key(
+        "batch.max_sessions",
+        "How many sessions a run of a plan may start",
+        Kind::Times,
+        |settings| Value::times(settings.batch.max_sessions),
+    ),
+    user_key(
+        "batch.max_tokens",
+        "How many tokens its sessions may hold at their ends, all together",
+        Kind::Tokens,
+        |settings| Value::tokens(settings.batch.max_tokens),
+    ),
+    user_key("batch.max_minutes", "How many minutes it may take", Kind::Times, |settings| {
+        Value::times(settings.batch.max_minutes)
+    }),
     Key {
         name: "models",
         meaning: "Windows of models of your own, such as {my-model: {window: 400000}}",

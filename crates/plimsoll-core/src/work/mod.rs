@@ -50,7 +50,7 @@ pub use inherit::inherit;
 pub use lacking::lacking;
 pub use left::Left;
 pub use noted::Place;
-pub use origin::{DATA, Fate, GOES_ON, Origin, unlooked};
+pub use origin::{COMES_AFTER, DATA, Fate, GOES_ON, Origin, unlooked};
 pub use recall::{Fact, FactKind, Judgement, Recall, Shown, Tally};
 pub use refine::{LONGEST_WORDS, Words};
 pub use reread::{files, next_steps, reread};

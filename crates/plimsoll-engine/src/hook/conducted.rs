@@ -1,12 +1,12 @@
 //! Sessions that a conductor has begun.
 
 use plimsoll_core::session::SessionState;
-use plimsoll_core::work::GOES_ON;
+use plimsoll_core::work::{COMES_AFTER, GOES_ON};
 
 use super::compaction::for_model;
 use super::{Answer, Hook};
 use crate::checkpoint::{self, Place};
-use crate::resume::{self, Resumable};
+use crate::resume;
 use crate::run::variables;
 use crate::settings;
 use crate::spool;
@@ -29,7 +29,12 @@ impl Hook<'_> {
         let place = Place::of(self.world, self.adapter, project);
         let last =
             named.and_then(|id| resume::named(&place, &id, Some(&self.event.session)).ok()?);
-        let text = last.as_ref().map(|last| goes_on(last, in_force.settings.budget()));
+        let what_now = match self.world.env(variables::DONE) {
+            Some(_) => COMES_AFTER,
+            None => GOES_ON,
+        };
+        let budget = in_force.settings.budget();
+        let text = last.as_ref().map(|last| format!("{}\n\n{what_now}", last.text(budget)));
         let reply = for_model(text.unwrap_or_default());
         let given = last.map(|last| last.meta.id);
         let what = if given.is_some() { "given" } else { spool::STARTED };
@@ -45,10 +50,4 @@ impl Hook<'_> {
         let place = Place::of(self.world, self.adapter, self.project());
         Some(checkpoint::read_own(&place, given).ok()??.1)
     }
-}
-
-/// The whole of a checkpoint, and that its work is not done.
-fn goes_on(last: &Resumable, budget: usize) -> String {
-    let text = last.text(budget);
-    format!("{text}\n\n{GOES_ON}")
 }

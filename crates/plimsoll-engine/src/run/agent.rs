@@ -38,8 +38,16 @@ pub enum Unfit {
 }
 
 impl Agent {
-    /// The agent that a command starts.
+    /// The agent that a command starts. One that nobody knows must have a place for the prompt: a fresh
+    /// session is told in it what the one before did.
     pub fn of(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
+        let agent = Self::of_plan(world, command)?;
+        if agent.reads_prompt() { Err(Unfit::Unknown) } else { Ok(agent) }
+    }
+
+    /// The agent that a command starts, where it is always told what to do: one that nobody knows, and
+    /// that has no place for it, reads it on its stdin.
+    pub fn of_plan(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
         let program = command.first().cloned().unwrap_or_default();
         let is_there = match program.contains('/') {
             true => is_executable(Path::new(&program)),
@@ -54,16 +62,24 @@ impl Agent {
         match known {
             Some((adapter, Ok(launch))) => Ok(Self { command, known: Some((adapter, launch)) }),
             Some((_, Err(no))) => Err(Unfit::NotConducted { option: no.option, why: no.why }),
-            None if command.iter().any(|word| word.contains(PROMPT)) => {
-                Ok(Self { command, known: None })
-            }
-            None => Err(Unfit::Unknown),
+            None => Ok(Self { command, known: None }),
         }
+    }
+
+    /// Whether it reads on its stdin what it is told.
+    pub fn reads_prompt(&self) -> bool {
+        self.known.is_none() && !self.command.iter().any(|word| word.contains(PROMPT))
     }
 
     /// Its command.
     pub fn command(&self) -> &[String] {
         &self.command
+    }
+
+    /// What it is called: by us if we know it, else by its program.
+    pub fn name(&self) -> &str {
+        let program = || self.command.first().and_then(|word| word.rsplit('/').next());
+        self.adapter().map(|adapter| adapter.name()).or_else(program).unwrap_or_default()
     }
 
     /// How to speak to it; nothing if nobody knows.

@@ -1,5 +1,8 @@
 //! One job, carried out over as many sessions as it takes.
 
+use std::path::PathBuf;
+use std::sync::PoisonError;
+
 use anyhow::Context;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
@@ -25,6 +28,9 @@ impl Conductor<'_> {
         }
         if let Some(done) = self.done(job) {
             return Ok(done);
+        }
+        if let Some(end) = self.ended_well(job) {
+            return self.close(&end);
         }
         loop {
             let (leg, mut running) = match self.left(job) {
@@ -52,6 +58,14 @@ impl Conductor<'_> {
         let JobState::Done { checkpoint, .. } = &known.state else { return None };
         let out = self.files.out(job, known.legs.len() as u32);
         Some(JobEnd::Done { checkpoint: checkpoint.clone(), out })
+    }
+
+    /// The end of a job whose agent had ended when its conductor was killed, before it could say that
+    /// the job is done.
+    fn ended_well(&self, job: u32) -> Option<LegEnd> {
+        let run = self.state();
+        let (_, end) = run.job(job)?.legs.last()?.end.as_ref()?;
+        (end.how == Ending::Exited { code: 0 }).then(|| end.clone())
     }
 
     /// The leg of a job that another conductor began, and that nobody knows the end of.
@@ -115,16 +129,27 @@ impl Conductor<'_> {
         let mut variables = vec![(variables::RUN, self.journal.run().to_string())];
         variables.extend(session.iter().map(|session| (variables::SESSION, session.to_string())));
         variables.extend(restore.iter().map(|id| (variables::CHECKPOINT, id.clone())));
+        if restore.is_some() && *restore == order.restore {
+            variables.push((variables::DONE, "1".to_owned()));
+        }
         let err = self.files.err(*job, *leg);
         Running::start(&Start {
             command: &command,
             project: &self.project,
             variables: &variables,
             leg: &self.files.leg(*job, *leg),
-            input: &self.files.input(),
+            input: &self.input(begun, prompt.as_deref())?,
             out: &self.files.out(*job, *leg),
             err: (self.stage.errors == Errors::Kept).then_some(&*err),
         })
+    }
+
+    /// What the agent reads on its stdin: what it is told, where its command has no place for that.
+    fn input(&self, begun: &LegBegun, prompt: Option<&str>) -> std::io::Result<PathBuf> {
+        match prompt.filter(|_| self.agent.reads_prompt()) {
+            Some(prompt) => self.files.keep_prompt(begun.job, begun.leg, prompt),
+            None => Ok(self.files.input()),
+        }
     }
 
     /// What the agent is told. One whose hooks are not ours has nobody else to give it the checkpoint.
@@ -168,16 +193,21 @@ impl Conductor<'_> {
         let LegEnd { job, leg, how, .. } = end;
         let out = self.files.out(job, leg);
         Ok(match how {
-            Ending::Exited { code: 0 } => {
-                // A session that had nothing to tell goes on from one that had.
-                let last =
-                    self.state().job(job).and_then(|job| job.checkpoint().map(str::to_owned));
-                self.note(What::JobDone { job, checkpoint: last.clone() })?;
-                Some(JobEnd::Done { checkpoint: last, out })
-            }
+            Ending::Exited { code: 0 } => Some(self.close(&end)?),
             Ending::Exited { code } => Some(JobEnd::Failed { code, out }),
             Ending::Stopped | Ending::Lost | Ending::Halted => halted.map(JobEnd::Rests),
         })
+    }
+
+    /// Notes that a job is done, once a checkpoint tells of it. One job is closed after the other.
+    fn close(&self, end: &LegEnd) -> anyhow::Result<JobEnd> {
+        let LegEnd { job, leg, .. } = *end;
+        let _closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner);
+        // A session that had nothing to tell goes on from one that had.
+        let last = self.state().job(job).and_then(|job| job.checkpoint().map(str::to_owned));
+        let checkpoint = self.told(job, last)?;
+        self.note(What::JobDone { job, checkpoint: checkpoint.clone() })?;
+        Ok(JobEnd::Done { checkpoint, out: self.files.out(job, leg) })
     }
 
     /// The session of a leg, where anything can be known of it.

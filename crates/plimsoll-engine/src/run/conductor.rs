@@ -9,7 +9,7 @@ use anyhow::Context;
 use plimsoll_core::Tokens;
 use plimsoll_core::redact::redact;
 use plimsoll_core::run::{
-    Begun, JobBegun, LegBegun, LegEnd, Limits, Outcome, Process, Run, RunId, What,
+    Begun, JobBegun, LegBegun, LegEnd, Limits, Outcome, Process, Run, RunId, Sort, What,
 };
 
 use super::agent::{Agent, Unfit};
@@ -116,6 +116,8 @@ pub struct Conductor<'w> {
     pub(super) journal: Journal,
     pub(super) files: Files,
     run: Mutex<Run>,
+    /// Whoever closes a job holds it.
+    pub(super) closing: Mutex<()>,
     _lock: File,
 }
 
@@ -149,7 +151,10 @@ impl<'w> Conductor<'w> {
         if run.outcome == Some(Outcome::Done) {
             return Err(NotTakenUp::Done);
         }
-        let agent = Agent::of(stage.world, files.command()?)?;
+        let agent = match run.begun.sort {
+            Sort::Task => Agent::of(stage.world, files.command()?)?,
+            Sort::Plan => Agent::of_plan(stage.world, files.command()?)?,
+        };
         let limits = limits.or(run.begun.limits);
         Ok(Self::conduct(stage, agent, Journal::of(paths, run.id), files, lock, Some(limits))?)
     }
@@ -165,7 +170,8 @@ impl<'w> Conductor<'w> {
         journal.take_up(limits)?;
         let run = journal.fold()?;
         let project = PathBuf::from(&run.begun.project);
-        Ok(Self { stage, agent, project, journal, files, run: Mutex::new(run), _lock: lock })
+        let (run, closing) = (Mutex::new(run), Mutex::new(()));
+        Ok(Self { stage, agent, project, journal, files, run, closing, _lock: lock })
     }
 
     /// How the run stands.

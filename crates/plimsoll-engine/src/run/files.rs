@@ -39,6 +39,13 @@ impl Files {
         self.0.join("stdin")
     }
 
+    /// Keeps what a leg is told, for it to read.
+    pub(super) fn keep_prompt(&self, job: u32, leg: u32, prompt: &str) -> io::Result<PathBuf> {
+        let path = self.0.join(format!("{job}-{leg}.in"));
+        paths::put(&path, prompt.as_bytes())?;
+        Ok(path)
+    }
+
     /// Keeps the command as it is, secrets and all; the journal has it without.
     pub(super) fn keep_command(&self, command: &[String]) -> io::Result<()> {
         paths::put(&self.0.join("command.json"), &serde_json::to_vec(command)?)

@@ -16,6 +16,8 @@ mod journal;
 mod keeping;
 mod leg;
 mod look;
+mod plan;
+mod told;
 mod waiting;
 
 pub use crate::process::is_alive;
@@ -25,6 +27,7 @@ pub use halt::Halt;
 pub use journal::{Journal, ids, newest, read};
 pub use keeping::{prune, referred};
 pub use leg::Errors;
+pub use plan::{Manner, News, usual_pause};
 
 /// What the conductor tells the agent's hooks, in the environment that they inherit.
 pub mod variables {
@@ -34,4 +37,6 @@ pub mod variables {
     pub const SESSION: &str = "PLIMSOLL_RUN_SESSION";
     /// The checkpoint that this session is given.
     pub const CHECKPOINT: &str = "PLIMSOLL_RUN_CHECKPOINT";
+    /// Set where that checkpoint tells of work that is done, and the session has work of its own.
+    pub const DONE: &str = "PLIMSOLL_RUN_DONE";
 }

@@ -8,6 +8,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 
 use anyhow::Context;
+use plimsoll_agents::Adapter;
 use plimsoll_core::run::{Begun, JobBegun, Limits, Outcome, Run, Sort, What};
 use plimsoll_core::shell;
 use plimsoll_engine::run::{
@@ -58,23 +59,29 @@ pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
         return Err(anyhow::anyhow!("a run needs hooks, and `PLIMSOLL` switches them off"))
             .hint("run it with `env -u PLIMSOLL plimsoll run …`");
     }
-    let halt = Halt::default();
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let flag = flag::register_usize(signal, halt.flag(), signal as usize);
-        flag.context("could not listen to signals")?;
-    }
+    let halt = listen()?;
     let shown = Shown::new(ui);
     let progress = |progress: run::Progress<'_>| shown.take(progress);
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Shown };
     let limits = limits(&args);
     let conductor = match &args.resume {
-        Some(name) => take_up(stage, name, limits)?,
+        Some(name) => take_up(stage, &find(world, Sort::Task, name)?, limits)?,
         None => begin(stage, ui, args.command, limits)?,
     };
     shown.begin(&conductor.run());
     let ended = carry_out(&conductor);
     shown.wipe();
     end(ui, &conductor, ended, &shown)
+}
+
+/// What ends a run: the signals that a user, or a system that goes down, sends.
+pub(super) fn listen() -> anyhow::Result<Halt> {
+    let halt = Halt::default();
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let flag = flag::register_usize(signal, halt.flag(), signal as usize);
+        flag.context("could not listen to signals")?;
+    }
+    Ok(halt)
 }
 
 fn limits(args: &Args) -> Limits {
@@ -104,13 +111,7 @@ fn begin<'w>(
         .hint("`plimsoll batch run --help` tells how others are conducted");
     };
     let project = super::project(stage.world, adapter)?;
-    for finding in doctor::broken_hooks(stage.world, adapter, &project) {
-        let mend = finding.mend.map(|mend| format!("; run `{mend}`")).unwrap_or_default();
-        ui.warn(&format!(
-            "no session can be stopped before its window is full: {}{mend}",
-            finding.text
-        ));
-    }
+    warn_of_hooks(stage.world, ui, adapter, &project);
     let limits = limits.or(settings::load(stage.world, adapter, &project).settings.run.limits());
     let project = project.to_string_lossy().into_owned();
     let begun = Begun { sort: Sort::Task, project, title: line, command, limits };
@@ -121,16 +122,30 @@ fn begin<'w>(
         .hint("run `plimsoll doctor` to check the data folder")
 }
 
+/// Says what is wrong with our hooks where the agent looks for them.
+pub(super) fn warn_of_hooks(world: &World, ui: &Ui, adapter: &dyn Adapter, project: &Path) {
+    for finding in doctor::broken_hooks(world, adapter, project) {
+        let mend = finding.mend.map(|mend| format!("; run `{mend}`")).unwrap_or_default();
+        ui.warn(&format!(
+            "no session can be stopped before its window is full: {}{mend}",
+            finding.text
+        ));
+    }
+}
+
 /// What the user pipes in, if anything.
 fn piped() -> Option<io::Stdin> {
     let stdin = io::stdin();
     (!stdin.is_terminal()).then_some(stdin)
 }
 
-/// Takes up the run that is meant.
-fn take_up<'w>(stage: Stage<'w>, name: &str, limits: Limits) -> anyhow::Result<Conductor<'w>> {
-    let run = find(stage.world, name)?;
-    let taken_up = Conductor::take_up(stage, &run, limits);
+/// Takes up a run.
+pub(super) fn take_up<'w>(
+    stage: Stage<'w>,
+    run: &Run,
+    limits: Limits,
+) -> anyhow::Result<Conductor<'w>> {
+    let taken_up = Conductor::take_up(stage, run, limits);
     let hint = match &taken_up {
         Err(NotTakenUp::Busy(Some(by))) => format!("run `kill {}` to end that", by.pid),
         _ => "run `plimsoll batch status` to see all of them".to_owned(),
@@ -138,9 +153,9 @@ fn take_up<'w>(stage: Stage<'w>, name: &str, limits: Limits) -> anyhow::Result<C
     taken_up.with_context(|| format!("could not resume run `{}`", run.id)).hint(hint)
 }
 
-/// The run of that name, or whose name ends so; the newest of this folder that is not done, where none
-/// is named.
-fn find(world: &World, name: &str) -> anyhow::Result<Run> {
+/// The run of that sort and name, or whose name ends so; the newest of this folder that is not done,
+/// where none is named.
+pub(super) fn find(world: &World, sort: Sort, name: &str) -> anyhow::Result<Run> {
     let project = super::project(world, plimsoll_agents::ALL[0])?;
     let is_open = |run: &Run| {
         let here = Path::new(&run.begun.project) == project;
@@ -150,13 +165,16 @@ fn find(world: &World, name: &str) -> anyhow::Result<Run> {
         "" => is_open(run),
         _ => run.id.as_str().ends_with(name) || run.id.as_str().starts_with(name),
     };
-    let found = run::newest(&world.paths, |run| run.begun.sort == Sort::Task && is_meant(run));
+    let found = run::newest(&world.paths, |run| run.begun.sort == sort && is_meant(run));
     let found = found.context("could not look for runs")?;
     let none = || match name {
         "" => anyhow::anyhow!("no run of `{}` is left to go on with", project.display()),
         _ => anyhow::anyhow!("no run `{name}`"),
     };
-    found.ok_or_else(none).hint("begin one with `plimsoll run -- claude -p …`")
+    found.ok_or_else(none).hint(match sort {
+        Sort::Task => "begin one with `plimsoll run -- claude -p …`",
+        Sort::Plan => "begin one with `plimsoll batch run TODO.md`",
+    })
 }
 
 /// The one job of the run.
@@ -226,7 +244,7 @@ fn line(command: &[String]) -> String {
 }
 
 /// A duration such as `90m`, in seconds.
-fn seconds(text: &str) -> Result<u64, String> {
+pub(super) fn seconds(text: &str) -> Result<u64, String> {
     let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let unit = match unit.trim() {

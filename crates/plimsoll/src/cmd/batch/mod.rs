@@ -1,6 +1,7 @@
 //! `plimsoll batch`
 
 mod plan;
+mod run;
 mod status;
 
 use std::time::Duration;
@@ -30,6 +31,8 @@ Examples:
   plimsoll batch plan TODO.md                        what fits into which session?
   plimsoll batch plan tasks.yaml --available 50000   if each has so much room
   plimsoll batch plan tasks.yaml --mermaid           as a chart
+  plimsoll batch run TODO.md                         do it, session after session
+  plimsoll batch run --resume                        go on where it was interrupted
   plimsoll batch status                              how do runs stand?
   plimsoll batch status --calibration                what do estimates learn from past work?";
 
@@ -39,12 +42,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
+    Run(run::Args),
     Status(status::Args),
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::Plan(args) => plan::run(world, ui, args),
+        Command::Run(args) => run::run(world, ui, args),
         Command::Status(args) => status::run(world, ui, args),
     }
 }

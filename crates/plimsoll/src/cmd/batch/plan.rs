@@ -56,25 +56,51 @@ pub(crate) struct Args {
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let project = crate::cmd::project(world, adapter)?;
-    let tasks = read(&project, &args.file)?;
     let known = match args.available {
         Some(available) => given(available),
         None => find_room(world, ui, adapter, &project, args.session.as_deref())?,
     };
-    let available = known.room.available();
     let learned = super::learned(world, ui, adapter);
-    let (terms, warnings) =
-        engine::terms(&project, &tasks, available, learned.factors(), known.model.as_deref());
-    warnings.iter().for_each(|warning| ui.warn(warning));
-    let planned = batch::plan(&tasks, &terms)
-        .with_context(|| format!("could not plan `{}`", args.file.display()))
-        .hint(SEE_HELP)?;
+    let planned = planned(ui, &project, &args.file, &known, &learned)?;
     let workflow = Workflow::of(&planned.plan);
     match (args.json, args.mermaid) {
         (true, _) => ui.print_json(&workflow),
         (_, true) => ui.print(&plain_lines(&workflow.mermaid())),
         _ => ui.print(&(tree(ui, &planned, &known) + &calibrated(ui, &learned))),
     }
+}
+
+/// The plan of a task file for fresh sessions.
+pub(super) fn for_fresh_sessions(
+    world: &World,
+    ui: &Ui,
+    project: &Path,
+    file: &Path,
+    available: Option<Tokens>,
+) -> anyhow::Result<Plan> {
+    let adapter = plimsoll_agents::ALL[0];
+    let known = match available {
+        Some(available) => given(available),
+        None => fresh_room(world, ui, adapter, project),
+    };
+    Ok(planned(ui, project, file, &known, &super::learned(world, ui, adapter))?.plan)
+}
+
+fn planned(
+    ui: &Ui,
+    project: &Path,
+    file: &Path,
+    known: &Known,
+    learned: &Calibration,
+) -> anyhow::Result<Planned> {
+    let tasks = read(project, file)?;
+    let available = known.room.available();
+    let (terms, warnings) =
+        engine::terms(project, &tasks, available, learned.factors(), known.model.as_deref());
+    warnings.iter().for_each(|warning| ui.warn(warning));
+    batch::plan(&tasks, &terms)
+        .with_context(|| format!("could not plan `{}`", file.display()))
+        .hint(SEE_HELP)
 }
 
 const SEE_HELP: &str = "run `plimsoll batch plan --help` to see what a task may say";
@@ -107,10 +133,15 @@ fn find_room(
     if let Some(measured) = session(world, adapter, named)? {
         return Ok(engine::find_room(world, adapter, None, project, Some(&measured)));
     }
+    Ok(fresh_room(world, ui, adapter, project))
+}
+
+/// What a fresh session of the project has room for.
+fn fresh_room(world: &World, ui: &Ui, adapter: &dyn Adapter, project: &Path) -> Known {
     let ingester = ingest::everything(world, ui, adapter)
         .inspect_err(|error| ui.warn(&format!("past sessions cannot be asked: {error:#}")));
     let store = ingester.as_ref().ok().map(|ingester| &ingester.store);
-    Ok(engine::find_room(world, adapter, store, project, None))
+    engine::find_room(world, adapter, store, project, None)
 }
 
 /// The session whose room is meant: the one named, else the one this runs in.
