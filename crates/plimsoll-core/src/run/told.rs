@@ -1,8 +1,9 @@
 //! What people are told of a run: how far it is, how it stands, and how it goes on.
 
-use super::{Job, JobState, Leg, Run, Sort};
+use super::{Job, JobState, Leg, Line, Outcome, Repeats, Run, Sort, What};
 use crate::batch::Piece;
 use crate::batch::calibration::Case;
+use crate::redact::redact;
 use crate::{Millis, Tokens};
 
 /// How far a run is: in pieces of its plan, or in jobs where it has none.
@@ -71,10 +72,36 @@ impl PieceTold<'_> {
     }
 }
 
+impl Line {
+    /// The same without secrets, and without the agent's command, which may hold some: what others than
+    /// the conductor may keep.
+    #[must_use]
+    pub fn cleaned(mut self) -> Self {
+        let clean = |text: &mut String| *text = redact(text).into_owned();
+        match &mut self.what {
+            What::Begun(begun) => {
+                begun.command.clear();
+                clean(&mut begun.title);
+            }
+            What::Planned { plan, why } => {
+                plan.batches.iter_mut().flatten().for_each(|piece| clean(&mut piece.description));
+                why.iter_mut().for_each(clean);
+            }
+            What::JobBegun(begun) => clean(&mut begun.title),
+            What::JobFailed { why, .. } => clean(why),
+            What::LegEnded(end) => end.fingerprint.errors.iter_mut().for_each(clean),
+            What::Ended(Outcome::Broken { repeats: Repeats::Work { errors, .. } }) => {
+                errors.iter_mut().for_each(clean);
+            }
+            _ => {}
+        }
+        self
+    }
+}
+
 impl Run {
     /// How it stands, if it is known whether its conductor still is there.
     pub fn standing(&self, is_conducted: bool) -> Standing {
-        use super::Outcome;
         match &self.outcome {
             Some(Outcome::Done) => Standing::Done,
             Some(Outcome::Failed { .. }) => Standing::Failed,
@@ -158,7 +185,7 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Line, RunId};
+    use super::super::RunId;
     use super::*;
 
     fn run(lines: &[&str]) -> Run {

@@ -87,6 +87,27 @@ fn one_run_is_told_with_its_jobs_and_sessions() {
 }
 
 #[test]
+fn secrets_in_tasks_and_commands_are_neither_kept_nor_shown() {
+    const KEY: &str = "sk-ant-api03-8Fk2mNq7RtYw3XzB5cVd9LpJ1hGsQ4uE";
+    let env = TestEnv::new();
+    let mut run = Journal::begin(&env, 1, &format!("Use {KEY}"), false);
+    let pieces = json!([[{"id": "1", "description": format!("Use {KEY}"), "tokens": 5}]]);
+    run.says(json!({"what": "planned", "plan": {"available": 9, "batches": pieces}}));
+    run.says(json!({"what": "job_begun", "job": 1, "title": KEY, "pieces": ["1"]}));
+    run.says(json!({"what": "job_failed", "job": 1, "why": format!("refused {KEY}")}));
+    for arguments in ["batch status", "batch status 45678901 --json"] {
+        let ran = env.plimsoll(arguments);
+        assert!(ran.status.success() && !ran.stdout.contains("8Fk2mNq7"), "{ran}");
+    }
+    for file in env.all_under(&env.data()).iter().filter(|file| file.is_file()) {
+        let is_journal = file.extension().is_some_and(|extension| extension == "jsonl");
+        let bytes = std::fs::read(file).unwrap();
+        let held = bytes.windows(8).any(|part| part == b"8Fk2mNq7");
+        assert!(!held || is_journal, "{}", file.display());
+    }
+}
+
+#[test]
 fn runs_of_other_projects_are_shown_where_they_are_asked_for() {
     let (env, other) = (TestEnv::new(), TestEnv::new());
     let run = half_done(&other, 1, false);
