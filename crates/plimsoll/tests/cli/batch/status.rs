@@ -30,7 +30,6 @@ fn runs_are_listed_with_how_they_stand_and_how_they_go_on() {
     45678901  interrupted  Careen the hull
       ███████████░░░░░  2 of 3 pieces done; 3 sessions, 1 restart; 210,000 tokens of 25,200 estimated; 9 s
       to go on: plimsoll batch run --resume 019a8f00-0000-7000-8000-012345678901
-    --- stderr
     [exit 0]
     ");
 }
@@ -68,9 +67,8 @@ fn one_run_is_told_with_its_jobs_and_sessions() {
            1  aaaaaaaa-1  full, stopped by us; 170,000 tokens; checkpoint 2026-11-15-060000-5f2c81aa
            2  bbbbbbbb-2  ended by itself; 40,000 tokens; checkpoint 2026-11-15-060000-5f2c81aa
 
-        batch 2: The hold  open of 13,200 estimated
+        batch 2: The hold  open; 13,200 estimated
            1  cccccccc-3  has not ended
-        --- stderr
         [exit 0]
         ");
         }
@@ -165,7 +163,6 @@ fn estimates_learn_from_past_sessions_where_that_makes_them_better() {
     insta::assert_snapshot!(env.plimsoll("batch status --calibration"), @"
     --- stdout
     There is no past work to learn from yet: the formula is used as it is.
-    --- stderr
     [exit 0]
     ");
     for number in 0..9 {
@@ -182,7 +179,6 @@ fn estimates_learn_from_past_sessions_where_that_makes_them_better() {
 
     Off is how many times too large or too small an estimate is, in the median, of the newest third
     of the cases; the factor is made from the older ones.
-    --- stderr
     [exit 0]"
         .replace("\n    ", "\n");
     assert_eq!(env.plimsoll("batch status --calibration").to_string().trim(), table);

@@ -86,8 +86,11 @@ pub(super) fn jobs(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
             JobState::Done { .. } => ("done", None),
             JobState::Failed { why, .. } => ("failed", Some(why)),
         };
-        let took = job.measured().map(|tokens| format!("; took {}", thousands(tokens)));
-        let took = took.unwrap_or_default() + &against(job.begun.tokens);
+        let took = match (job.measured(), job.begun.tokens) {
+            (Some(took), estimate) => format!("; took {}{}", thousands(took), against(estimate)),
+            (None, Some(estimate)) => format!("; {} estimated", thousands(estimate)),
+            (None, None) => String::new(),
+        };
         writeln!(out, "{}  {state}{took}", ui.bold(&plain(&title(job))))?;
         if let Some(why) = why {
             writeln!(out, "  {}", ui.red(&plain(why)))?;
