@@ -22,13 +22,6 @@ pub struct Freight {
 /// Batches of pieces, by their places in the list.
 pub type Packing = Vec<Vec<usize>>;
 
-/// Of longer lists it would take too long to keep several packings in mind.
-const MOST_IN_MIND: usize = 1_000;
-
-fn better(best: Packing, packing: Packing) -> Packing {
-    if packing.len() < best.len() { packing } else { best }
-}
-
 /// A way of packing.
 struct Way {
     /// Of the pieces that can be next, those of the lowest class come first, and of these the largest.
@@ -129,6 +122,13 @@ impl Freight {
     }
 }
 
+/// Of longer lists it would take too long to keep several packings in mind.
+const MOST_IN_MIND: usize = 1_000;
+
+fn better(best: Packing, packing: Packing) -> Packing {
+    if packing.len() < best.len() { packing } else { best }
+}
+
 /// The ways that are tried, one a round.
 struct Ways {
     /// How many batches lie behind each piece.
@@ -168,7 +168,7 @@ impl Ways {
             let factor = if round < 5 { 128 } else { 64 + chance % 128 };
             usize::MAX - (u128::from(*reach) * u128::from(factor) / 128) as usize
         };
-        let fill = if round % 2 == 0 { Fill::InTurn } else { Fill::Tightly };
+        let fill = if round.is_multiple_of(2) { Fill::InTurn } else { Fill::Tightly };
         Way { classes: self.reach.iter().map(class).collect(), fill }
     }
 }
