@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use plimsoll_testbed::{Answer, Client, Request, Script};
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, PLAIN, PLIMSOLL, path, step};
+use crate::bed::{Bed, PLAIN, PLIMSOLL, bash, path, step};
 
 pub(super) const TASK: &str = "Caulk every frame of the hull. Never touch the ballast.";
 
@@ -156,7 +156,7 @@ fn four_hours_of_work_need_nobody() {
     let work = move |session: usize, turn: usize| match turn {
         _ if session > FOUR_HOURS => Answer::text("Every frame is sound.").prompt_tokens(31_000),
         turn if turn < calls => {
-            let used = 30_000 + 130_000 * turn as u64 / calls as u64;
+            let used = 30_000 + 130_000 * (turn as u64 - 1) / calls as u64;
             writes(&format!("frame-{session}-{turn}.rs"), used)
         }
         _ => step(175_000),
@@ -177,8 +177,9 @@ fn four_hours_of_work_need_nobody() {
 #[test]
 fn sessions_that_do_the_same_again_and_again_end_the_run() {
     let circle = |_: usize, turn: usize| match turn {
-        1 => writes("frame.rs", 30_000),
-        2..5 => step(40_000),
+        1 => bash("rm -f frame.rs").prompt_tokens(30_000),
+        2 => writes("frame.rs", 30_000),
+        3..6 => step(40_000),
         _ => step(175_000),
     };
     let bed = bed(&Client::current(), sessions(circle));
