@@ -3,7 +3,7 @@
 mod shown;
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 
@@ -215,8 +215,9 @@ fn print(ui: &Ui, conductor: &Conductor<'_>, out: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut file = File::open(out).context("could not read what the agent printed")?;
-    io::copy(&mut file, &mut ui.out())?;
-    Ok(())
+    let mut out = ui.out();
+    io::copy(&mut file, &mut out)?;
+    Ok(out.flush()?)
 }
 
 /// A command as it was typed.
