@@ -171,7 +171,9 @@ fn four_hours_of_work_need_nobody() {
     let grown = |end: &&&Value| Some(end["used"].as_u64()? - end["first"].as_u64()?);
     let added: u64 = ends.iter().filter_map(|end| grown(&end)).sum();
     assert!(added >= 4 * 513_000, "{added}");
-    assert!(asked(&bed)[FOUR_HOURS][0].all_text().contains("frame-1-1.rs"));
+    let last = asked(&bed)[FOUR_HOURS][0].all_text();
+    assert!(last.contains("- Never touch the ballast."), "{last}");
+    assert!(last.contains(&format!("frame-{FOUR_HOURS}-1.rs")), "what was done last: {last}");
 }
 
 #[test]
