@@ -15,6 +15,7 @@ use plimsoll_engine::run::{
 };
 use plimsoll_engine::world::World;
 use plimsoll_engine::{doctor, settings};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -121,10 +122,16 @@ fn begin<'w>(
         .hint("run `plimsoll doctor` to check the data folder")
 }
 
-/// What the user pipes in, if anything.
+/// What the user pipes in, if anything. A pipe that somebody left open, and nobody writes to, is none.
 fn piped() -> Option<io::Stdin> {
+    const PATIENCE: Timespec = Timespec { tv_sec: 3, tv_nsec: 0 };
     let stdin = io::stdin();
-    (!stdin.is_terminal()).then_some(stdin)
+    if stdin.is_terminal() {
+        return None;
+    }
+    let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+    let is_there = poll(&mut asked, Some(&PATIENCE)).is_ok_and(|ready| ready > 0);
+    is_there.then_some(stdin)
 }
 
 /// Takes up the run that is meant.
@@ -148,7 +155,7 @@ fn find(world: &World, name: &str) -> anyhow::Result<Run> {
     };
     let is_meant = |run: &Run| match name {
         "" => is_open(run),
-        _ => run.id.as_str().ends_with(name) || run.id.as_str().starts_with(name),
+        _ => run.id.as_str().ends_with(name),
     };
     let found = run::newest(&world.paths, |run| run.begun.sort == Sort::Task && is_meant(run));
     let found = found.context("could not look for runs")?;

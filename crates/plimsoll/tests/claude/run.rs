@@ -109,9 +109,9 @@ pub(super) fn lines<'j>(journal: &'j [Value], what: &str) -> Vec<&'j Value> {
     journal.iter().filter(|line| line["what"] == what).collect()
 }
 
-/// The text of a checkpoint.
-pub(super) fn checkpoint(project: &Path, id: &str) -> String {
-    fs::read_to_string(project.join(format!(".claude/checkpoints/{id}.md"))).unwrap()
+/// The text of a checkpoint, if it has not had its time.
+pub(super) fn checkpoint(project: &Path, id: &str) -> Option<String> {
+    fs::read_to_string(project.join(format!(".claude/checkpoints/{id}.md"))).ok()
 }
 
 #[test]

@@ -123,11 +123,15 @@ fn check(bed: &Bed, frames: u32) {
             }
             "leg_ended" => {
                 let id = line["checkpoint"].as_str();
-                sealed += &id.map(|id| checkpoint(&project, id)).unwrap_or_default();
+                sealed += &id.and_then(|id| checkpoint(&project, id)).unwrap_or_default();
             }
             _ => {}
         }
     }
+    // Nor was anybody told less than the one before.
+    let known: Vec<u32> =
+        asked(bed).iter().map(|session| told(&session[0].all_text(), frames)).collect();
+    assert!(known.is_sorted(), "{known:?}");
     assert_eq!(lines(&journal, "job_done").len(), 1);
     assert!((1..=frames).all(|frame| project.join(file(frame)).exists()));
 }
