@@ -1,8 +1,9 @@
 //! The process of a leg. It outlives its conductor, and leaves its number and its exit code in files for
 //! whoever comes next.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -24,8 +25,10 @@ pub enum Errors {
 }
 
 /// Runs a command, between its number and its exit code. Whoever finds no number puts one there, and a
-/// process that comes too late finds its place taken and does nothing.
+/// process that comes too late finds its place taken and does nothing. What asks the command to end does
+/// not end the shell, which waits to see how that comes out.
 const SCRIPT: &str = r#"(umask 077; set -C; echo $$ > "$0.pid") 2>/dev/null || exit 125
+trap : INT TERM HUP
 "$@"
 code=$?
 (umask 077; echo $code > "$0.tmp") && mv "$0.tmp" "$0.exit"
@@ -74,7 +77,7 @@ impl Running {
     pub(super) fn find(leg: &Path, told: Option<Process>) -> io::Result<Self> {
         let found = match told {
             Some(process) => Some(process).filter(process::is_alive),
-            None => claimed(leg)?.and_then(process::named),
+            None => claimed(leg)?.filter(|pid| is_of(leg, *pid)).and_then(process::named),
         };
         Ok(found.map_or(Self::Gone, Self::Found))
     }
@@ -118,6 +121,12 @@ pub(super) fn code(leg: &Path, told: Option<Process>) -> Option<i32> {
     code.filter(|code| !is_death(*code))
 }
 
+/// Whether the process of that number is a leg's: its shell was called by what its files are called.
+fn is_of(leg: &Path, pid: u32) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.split(|byte| *byte == 0).any(|word| word == leg.as_os_str().as_bytes())
+}
+
 fn pid(number: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(number).ok()?)
 }
@@ -131,7 +140,6 @@ fn is_death(code: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::time::Duration;
 
     use super::*;
@@ -166,6 +174,20 @@ mod tests {
         assert_eq!(code(&folder.path().join("1-1"), None), Some(3));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "in one\n");
         assert_eq!(fs::read_to_string(folder.path().join("1-1.err")).unwrap(), "no\n");
+    }
+
+    #[test]
+    fn an_agent_that_is_asked_to_end_has_time_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = "trap 'sleep 0.3; echo sealed; exit 9' TERM; echo begun; sleep 600 & wait";
+        let mut running = start(folder.path(), line);
+        while fs::read(folder.path().join("1-1.out")).unwrap().is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        running.signal(Signal::TERM);
+        wait(&mut running);
+        assert_eq!(code(&folder.path().join("1-1"), None), Some(9));
+        assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "begun\nsealed\n");
     }
 
     #[test]

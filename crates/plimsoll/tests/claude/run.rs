@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use plimsoll_testbed::{Answer, Client, Request, Script};
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, PLAIN, PLIMSOLL, path, step};
+use crate::bed::{Bed, PLAIN, PLIMSOLL, bash, path, step};
 
 pub(super) const TASK: &str = "Caulk every frame of the hull. Never touch the ballast.";
 
@@ -109,9 +109,9 @@ pub(super) fn lines<'j>(journal: &'j [Value], what: &str) -> Vec<&'j Value> {
     journal.iter().filter(|line| line["what"] == what).collect()
 }
 
-/// The text of a checkpoint.
-pub(super) fn checkpoint(project: &Path, id: &str) -> String {
-    fs::read_to_string(project.join(format!(".claude/checkpoints/{id}.md"))).unwrap()
+/// The text of a checkpoint, if it has not had its time.
+pub(super) fn checkpoint(project: &Path, id: &str) -> Option<String> {
+    fs::read_to_string(project.join(format!(".claude/checkpoints/{id}.md"))).ok()
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn four_hours_of_work_need_nobody() {
     let work = move |session: usize, turn: usize| match turn {
         _ if session > FOUR_HOURS => Answer::text("Every frame is sound.").prompt_tokens(31_000),
         turn if turn < calls => {
-            let used = 30_000 + 130_000 * turn as u64 / calls as u64;
+            let used = 30_000 + 130_000 * (turn as u64 - 1) / calls as u64;
             writes(&format!("frame-{session}-{turn}.rs"), used)
         }
         _ => step(175_000),
@@ -171,14 +171,17 @@ fn four_hours_of_work_need_nobody() {
     let grown = |end: &&&Value| Some(end["used"].as_u64()? - end["first"].as_u64()?);
     let added: u64 = ends.iter().filter_map(|end| grown(&end)).sum();
     assert!(added >= 4 * 513_000, "{added}");
-    assert!(asked(&bed)[FOUR_HOURS][0].all_text().contains("frame-1-1.rs"));
+    let last = asked(&bed)[FOUR_HOURS][0].all_text();
+    assert!(last.contains("- Never touch the ballast."), "{last}");
+    assert!(last.contains(&format!("frame-{FOUR_HOURS}-1.rs")), "what was done last: {last}");
 }
 
 #[test]
 fn sessions_that_do_the_same_again_and_again_end_the_run() {
     let circle = |_: usize, turn: usize| match turn {
-        1 => writes("frame.rs", 30_000),
-        2..5 => step(40_000),
+        1 => bash("rm -f frame.rs").prompt_tokens(30_000),
+        2 => writes("frame.rs", 30_000),
+        3..6 => step(40_000),
         _ => step(175_000),
     };
     let bed = bed(&Client::current(), sessions(circle));

@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::env::{Ran, TestEnv};
+use crate::terminal::Terminal;
 use crate::transcript;
 
 /// In its first sessions, as many as `full` says, it fills its window; then it is done. What it is
@@ -289,4 +290,20 @@ fn a_command_keeps_its_secrets_out_of_the_journal_and_goes_on_with_them() {
     assert_eq!(ran.stdout, "done in session 2\n", "{ran}");
     assert!(!journal(&env).iter().any(|line| line.to_string().contains(secret)));
     assert!(noted(&env, "calls").lines().all(|call| call.contains(secret)));
+}
+
+#[test]
+fn on_a_terminal_one_line_shows_how_full_the_session_is() {
+    let env = machine(1);
+    env.write("bin/waits", "");
+    let command = env.command(&[&["run"], &AGENT_COMMAND[..]].concat());
+    let mut terminal = Terminal::start(command);
+    terminal.wait_for("plimsoll: session 1 begins");
+    let drawn = terminal.wait_for("0 restarts");
+    let drawn = if drawn.contains('█') { drawn } else { terminal.wait_for("0 restarts") };
+    assert!(drawn.contains("session 1  ███████████░  87% 175k/200k"), "{drawn:?}");
+    terminal.signal(Signal::INT);
+    let (rest, status) = terminal.end();
+    assert!(rest.contains("plimsoll run --resume"), "{rest:?}");
+    assert_eq!(status.code(), Some(130));
 }
