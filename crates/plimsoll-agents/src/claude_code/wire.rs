@@ -144,3 +144,16 @@ fn injects(event: &EventKind) -> Option<&'static str> {
         | EventKind::Other => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_is_said_in_the_words_of_the_client() {
+        let reply = Reply { stop: Some("full".to_owned()), ..Reply::default() };
+        let printed = String::from_utf8(answer(&EventKind::ToolFinished, &reply)).unwrap();
+        assert_eq!(printed, "{\"continue\":false,\"stopReason\":\"full\"}\n");
+        assert!(answer(&EventKind::ToolFinished, &Reply::default()).is_empty());
+    }
+}

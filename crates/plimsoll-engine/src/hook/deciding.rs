@@ -109,8 +109,8 @@ impl Deciding<'_> {
         let outlook = Outlook { can_save, ..self.load.outlook(self.in_force) };
         let used = reading.as_ref().map(|reading| reading.used);
         let over = used.filter(|used| {
-            policy::is_over_restart(&outlook, &self.call, *used, &growth)
-                && self.hook.is_conducted()
+            self.hook.is_conducted()
+                && policy::is_over_restart(&outlook, &self.call, *used, &growth)
         });
         let decide = |state: &SessionState| {
             let decision = policy::decide(&outlook, &self.call, reading.as_ref(), &growth, state);

@@ -1,8 +1,9 @@
 //! The process of a leg. It outlives its conductor, and leaves its number and its exit code in files for
 //! whoever comes next.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -74,7 +75,7 @@ impl Running {
     pub(super) fn find(leg: &Path, told: Option<Process>) -> io::Result<Self> {
         let found = match told {
             Some(process) => Some(process).filter(process::is_alive),
-            None => claimed(leg)?.and_then(process::named),
+            None => claimed(leg)?.filter(|pid| is_of(leg, *pid)).and_then(process::named),
         };
         Ok(found.map_or(Self::Gone, Self::Found))
     }
@@ -118,6 +119,12 @@ pub(super) fn code(leg: &Path, told: Option<Process>) -> Option<i32> {
     code.filter(|code| !is_death(*code))
 }
 
+/// Whether the process of that number is a leg's: its shell was called by what its files are called.
+fn is_of(leg: &Path, pid: u32) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.split(|byte| *byte == 0).any(|word| word == leg.as_os_str().as_bytes())
+}
+
 fn pid(number: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(number).ok()?)
 }
@@ -131,7 +138,6 @@ fn is_death(code: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::time::Duration;
 
     use super::*;

@@ -17,6 +17,7 @@ mod install;
 mod past;
 mod reading;
 mod restore;
+mod run;
 mod saves;
 mod score;
 mod sessions;

@@ -44,6 +44,7 @@ fn help_is_given() {
         "restore",
         "resume",
         "rs",
+        "run",
         "score",
         "search",
         "serve",

@@ -22,6 +22,7 @@ mod pictures;
 mod restore;
 mod resume;
 mod rs;
+mod run;
 mod score;
 mod scripts;
 mod search;
