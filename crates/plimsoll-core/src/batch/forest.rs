@@ -216,7 +216,7 @@ pub(super) fn waits_for_itself(forest: &Forest<'_>, cut: &Cut, circle: &[usize])
     Problem { line: first.and_then(|task| task.line), what }
 }
 
-/// Parts that wait for one another in a circle, each before the next.
+/// Parts that wait for one another in a circle, each before the next, from the first of the list on.
 pub(super) fn circle(before: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut stuck = vec![true; before.len()];
     pack::order(before, &pack::turned(before)).into_iter().for_each(|part| stuck[part] = false);
@@ -229,5 +229,7 @@ pub(super) fn circle(before: &[Vec<usize>]) -> Option<Vec<usize>> {
     }
     way.drain(..seen[at]?);
     way.reverse();
+    let first = (0..way.len()).min_by_key(|at| way[*at])?;
+    way.rotate_left(first);
     Some(way)
 }

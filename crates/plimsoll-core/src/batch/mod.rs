@@ -122,3 +122,6 @@ fn pack(
     let batches = packing.iter().map(&mut batch).collect();
     Ok(Planned { plan: Plan { available, batches }, bound: freight.bound() })
 }
+
+#[cfg(test)]
+mod tests;

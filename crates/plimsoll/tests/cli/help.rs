@@ -18,6 +18,8 @@ fn help_is_given() {
     let commands = [
         "",
         "audit",
+        "batch",
+        "batch plan",
         "board",
         "board ack",
         "board claim",

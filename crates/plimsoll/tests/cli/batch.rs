@@ -1,0 +1,3 @@
+//! `plimsoll batch`
+
+mod plan;
