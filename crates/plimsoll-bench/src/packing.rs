@@ -205,14 +205,18 @@ fn real() -> anyhow::Result<Vec<Row>> {
         ("a task for each file", repository.by_file()),
         ("a task for each folder, split", repository.by_folder()),
         ("a task for each commit, independent", repository.by_commit(false)),
-        ("a task for each commit, after those before it of the same files", repository.by_commit(true)),
+        (
+            "a task for each commit, after those before it of the same files",
+            repository.by_commit(true),
+        ),
     ];
     let mut rows = Vec::new();
     for (name, tasks) in &sets {
         for available in [50_000, 100_000, 150_000] {
             let name = format!("this repository, {name}, {}k", available / 1_000);
             let mut row = Row { name, ..Row::default() };
-            let estimator = Estimator { weights: repository.weights.clone(), ..Estimator::default() };
+            let estimator =
+                Estimator { weights: repository.weights.clone(), ..Estimator::default() };
             row.add(tasks, &Terms { available, estimator, ..Terms::default() })?;
             rows.push(row);
         }
@@ -231,7 +235,8 @@ impl Repository {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let files = git(&root, &["ls-files"])?;
         let weight = |file: &str| Some((file.to_owned(), weight(&root.join(file))?));
-        let log = git(&root, &["log", "--reverse", "--no-merges", "--name-only", "--format=%x00%s"])?;
+        let log =
+            git(&root, &["log", "--reverse", "--no-merges", "--name-only", "--format=%x00%s"])?;
         let commit = |text: &str| {
             let mut lines = text.lines().filter(|line| !line.is_empty()).map(str::to_owned);
             Some((lines.next()?, lines.collect()))

@@ -1,3 +1,4 @@
 //! `plimsoll batch`
 
 mod plan;
+mod run;
