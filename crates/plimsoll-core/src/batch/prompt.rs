@@ -29,7 +29,7 @@ pub fn prompt(pieces: &[&Piece], done: &[&Piece]) -> String {
         }
         text.extend(done[left_out..].iter().map(|piece| format!("- {}\n", in_a_line(piece))));
     }
-    text += &format!("\n{AT_THE_END}\n");
+    text += &format!("\n{AT_THE_END}");
     text
 }
 
@@ -92,8 +92,7 @@ You carry out a part of a larger plan; other sessions carry out the rest. Do the
 
 - `keel`: Fix the keel
 
-When they are done, end with one sentence for each that says what came of it. If one of them cannot be done, say why, and do the others.
-";
+When they are done, end with one sentence for each that says what came of it. If one of them cannot be done, say why, and do the others.";
         assert_eq!(prompt(&[&masts, &sails], &[&done]), expected);
     }
 

@@ -25,7 +25,7 @@ pub fn told(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
         };
         if name != "Next Steps" {
             let own = section.lines().filter(|line| !line.is_empty() && *line != NOTHING);
-            lines.extend(own.filter(|line| !line.starts_with(DONE)).map(str::to_owned));
+            lines.extend(own.filter(|line| !is_of_plan(name, line)).map(str::to_owned));
         }
         if lines.is_empty() {
             lines.push(NOTHING.to_owned());
@@ -39,6 +39,15 @@ pub fn told(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
 
 /// What a line begins with that tells of a task that is done.
 const DONE: &str = "- task ";
+
+/// Whether a line tells of the plan, which is told anew: what was asked for was asked for by it.
+fn is_of_plan(section: &str, line: &str) -> bool {
+    match section {
+        "Task" => line.starts_with("> "),
+        "Why Changed" => line.starts_with(DONE) || line.starts_with("- asked for: "),
+        _ => false,
+    }
+}
 
 fn closed(done: &[&Piece]) -> Vec<String> {
     let last = &done[done.len().saturating_sub(MOST)..];
@@ -91,7 +100,7 @@ mod tests {
         let (keel, sails) =
             (piece("1", "Fix the keel", "keel.rs"), piece("2", "Add sails", "jib.rs"));
         let body = "## What Changed\n\n- [keel.rs:3] - edited @7\n\n## Why Changed\n\n- last said: done @9\n\n\
-                    ## Next Steps\n\n- [ ] Do the tasks below @1\n";
+                    ## Next Steps\n\n- [ ] Do the tasks below @1\n\n## Task\n\n> Do the tasks below @1\n- Never touch the ballast @2\n";
         let told = told(body, &[&keel], &[&sails]);
         assert_eq!(section(&told, "What Changed"), "- [keel.rs:3] - edited @7");
         assert_eq!(
@@ -99,7 +108,7 @@ mod tests {
             "- task `1`: Fix the keel (done)\n- last said: done @9"
         );
         assert_eq!(section(&told, "Next Steps"), "- [ ] `2`: Add sails");
-        assert_eq!(section(&told, "Task"), NOTHING);
+        assert_eq!(section(&told, "Task"), "- Never touch the ballast @2");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use anyhow::Context;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::run::{Ending, JobState, LegBegun, LegEnd, Limits, Outcome, Process, What};
+use plimsoll_core::work::{COMES_AFTER, GOES_ON};
 use uuid::Uuid;
 
 use super::conductor::{Conductor, JobEnd, Order, Progress};
@@ -160,7 +161,11 @@ impl Conductor<'_> {
         let place = Place::of(self.stage.world, adapter, self.project.clone());
         let last = restore.and_then(|id| resume::named(&place, id, None).ok()?);
         let budget = || settings::load(self.stage.world, adapter, &self.project).settings.budget();
-        Some(last.map_or(prompt.clone(), |last| format!("{prompt}\n\n{}", last.text(budget()))))
+        let what_now = if begun.restore == order.restore { COMES_AFTER } else { GOES_ON };
+        Some(match last {
+            Some(last) => format!("{prompt}\n\n{}\n\n{what_now}", last.text(budget())),
+            None => prompt,
+        })
     }
 
     /// Notes how a leg ended, and the job with it if it has; nothing if a fresh session is to go on.

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use plimsoll_core::batch::Plan;
 use plimsoll_core::run::RunId;
 
 use crate::lock::lock;
@@ -53,6 +54,16 @@ impl Files {
 
     pub(super) fn command(&self) -> io::Result<Vec<String>> {
         let bytes = paths::read_bytes(&self.0.join("command.json"), Links::Refused)?;
+        Ok(serde_json::from_slice(&bytes)?)
+    }
+
+    /// Keeps a plan as it is, secrets and all; the journal has it without.
+    pub(super) fn keep_plan(&self, plan: &Plan) -> io::Result<()> {
+        paths::put(&self.0.join("plan.json"), &serde_json::to_vec(plan)?)
+    }
+
+    pub(super) fn plan(&self) -> io::Result<Plan> {
+        let bytes = paths::read_bytes(&self.0.join("plan.json"), Links::Refused)?;
         Ok(serde_json::from_slice(&bytes)?)
     }
 

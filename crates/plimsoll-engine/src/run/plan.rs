@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plimsoll_core::batch;
+use anyhow::Context;
+use plimsoll_core::batch::{self, Piece, Plan};
 use plimsoll_core::redact::redact;
 use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Outcome, Run, What, pause};
 use plimsoll_core::settings::SessionPer;
@@ -73,6 +74,15 @@ pub fn usual_pause(world: &World) -> Duration {
 }
 
 impl Conductor<'_> {
+    /// Gives the run its plan. The journal gets it without secrets, the agents with them.
+    pub fn set_plan(&self, mut plan: Plan) -> anyhow::Result<()> {
+        self.files.keep_plan(&plan).context("could not write down the plan")?;
+        for piece in plan.batches.iter_mut().flatten() {
+            piece.description = redact(&piece.description).into_owned();
+        }
+        self.note(What::Planned { plan, why: None })
+    }
+
     /// Carries the plan out, from where it stands to its end or as far as may be, and writes down why it
     /// ended there. What has failed before is tried again.
     pub fn carry_out_plan(&self, manner: &Manner<'_>) -> anyhow::Result<Outcome> {
@@ -122,7 +132,7 @@ impl Conductor<'_> {
     /// Sees a job through to its end, tried as often as may be; gives why the run ends here, if it does.
     fn see_through(&self, job: &JobBegun, manner: &Manner<'_>) -> anyhow::Result<Option<Outcome>> {
         (manner.news)(News::Begun(job));
-        let mut order = self.order(job);
+        let mut order = self.order(job)?;
         let mut tried = 0;
         loop {
             let code = match self.carry_out(&order)? {
@@ -171,16 +181,18 @@ impl Conductor<'_> {
     }
 
     /// What is asked of an agent for a job, by how the run stands now.
-    fn order(&self, begun: &JobBegun) -> Order {
+    fn order(&self, begun: &JobBegun) -> anyhow::Result<Order> {
+        let plan = self.files.plan().context("could not read the plan")?;
+        let named = |id: &String| plan.pieces().find(|piece| piece.id == *id);
+        let pieces: Vec<&Piece> = begun.pieces.iter().filter_map(named).collect();
         let run = self.state();
-        let pieces: Vec<_> = begun.pieces.iter().filter_map(|id| run.piece(id)).collect();
         let last = run.job(begun.job).and_then(|job| job.legs.last());
-        Order {
+        Ok(Order {
             begun: begun.clone(),
             prompt: Some(batch::prompt(&pieces, &run.done_pieces())),
             restore: run.last_checkpoint().map(str::to_owned),
             attempt: last.map_or(1, next_attempt),
-        }
+        })
     }
 
     /// Plans again what is left, if a batch has taken far more than was estimated.

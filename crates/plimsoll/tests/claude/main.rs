@@ -8,6 +8,7 @@
 
 mod bed;
 
+mod batch;
 mod checkpoint;
 mod commands;
 mod compaction;

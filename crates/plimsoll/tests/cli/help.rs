@@ -20,6 +20,7 @@ fn help_is_given() {
         "audit",
         "batch",
         "batch plan",
+        "batch run",
         "batch status",
         "board",
         "board ack",

@@ -46,7 +46,7 @@ exit $(cat "$here/exit" 2>/dev/null || echo 0)
 "#;
 
 /// A machine with such an agent, which is full in so many sessions.
-fn machine(full: u32) -> TestEnv {
+pub(super) fn machine(full: u32) -> TestEnv {
     let env = TestEnv::new();
     let agent = env.write("bin/claude", AGENT);
     fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
@@ -89,12 +89,12 @@ fn begin(env: &TestEnv, limits: &[&str]) -> Ran {
 }
 
 /// What the agent has noted.
-fn noted(env: &TestEnv, name: &str) -> String {
+pub(super) fn noted(env: &TestEnv, name: &str) -> String {
     fs::read_to_string(env.path("bin").join(name)).unwrap_or_default()
 }
 
 /// The lines of the one journal.
-fn journal(env: &TestEnv) -> Vec<Value> {
+pub(super) fn journal(env: &TestEnv) -> Vec<Value> {
     let mut entries = fs::read_dir(env.data().join("runs")).unwrap().flatten();
     let is_journal = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl");
     let path = entries.find_map(|entry| Some(entry.path()).filter(is_journal)).unwrap();
@@ -102,7 +102,7 @@ fn journal(env: &TestEnv) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn outcome(env: &TestEnv) -> Value {
+pub(super) fn outcome(env: &TestEnv) -> Value {
     journal(env).last().unwrap()["outcome"].clone()
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use plimsoll_core::batch::Plan;
-use plimsoll_core::run::{Begun, Limit, Limits, Outcome, Run, Sort, What};
+use plimsoll_core::run::{Begun, Limit, Limits, Outcome, Run, Sort};
 use plimsoll_core::settings::{BatchSettings, SessionPer};
 use plimsoll_core::{Tokens, shell};
 use plimsoll_engine::run::{self as engine, Agent, Conductor, Errors, Manner, Stage};
@@ -198,7 +198,7 @@ fn begin<'w>(
     let conductor = Conductor::begin(stage, agent, begun, None)
         .context("could not begin the run")
         .hint("run `plimsoll doctor` to check the data folder")?;
-    conductor.note(What::Planned { plan, why: None })?;
+    conductor.set_plan(plan)?;
     Ok(conductor)
 }
 

@@ -87,7 +87,11 @@ impl<'u> Shown<'u> {
         let mut state = self.state();
         state.done += job.pieces.len();
         let (done, tasks, time) = (state.done, state.tasks, state.time());
-        let all = format!("{done} of {tasks} tasks, {} sessions, {time}", state.sessions);
+        let sessions = match state.sessions {
+            1 => "1 session".to_owned(),
+            many => format!("{many} sessions"),
+        };
+        let all = format!("{done} of {tasks} tasks, {sessions}, {time}");
         let ends = (done == tasks).then(|| format!("run {} is done", state.name));
         drop(state);
         self.say(&format!("{} is done: {all}", name(job)));
@@ -173,11 +177,11 @@ impl State {
 
 /// What a job is called.
 fn name(job: &JobBegun) -> String {
-    let batch = job.batch.map_or(String::new(), |batch| format!("batch {batch}, "));
-    match &job.pieces[..] {
-        [piece] => format!("{batch}task {}", plain(piece)),
-        pieces => format!("{batch}{} tasks", pieces.len()),
-    }
+    let pieces = match &job.pieces[..] {
+        [piece] => format!("task {}", plain(piece)),
+        pieces => format!("{} tasks", pieces.len()),
+    };
+    job.batch.map_or_else(|| pieces.clone(), |batch| format!("batch {batch} ({pieces})"))
 }
 
 fn said(words: &str) -> String {
