@@ -142,7 +142,7 @@ mod tests {
             limits: Limits::default(),
         };
         let journal = Journal::begin(paths, begun).unwrap();
-        journal.take_up().unwrap();
+        journal.take_up(None).unwrap();
         journal
     }
 

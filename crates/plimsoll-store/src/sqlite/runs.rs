@@ -60,10 +60,9 @@ impl Store {
     pub fn run_of(&self, session: &SessionId) -> Result<Option<RunId>, StoreError> {
         let sql = "SELECT run FROM run_legs WHERE session = ?1 LIMIT 1";
         let found = self.connection.prepare_cached(sql);
-        let found = found
-            .and_then(|mut sql| sql.query_row(params![Kept(session)], id).optional())
-            .map_err(self.failed("read from"));
         found
+            .and_then(|mut sql| sql.query_row(params![Kept(session)], id).optional())
+            .map_err(self.failed("read from"))
     }
 
     /// The sessions of all runs, each with its run.
