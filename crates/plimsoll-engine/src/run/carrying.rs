@@ -183,7 +183,7 @@ impl Conductor<'_> {
         let looked = self.looked(leg);
         let how = match (code, &halted) {
             _ if looked.as_ref().is_some_and(Looked::was_stopped) => Ending::Stopped,
-            (Some(0), _) => Ending::Exited { code: 0 },
+            // Whatever its exit code says, it had not ended when it was asked to.
             (_, Some(_)) => Ending::Halted,
             (Some(code), None) => Ending::Exited { code },
             (None, None) => Ending::Lost,

@@ -25,8 +25,10 @@ pub enum Errors {
 }
 
 /// Runs a command, between its number and its exit code. Whoever finds no number puts one there, and a
-/// process that comes too late finds its place taken and does nothing.
+/// process that comes too late finds its place taken and does nothing. What asks the command to end does
+/// not end the shell, which waits to see how that comes out.
 const SCRIPT: &str = r#"(umask 077; set -C; echo $$ > "$0.pid") 2>/dev/null || exit 125
+trap : INT TERM HUP
 "$@"
 code=$?
 (umask 077; echo $code > "$0.tmp") && mv "$0.tmp" "$0.exit"
@@ -172,6 +174,20 @@ mod tests {
         assert_eq!(code(&folder.path().join("1-1"), None), Some(3));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "in one\n");
         assert_eq!(fs::read_to_string(folder.path().join("1-1.err")).unwrap(), "no\n");
+    }
+
+    #[test]
+    fn an_agent_that_is_asked_to_end_has_time_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = "trap 'sleep 0.3; echo sealed; exit 9' TERM; echo begun; sleep 600 & wait";
+        let mut running = start(folder.path(), line);
+        while fs::read(folder.path().join("1-1.out")).unwrap().is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        running.signal(Signal::TERM);
+        wait(&mut running);
+        assert_eq!(code(&folder.path().join("1-1"), None), Some(9));
+        assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "begun\nsealed\n");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod shown;
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 
@@ -16,6 +16,7 @@ use plimsoll_engine::run::{
 };
 use plimsoll_engine::world::World;
 use plimsoll_engine::{doctor, settings};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -139,10 +140,16 @@ pub(super) fn warn_of_hooks(world: &World, ui: &Ui, adapter: &dyn Adapter, proje
     }
 }
 
-/// What the user pipes in, if anything.
+/// What the user pipes in, if anything. A pipe that somebody left open, and nobody writes to, is none.
 fn piped() -> Option<io::Stdin> {
+    const PATIENCE: Timespec = Timespec { tv_sec: 3, tv_nsec: 0 };
     let stdin = io::stdin();
-    (!stdin.is_terminal()).then_some(stdin)
+    if stdin.is_terminal() {
+        return None;
+    }
+    let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+    let is_there = poll(&mut asked, Some(&PATIENCE)).is_ok_and(|ready| ready > 0);
+    is_there.then_some(stdin)
 }
 
 /// Takes up a run.
@@ -169,7 +176,7 @@ pub(super) fn find(world: &World, sort: Sort, name: &str) -> anyhow::Result<Run>
     };
     let is_meant = |run: &Run| match name {
         "" => is_open(run),
-        _ => run.id.as_str().ends_with(name) || run.id.as_str().starts_with(name),
+        _ => run.id.as_str().ends_with(name),
     };
     let found = run::newest(&world.paths, |run| run.begun.sort == sort && is_meant(run));
     let found = found.context("could not look for runs")?;
@@ -239,8 +246,9 @@ fn print(ui: &Ui, conductor: &Conductor<'_>, out: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut file = File::open(out).context("could not read what the agent printed")?;
-    io::copy(&mut file, &mut ui.out())?;
-    Ok(())
+    let mut out = ui.out();
+    io::copy(&mut file, &mut out)?;
+    Ok(out.flush()?)
 }
 
 /// A command as it was typed.

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use super::{asked, bed, checkpoint, command, conductor, journal, lines, stdout};
 use crate::bed::{Bed, step};
 
-/// How many frames the task has.
+/// How many frames the task has at least; there is one for each kill.
 const FRAMES: u32 = 5;
 
 /// Goes on with the frame behind the last one that it is told of, and fills its window with each.
-fn frame_by_frame() -> Script {
+fn frame_by_frame(frames: u32) -> Script {
     let mut turns: HashMap<String, u32> = HashMap::new();
     Script::new().rule(move |request: &Request| {
         if !request.is_main_turn() {
@@ -28,9 +28,9 @@ fn frame_by_frame() -> Script {
         }
         let turn = turns.entry(request.session_id.clone().unwrap()).or_insert(0);
         *turn += 1;
-        let last = told(&request.all_text());
+        let last = told(&request.all_text(), frames);
         Some(match *turn {
-            _ if last >= FRAMES => Answer::text("Every frame is sound.").prompt_tokens(40_000),
+            _ if last >= frames => Answer::text("Every frame is sound.").prompt_tokens(40_000),
             1 => caulk(last + 1),
             2..5 => step(40_000),
             _ => step(175_000),
@@ -39,8 +39,8 @@ fn frame_by_frame() -> Script {
 }
 
 /// The last frame that a text tells of.
-fn told(text: &str) -> u32 {
-    (1..=FRAMES).rev().find(|frame| text.contains(&file(*frame))).unwrap_or(0)
+fn told(text: &str, frames: u32) -> u32 {
+    (1..=frames).rev().find(|frame| text.contains(&file(*frame))).unwrap_or(0)
 }
 
 fn file(frame: u32) -> String {
@@ -71,7 +71,7 @@ fn start(bed: &Bed) -> Child {
     let is_begun = bed.data().join("runs").exists();
     let mut command = match is_begun {
         true => command(bed, &["--resume"]),
-        false => conductor(bed, &[], &[]),
+        false => conductor(bed, &["--max-sessions", "1000"], &[]),
     };
     command.stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0).spawn().unwrap()
 }
@@ -108,7 +108,7 @@ fn agents(bed: &Bed) -> Vec<Pid> {
 }
 
 /// Nobody has done a frame that a checkpoint told of which was journaled before.
-fn check(bed: &Bed) {
+fn check(bed: &Bed, frames: u32) {
     let (project, journal) = (bed.sandbox.project(), journal(bed));
     let ledger = ledger(&project);
     let mut sealed = String::new();
@@ -123,20 +123,25 @@ fn check(bed: &Bed) {
             }
             "leg_ended" => {
                 let id = line["checkpoint"].as_str();
-                sealed += &id.map(|id| checkpoint(&project, id)).unwrap_or_default();
+                sealed += &id.and_then(|id| checkpoint(&project, id)).unwrap_or_default();
             }
             _ => {}
         }
     }
+    // Nor was anybody told less than the one before.
+    let known: Vec<u32> =
+        asked(bed).iter().map(|session| told(&session[0].all_text(), frames)).collect();
+    assert!(known.is_sorted(), "{known:?}");
     assert_eq!(lines(&journal, "job_done").len(), 1);
-    assert!((1..=FRAMES).all(|frame| project.join(file(frame)).exists()));
+    assert!((1..=frames).all(|frame| project.join(file(frame)).exists()));
 }
 
 #[test]
 fn a_run_that_is_killed_again_and_again_is_done_at_last_and_nothing_twice() {
     let kills = std::env::var("PLIMSOLL_TEST_KILLS").ok().and_then(|text| text.parse().ok());
     let (mut kills, mut random): (u32, _) = (kills.unwrap_or(6), SplitMix64::new(20_261_116));
-    let bed = bed(&Client::current(), frame_by_frame());
+    let frames = kills.max(FRAMES);
+    let bed = bed(&Client::current(), frame_by_frame(frames));
     let mut said = String::new();
     // Each start may rest because nothing new was done; none may hang.
     for _ in 0..kills + 40 {
@@ -153,8 +158,8 @@ fn a_run_that_is_killed_again_and_again_is_done_at_last_and_nothing_twice() {
         }
     }
     assert_eq!(said, "Every frame is sound.\n", "{:#?}", journal(&bed));
-    check(&bed);
+    check(&bed, frames);
     let again = command(&bed, &["--resume"]).output().unwrap();
     assert_eq!(again.status.code(), Some(1), "what is done is not begun again");
-    assert!(asked(&bed).len() >= FRAMES as usize);
+    assert!(asked(&bed).len() >= frames as usize);
 }
