@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 /// A piece under its size: the largest comes first, of equals the first of the list.
-type Key = (Reverse<u64>, usize);
+pub(super) type Key = (Reverse<u64>, usize);
 
 /// The pieces that wait for nothing any more, by class and size.
 pub(super) struct Ready<'f> {
@@ -84,8 +84,9 @@ impl<'f> Ready<'f> {
 
     fn fill_best(&mut self, room: u64, mut batch: Vec<usize>) -> Vec<usize> {
         let left = room - batch.iter().map(|piece| self.sizes[*piece]).sum::<u64>();
-        let best = Search::new(&self.all, left).run();
-        batch.extend(best.into_iter().map(|key| self.take(key)));
+        const STEPS: u32 = 1_000;
+        let best = fills(&self.all, left, 1, STEPS);
+        batch.extend(best.into_iter().flatten().map(|key| self.take(key)));
         batch
     }
 }
@@ -95,38 +96,32 @@ fn at_most(size: u64) -> Key {
     (Reverse(size), 0)
 }
 
-/// How many choices are tried for a batch.
-const MOST_STEPS: u32 = 1_000;
-
-/// Looks for the pieces that fill a room best.
-struct Search<'r> {
-    all: &'r BTreeSet<Key>,
-    steps: u32,
-    chosen: Vec<Key>,
-    best: Vec<Key>,
-    least_left: u64,
+/// The best ways to fill a room with these pieces, the best first: at most `most`, found in so many steps.
+pub(super) fn fills(all: &BTreeSet<Key>, room: u64, most: usize, steps: u32) -> Vec<Vec<Key>> {
+    let mut search = Search { all, most, steps, chosen: Vec::new(), found: Vec::new() };
+    search.go_on(Bound::Unbounded, room);
+    search.found.into_iter().map(|(_, keys)| keys).collect()
 }
 
-impl<'r> Search<'r> {
-    fn new(all: &'r BTreeSet<Key>, left: u64) -> Self {
-        Self { all, steps: MOST_STEPS, chosen: Vec::new(), best: Vec::new(), least_left: left }
-    }
+/// Looks for pieces that fill a room.
+struct Search<'r> {
+    all: &'r BTreeSet<Key>,
+    most: usize,
+    steps: u32,
+    chosen: Vec<Key>,
+    /// What was found, with what it leaves, the least first.
+    found: Vec<(u64, Vec<Key>)>,
+}
 
-    fn run(mut self) -> Vec<Key> {
-        self.go_on(Bound::Unbounded, self.least_left);
-        self.best
-    }
-
+impl Search<'_> {
     /// Tries every size from `from` on as the next.
     fn go_on(&mut self, from: Bound<Key>, left: u64) {
-        if left < self.least_left {
-            self.least_left = left;
-            self.best.clone_from(&self.chosen);
-        }
         let mut from = later(from, at_most(left));
+        let mut is_full = true;
         while let Some(key) = self.all.range((from, Bound::Unbounded)).next().copied() {
-            if self.steps == 0 || self.least_left == 0 {
-                return;
+            is_full = false;
+            if self.steps == 0 || self.is_over() {
+                break;
             }
             self.steps -= 1;
             self.chosen.push(key);
@@ -134,6 +129,22 @@ impl<'r> Search<'r> {
             self.chosen.pop();
             from = Bound::Included(at_most(key.0.0 - 1));
         }
+        if is_full {
+            self.note(left);
+        }
+    }
+
+    fn note(&mut self, left: u64) {
+        let at = self.found.partition_point(|(other, _)| *other <= left);
+        if at < self.most {
+            self.found.insert(at, (left, self.chosen.clone()));
+            self.found.truncate(self.most);
+        }
+    }
+
+    /// Whether nothing better can be found.
+    fn is_over(&self) -> bool {
+        self.found.len() == self.most && self.found.iter().all(|(left, _)| *left == 0)
     }
 }
 

@@ -77,7 +77,7 @@ impl<'t> Forest<'t> {
 
     fn check_names(&self) -> Result<(), Problem> {
         for Node { task, .. } in &self.nodes {
-            for name in task.after.iter().filter(|name| !self.is_known(name)) {
+            if let Some(name) = task.after.iter().find(|name| !self.is_known(name)) {
                 let what = format!("`{}` is after `{name}`, which no task is called", task.id);
                 return Err(Problem::of(task, what));
             }

@@ -4,6 +4,7 @@
 //! which of them change together is the engine's to find out; carrying a plan out is its conductor's.
 
 mod available;
+mod beam;
 mod bound;
 mod estimate;
 mod fill;

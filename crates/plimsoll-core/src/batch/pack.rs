@@ -4,8 +4,8 @@
 //! batches is a hard question in general, so several ways are tried, each quick and always the same,
 //! until one meets the bound ([`Freight::bound`]) that no packing can be under.
 
-use super::bound;
 use super::fill::Ready;
+use super::{beam, bound};
 
 /// Pieces by size, and which of them come before which.
 #[derive(Clone, Debug)]
@@ -72,9 +72,11 @@ impl Freight {
                 self.pack_by(&ahead.way(round)),
                 turned.pack_by(&back.way(round)).into_iter().rev().collect(),
             ];
-            best = packings.into_iter().fold(best, |best, packing| {
-                if packing.len() < best.len() { packing } else { best }
-            });
+            best = packings.into_iter().fold(best, better);
+        }
+        if best.len() > bound && self.sizes.len() <= MOST_IN_MIND {
+            let packings = [beam::pack(self), beam::pack(&turned).into_iter().rev().collect()];
+            best = packings.into_iter().fold(best, better);
         }
         best.iter_mut().for_each(|batch| batch.sort_unstable());
         best
@@ -120,6 +122,13 @@ impl Freight {
     }
 }
 
+/// Of longer lists it would take too long to keep several packings in mind.
+const MOST_IN_MIND: usize = 1_000;
+
+fn better(best: Packing, packing: Packing) -> Packing {
+    if packing.len() < best.len() { packing } else { best }
+}
+
 /// The ways that are tried, one a round.
 struct Ways {
     /// How many batches lie behind each piece.
@@ -159,7 +168,7 @@ impl Ways {
             let factor = if round < 5 { 128 } else { 64 + chance % 128 };
             usize::MAX - (u128::from(*reach) * u128::from(factor) / 128) as usize
         };
-        let fill = if round % 2 == 0 { Fill::InTurn } else { Fill::Tightly };
+        let fill = if round.is_multiple_of(2) { Fill::InTurn } else { Fill::Tightly };
         Way { classes: self.reach.iter().map(class).collect(), fill }
     }
 }

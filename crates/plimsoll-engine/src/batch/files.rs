@@ -42,22 +42,28 @@ pub(super) fn weigh(project: &Path, tasks: &[Task], model: &str) -> Weighed {
             Err(_) => missing.push(name),
         }
     }
-    weighed.warnings.extend(warning(&missing, "no text file of this project"));
-    weighed.warnings.extend(warning(&outside, "outside this project"));
+    weighed.warnings.extend(warning(
+        &missing,
+        "no text file in this project",
+        "no text files in this project",
+    ));
+    weighed.warnings.extend(warning(&outside, "outside this project", "outside this project"));
     weighed
 }
 
-fn warning(names: &[&str], what: &str) -> Option<String> {
+fn warning(names: &[&str], one: &str, many: &str) -> Option<String> {
     const NAMED: usize = 3;
     let first = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>();
     let more = if names.len() > NAMED { ", …" } else { "" };
     let tokens = thousands(batch::UNKNOWN_FILE);
     match names.len() {
         0 => None,
-        1 => Some(format!("{} is {what} and counts as {tokens} tokens", first[0])),
-        many => {
+        1 => Some(format!("{} is {one} and counts as {tokens} tokens", first[0])),
+        count => {
             let list = first.join(", ");
-            Some(format!("{many} files are {what} and count as {tokens} tokens each: {list}{more}"))
+            Some(format!(
+                "{count} files are {many} and count as {tokens} tokens each: {list}{more}"
+            ))
         }
     }
 }

@@ -79,9 +79,9 @@ fn in_fresh_session(in_force: &InForce, beginnings: &[BeginningRow]) -> Known {
     }
 }
 
-const SET: &str = "`batch.budget`";
-const WINDOW: &str = "the model's window";
-const UNKNOWN: &str = "no window is known yet";
+const SET: &str = "batch.budget";
+const WINDOW: &str = "window";
+const UNKNOWN: &str = "window unknown";
 
 fn known(
     budget: Option<Tokens>,

@@ -1,5 +1,6 @@
 //! Tasks in YAML, or in JSON, which is YAML.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::Deserialize;
@@ -130,7 +131,7 @@ impl Fields {
         Task {
             id: named.id.unwrap_or_default(),
             description: named.description.trim().to_owned(),
-            files: named.files.0,
+            files: each_once(named.files.0),
             estimated_files: named.estimated_files.map(|count| count.0),
             tokens: named.tokens.map(|count| count.0),
             whole: named.whole,
@@ -140,6 +141,11 @@ impl Fields {
             line,
         }
     }
+}
+
+fn each_once(names: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    names.into_iter().filter(|name| seen.insert(name.clone())).collect()
 }
 
 impl<'de> Deserialize<'de> for Fields {

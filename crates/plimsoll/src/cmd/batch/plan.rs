@@ -111,7 +111,7 @@ fn read(project: &Path, file: &Path) -> anyhow::Result<Vec<Task>> {
 
 fn given(available: Tokens) -> Known {
     let room = Room { budget: available, ..Room::default() };
-    Known { room, source: "`--available`", model: None }
+    Known { room, source: "--available", model: None }
 }
 
 fn find_room(
@@ -218,14 +218,20 @@ fn totals(ui: &Ui, plan: &Plan, bound: usize, known: &Known) -> String {
         count(plan.batches.len(), "batch", "batches"),
         format!("no plan has fewer than {bound}"),
     ];
+    format!("{}\n{}\n", fit(&parts, COLUMNS), ui.dim(&fit(&[room(known)], COLUMNS)))
+}
+
+/// What a batch may hold, and why.
+fn room(known: &Known) -> String {
     let Room { budget, reading, reserve } = known.room;
-    let room = [
-        format!("{} available", thousands(plan.available)),
-        format!("budget {} ({})", thousands(budget), known.source),
-        if reading > 0 { format!("{} in it already", thousands(reading)) } else { String::new() },
-        if reserve > 0 { format!("{} in reserve", thousands(reserve)) } else { String::new() },
-    ];
-    format!("{}\n{}\n", fit(&parts, COLUMNS), ui.dim(&fit(&room, COLUMNS)))
+    let available = thousands(known.room.available());
+    let mut text = format!("{available} available = {} ({})", thousands(budget), known.source);
+    for (tokens, what) in [(reading, "held"), (reserve, "reserve")] {
+        if tokens > 0 {
+            let _ = write!(text, " − {} {what}", thousands(tokens));
+        }
+    }
+    text
 }
 
 /// A text of several lines from outside, each without what moves the cursor.

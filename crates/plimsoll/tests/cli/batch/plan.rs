@@ -38,7 +38,28 @@ fn piped(env: &TestEnv, text: &str) -> Ran {
 #[test]
 fn a_plan_is_shown_as_a_tree() {
     let env = TestEnv::new();
-    insta::assert_snapshot!(list(&env).plimsoll("batch plan TODO.md --available 12500"), @"");
+    insta::assert_snapshot!(list(&env).plimsoll("batch plan TODO.md --available 12500"), @"
+    --- stdout
+    batch 0  █░░░░░░░░░░░░░░░░░░░░░░░  2%  259 tokens
+      └─ 1  Fix the reader in `src/read.rs`  259
+      │ checkpoint
+    batch 1  ████████████░░░░░░░░░░░░  49%  6,145 tokens
+      └─ 3.1  Move the lexer out  6,145
+         src/lexer.rs src/parser.rs
+         after 1
+      │ checkpoint
+    batch 2  ████████████████████████  96%  12,000 tokens
+      └─ 3.2  Rename it  12,000
+         after 1
+      │ checkpoint
+    batch 3  ████████████░░░░░░░░░░░░  48%  6,003 tokens
+      └─ 4  Update the docs  6,003
+         after 3.1, 3.2
+
+    4 pieces · 24,407 tokens · 4 batches · no plan has fewer than 4
+    12,500 available = 12,500 (--available)
+    [exit 0]
+    ");
 }
 
 #[test]
@@ -69,10 +90,7 @@ fn a_plan_is_printed_as_the_workflow_and_as_a_chart() {
 fn without_a_window_the_budget_is_a_cautious_one() {
     let env = TestEnv::new();
     let ran = list(&env).plimsoll("batch plan TODO.md");
-    assert!(
-        ran.stdout.contains("100,000 available · budget 100,000 (no window is known yet)"),
-        "{ran}"
-    );
+    assert!(ran.stdout.contains("100,000 available = 100,000 (window unknown)"), "{ran}");
 }
 
 #[test]
@@ -81,11 +99,13 @@ fn what_a_batch_may_hold_follows_from_the_window_and_the_sessions_before() {
     env.session("11111111-one").fill_with(COMPACTING, 30_000);
     let last = |ran: Ran| ran.stdout.lines().last().unwrap().to_owned();
     let fresh = last(list(&env).plimsoll("batch plan TODO.md"));
-    assert_eq!(fresh, "");
+    assert_eq!(fresh, "122,043 available = 200,000 (window) − 29,957 held − 48,000 reserve");
     env.user_config("batch: {budget: 60000}\n");
-    assert_eq!(last(env.plimsoll("batch plan TODO.md")), "");
+    let budget = last(env.plimsoll("batch plan TODO.md"));
+    assert_eq!(budget, "30,043 available = 60,000 (batch.budget) − 29,957 held");
     env.session("22222222-two").fill_with(COMPACTING, 50_000);
-    assert_eq!(last(env.plimsoll("batch plan TODO.md --session 2222")), "");
+    let session = last(env.plimsoll("batch plan TODO.md --session 2222"));
+    assert_eq!(session, "10,000 available = 60,000 (batch.budget) − 50,000 held");
 }
 
 #[test]
@@ -132,7 +152,10 @@ fn files_that_cannot_be_weighed_are_told() {
     env.write("project/picture.png", b"\x89PNG\0\0");
     symlink(env.path("secret.txt"), env.project().join("link.txt")).unwrap();
     let text = "- description: look\n  files: [gone.rs, picture.png, ../secret.txt, link.txt]\n";
-    insta::assert_snapshot!(piped(&env, text).stderr, @"");
+    insta::assert_snapshot!(piped(&env, text).stderr, @"
+    note: 2 files are no text files in this project and count as 2,000 tokens each: `gone.rs`, `picture.png`
+    note: 2 files are outside this project and count as 2,000 tokens each: `../secret.txt`, `link.txt`
+    ");
 }
 
 #[test]
