@@ -55,11 +55,12 @@ pub(crate) struct Args {
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let project = crate::cmd::project(world, adapter)?;
+    let tasks = read(&project, &args.file)?;
     let known = match args.available {
         Some(available) => given(available),
         None => find_room(world, ui, adapter, &project, args.session.as_deref())?,
     };
-    let planned = planned(ui, &project, &args.file, &known)?;
+    let planned = planned(ui, &project, &args.file, &tasks, &known)?;
     let workflow = Workflow::of(&planned.plan);
     match (args.json, args.mermaid) {
         (true, _) => ui.print_json(&workflow),
@@ -76,20 +77,26 @@ pub(super) fn for_fresh_sessions(
     file: &Path,
     available: Option<Tokens>,
 ) -> anyhow::Result<Plan> {
+    let tasks = read(project, file)?;
     let known = match available {
         Some(available) => given(available),
         None => fresh_room(world, ui, plimsoll_agents::ALL[0], project),
     };
-    Ok(planned(ui, project, file, &known)?.plan)
+    Ok(planned(ui, project, file, &tasks, &known)?.plan)
 }
 
-fn planned(ui: &Ui, project: &Path, file: &Path, known: &Known) -> anyhow::Result<Planned> {
-    let tasks = read(project, file)?;
+fn planned(
+    ui: &Ui,
+    project: &Path,
+    file: &Path,
+    tasks: &[Task],
+    known: &Known,
+) -> anyhow::Result<Planned> {
     let available = known.room.available();
     let (terms, warnings) =
-        engine::terms(project, &tasks, available, Factors::default(), known.model.as_deref());
+        engine::terms(project, tasks, available, Factors::default(), known.model.as_deref());
     warnings.iter().for_each(|warning| ui.warn(warning));
-    batch::plan(&tasks, &terms)
+    batch::plan(tasks, &terms)
         .with_context(|| format!("could not plan `{}`", file.display()))
         .hint(SEE_HELP)
 }
