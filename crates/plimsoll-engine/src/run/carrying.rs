@@ -1,7 +1,6 @@
 //! One job, carried out over as many sessions as it takes.
 
 use std::path::PathBuf;
-use std::sync::PoisonError;
 
 use anyhow::Context;
 use plimsoll_core::Millis;
@@ -39,10 +38,14 @@ impl Conductor<'_> {
                     let running = Running::find(&self.files.leg(job, leg.leg), process);
                     (leg, running.context("could not look for the agent that was left")?)
                 }
-                None => match self.forbidden(job) {
-                    Some(outcome) => return Ok(JobEnd::Rests(outcome)),
-                    None => self.begin_leg(order)?,
-                },
+                None => {
+                    // Of several threads one after the other asks whether it may, and does.
+                    let _turn = self.turn();
+                    match self.forbidden(job) {
+                        Some(outcome) => return Ok(JobEnd::Rests(outcome)),
+                        None => self.begin_leg(order)?,
+                    }
+                }
             };
             let process = running.process();
             let halted = self.wait(&leg, &mut running)?;
@@ -207,7 +210,7 @@ impl Conductor<'_> {
     /// Notes that a job is done, once a checkpoint tells of it. One job is closed after the other.
     fn close(&self, end: &LegEnd) -> anyhow::Result<JobEnd> {
         let LegEnd { job, leg, .. } = *end;
-        let _closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn();
         // A session that had nothing to tell goes on from one that had.
         let last = self.state().job(job).and_then(|job| job.checkpoint().map(str::to_owned));
         let checkpoint = self.told(job, last)?;

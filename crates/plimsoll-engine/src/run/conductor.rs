@@ -116,8 +116,8 @@ pub struct Conductor<'w> {
     pub(super) journal: Journal,
     pub(super) files: Files,
     run: Mutex<Run>,
-    /// Whoever closes a job holds it.
-    pub(super) closing: Mutex<()>,
+    /// Whoever begins a session or closes a job holds it.
+    turn: Mutex<()>,
     _lock: File,
 }
 
@@ -170,8 +170,8 @@ impl<'w> Conductor<'w> {
         journal.take_up(limits)?;
         let run = journal.fold()?;
         let project = PathBuf::from(&run.begun.project);
-        let (run, closing) = (Mutex::new(run), Mutex::new(()));
-        Ok(Self { stage, agent, project, journal, files, run, closing, _lock: lock })
+        let (run, turn) = (Mutex::new(run), Mutex::new(()));
+        Ok(Self { stage, agent, project, journal, files, run, turn, _lock: lock })
     }
 
     /// How the run stands.
@@ -194,6 +194,11 @@ impl<'w> Conductor<'w> {
         let mut run = self.state();
         run.take(self.journal.append(what).context("could not write the journal of the run")?);
         Ok(())
+    }
+
+    /// Keeps other threads from beginning sessions and closing jobs.
+    pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, Run> {

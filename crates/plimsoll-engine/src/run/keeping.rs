@@ -37,7 +37,8 @@ pub fn referred(paths: &Paths) -> io::Result<BTreeSet<String>> {
     for id in ids(paths)? {
         let is_open = |run: &Run| run.outcome.as_ref().is_none_or(|outcome| outcome.is_resumable());
         if let Some(run) = read(paths, &id)?.filter(is_open) {
-            referred.extend(run.jobs.iter().filter_map(Job::checkpoint).map(str::to_owned));
+            let of_legs = run.jobs.iter().filter_map(Job::checkpoint);
+            referred.extend(of_legs.chain(run.last_checkpoint()).map(str::to_owned));
         }
     }
     Ok(referred)

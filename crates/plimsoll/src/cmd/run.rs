@@ -56,10 +56,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
-    if world.is_off() {
-        return Err(anyhow::anyhow!("a run needs hooks, and `PLIMSOLL` switches them off"))
-            .hint("run it with `env -u PLIMSOLL plimsoll run …`");
-    }
+    needs_hooks(world)?;
     let halt = listen()?;
     let shown = Shown::new(ui);
     let progress = |progress: run::Progress<'_>| shown.take(progress);
@@ -73,6 +70,15 @@ pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
     let ended = carry_out(&conductor);
     shown.wipe();
     end(ui, &conductor, ended, &shown)
+}
+
+/// Without our hooks no session of an agent that we know can be stopped, or given anything.
+pub(super) fn needs_hooks(world: &World) -> anyhow::Result<()> {
+    match world.is_off() {
+        false => Ok(()),
+        true => Err(anyhow::anyhow!("a run needs hooks, and `PLIMSOLL` switches them off"))
+            .hint("run it with `env -u PLIMSOLL plimsoll …`"),
+    }
 }
 
 /// What ends a run: the signals that a user, or a system that goes down, sends.

@@ -56,12 +56,13 @@ pub(crate) struct Args {
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let project = crate::cmd::project(world, adapter)?;
+    let tasks = read(&project, &args.file)?;
     let known = match args.available {
         Some(available) => given(available),
         None => find_room(world, ui, adapter, &project, args.session.as_deref())?,
     };
     let learned = super::learned(world, ui, adapter);
-    let planned = planned(ui, &project, &args.file, &known, &learned)?;
+    let planned = planned(ui, &project, &args.file, &tasks, &known, &learned)?;
     let workflow = Workflow::of(&planned.plan);
     match (args.json, args.mermaid) {
         (true, _) => ui.print_json(&workflow),
@@ -78,27 +79,28 @@ pub(super) fn for_fresh_sessions(
     file: &Path,
     available: Option<Tokens>,
 ) -> anyhow::Result<Plan> {
+    let tasks = read(project, file)?;
     let adapter = plimsoll_agents::ALL[0];
     let known = match available {
         Some(available) => given(available),
         None => fresh_room(world, ui, adapter, project),
     };
-    Ok(planned(ui, project, file, &known, &super::learned(world, ui, adapter))?.plan)
+    Ok(planned(ui, project, file, &tasks, &known, &super::learned(world, ui, adapter))?.plan)
 }
 
 fn planned(
     ui: &Ui,
     project: &Path,
     file: &Path,
+    tasks: &[Task],
     known: &Known,
     learned: &Calibration,
 ) -> anyhow::Result<Planned> {
-    let tasks = read(project, file)?;
     let available = known.room.available();
     let (terms, warnings) =
-        engine::terms(project, &tasks, available, learned.factors(), known.model.as_deref());
+        engine::terms(project, tasks, available, learned.factors(), known.model.as_deref());
     warnings.iter().for_each(|warning| ui.warn(warning));
-    batch::plan(&tasks, &terms)
+    batch::plan(tasks, &terms)
         .with_context(|| format!("could not plan `{}`", file.display()))
         .hint(SEE_HELP)
 }

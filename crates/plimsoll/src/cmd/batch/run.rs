@@ -19,7 +19,7 @@ use plimsoll_engine::world::World;
 use self::shown::Shown;
 use self::view::{DryRun, View};
 use super::plan;
-use crate::cmd::run::{find, listen, seconds, take_up, warn_of_hooks};
+use crate::cmd::run::{find, listen, needs_hooks, seconds, take_up, warn_of_hooks};
 use crate::report::{self, HintExt};
 use crate::ui::{Ui, plain};
 
@@ -185,6 +185,7 @@ fn begin<'w>(
     let agent = agent(stage.world, args, settings)?;
     let plan = planned(stage.world, ui, args, project)?;
     if let Some(adapter) = agent.adapter() {
+        needs_hooks(stage.world)?;
         warn_of_hooks(stage.world, ui, adapter, project);
     }
     let file = args.file.as_deref().and_then(Path::file_name).unwrap_or_default();

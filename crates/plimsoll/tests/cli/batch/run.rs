@@ -350,7 +350,7 @@ fn on_a_terminal_a_bar_shows_how_far_it_is() {
     terminal.wait_for("batch 1 (2 tasks) begins: Fix the keel (and 1 more)");
     terminal.wait_for("░░░░░░░░░░░░░░░░ 0/3 tasks  job 1 ░░░░░░░░  0%");
     fs::remove_file(env.path("bin/waits")).unwrap();
-    terminal.wait_for("is done\r\n");
+    terminal.wait_for("████████████████ 3/3 tasks");
     let (_, status) = terminal.end();
     assert_eq!(status.code(), Some(0));
 }
