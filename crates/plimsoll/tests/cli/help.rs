@@ -18,6 +18,10 @@ fn help_is_given() {
     let commands = [
         "",
         "audit",
+        "batch",
+        "batch plan",
+        "batch run",
+        "batch status",
         "board",
         "board ack",
         "board claim",
@@ -44,6 +48,7 @@ fn help_is_given() {
         "restore",
         "resume",
         "rs",
+        "run",
         "score",
         "search",
         "serve",

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod audit;
+mod batch;
 mod board;
 mod checkpoint;
 mod completions;
@@ -14,6 +15,7 @@ mod git_hook;
 mod help;
 mod hook;
 mod init;
+mod journal;
 mod log;
 mod man;
 mod measure;
@@ -22,6 +24,7 @@ mod pictures;
 mod restore;
 mod resume;
 mod rs;
+mod run;
 mod score;
 mod scripts;
 mod search;

@@ -1,0 +1,5 @@
+//! `plimsoll batch`
+
+mod plan;
+mod run;
+mod status;
