@@ -74,6 +74,13 @@ fn near(needle: &[u8], haystack: &[u8]) -> Option<usize> {
     memchr::memmem::find(haystack, needle)
 }
 
+/// Whether `part` stands anywhere in `name`, both of them a few bytes: nothing is set up for that.
+pub fn holds(name: &[u8], part: &[u8]) -> bool {
+    let Some(first) = part.first() else { return true };
+    let begins = |(at, byte): (usize, &u8)| byte == first && name[at..].starts_with(part);
+    name.iter().enumerate().any(begins)
+}
+
 /// Whether `needle` stands anywhere in `haystack`, which is all that is searched in a call.
 pub fn contains_once(needle: &[u8], haystack: &[u8]) -> bool {
     near(needle, haystack).is_some()

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::Tokens;
 use crate::weight::{CLASSIC, CURRENT, Tokenizer};
+use crate::{Tokens, bytes};
 
 /// One row: every model whose name contains `name`.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub const MODELS: &[Model] = &[
 
 /// The row for `name`.
 pub fn known(name: &str) -> Option<&'static Model> {
-    MODELS.iter().find(|model| name.contains(model.name))
+    MODELS.iter().find(|model| bytes::holds(name.as_bytes(), model.name.as_bytes()))
 }
 
 /// The name under which compactions of a model are remembered: with a long context it is another

@@ -6,11 +6,11 @@ mod speech;
 use crate::board::Reason;
 use crate::event::{EventKind, Load};
 use crate::reading::{Reading, ReadingSource};
-use crate::session::{Basis, Bucket, ProvenWindow, Quiet, SessionState};
+use crate::session::{Bucket, ProvenWindow, Quiet, SessionState};
 use crate::settings::{GuardMode, Lines, Settings};
 use crate::trigger::Trigger;
 use crate::window::{Window, WindowSource};
-use crate::{Tokens, weight};
+use crate::{Tokens, bytes, weight};
 
 pub use due::{Crossing, Due, LONGEST_WITHOUT, compacted, is_told, replaced, to_ask};
 pub use speech::{Left, Speech, Words};
@@ -74,15 +74,15 @@ pub struct Outlook<'a> {
 }
 
 impl Outlook<'_> {
-    fn basis(&self) -> Basis {
-        Basis {
-            window: self.window.tokens,
-            trigger: self.trigger.tokens(),
-            checkpoint: self.settings.lines.checkpoint.of(self.window.tokens),
-            save: self.settings.lines.save.of(self.window.tokens),
-            warn: self.settings.lines.warn.of(self.window.tokens),
-            restart: self.settings.lines.restart.of(self.window.tokens),
-        }
+    /// What the levels follow from, growth aside, as one number: a spool is read with every call, and
+    /// all of it would be the most of a line.
+    fn basis(&self) -> u64 {
+        let Levels { ceiling: _, checkpoint, save, warn, restart } =
+            Levels::of(&self.settings.lines, self.window.tokens);
+        let trigger = self.trigger.tokens().map_or(0, |tokens| tokens.saturating_add(1));
+        let parts = [self.window.tokens, trigger, checkpoint, save, warn, restart];
+        // JSON readers in other languages take no larger number as it is.
+        bytes::fnv1a(parts.map(u64::to_le_bytes).as_flattened()) >> 11
     }
 
     /// The effective levels of a session that grows so much from call to call.
@@ -175,7 +175,7 @@ fn quiet_below(outlook: &Outlook<'_>, event: &EventKind, state: &SessionState) -
             _ => levels.checkpoint.min(levels.save).min(levels.warn).min(levels.restart),
         },
     };
-    basis.trigger.map_or(line, |trigger| line.min(trigger / 4))
+    outlook.trigger.tokens().map_or(line, |trigger| line.min(trigger / 4))
 }
 
 /// A reading that fell by more than a bucket is of another window, not noise at the edge of one.
@@ -428,7 +428,7 @@ fn quiet(outlook: &Outlook<'_>, used: Tokens, line: Tokens, now: Option<Quiet>) 
     let near = outlook.window.tokens / 50;
     let below = if used >= line {
         next_bucket(outlook, used)
-    } else if basis.trigger.is_none() || line - used <= near {
+    } else if outlook.trigger.tokens().is_none() || line - used <= near {
         line
     } else {
         used + (line - used) / 2

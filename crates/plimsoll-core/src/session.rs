@@ -100,27 +100,10 @@ pub type Bucket = u32;
 pub struct Quiet {
     /// The token count.
     pub below: Tokens,
-    /// What it was reckoned from.
-    pub basis: Basis,
-}
-
-/// What the levels of a session follow from, its growth aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Basis {
-    /// The window.
-    pub window: Tokens,
-    /// Where the client compacts.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub trigger: Option<Tokens>,
-    /// The checkpoint line in tokens, before the trigger moves it.
-    pub checkpoint: Tokens,
-    /// The save line, likewise.
-    pub save: Tokens,
-    /// The warn line, likewise.
-    pub warn: Tokens,
-    /// The restart line, likewise.
-    #[serde(default)]
-    pub restart: Tokens,
+    /// What it was reckoned from: window, trigger and lines, as one number.
+    // Earlier releases wrote all of them, as `basis`.
+    #[serde(rename = "of", default)]
+    pub basis: u64,
 }
 
 /// A window size that this session proved for a model.

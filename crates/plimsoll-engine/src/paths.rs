@@ -83,7 +83,7 @@ impl Paths {
         let digit = |at: u32| char::from(b"0123456789abcdef"[(key >> (60 - 4 * at)) as usize & 15]);
         // Formatting would bring another two stretches of code into memory.
         let name: String = (0..16).map(digit).collect();
-        below(&self.data, &["settings/", &name, ".json"])
+        below(&self.data, &["settings/", &name, ".bin"])
     }
 
     /// Where compactions were seen, for the hooks.
@@ -229,8 +229,11 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             .iter()
             .filter_map(|ending| after("", ending))
             .any(|session| SessionId::new(session).is_some()),
-        Some("settings") => after("", ".json")
-            .is_some_and(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())),
+        // Earlier releases wrote `.json`.
+        Some("settings") => [".bin", ".json"]
+            .iter()
+            .filter_map(|ending| after("", ending))
+            .any(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())),
         // Milliseconds since the epoch have had 13 digits for a while.
         Some("backups") => {
             name.rsplit_once('.').is_some_and(|(_, time)| time.len() >= 13 && is_number(time))

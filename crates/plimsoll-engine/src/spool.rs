@@ -69,7 +69,8 @@ pub fn last(path: &Path) -> io::Result<Option<SpoolLine>> {
 
 /// A whole line of a spool; nothing if it is torn.
 pub fn parse(line: &[u8]) -> Option<SpoolLine> {
-    serde_json::from_slice(line).ok()
+    // Looked at as a whole, it costs less than name by name.
+    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
 }
 
 /// A spool that nobody else can write to right now.

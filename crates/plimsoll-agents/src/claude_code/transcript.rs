@@ -1,9 +1,9 @@
 //! Claude Code's transcript lines, in our words.
 
-use plimsoll_core::Tokens;
 use plimsoll_core::entry::{Boundary, Entry, EntryId, Kind, Response};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::time::moment;
+use plimsoll_core::{Tokens, bytes};
 
 use crate::Request;
 use crate::json::{Fields, Json, Members};
@@ -250,17 +250,23 @@ fn boundary(line: &Line<'_>) -> Boundary {
     }
 }
 
+/// How the name of that header begins.
+const LONG: &[u8] = b"context-1m";
+
 /// The newer clients record each request before its answer; the header that asks for a million
 /// tokens is among its `betas`. Records that are no conversation begin with their type.
 pub(super) fn request(line: &[u8]) -> Request {
     let Some(mut members) = Members::of(line) else { return Request::Elsewhere };
     let Some((b"type", kind)) = members.next() else { return Request::Unrecorded };
     match kind.plain() {
+        Some("api-request") if !bytes::contains_once(LONG, line) => {
+            Request::Recorded { long_context: false }
+        }
         Some("api-request") => {
             let params = members.find(|(key, _)| *key == b"params").map(|(_, params)| params);
             let betas = params.and_then(|params| params.get("betas"));
             let is_long =
-                |beta: Json<'_>| beta.plain().is_some_and(|beta| beta.starts_with("context-1m"));
+                |beta: Json<'_>| beta.escaped().is_some_and(|beta| beta.starts_with(LONG));
             let long_context = betas.into_iter().flat_map(Json::elements).any(is_long);
             Request::Recorded { long_context }
         }

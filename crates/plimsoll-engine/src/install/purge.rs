@@ -200,6 +200,7 @@ mod tests {
             "installed.plimsoll-17.tmp",
             "spool/5f2c.jsonl",
             "spool/5f2c.a1.jsonl",
+            "settings/0123456789abcdef.bin",
             "settings/0123456789abcdef.json",
             "settings/0123456789abcdef.plimsoll-17.tmp",
             "backups/settings.json.1763200000000",

@@ -8,7 +8,6 @@ mod config_file;
 mod explain;
 mod yaml;
 
-use std::borrow::Cow;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
@@ -56,17 +55,32 @@ impl InForce {
     }
 }
 
-/// The cache as it is written. What it holds is borrowed from the file where that is possible.
+/// The cache as it is written: what every call looks at in a form that costs little to read.
 #[derive(Serialize, Deserialize)]
 struct Cache<'a> {
     /// Who made it: another release may read the same files differently.
     release: &'a str,
     #[serde(borrow)]
-    sources: Vec<Source<'a>>,
+    sources: Vec<(&'a str, Option<Stamp>)>,
+    /// The settings as JSON, in which whatever is as usual is left out.
+    in_force: &'a str,
+}
+
+/// Settings, and the files they were made from.
+struct Made {
+    sources: Vec<Source>,
     in_force: InForce,
 }
 
-impl Cache<'_> {
+impl Made {
+    /// The bytes of the cache; nothing if they cannot be written down.
+    fn bytes(&self) -> Option<Vec<u8>> {
+        let sources = self.sources.iter().map(|Source(path, stamp)| Some((path.to_str()?, *stamp)));
+        let sources = sources.collect::<Option<_>>()?;
+        let in_force = serde_json::to_string(&self.in_force).ok()?;
+        postcard::to_stdvec(&Cache { release: RELEASE, sources, in_force: &in_force }).ok()
+    }
+
     /// Whether every change after `now` will show: file times advance in ticks of some
     /// milliseconds, so a file that was just written can change once more without its time.
     fn is_settled(&self, now: u64) -> bool {
@@ -77,8 +91,7 @@ impl Cache<'_> {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Source<'a>(#[serde(borrow)] Cow<'a, Path>, Option<Stamp>);
+struct Source(PathBuf, Option<Stamp>);
 
 /// By what a file is recognised as unchanged: the time of its contents, which tools may set back,
 /// that of its inode, which they cannot (both in nanoseconds), size and inode.
@@ -103,9 +116,9 @@ pub fn load(world: &World, adapter: &dyn Adapter, project: &Path) -> InForce {
     let cache = world.paths.settings_cache(key(world, adapter, project));
     let mut in_force = read(&cache).unwrap_or_else(|| {
         let made = make(world, adapter, project);
-        if made.is_settled(now()) {
+        if let Some(bytes) = made.bytes().filter(|_| made.is_settled(now())) {
             // A cache that cannot be written is made again by the next call.
-            let _ = paths::replace(&cache, &serde_json::to_vec(&made).unwrap_or_default());
+            let _ = paths::replace(&cache, &bytes);
         }
         made.in_force
     });
@@ -117,9 +130,14 @@ pub fn load(world: &World, adapter: &dyn Adapter, project: &Path) -> InForce {
 /// The cached settings, if every source is as it was.
 fn read(cache: &Path) -> Option<InForce> {
     let bytes = paths::read_bytes(cache, Links::Refused).ok()?;
-    let cache: Cache<'_> = serde_json::from_slice(&bytes).ok()?;
-    let unchanged = cache.sources.iter().all(|Source(path, stamp)| Stamp::of(path) == *stamp);
-    (unchanged && cache.release == RELEASE).then_some(cache.in_force)
+    let (release, _) = postcard::take_from_bytes::<&str>(&bytes).ok()?;
+    if release != RELEASE {
+        return None;
+    }
+    let cache: Cache<'_> = postcard::from_bytes(&bytes).ok()?;
+    let mut sources = cache.sources.iter();
+    let unchanged = sources.all(|(path, stamp)| Stamp::of(Path::new(path)) == *stamp);
+    unchanged.then(|| serde_json::from_str(cache.in_force).ok())?
 }
 
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
@@ -134,7 +152,7 @@ fn key(world: &World, adapter: &dyn Adapter, project: &Path) -> u64 {
     )
 }
 
-fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> {
+fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Made {
     let mut sources = Sources::default();
     let (settings, files) = configs(world, project, |path, links| sources.read(path, links));
     let complaints: Vec<String> =
@@ -151,7 +169,7 @@ fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Cache<'static> 
         learned: learned.unwrap_or_default(),
         complaints,
     };
-    Cache { release: RELEASE, sources: sources.0, in_force }
+    Made { sources: sources.0, in_force }
 }
 
 /// What the client is set to do by its files.
@@ -236,12 +254,12 @@ fn database_url(env: &dyn Fn(&str) -> Option<String>) -> Option<DatabaseUrl> {
 
 /// The files that were read. The stamp is taken first: a change in between is noticed next time.
 #[derive(Default)]
-struct Sources(Vec<Source<'static>>);
+struct Sources(Vec<Source>);
 
 impl Sources {
     fn read(&mut self, path: &Path, links: Links) -> io::Result<String> {
         let stamp = Stamp::of(path);
-        self.0.push(Source(Cow::Owned(path.to_owned()), stamp));
+        self.0.push(Source(path.to_owned(), stamp));
         paths::read_small(path, links)
     }
 }

@@ -34,8 +34,10 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(world) = World::of_process().filter(|world| !world.is_off()) else {
         return ExitCode::SUCCESS;
     };
+    // The process ends with the call: nobody need take it apart.
+    let world: &World = Box::leak(Box::new(world));
     survive_panics(world.paths.log());
-    match answer(&world, arguments) {
+    match answer(world, arguments) {
         Ok(exit) => exit,
         Err(error) => {
             log::write(&world.paths.log(), &format!("{error:#}"));
