@@ -116,7 +116,7 @@ fn ten_files_are_refactored_in_batches_that_fit_with_checkpoints_between() {
 /// A session was given the checkpoint of the batch before, which tells what was changed.
 fn given(first: &Request, before: &Value, project: &std::path::Path) {
     let id = before["checkpoint"].as_str().unwrap();
-    let (heard, told) = (first.all_text(), checkpoint(project, id));
+    let (heard, told) = (first.all_text(), checkpoint(project, id).unwrap());
     assert!(heard.contains(&format!("From checkpoint {id}")), "{heard}");
     assert!(heard.contains("That work is done. This session comes after it"), "{heard}");
     let changed = (0..FILES).map(name).find(|file| told.contains(&format!("[{file}")));

@@ -342,6 +342,25 @@ fn an_end_that_was_written_down_before_the_checkpoint_was_made_is_not_worked_for
 }
 
 #[test]
+fn a_batch_of_which_no_checkpoint_can_be_made_is_not_done_and_not_worked_for_again() {
+    let env = harbour(TASKS);
+    // Nothing can be made in a file.
+    let stone = env.write("project/.claude", "");
+    let ran = begin(&env, &[]);
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+    assert!(ran.stderr.contains("error: could not seal the checkpoint of job 1 of run `"), "{ran}");
+    assert!(ran.stderr.contains("hint: run `plimsoll batch run --resume "), "{ran}");
+    assert_eq!(
+        (lines(&env, "job_done").len(), done(&env)),
+        (0, ["keel mast".to_owned(), "keel mast".to_owned()])
+    );
+    fs::remove_file(stone).unwrap();
+    let ran = run(&env, &["--resume"]);
+    assert_eq!(ran.status.code(), Some(0), "{ran}");
+    assert_eq!(done(&env), ["keel mast sails"; 2]);
+}
+
+#[test]
 fn on_a_terminal_a_bar_shows_how_far_it_is() {
     let env = harbour(TASKS);
     env.write("bin/waits", "");
