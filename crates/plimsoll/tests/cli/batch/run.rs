@@ -23,6 +23,7 @@ tasks=$(sed -n 's/^[0-9]*\. `\([^`]*\)`.*/\1/p' "$here/prompt.$$")
 mv "$here/prompt.$$" "$here/prompt-$(echo $tasks | tr ' ' '-')"
 for task in $tasks; do echo "$task" >> "$here/begun"; done
 while [ -e "$here/waits" ]; do echo $$ > "$here/ready"; sleep 0.02; done
+[ -e "$here/slow" ] && sleep 0.1
 if [ -e "$here/together" ]; then
   mkdir "$here/running-$$"
   while [ $(ls -d "$here"/running-* | wc -l) -lt $(cat "$here/together") ]; do sleep 0.02; done
