@@ -109,6 +109,9 @@ pub(super) fn outcome(env: &TestEnv) -> Value {
 #[test]
 fn a_task_goes_on_in_fresh_sessions_until_its_agent_ends_by_itself() {
     let env = machine(2);
+    env.session("11111111-earlier").write(session(&env, 40_000));
+    let earlier = env.plimsoll("checkpoint create");
+    assert!(earlier.status.success(), "{earlier}");
     let ran = begin(&env, &[]);
     assert_eq!((ran.stdout.as_str(), ran.status.code()), ("done in session 3\n", Some(0)), "{ran}");
     assert!(ran.stderr.contains("a complaint\n"), "{ran}");
@@ -117,6 +120,7 @@ fn a_task_goes_on_in_fresh_sessions_until_its_agent_ends_by_itself() {
     let given: Vec<&str> = given.lines().collect();
     // The first has nothing to go on from, and none is offered anything else.
     assert_eq!(given.len(), 2, "{given:?}");
+    assert!(!given.iter().any(|given| given.contains("earlier")), "{given:?}");
     assert!(given[1].contains("This session goes on with that unfinished work"), "{given:?}");
     assert!(given[1].contains("part-1.txt") && given[1].contains("part-2.txt"), "{given:?}");
     let calls = noted(&env, "calls");
@@ -125,6 +129,15 @@ fn a_task_goes_on_in_fresh_sessions_until_its_agent_ends_by_itself() {
     let sessions: Vec<&str> = calls.iter().map(|call| call.split(' ').nth(1).unwrap()).collect();
     assert!(sessions[0] != sessions[1] && sessions[1] != sessions[2], "{calls:?}");
     assert!(calls.iter().all(|call| call.ends_with(" -p Mend part after part.")), "{calls:?}");
+}
+
+#[test]
+fn a_user_who_wants_no_words_and_no_restore_can_have_a_run_all_the_same() {
+    let env = machine(1);
+    env.user_config("quiet: true\nrestore: {mode: off}\nauto_context: {enabled: false}\n");
+    let ran = begin(&env, &[]);
+    assert_eq!(ran.stdout, "done in session 2\n", "{ran}");
+    assert!(noted(&env, "given").contains("part-1.txt"));
 }
 
 #[test]

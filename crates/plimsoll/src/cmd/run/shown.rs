@@ -22,7 +22,6 @@ pub(super) struct Shown<'u> {
 
 #[derive(Default)]
 struct State {
-    name: String,
     /// How long it was conducted before, in milliseconds.
     before: Millis,
     since: Millis,
@@ -38,10 +37,10 @@ impl<'u> Shown<'u> {
     /// A run begins, or goes on.
     pub(super) fn begin(&self, run: &Run) {
         let mut state = self.state();
-        (state.name, state.before, state.since) =
-            (run.id.short().to_owned(), run.conducted, now() as Millis);
+        (state.before, state.since) = (run.conducted, now() as Millis);
+        state.session = run.legs().count() as u32;
         let begins = if run.jobs.is_empty() { "begins" } else { "goes on" };
-        self.say(&format!("run {} {begins}", state.name));
+        self.say(&format!("run {} {begins}", run.id.short()));
     }
 
     /// The work is done.
