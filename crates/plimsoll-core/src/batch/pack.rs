@@ -74,7 +74,7 @@ impl Freight {
             ];
             best = packings.into_iter().fold(best, better);
         }
-        if best.len() > bound && self.sizes.len() <= MOST_IN_MIND {
+        if is_far(best.len(), bound) && self.sizes.len() <= MOST_IN_MIND {
             let packings = [beam::pack(self), beam::pack(&turned).into_iter().rev().collect()];
             best = packings.into_iter().fold(best, better);
         }
@@ -124,6 +124,12 @@ impl Freight {
 
 /// Of longer lists it would take too long to keep several packings in mind.
 const MOST_IN_MIND: usize = 1_000;
+
+/// Whether packings that take longer to find may be worth it.
+fn is_far(batches: usize, bound: usize) -> bool {
+    const PERCENT: usize = 3;
+    batches * 100 > bound * (100 + PERCENT)
+}
 
 fn better(best: Packing, packing: Packing) -> Packing {
     if packing.len() < best.len() { packing } else { best }
