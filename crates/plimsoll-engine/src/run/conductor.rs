@@ -132,12 +132,14 @@ impl<'w> Conductor<'w> {
         let command = begun.command.iter().map(|word| redact(word).into_owned()).collect();
         let title = redact(&begun.title).into_owned();
         let paths = &stage.world.paths;
-        let journal = Journal::begin(paths, Begun { command, title, ..begun })?;
+        let journal = Journal::unwritten(paths)?;
         let files = Files::of(paths, journal.run());
         let lock =
             files.lock()?.ok_or_else(|| std::io::Error::other("another process holds it"))?;
         files.keep_command(agent.command())?;
         input.map_or(Ok(()), |input| files.keep_input(input))?;
+        // Only now, so that whatever has a journal can be taken up.
+        journal.append(What::Begun(Begun { command, title, ..begun }))?;
         Self::conduct(stage, agent, journal, files, lock, None)
     }
 

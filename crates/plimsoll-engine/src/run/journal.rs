@@ -28,11 +28,16 @@ pub struct Journal {
 impl Journal {
     /// Begins a run.
     pub fn begin(paths: &Paths, begun: Begun) -> io::Result<Self> {
-        let id = Uuid::now_v7().to_string();
-        let run = RunId::new(&id).ok_or_else(|| io::Error::other("a UUID is no name of a run"))?;
-        let journal = Self { paths: paths.clone(), run };
+        let journal = Self::unwritten(paths)?;
         journal.append(What::Begun(begun))?;
         Ok(journal)
+    }
+
+    /// The journal of a run that is yet to begin.
+    pub(super) fn unwritten(paths: &Paths) -> io::Result<Self> {
+        let id = Uuid::now_v7().to_string();
+        let run = RunId::new(&id).ok_or_else(|| io::Error::other("a UUID is no name of a run"))?;
+        Ok(Self::of(paths, run))
     }
 
     /// The journal of a run that is there.

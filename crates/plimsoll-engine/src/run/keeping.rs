@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use plimsoll_core::Millis;
-use plimsoll_core::run::{Job, Run};
+use plimsoll_core::run::{Job, Run, RunId};
 
 use super::journal::{ids, read};
 use crate::paths::Paths;
@@ -28,7 +29,27 @@ pub fn prune(paths: &Paths, now: Millis) -> io::Result<usize> {
             removed += 1;
         }
     }
+    sweep(paths, now);
     Ok(removed)
+}
+
+/// Removes folders of runs that never began: whoever was about to begin them was killed.
+fn sweep(paths: &Paths, now: Millis) {
+    let entries = fs::read_dir(paths.runs()).into_iter().flatten().flatten();
+    for entry in entries {
+        let id = entry.file_name().to_str().and_then(RunId::new);
+        let age = |moment: SystemTime| now - millis(moment);
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        let is_old = modified.is_ok_and(|modified| age(modified) > KEPT);
+        if is_old && id.is_some_and(|id| !paths.run_journal(&id).exists()) {
+            // Another time will do as well.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn millis(moment: SystemTime) -> Millis {
+    moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as Millis)
 }
 
 /// Which checkpoints runs that are not done go on from: those are never let go of.
@@ -72,6 +93,7 @@ mod tests {
         let journal = Journal::begin(&paths, begun).unwrap();
         journal.append(What::Ended(Outcome::Done)).unwrap();
         fs::create_dir(paths.run_folder(journal.run())).unwrap();
+        fs::create_dir(paths.run_folder(Journal::unwritten(&paths).unwrap().run())).unwrap();
         let now = now() as Millis;
         assert_eq!(prune(&paths, now + KEPT - 60_000).unwrap(), 0);
         assert_eq!(prune(&paths, now + KEPT + 60_000).unwrap(), 1);

@@ -12,6 +12,7 @@ use plimsoll_core::run::Process;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::files::{claimed, exit_code};
+use super::variables;
 use crate::paths;
 use crate::process;
 
@@ -61,6 +62,9 @@ impl Running {
     pub(super) fn start(start: &Start<'_>) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT]).arg(start.leg).args(start.command);
+        for name in variables::ALL {
+            command.env_remove(name);
+        }
         command.current_dir(start.project).envs(start.variables.iter().cloned());
         let input = match File::open(start.input) {
             Ok(input) => input.into(),

@@ -39,4 +39,6 @@ pub mod variables {
     pub const CHECKPOINT: &str = "PLIMSOLL_RUN_CHECKPOINT";
     /// Set where that checkpoint tells of work that is done, and the session has work of its own.
     pub const DONE: &str = "PLIMSOLL_RUN_DONE";
+    /// All of them: those of a run that this one is begun in mean nothing to its sessions.
+    pub(super) const ALL: [&str; 4] = [RUN, SESSION, CHECKPOINT, DONE];
 }

@@ -23,6 +23,7 @@ tasks=$(sed -n 's/^[0-9]*\. `\([^`]*\)`.*/\1/p' "$here/prompt.$$")
 mv "$here/prompt.$$" "$here/prompt-$(echo $tasks | tr ' ' '-')"
 for task in $tasks; do echo "$task" >> "$here/begun"; done
 while [ -e "$here/waits" ]; do echo $$ > "$here/ready"; sleep 0.02; done
+[ -e "$here/slow" ] && sleep 0.1
 if [ -e "$here/together" ]; then
   mkdir "$here/running-$$"
   while [ $(ls -d "$here"/running-* | wc -l) -lt $(cat "$here/together") ]; do sleep 0.02; done
@@ -339,6 +340,25 @@ fn an_end_that_was_written_down_before_the_checkpoint_was_made_is_not_worked_for
     assert_eq!(ran.status.code(), Some(0), "{ran}");
     assert_eq!(done(&env), ["keel"; 2]);
     assert!(lines(&env, "job_done")[0]["checkpoint"].is_string());
+}
+
+#[test]
+fn a_batch_of_which_no_checkpoint_can_be_made_is_not_done_and_not_worked_for_again() {
+    let env = harbour(TASKS);
+    // Nothing can be made in a file.
+    let stone = env.write("project/.claude", "");
+    let ran = begin(&env, &[]);
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+    assert!(ran.stderr.contains("error: could not seal the checkpoint of job 1 of run `"), "{ran}");
+    assert!(ran.stderr.contains("hint: run `plimsoll batch run --resume "), "{ran}");
+    assert_eq!(
+        (lines(&env, "job_done").len(), done(&env)),
+        (0, ["keel mast".to_owned(), "keel mast".to_owned()])
+    );
+    fs::remove_file(stone).unwrap();
+    let ran = run(&env, &["--resume"]);
+    assert_eq!(ran.status.code(), Some(0), "{ran}");
+    assert_eq!(done(&env), ["keel mast sails"; 2]);
 }
 
 #[test]

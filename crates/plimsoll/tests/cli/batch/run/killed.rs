@@ -15,19 +15,14 @@ use super::{harbour, journal, lines, noted};
 use crate::env::TestEnv;
 
 /// Batches of two tasks, each batch after the one before.
-const BATCHES: usize = 4;
-
-fn tasks() -> String {
-    let task = |number: usize| {
-        let after = match number.checked_sub(2) {
-            Some(before) => {
-                format!(", after: [t{}, t{}]", before - before % 2, before - before % 2 + 1)
-            }
-            None => String::new(),
-        };
+fn tasks(batches: u32) -> String {
+    let task = |number: u32| {
+        let first = (number - number % 2).checked_sub(2);
+        let after = first.map(|first| format!(", after: [t{first}, t{}]", first + 1));
+        let after = after.unwrap_or_default();
         format!("- {{id: t{number}, description: Fix it, tokens: 50{after}}}\n")
     };
-    (0..BATCHES * 2).map(task).collect()
+    (0..batches * 2).map(task).collect()
 }
 
 /// Starts the run, or goes on with it.
@@ -43,17 +38,22 @@ fn start(env: &TestEnv) -> Child {
     command.process_group(0).spawn().unwrap()
 }
 
-/// Kills the conductor, the agents, or all of them.
-fn kill(env: &TestEnv, conductor: &mut Child, random: &mut SplitMix64) {
-    let whom = random.below(3);
-    if whom != 0 {
-        for pid in agents(env) {
-            // It may have ended by itself.
-            let _ = kill_process(pid, Signal::KILL);
+/// Kills agents again and again, and at last the conductor, unless there are no kills left or it is
+/// done before.
+fn kill(env: &TestEnv, conductor: &mut Child, kills: &mut u32, random: &mut SplitMix64) {
+    while *kills > 0 && conductor.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_millis(random.below(400) as u64));
+        *kills -= 1;
+        let whom = random.below(3);
+        if whom != 0 {
+            for pid in agents(env) {
+                // It may have ended by itself.
+                let _ = kill_process(pid, Signal::KILL);
+            }
         }
-    }
-    if whom != 1 {
-        conductor.kill().unwrap();
+        if whom != 1 {
+            return conductor.kill().unwrap();
+        }
     }
 }
 
@@ -101,29 +101,25 @@ fn check(env: &TestEnv) {
 fn a_plan_that_is_killed_again_and_again_is_done_at_last_and_nothing_twice() {
     let kills = std::env::var("PLIMSOLL_TEST_KILLS").ok().and_then(|text| text.parse().ok());
     let (mut kills, mut random): (u32, _) = (kills.unwrap_or(12), SplitMix64::new(20_261_117));
-    let env = harbour(&tasks());
-    let mut sessions = 0;
-    loop {
+    let batches = 4 + kills / 2;
+    let env = harbour(&tasks(batches));
+    env.write("bin/slow", "");
+    for conductors in 1.. {
         let before = if env.data().join("runs").exists() { done(&env) } else { BTreeSet::new() };
         let begun = noted(&env, "begun").lines().count();
         let mut conductor = start(&env);
-        if kills > 0 {
-            thread::sleep(Duration::from_millis(random.below(400) as u64));
-            kill(&env, &mut conductor, &mut random);
-            kills -= 1;
-        }
+        kill(&env, &mut conductor, &mut kills, &mut random);
         let status = conductor.wait().unwrap();
         for task in noted(&env, "begun").lines().skip(begun) {
             assert!(!before.contains(task), "{task} was done: {:#?}", journal(&env));
         }
-        sessions += 1;
         if status.success() {
             break;
         }
-        assert!(sessions < 200, "it never ends: {:#?}", journal(&env));
+        assert!(conductors < 1_000, "it never ends: {:#?}", journal(&env));
     }
     check(&env);
-    assert_eq!(done(&env).len(), BATCHES * 2);
+    assert_eq!(done(&env).len(), batches as usize * 2);
     let ended: BTreeSet<String> = noted(&env, "ended").lines().map(str::to_owned).collect();
     assert_eq!(ended, done(&env));
 }
