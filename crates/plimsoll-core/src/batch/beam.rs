@@ -7,8 +7,8 @@ use std::rc::Rc;
 use super::fill::{Key, fills};
 use super::pack::{Freight, Packing};
 
-/// How many packings are kept in mind.
-const WIDTH: usize = 12;
+/// How many packings of how many pieces are kept in mind.
+const IN_MIND: usize = 16_000;
 /// How many ways of filling a batch are tried on each.
 const WAYS: usize = 4;
 
@@ -36,6 +36,7 @@ struct Batches {
 /// Packs from the first batch on.
 pub(super) fn pack(freight: &Freight) -> Packing {
     let tails = freight.tails();
+    let width = (IN_MIND / freight.sizes.len().max(1)).clamp(8, 64);
     let mut states = vec![State::new(freight)];
     loop {
         if let Some(done) = states.iter().find(|state| state.left == 0) {
@@ -45,7 +46,7 @@ pub(super) fn pack(freight: &Freight) -> Packing {
             states.iter().flat_map(|state| state.steps(freight, &tails)).collect();
         next.sort_by_cached_key(|state| state.rank(freight, &tails));
         let mut seen = HashSet::new();
-        next.retain(|state| seen.len() < WIDTH && seen.insert(state.ready.clone()));
+        next.retain(|state| seen.len() < width && seen.insert(state.ready.clone()));
         states = next;
     }
 }

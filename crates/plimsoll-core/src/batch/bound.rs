@@ -40,10 +40,9 @@ fn heads(
     for piece in order {
         let mut earlier: Vec<usize> = before[piece].clone();
         earlier.sort_unstable_by_key(|piece| std::cmp::Reverse(heads[*piece]));
-        let mut filled = 0;
+        let mut filled = Filled::default();
         heads[piece] = earlier.iter().fold(0, |head, earlier| {
-            filled += u128::from(sizes[*earlier]);
-            head.max(heads[*earlier] + filled.div_ceil(u128::from(room)) as usize)
+            head.max(heads[*earlier] + filled.with(sizes[*earlier], room))
         });
     }
     heads
@@ -53,23 +52,36 @@ fn heads(
 fn by_sums(sizes: &[u64], room: u64, heads: &[usize]) -> usize {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_unstable_by_key(|piece| std::cmp::Reverse(heads[*piece]));
-    let mut filled = 0;
-    order.iter().fold(0, |bound, piece| {
-        filled += u128::from(sizes[*piece]);
-        bound.max(heads[*piece] + filled.div_ceil(u128::from(room)) as usize)
-    })
+    let mut filled = Filled::default();
+    order.iter().fold(0, |bound, piece| bound.max(heads[*piece] + filled.with(sizes[*piece], room)))
 }
 
-/// How many heads, and how many tails, are looked at closely.
-const MOST_CUTS: usize = 16;
+/// Pieces, and how many batches they fill at least: two of more than half the room never share one.
+#[derive(Default)]
+struct Filled {
+    sum: u128,
+    large: usize,
+}
+
+impl Filled {
+    fn with(&mut self, size: u64, room: u64) -> usize {
+        self.sum += u128::from(size);
+        self.large += usize::from(size > room / 2);
+        self.large.max(self.sum.div_ceil(u128::from(room)) as usize)
+    }
+}
+
+/// How many pieces are looked at for all cuts together.
+const LOOKED_AT: usize = 4_000_000;
 
 /// What the pieces of some heads and tails come to by [`of_sizes`].
 fn by_halves(freight: &Freight, heads: &[usize], tails: &[usize]) -> usize {
     let mut by_size: Vec<usize> = (0..freight.sizes.len()).collect();
     by_size.sort_unstable_by_key(|piece| std::cmp::Reverse(freight.sizes[*piece]));
+    let most = (LOOKED_AT / by_size.len().max(1)).isqrt().clamp(8, 128);
     let mut best = 0;
-    for head in cuts(heads) {
-        for tail in cuts(tails) {
+    for head in cuts(heads, most) {
+        for tail in cuts(tails, most) {
             let within = |piece: &&usize| heads[**piece] >= head && tails[**piece] >= tail;
             let sizes = by_size.iter().filter(within).map(|piece| freight.sizes[*piece]);
             let sizes: Vec<u64> = sizes.collect();
@@ -81,12 +93,12 @@ fn by_halves(freight: &Freight, heads: &[usize], tails: &[usize]) -> usize {
     best
 }
 
-/// Some of the values that occur, spread evenly, the least among them.
-fn cuts(values: &[usize]) -> Vec<usize> {
+/// Some of the values that occur, at most so many, spread evenly, the least among them.
+fn cuts(values: &[usize], most: usize) -> Vec<usize> {
     let mut values = values.to_vec();
     values.sort_unstable();
     values.dedup();
-    let step = values.len().div_ceil(MOST_CUTS).max(1);
+    let step = values.len().div_ceil(most).max(1);
     values.into_iter().step_by(step).collect()
 }
 

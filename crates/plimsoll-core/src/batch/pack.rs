@@ -68,18 +68,23 @@ impl Freight {
             if best.len() <= bound {
                 break;
             }
-            let packings = [
-                self.pack_by(&ahead.way(round)),
-                turned.pack_by(&back.way(round)).into_iter().rev().collect(),
-            ];
-            best = packings.into_iter().fold(best, better);
+            best = better(best, self.pack_by(&ahead.way(round)));
+            if self.is_ordered() {
+                let packing = turned.pack_by(&back.way(round));
+                best = better(best, packing.into_iter().rev().collect());
+            }
         }
-        if best.len() > bound && self.sizes.len() <= MOST_IN_MIND {
+        if is_far(best.len(), bound) && self.sizes.len() <= MOST_IN_MIND {
             let packings = [beam::pack(self), beam::pack(&turned).into_iter().rev().collect()];
             best = packings.into_iter().fold(best, better);
         }
         best.iter_mut().for_each(|batch| batch.sort_unstable());
         best
+    }
+
+    /// Whether any piece waits for another: without that both ends are the same.
+    fn is_ordered(&self) -> bool {
+        self.before.iter().any(|before| !before.is_empty())
     }
 
     /// How often it is tried from both ends: a long list leaves little to chance, and takes longer.
@@ -124,6 +129,12 @@ impl Freight {
 
 /// Of longer lists it would take too long to keep several packings in mind.
 const MOST_IN_MIND: usize = 1_000;
+
+/// Whether packings that take longer to find may be worth it.
+fn is_far(batches: usize, bound: usize) -> bool {
+    const PERCENT: usize = 3;
+    batches * 100 > bound * (100 + PERCENT)
+}
 
 fn better(best: Packing, packing: Packing) -> Packing {
     if packing.len() < best.len() { packing } else { best }

@@ -13,11 +13,11 @@ use plimsoll_core::{Tokens, batch, models};
 use crate::paths::{self, Links};
 
 /// What files weigh, and what is to be said of those that cannot be weighed.
-pub struct Weighed {
+pub(super) struct Weighed {
     /// By the names that tasks call them.
-    pub weights: HashMap<String, Tokens>,
+    pub(super) weights: HashMap<String, Tokens>,
     /// Sentences for the user.
-    pub warnings: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// Calls `with` with every task that is to be done, and every subtask.

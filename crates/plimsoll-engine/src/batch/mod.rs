@@ -4,6 +4,7 @@
 mod files;
 mod room;
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -11,21 +12,16 @@ use plimsoll_core::Tokens;
 use plimsoll_core::batch::read::{self, Format};
 use plimsoll_core::batch::{Estimator, Factors, Problem, Task, Terms, Together};
 
-pub use self::files::Weighed;
+use self::files::Weighed;
 pub use self::room::{Known, find_room};
 use crate::git;
-use crate::paths::{self, Links};
 
 /// No task file is larger.
 const LARGEST: u64 = 8 << 20;
 
-/// The text of a task file.
+/// The text of a task file, which may be a pipe.
 pub fn read_file(path: &Path) -> io::Result<String> {
-    let file = paths::open(path, Links::Followed)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    read_text(file)
+    read_text(File::open(path)?)
 }
 
 /// The text of a task file that is piped in.

@@ -36,14 +36,8 @@ Examples:
   plimsoll batch plan TODO.md --mermaid > plan.mmd
   printf -- '- [ ] Refactor the parser\\n- [ ] Fix the docs\\n' | plimsoll batch plan -")]
 pub(crate) struct Args {
-    /// The task file
-    file: PathBuf,
-    /// How many tokens a batch may hold, whatever is known
-    #[arg(long, value_name = "N", conflicts_with = "session")]
-    available: Option<Tokens>,
-    /// For what this session has left, by the beginning of its name (default: the one this runs in)
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    #[command(flatten)]
+    request: Request,
     /// Print the workflow as JSON
     #[arg(long)]
     json: bool,
@@ -52,21 +46,39 @@ pub(crate) struct Args {
     mermaid: bool,
 }
 
+// What is to be planned, and for how much room. A doc comment would be taken for the help of the command.
+#[derive(clap::Args)]
+struct Request {
+    /// The task file
+    file: PathBuf,
+    /// How many tokens a batch may hold, whatever is known
+    #[arg(long, value_name = "N", conflicts_with = "session")]
+    available: Option<Tokens>,
+    /// For what this session has left, by the beginning of its name (default: the one this runs in)
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let project = crate::cmd::project(world, adapter)?;
-    let tasks = read(&project, &args.file)?;
-    let known = match args.available {
-        Some(available) => given(available),
-        None => find_room(world, ui, adapter, &project, args.session.as_deref())?,
-    };
-    let planned = planned(ui, &project, &args.file, &tasks, &known)?;
+    let (planned, known) = plan(world, ui, &args.request)?;
     let workflow = Workflow::of(&planned.plan);
     match (args.json, args.mermaid) {
         (true, _) => ui.print_json(&workflow),
         (_, true) => ui.print(&plain_lines(&workflow.mermaid())),
         _ => ui.print(&tree(ui, &planned, &known)),
     }
+}
+
+fn plan(world: &World, ui: &Ui, request: &Request) -> anyhow::Result<(Planned, Known)> {
+    let adapter = plimsoll_agents::ALL[0];
+    let project = crate::cmd::project(world, adapter)?;
+    let tasks = read(&project, &request.file)?;
+    let known = match request.available {
+        Some(available) => given(available),
+        None => find_room(world, ui, adapter, &project, request.session.as_deref())?,
+    };
+    let planned = planned(ui, &project, &request.file, &tasks, &known)?;
+    Ok((planned, known))
 }
 
 /// The plan of a task file for fresh sessions.
@@ -85,6 +97,7 @@ pub(super) fn for_fresh_sessions(
     Ok(planned(ui, project, file, &tasks, &known)?.plan)
 }
 
+/// Plans what is asked for, and says on the way what is to be said of it.
 fn planned(
     ui: &Ui,
     project: &Path,
