@@ -168,7 +168,8 @@ impl Run {
             let together: Tokens = of_job.map(|other| other.piece.tokens).sum();
             let share = piece.tokens as f64 / together.max(1) as f64;
             let measured = (measured as f64 * share).round() as Tokens;
-            Some(Case { at, kind: piece.kind, predicted: piece.formula?, measured })
+            let predicted = piece.formula.unwrap_or(piece.tokens);
+            (!piece.given).then_some(Case { at, kind: piece.kind, predicted, measured })
         })
     }
 }
