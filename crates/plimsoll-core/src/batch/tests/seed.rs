@@ -206,7 +206,7 @@ fn a_workflow_has_the_seeds_shape() {
     let terms = Terms { available: 20_002, ..Terms::default() };
     let plan = plan(&tasks, &terms).unwrap().plan;
     let workflow = serde_json::to_value(Workflow::of(&plan)).unwrap();
-    let fix = |id: &str| serde_json::json!({"id": id, "description": "Fix it", "tokens": 10_001, "formula": 10_001, "kind": "fix"});
+    let fix = |id: &str| serde_json::json!({"id": id, "description": "Fix it", "tokens": 10_001, "kind": "fix"});
     let expected = serde_json::json!({
         "nodes": {
             "batch_0": {"type": "parallel", "tasks": [fix("1"), fix("2")]},
