@@ -36,19 +36,6 @@ Examples:
   plimsoll batch plan TODO.md --mermaid > plan.mmd
   printf -- '- [ ] Refactor the parser\\n- [ ] Fix the docs\\n' | plimsoll batch plan -")]
 pub(crate) struct Args {
-    #[command(flatten)]
-    request: Request,
-    /// Print the workflow as JSON
-    #[arg(long)]
-    json: bool,
-    /// Print the workflow as a Mermaid flow chart
-    #[arg(long, conflicts_with = "json")]
-    mermaid: bool,
-}
-
-// What is to be planned, and for how much room. A doc comment would be taken for the help of the command.
-#[derive(clap::Args)]
-struct Request {
     /// The task file
     file: PathBuf,
     /// How many tokens a batch may hold, whatever is known
@@ -57,28 +44,29 @@ struct Request {
     /// For what this session has left, by the beginning of its name (default: the one this runs in)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Print the workflow as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the workflow as a Mermaid flow chart
+    #[arg(long, conflicts_with = "json")]
+    mermaid: bool,
 }
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let (planned, known) = plan(world, ui, &args.request)?;
+    let adapter = plimsoll_agents::ALL[0];
+    let project = crate::cmd::project(world, adapter)?;
+    let tasks = read(&project, &args.file)?;
+    let known = match args.available {
+        Some(available) => given(available),
+        None => find_room(world, ui, adapter, &project, args.session.as_deref())?,
+    };
+    let planned = planned(ui, &project, &args.file, &tasks, &known)?;
     let workflow = Workflow::of(&planned.plan);
     match (args.json, args.mermaid) {
         (true, _) => ui.print_json(&workflow),
         (_, true) => ui.print(&plain_lines(&workflow.mermaid())),
         _ => ui.print(&tree(ui, &planned, &known)),
     }
-}
-
-fn plan(world: &World, ui: &Ui, request: &Request) -> anyhow::Result<(Planned, Known)> {
-    let adapter = plimsoll_agents::ALL[0];
-    let project = crate::cmd::project(world, adapter)?;
-    let tasks = read(&project, &request.file)?;
-    let known = match request.available {
-        Some(available) => given(available),
-        None => find_room(world, ui, adapter, &project, request.session.as_deref())?,
-    };
-    let planned = planned(ui, &project, &request.file, &tasks, &known)?;
-    Ok((planned, known))
 }
 
 /// The plan of a task file for fresh sessions.
