@@ -105,6 +105,11 @@ pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
     }
 }
 
+/// The number that the process of a leg has left, as far as can be seen.
+pub(super) fn left_number(leg: &Path) -> Option<u32> {
+    fs::read_to_string(paths::beside(leg, ".pid")).ok()?.trim().parse().ok()
+}
+
 /// The exit code that the process of a leg has left.
 pub(super) fn exit_code(leg: &Path) -> Option<i32> {
     fs::read_to_string(paths::beside(leg, ".exit")).ok()?.trim().parse().ok()
