@@ -1,5 +1,7 @@
 //! Processes, told from later ones that got their numbers.
 
+use std::fs;
+
 use plimsoll_core::run::Process;
 
 /// This process.
@@ -22,10 +24,23 @@ pub fn is_alive(process: &Process) -> bool {
 /// processes are used again, but not for two that were started at once.
 pub(crate) fn started(process: u32) -> Option<u64> {
     const START: usize = 22 - 3;
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    field(process, START)
+}
+
+/// The processes of a group.
+pub(crate) fn of_group(group: u32) -> impl Iterator<Item = u32> {
+    const GROUP: usize = 5 - 3;
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(move |process| field(*process, GROUP) == Some(u64::from(group)))
+}
+
+/// What the system tells of a process that runs, counted from its state on.
+fn field(process: u32, number: usize) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The command stands in parentheses, whatever is in it; the state comes next.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
     let is_dead = matches!(fields.clone().next()?, "Z" | "X");
-    fields.nth(START).filter(|_| !is_dead)?.parse().ok()
+    fields.nth(number).filter(|_| !is_dead)?.parse().ok()
 }

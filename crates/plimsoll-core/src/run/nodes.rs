@@ -30,31 +30,28 @@ impl Run {
         Vec::new()
     }
 
+    /// What was begun stays together as it was begun: its agent may still be at work.
     fn jobs_of(&self, at: usize, pieces: &[&Piece], per: SessionPer) -> Vec<JobBegun> {
-        let groups: Vec<&[&Piece]> = match per {
-            SessionPer::Batch => vec![pieces],
-            SessionPer::Task => pieces.chunks(1).collect(),
+        let is_left = |id: &String| pieces.iter().any(|piece| piece.id == *id);
+        let open = self.jobs.iter().map(|job| (job, &job.begun));
+        let open = open.filter(|(job, begun)| !job.is_done() && begun.pieces.iter().any(is_left));
+        let mut jobs: Vec<JobBegun> = open.map(|(_, begun)| begun.clone()).collect();
+        let is_begun = |id: &String| jobs.iter().any(|job| job.pieces.contains(id));
+        let fresh: Vec<&Piece> =
+            pieces.iter().filter(|piece| !is_begun(&piece.id)).copied().collect();
+        let size = match per {
+            SessionPer::Batch => fresh.len().max(1),
+            SessionPer::Task => 1,
         };
-        let mut fresh = self.jobs.iter().map(|job| job.begun.job).max().unwrap_or(0);
-        let mut job = |pieces: &&[&Piece]| {
-            let ids: Vec<String> = pieces.iter().map(|piece| piece.id.clone()).collect();
-            let known = self.jobs.iter().find(|job| !job.is_done() && job.begun.pieces == ids);
-            let number = known.map_or_else(
-                || {
-                    fresh += 1;
-                    fresh
-                },
-                |job| job.begun.job,
-            );
-            JobBegun {
-                job: number,
-                title: title(pieces),
-                batch: Some(at as u32 + 1),
-                pieces: ids,
-                tokens: Some(batch::load(pieces.iter().copied())),
-            }
-        };
-        groups.iter().map(&mut job).collect()
+        let last = self.jobs.iter().map(|job| job.begun.job).max().unwrap_or(0);
+        jobs.extend(fresh.chunks(size).zip(last + 1..).map(|(pieces, job)| JobBegun {
+            job,
+            title: title(pieces),
+            batch: Some(at as u32 + 1),
+            pieces: pieces.iter().map(|piece| piece.id.clone()).collect(),
+            tokens: Some(batch::load(pieces.iter().copied())),
+        }));
+        jobs
     }
 
     /// Pieces that are done or have failed, and those that come after one that has failed.

@@ -213,7 +213,8 @@ impl Deciding<'_> {
         let occasion = decision.due.map_or(Occasion::Auto, policy::Due::occasion);
         let is_done =
             |(asked, _): (Millis, &Reason)| self.hook.has_checkpoint_since(&project, asked);
-        let is_done = mail.trigger().is_some_and(is_done);
+        // Whoever is stopped needs one of right now.
+        let is_done = !decision.stops && mail.trigger().is_some_and(is_done);
         let seal = match is_done {
             true => None,
             false => self.hook.seal(&captured, &project, occasion, &line.state),

@@ -47,9 +47,8 @@ impl Conductor<'_> {
                     }
                 }
             };
-            let process = running.process();
             let halted = self.wait(&leg, &mut running)?;
-            if let Some(end) = self.finish_leg(&leg, process, halted)? {
+            if let Some(end) = self.finish_leg(&leg, halted)? {
                 return Ok(end);
             }
         }
@@ -175,11 +174,10 @@ impl Conductor<'_> {
     fn finish_leg(
         &self,
         leg: &LegBegun,
-        process: Option<Process>,
         halted: Option<Outcome>,
     ) -> anyhow::Result<Option<JobEnd>> {
         let LegBegun { job, leg: number, .. } = *leg;
-        let code = leg::code(&self.files.leg(job, number), process);
+        let code = leg::code(&self.files.leg(job, number), self.journal.run());
         let looked = self.looked(leg);
         let how = match (code, &halted) {
             _ if looked.as_ref().is_some_and(Looked::was_stopped) => Ending::Stopped,

@@ -1,7 +1,7 @@
 //! The files of a run beside its journal.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ impl Files {
 
     /// Keeps the command as it is, secrets and all; the journal has it without.
     pub(super) fn keep_command(&self, command: &[String]) -> io::Result<()> {
-        paths::put(&self.0.join("command.json"), &serde_json::to_vec(command)?)
+        self.keep("command.json", &serde_json::to_vec(command)?)
     }
 
     pub(super) fn command(&self) -> io::Result<Vec<String>> {
@@ -59,7 +59,7 @@ impl Files {
 
     /// Keeps a plan as it is, secrets and all; the journal has it without.
     pub(super) fn keep_plan(&self, plan: &Plan) -> io::Result<()> {
-        paths::put(&self.0.join("plan.json"), &serde_json::to_vec(plan)?)
+        self.keep("plan.json", &serde_json::to_vec(plan)?)
     }
 
     pub(super) fn plan(&self) -> io::Result<Plan> {
@@ -70,7 +70,15 @@ impl Files {
     pub(super) fn keep_input(&self, input: &mut dyn Read) -> io::Result<()> {
         let mut file = paths::write_anew(&self.input())?;
         io::copy(input, &mut file)?;
-        file.flush()
+        file.sync_all()
+    }
+
+    /// Keeps a file that the journal is about to rely on: it is on the disk when this returns.
+    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.0.join(name);
+        paths::put(&path, bytes)?;
+        File::open(path)?.sync_all()?;
+        File::open(&self.0)?.sync_all()
     }
 
     /// What whoever conducts the run holds; nothing if somebody else does.
@@ -103,6 +111,11 @@ pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
             _ => std::thread::sleep(STEP),
         }
     }
+}
+
+/// The number that the process of a leg has left, as far as can be seen.
+pub(super) fn left_number(leg: &Path) -> Option<u32> {
+    fs::read_to_string(paths::beside(leg, ".pid")).ok()?.trim().parse().ok()
 }
 
 /// The exit code that the process of a leg has left.

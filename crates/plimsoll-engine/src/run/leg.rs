@@ -8,10 +8,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use plimsoll_core::run::Process;
+use plimsoll_core::run::{Process, RunId};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::files::{claimed, exit_code};
+use super::files::{claimed, exit_code, left_number};
 use super::variables;
 use crate::paths;
 use crate::process;
@@ -113,16 +113,26 @@ impl Running {
     }
 }
 
-/// The exit code of a leg that has ended. Where its shell was killed, what it had started is ended, too:
-/// nobody would ever know how it ends.
-pub(super) fn code(leg: &Path, told: Option<Process>) -> Option<i32> {
+/// The exit code of a leg of a run that has ended. Where its shell was killed, what it had started is
+/// ended, too: nobody would ever know how it ends, and the next session would work beside it.
+pub(super) fn code(leg: &Path, run: &RunId) -> Option<i32> {
     let code = exit_code(leg);
-    // The number of a group is given to no process as long as anybody is in it.
-    let leader = told.filter(|_| code.is_none()).map(|process| process.pid);
-    if let Some(pid) = leader.filter(|pid| process::started(*pid).is_none()).and_then(pid) {
-        let _ = kill_process_group(pid, Signal::KILL);
+    let leader = left_number(leg).filter(|_| code.is_none());
+    if let Some(group) = leader.filter(|leader| process::started(*leader).is_none())
+        // Long after the leg, or after the machine was started anew, the number may be somebody else's.
+        && process::of_group(group).any(|member| is_in(run, member))
+        && let Some(group) = pid(group)
+    {
+        let _ = kill_process_group(group, Signal::KILL);
     }
     code.filter(|code| !is_death(*code))
+}
+
+/// Whether a process was started in a run.
+fn is_in(run: &RunId, process: u32) -> bool {
+    let variable = format!("{}={run}", variables::RUN);
+    let variables = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    variables.split(|byte| *byte == 0).any(|word| word == variable.as_bytes())
 }
 
 /// Whether the process of that number is a leg's: its shell was called by what its files are called.
@@ -148,13 +158,17 @@ mod tests {
 
     use super::*;
 
+    fn run() -> RunId {
+        RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap()
+    }
+
     fn start(folder: &Path, line: &str) -> Running {
         let command = ["sh".to_owned(), "-c".to_owned(), line.to_owned()];
         let (leg, out) = (folder.join("1-1"), folder.join("1-1.out"));
         Running::start(&Start {
             command: &command,
             project: folder,
-            variables: &[("LEG", "one".to_owned())],
+            variables: &[("LEG", "one".to_owned()), (variables::RUN, run().to_string())],
             leg: &leg,
             input: &folder.join("stdin"),
             out: &out,
@@ -175,7 +189,7 @@ mod tests {
         fs::write(folder.path().join("stdin"), "in ").unwrap();
         let mut running = start(folder.path(), "cat; echo $LEG; echo no >&2; exit 3");
         wait(&mut running);
-        assert_eq!(code(&folder.path().join("1-1"), None), Some(3));
+        assert_eq!(code(&folder.path().join("1-1"), &run()), Some(3));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "in one\n");
         assert_eq!(fs::read_to_string(folder.path().join("1-1.err")).unwrap(), "no\n");
     }
@@ -190,7 +204,7 @@ mod tests {
         }
         running.signal(Signal::TERM);
         wait(&mut running);
-        assert_eq!(code(&folder.path().join("1-1"), None), Some(9));
+        assert_eq!(code(&folder.path().join("1-1"), &run()), Some(9));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "begun\nsealed\n");
     }
 
@@ -201,7 +215,7 @@ mod tests {
         assert!(matches!(Running::find(&leg, None).unwrap(), Running::Gone));
         wait(&mut start(folder.path(), "echo begun"));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "");
-        assert_eq!(code(&leg, None), None);
+        assert_eq!(code(&leg, &run()), None);
     }
 
     #[test]
@@ -217,23 +231,33 @@ mod tests {
         found.signal(Signal::KILL);
         wait(&mut running);
         assert!(matches!(Running::find(&leg, None).unwrap(), Running::Gone));
-        assert_eq!(code(&leg, None), None);
+        assert_eq!(code(&leg, &run()), None);
+    }
+
+    /// Whether what a leg had started goes on when its shell was killed and somebody looks at its run.
+    fn outlives(run: &RunId) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let (leg, go) = (folder.path().join("1-1"), folder.path().join("go"));
+        let line = "echo begun; until [ -e go ]; do sleep 0.01; done; echo late";
+        let mut running = start(folder.path(), line);
+        let out = || fs::read_to_string(folder.path().join("1-1.out")).unwrap();
+        while out().is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let shell = running.process().unwrap().pid;
+        rustix::process::kill_process(pid(shell).unwrap(), Signal::KILL).unwrap();
+        wait(&mut running);
+        assert_eq!(code(&leg, run), None);
+        fs::write(go, "").unwrap();
+        while process::of_group(shell).next().is_some() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        out().ends_with("late\n")
     }
 
     #[test]
-    fn what_outlives_a_killed_shell_is_ended_with_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let late = folder.path().join("late");
-        let line = format!("echo begun; sleep 1; echo late > {}", late.display());
-        let mut running = start(folder.path(), &line);
-        while fs::read(folder.path().join("1-1.out")).unwrap().is_empty() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let process = running.process().unwrap();
-        rustix::process::kill_process(pid(process.pid).unwrap(), Signal::KILL).unwrap();
-        wait(&mut running);
-        assert_eq!(code(&folder.path().join("1-1"), Some(process)), None);
-        std::thread::sleep(Duration::from_millis(1_500));
-        assert!(!late.exists());
+    fn what_outlives_a_killed_shell_is_ended_unless_it_is_somebody_elses() {
+        assert!(!outlives(&run()));
+        assert!(outlives(&RunId::new("019a8f00-0000-7000-8000-ffffffffffff").unwrap()));
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
-use plimsoll_core::run::{Begun, JobBegun, Limits, Outcome, Run, Sort, What};
+use plimsoll_core::run::{Begun, JobBegun, Limit, Limits, Outcome, Run, Sort, What};
 use plimsoll_core::shell;
 use plimsoll_engine::run::{
     self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Order, Stage,
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
     needs_hooks(world)?;
-    let halt = listen()?;
+    let halt = Halt::default();
     let shown = Shown::new(ui);
     let progress = |progress: run::Progress<'_>| shown.take(progress);
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Shown };
@@ -66,6 +66,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
         Some(name) => take_up(stage, &find(world, Sort::Task, name)?, limits)?,
         None => begin(stage, ui, args.command, limits)?,
     };
+    listen(&halt)?;
     shown.begin(&conductor.run());
     let ended = carry_out(&conductor);
     shown.wipe();
@@ -81,14 +82,14 @@ pub(super) fn needs_hooks(world: &World) -> anyhow::Result<()> {
     }
 }
 
-/// What ends a run: the signals that a user, or a system that goes down, sends.
-pub(super) fn listen() -> anyhow::Result<Halt> {
-    let halt = Halt::default();
+/// Listens to what ends a run: the signals that a user, or a system that goes down, sends. Until then
+/// they end this process, which may wait for what is piped in.
+pub(super) fn listen(halt: &Halt) -> anyhow::Result<()> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let flag = flag::register_usize(signal, halt.flag(), signal as usize);
         flag.context("could not listen to signals")?;
     }
-    Ok(halt)
+    Ok(())
 }
 
 fn limits(args: &Args) -> Limits {
@@ -228,15 +229,30 @@ fn end(
             report::ends_as(u8::try_from(128 + signal).unwrap_or(1))
         }
         JobEnd::Rests(outcome) => {
-            let sessions = run.legs().count();
-            let hint = match outcome {
-                Outcome::Limited { .. } => format!("raise the limit: `{resume} --max-sessions N`"),
+            let sessions = match run.legs().count() {
+                1 => "1 session".to_owned(),
+                sessions => format!("{sessions} sessions"),
+            };
+            let hint = match &outcome {
+                Outcome::Limited { limit } => {
+                    format!("raise the limit: `{resume} {} N`", raised_by(limit))
+                }
                 _ => format!("look at what it does, then run `{resume}`"),
             };
             Err(anyhow::anyhow!("{outcome}"))
-                .with_context(|| format!("the task is not done after {sessions} sessions"))
+                .with_context(|| format!("the task is not done after {sessions}"))
                 .hint(hint)
         }
+    }
+}
+
+/// The option that raises a limit.
+pub(super) fn raised_by(limit: &Limit) -> &'static str {
+    match limit {
+        Limit::Sessions(_) => "--max-sessions",
+        Limit::Tokens(_) => "--max-tokens",
+        Limit::Seconds(_) => "--max-time",
+        Limit::Failures(_) => "--max-failures",
     }
 }
 

@@ -119,6 +119,15 @@ fn what_was_begun_is_gone_on_with_under_its_number() {
 }
 
 #[test]
+fn what_was_begun_stays_together_whatever_sessions_are_begun_for_from_now_on() {
+    let begun = || story().job(1, 1, &["a", "b"], 20);
+    check(begun(), SessionPer::Task, &[(1, 1, "a b")]);
+    check(begun().done(1), SessionPer::Task, &[(2, 2, "c"), (3, 2, "d")]);
+    let begun = story().job(1, 1, &["a"], 10);
+    check(begun, SessionPer::Batch, &[(1, 1, "a"), (2, 1, "b")]);
+}
+
+#[test]
 fn what_comes_after_a_failure_is_left_and_the_rest_is_done() {
     let failed = story().job(1, 1, &["a"], 10).failed(1).job(2, 1, &["b"], 10).done(2);
     check(failed, SessionPer::Task, &[(3, 2, "d")]);

@@ -191,7 +191,7 @@ fn tree(ui: &Ui, planned: &Planned, known: &Known) -> String {
 
 fn head(ui: &Ui, at: usize, pieces: &[Piece], available: Tokens) -> String {
     let load = batch::load(pieces);
-    let (gauge, name) = (ui.gauge(load, available, None), ui.bold(&format!("batch {at}")));
+    let (gauge, name) = (ui.gauge(load, available, None), ui.bold(&format!("batch {}", at + 1)));
     let share = load as f64 * 100.0 / available.max(1) as f64;
     format!("{name}  {gauge}  {share:.0}%  {} tokens\n", thousands(load))
 }

@@ -19,7 +19,7 @@ use plimsoll_engine::world::World;
 use self::shown::Shown;
 use self::view::{DryRun, View};
 use super::plan;
-use crate::cmd::run::{find, listen, needs_hooks, seconds, take_up, warn_of_hooks};
+use crate::cmd::run::{find, listen, needs_hooks, raised_by, seconds, take_up, warn_of_hooks};
 use crate::report::{self, HintExt};
 use crate::ui::{Ui, plain};
 
@@ -103,7 +103,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         let agent = agent(world, args, &settings)?;
         return DryRun::new(&plan, &agent, per(args, None, &settings)).print(ui, args.json);
     }
-    let halt = listen()?;
+    let halt = engine::Halt::default();
     let shown = Shown::new(ui);
     let progress = |progress: engine::Progress<'_>| shown.take(progress);
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Kept };
@@ -111,6 +111,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         Some(name) => resume(stage, name, limits(args))?,
         None => begin(stage, ui, args, &settings, &project)?,
     };
+    listen(&halt)?;
     let run = conductor.run();
     shown.begin(&run);
     let news = |news: engine::News<'_>| shown.tell(news);
@@ -230,21 +231,11 @@ fn end(ui: &Ui, run: &Run, outcome: Outcome) -> anyhow::Result<()> {
         Outcome::Limited { limit: Limit::Failures(_) } | Outcome::Failed { .. } => {
             format!("look at what failed, then run `{resume}`")
         }
-        Outcome::Limited { limit } => format!("run `{resume} {} N` to go on", flag(limit)),
+        Outcome::Limited { limit } => format!("run `{resume} {} N` to go on", raised_by(limit)),
         Outcome::Broken { .. } => format!("look at what it does, then run `{resume}`"),
     };
     let (done, all) = view::counts(run);
     Err(anyhow::anyhow!("{outcome}"))
         .with_context(|| format!("{done} of {all} tasks are done"))
         .hint(hint)
-}
-
-/// The option that raises a limit.
-fn flag(limit: &Limit) -> &'static str {
-    match limit {
-        Limit::Sessions(_) => "--max-sessions",
-        Limit::Tokens(_) => "--max-tokens",
-        Limit::Seconds(_) => "--max-time",
-        Limit::Failures(_) => "--max-failures",
-    }
 }

@@ -40,7 +40,7 @@ fn a_plan_is_shown_as_a_tree() {
     let env = TestEnv::new();
     insta::assert_snapshot!(list(&env).plimsoll("batch plan TODO.md --available 12500"), @"
     --- stdout
-    batch 0  █░░░░░░░░░░░░░░░░░░░░░░░  2%  259 tokens
+    batch 1  █░░░░░░░░░░░░░░░░░░░░░░░  2%  259 tokens
       └─ 1  Fix the reader in `src/read.rs`  259
       │ checkpoint
     batch 1  ████████████░░░░░░░░░░░░  49%  6,145 tokens
