@@ -9,11 +9,12 @@ use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
-use plimsoll_core::run::{Begun, JobBegun, Limit, Limits, Outcome, Run, Sort, What};
+use plimsoll_core::run::{Begun, JobBegun, Limit, Limits, Outcome, Run, Sort, Standing, What};
 use plimsoll_core::shell;
 use plimsoll_engine::run::{
     self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Order, Stage,
 };
+use plimsoll_engine::runs::standing;
 use plimsoll_engine::world::World;
 use plimsoll_engine::{doctor, settings};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -167,13 +168,14 @@ pub(super) fn take_up<'w>(
     taken_up.with_context(|| format!("could not resume run `{}`", run.id)).hint(hint)
 }
 
-/// The run of that sort and name, or whose name ends so; the newest of this folder that is not done,
-/// where none is named.
+/// The run of that sort and name, or whose name ends so; the newest of this folder that is not done
+/// and that nobody conducts, where none is named.
 pub(super) fn find(world: &World, sort: Sort, name: &str) -> anyhow::Result<Run> {
     let project = super::project(world, plimsoll_agents::ALL[0])?;
     let is_open = |run: &Run| {
         let here = Path::new(&run.begun.project) == project;
-        here && run.outcome.as_ref().is_none_or(Outcome::is_resumable)
+        let is_left = run.outcome.as_ref().is_none_or(Outcome::is_resumable);
+        here && is_left && standing(run) != Standing::Running
     };
     let is_meant = |run: &Run| match name {
         "" => is_open(run),

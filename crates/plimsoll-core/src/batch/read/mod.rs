@@ -21,7 +21,7 @@ impl Format {
         match ending.as_deref() {
             Some("yaml" | "yml" | "json") => Self::Data,
             Some("md" | "markdown") => Self::Markdown,
-            _ if markdown::is_check_list(text) => Self::Markdown,
+            _ if markdown::is_check_list(text.trim_start_matches('\u{feff}')) => Self::Markdown,
             _ => Self::Data,
         }
     }
@@ -34,6 +34,8 @@ pub fn read(
     format: Format,
     exists: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Task>, Problem> {
+    // Some editors begin a file with a mark that nobody sees.
+    let text = text.trim_start_matches('\u{feff}');
     let mut tasks = match format {
         Format::Data => data::read(text)?,
         Format::Markdown => markdown::read(text, exists)?,

@@ -134,3 +134,16 @@ fn what_makes_no_sense_is_told_with_its_line() {
     ];
     assert_eq!(all, expected);
 }
+
+#[test]
+fn a_mark_at_the_beginning_hides_no_task() {
+    for (name, text) in [
+        ("a.md", "- [ ] One\n- [ ] Two\n"),
+        ("-", "- [ ] One\n- [ ] Two\n"),
+        ("a.yaml", "- One\n- Two\n"),
+    ] {
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(tasks(name, &marked), tasks(name, text), "{name}");
+        assert_eq!(tasks(name, &marked).len(), 2, "{name}");
+    }
+}
