@@ -43,16 +43,16 @@ fn a_plan_is_shown_as_a_tree() {
     batch 1  █░░░░░░░░░░░░░░░░░░░░░░░  2%  259 tokens
       └─ 1  Fix the reader in `src/read.rs`  259
       │ checkpoint
-    batch 1  ████████████░░░░░░░░░░░░  49%  6,145 tokens
+    batch 2  ████████████░░░░░░░░░░░░  49%  6,145 tokens
       └─ 3.1  Move the lexer out  6,145
          src/lexer.rs src/parser.rs
          after 1
       │ checkpoint
-    batch 2  ████████████████████████  96%  12,000 tokens
+    batch 3  ████████████████████████  96%  12,000 tokens
       └─ 3.2  Rename it  12,000
          after 1
       │ checkpoint
-    batch 3  ████████████░░░░░░░░░░░░  48%  6,003 tokens
+    batch 4  ████████████░░░░░░░░░░░░  48%  6,003 tokens
       └─ 4  Update the docs  6,003
          after 3.1, 3.2
 
