@@ -168,21 +168,23 @@ pub(super) fn take_up<'w>(
     taken_up.with_context(|| format!("could not resume run `{}`", run.id)).hint(hint)
 }
 
-/// The run of that sort and name, or whose name ends so; the newest of this folder that is not done
-/// and that nobody conducts, where none is named.
+/// The run of that sort and name, or whose name ends so; where none is named, the newest of this folder
+/// that is not done, one that nobody conducts before others.
 pub(super) fn find(world: &World, sort: Sort, name: &str) -> anyhow::Result<Run> {
     let project = super::project(world, plimsoll_agents::ALL[0])?;
     let is_open = |run: &Run| {
         let here = Path::new(&run.begun.project) == project;
-        let is_left = run.outcome.as_ref().is_none_or(Outcome::is_resumable);
-        here && is_left && standing(run) != Standing::Running
+        here && run.outcome.as_ref().is_none_or(Outcome::is_resumable)
     };
-    let is_meant = |run: &Run| match name {
-        "" => is_open(run),
-        _ => run.id.as_str().ends_with(name),
+    let is_left = |run: &Run| is_open(run) && standing(run) != Standing::Running;
+    let newest = |fits: &dyn Fn(&Run) -> bool| {
+        let found = run::newest(&world.paths, |run| run.begun.sort == sort && fits(run));
+        found.context("could not look for runs")
     };
-    let found = run::newest(&world.paths, |run| run.begun.sort == sort && is_meant(run));
-    let found = found.context("could not look for runs")?;
+    let found = match name {
+        "" => newest(&is_left)?.map_or_else(|| newest(&is_open), |run| Ok(Some(run)))?,
+        _ => newest(&|run| run.id.as_str().ends_with(name))?,
+    };
     let none = || match name {
         "" => anyhow::anyhow!("no run of `{}` is left to go on with", project.display()),
         _ => anyhow::anyhow!("no run `{name}`"),
