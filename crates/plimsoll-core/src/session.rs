@@ -136,3 +136,16 @@ impl SessionState {
         Self { window, since, paused, sealed, given, handled, ..Self::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_release_remembered_is_understood() {
+        let line = r#"{"warned":16,"quiet":{"below":5,"basis":{"window":200000,"warn":160000}}}"#;
+        let state: SessionState = serde_json::from_str(line).unwrap();
+        assert_eq!(state.warned, Some(16));
+        assert_eq!(state.quiet, Some(Quiet { below: 5, basis: 0 }), "it is of no known basis");
+    }
+}
