@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use plimsoll_core::Millis;
@@ -15,17 +16,17 @@ use crate::paths::Paths;
 const KEPT: Millis = 30 * 24 * 60 * 60 * 1000;
 
 /// Removes runs that are long over, with all that belongs to them; gives how many. One that could be
-/// resumed stays as long.
+/// resumed stays as long. A session that ends asks for this, so no journal is read for it.
 pub fn prune(paths: &Paths, now: Millis) -> io::Result<usize> {
     let mut removed = 0;
     for id in ids(paths)? {
-        let run = read(paths, &id)?;
-        if run.is_some_and(|run| now - run.until > KEPT) {
+        let journal = paths.run_journal(&id);
+        if is_old(&journal, now) {
             match fs::remove_dir_all(paths.run_folder(&id)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 done => done?,
             }
-            fs::remove_file(paths.run_journal(&id))?;
+            fs::remove_file(journal)?;
             removed += 1;
         }
     }
@@ -38,14 +39,17 @@ fn sweep(paths: &Paths, now: Millis) {
     let entries = fs::read_dir(paths.runs()).into_iter().flatten().flatten();
     for entry in entries {
         let id = entry.file_name().to_str().and_then(RunId::new);
-        let age = |moment: SystemTime| now - millis(moment);
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        let is_old = modified.is_ok_and(|modified| age(modified) > KEPT);
-        if is_old && id.is_some_and(|id| !paths.run_journal(&id).exists()) {
+        if is_old(&entry.path(), now) && id.is_some_and(|id| !paths.run_journal(&id).exists()) {
             // Another time will do as well.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// Whether nothing was written there for so long that it may go.
+fn is_old(path: &Path, now: Millis) -> bool {
+    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| now - millis(modified) > KEPT)
 }
 
 fn millis(moment: SystemTime) -> Millis {
@@ -67,8 +71,6 @@ pub fn referred(paths: &Paths) -> io::Result<BTreeSet<String>> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use plimsoll_core::run::{Begun, Limits, Outcome, Sort, What};
 
     use super::super::journal::Journal;
