@@ -125,11 +125,24 @@ pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<P
         let edit = Edit { put: &|_| Ok(text.clone()), take: &|_, _| Ok(String::new()) };
         plan.changes.extend(edit.plan(&record, &path)?);
     }
+    if order.scope != Scope::User {
+        plan.changes.iter().try_for_each(|change| check_inside(order.project, change))?;
+    }
     let undo = removal_command(world, adapter, order.scope, order.project);
     for entry in plan.changes.iter_mut().filter_map(|change| change.entry.as_mut()) {
         entry.undo.clone_from(&undo);
     }
     Ok(plan)
+}
+
+/// Whether a file of a project lies in it, whatever links a repository has in its place.
+fn check_inside(project: &Path, change: &Change) -> Result<(), Failed> {
+    // Of a file that is to be made there is the folder, or one further out.
+    let there = change.target.ancestors().find_map(|path| path.canonicalize().ok());
+    match there.filter(|there| !there.starts_with(paths::canonical(project))) {
+        None => Ok(()),
+        Some(elsewhere) => Err(Failed::to("change", &change.path, Why::LeadsOut(elsewhere))),
+    }
 }
 
 /// The command that takes us out of a scope again, from any folder.
