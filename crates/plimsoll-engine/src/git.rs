@@ -56,9 +56,18 @@ pub fn hook_file(folder: &Path, name: &str) -> io::Result<PathBuf> {
     Ok(hooks.join(name))
 }
 
-fn run(folder: &Path, arguments: &[&str]) -> io::Result<String> {
+/// Git, to be asked about a folder that may be anybody's: it runs no program that is to watch the files,
+/// and heeds no config that lies among the files, as that of a repository without a working tree does.
+pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(arguments);
+    command.args(["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit", "-C"]);
+    command.arg(folder);
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> io::Result<String> {
+    let mut command = command(folder);
+    command.args(arguments);
     let ran = child::run(&mut command, Vec::new(), PATIENCE)?;
     match ran.status.is_some_and(|status| status.success()) {
         true => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),

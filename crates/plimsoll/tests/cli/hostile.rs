@@ -189,6 +189,32 @@ fn no_hook_tells_the_user_or_the_model_what_moves_the_cursor() {
     }
 }
 
+/// A repository in a folder of another, as a clone may bring it along: git finds it, and does what its
+/// config says.
+const HIDDEN: &str = "git init -q .. && git init -q t && mv t/.git/HEAD t/.git/objects t/.git/refs . && rm -r t
+    printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = .\\n[filter \"x\"]\\nclean = \"touch ../ran; cat\"\\n' > config
+    echo one > a && git add a && echo '* filter=x' > .gitattributes && echo two > a";
+/// A config that names a program to watch the files with.
+const WATCHED: &str = "git init -q . && git config core.fsmonitor 'touch ../ran; false' && echo one > a";
+
+#[test]
+fn no_program_that_a_repository_names_is_run() {
+    for trap in [HIDDEN, WATCHED] {
+        let env = TestEnv::with_project("home/folder").with("PATH", "/usr/bin:/bin");
+        let ran = || env.home().join("ran").exists();
+        assert!(env.run(env.shell(trap, &[]), b"").status.success());
+        env.run(env.shell("git status && echo three > a", &[]), b"");
+        assert!(ran(), "the trap is none: {trap}");
+        std::fs::remove_file(env.home().join("ran")).unwrap();
+        env.session(SESSION).fill(100_000);
+        hooks(&env);
+        for line in ["checkpoint create", "resume", "restore", "ss --task x", "init --git", "git-hook"] {
+            env.plimsoll(line);
+        }
+        assert!(!ran(), "{trap}");
+    }
+}
+
 /// All texts of an answer.
 fn texts(answer: &Value) -> String {
     match answer {
