@@ -48,10 +48,7 @@ mod tests {
         let mut json = Vec::new();
         serde_json::to_writer_pretty(Harmless(&mut json), &[text]).unwrap();
         let json = String::from_utf8(json).unwrap();
-        assert_eq!(
-            json,
-            "[\n  \"a\\u001b[2J\\u009b31m\\u202eb\\u007f\\n\\tä – 文 \\\"\\\\\"\n]"
-        );
+        assert_eq!(json, "[\n  \"a\\u001b[2J\\u009b31m\\u202eb\\u007f\\n\\tä – 文 \\\"\\\\\"\n]");
         assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [text]);
     }
 }

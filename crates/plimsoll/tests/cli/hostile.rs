@@ -37,7 +37,9 @@ fn machine() -> TestEnv {
     let inner = hostile.trim_matches('"');
     let hooks = captured("hook-context-every-event.jsonl");
     env.session("77777777").write(hooks.replace("capture-hook", &format!("capture-{inner}")));
-    env.project_config("\"lin\\e[2Jes\\x9b\": 3\nwarn_command: \"/ha\\e[2J\\x9bnd\"\nlines: {warn: 10}\n");
+    env.project_config(
+        "\"lin\\e[2Jes\\x9b\": 3\nwarn_command: \"/ha\\e[2J\\x9bnd\"\nlines: {warn: 10}\n",
+    );
     env
 }
 
@@ -173,8 +175,13 @@ fn no_command_prints_what_moves_the_cursor() {
 #[test]
 fn every_command_is_among_those() {
     let known: Vec<&str> = SHOWN.iter().chain(OTHERS).copied().collect();
-    let has = |name: &String| known.iter().any(|line| line.split(' ').eq(name.split(' ')) || line.starts_with(&format!("{name} ")));
-    let missing: Vec<String> = commands(&TestEnv::new()).into_iter().filter(|name| !has(name)).collect();
+    let has = |name: &String| {
+        known.iter().any(|line| {
+            line.split(' ').eq(name.split(' ')) || line.starts_with(&format!("{name} "))
+        })
+    };
+    let missing: Vec<String> =
+        commands(&TestEnv::new()).into_iter().filter(|name| !has(name)).collect();
     assert!(missing.is_empty(), "is what these print harmless? {missing:?}");
 }
 
@@ -195,7 +202,8 @@ const HIDDEN: &str = "git init -q .. && git init -q t && mv t/.git/HEAD t/.git/o
     printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = .\\n[filter \"x\"]\\nclean = \"touch ../ran; cat\"\\n' > config
     echo one > a && git add a && echo '* filter=x' > .gitattributes && echo two > a";
 /// A config that names a program to watch the files with.
-const WATCHED: &str = "git init -q . && git config core.fsmonitor 'touch ../ran; false' && echo one > a";
+const WATCHED: &str =
+    "git init -q . && git config core.fsmonitor 'touch ../ran; false' && echo one > a";
 
 #[test]
 fn no_program_that_a_repository_names_is_run() {
@@ -208,7 +216,9 @@ fn no_program_that_a_repository_names_is_run() {
         std::fs::remove_file(env.home().join("ran")).unwrap();
         env.session(SESSION).fill(100_000);
         hooks(&env);
-        for line in ["checkpoint create", "resume", "restore", "ss --task x", "init --git", "git-hook"] {
+        for line in
+            ["checkpoint create", "resume", "restore", "ss --task x", "init --git", "git-hook"]
+        {
             env.plimsoll(line);
         }
         assert!(!ran(), "{trap}");

@@ -20,7 +20,9 @@ fn open_handed(env: &TestEnv, arguments: &[&str]) -> Command {
 fn used() -> TestEnv {
     let env = TestEnv::new().with("PATH", "/usr/bin:/bin");
     env.client_settings(&json!({"model": "opus"}));
-    env.user_config("board: {coordination_file: true}\nreviewer: {command: ['true'], interval_seconds: 1}\n");
+    env.user_config(
+        "board: {coordination_file: true}\nreviewer: {command: ['true'], interval_seconds: 1}\n",
+    );
     env.session("compacted").write(captured("compact-auto-headless.jsonl"));
     let session = env.session("5f2c81aa");
     session.fill_now(170_000);
@@ -82,7 +84,8 @@ fn everything_is_named_in_the_reference() {
     for entry in env.data().read_dir().unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         // Locks and what the database keeps beside its file belong to the file.
-        let file = [".lock", "-wal", "-shm"].iter().fold(&*name, |name, end| name.trim_end_matches(end));
+        let file =
+            [".lock", "-wal", "-shm"].iter().fold(&*name, |name, end| name.trim_end_matches(end));
         let named = [name.as_str(), file, &format!("{file}/")].map(|name| format!("`{name}`"));
         assert!(named.iter().any(|name| reference.contains(name)), "`{name}` is not explained");
     }

@@ -22,7 +22,8 @@ fn prose(document: &Path) -> String {
 
 /// Where a document leads to.
 fn links(document: &Path) -> Vec<String> {
-    const MARKS: [(&str, char); 4] = [("](", ')'), ("href=\"", '"'), ("src=\"", '"'), ("srcset=\"", '"')];
+    const MARKS: [(&str, char); 4] =
+        [("](", ')'), ("href=\"", '"'), ("src=\"", '"'), ("srcset=\"", '"')];
     let prose = prose(document);
     // Every second piece is code.
     let words: String = prose.split('`').step_by(2).collect();

@@ -41,7 +41,8 @@ fn the_page_of_commands_is_what_help_says() {
     let mut page = format!("# Commands\n\n{MADE}\n\nWhat `--help` says of each.\n");
     let all = [vec![String::new()], commands(&env)].concat();
     for name in all {
-        let help: String = help(&env, &name).lines().map(|it| it.trim_end().to_owned() + "\n").collect();
+        let help: String =
+            help(&env, &name).lines().map(|it| it.trim_end().to_owned() + "\n").collect();
         let title = format!("plimsoll {name}");
         let _ = write!(page, "\n## {}\n\n```text\n{help}```\n", title.trim_end());
     }
@@ -68,8 +69,13 @@ fn keys(place: &str, schema: &Value, page: &mut String) {
         if key["properties"].is_object() {
             keys(&name, key, page);
         } else {
-            let default = if key["default"].is_null() { String::new() } else { code(&key["default"].to_string()) };
-            let _ = writeln!(page, "| {} | {} | {default} | {} |", code(&name), kind(key), said(key));
+            let default = if key["default"].is_null() {
+                String::new()
+            } else {
+                code(&key["default"].to_string())
+            };
+            let _ =
+                writeln!(page, "| {} | {} | {default} | {} |", code(&name), kind(key), said(key));
         }
     }
 }
@@ -109,7 +115,8 @@ fn endpoint(method: &str, path: &str, operation: &Value, page: &mut String) {
         let _ = writeln!(page, "| {} | {} | {} |", code(name), kind(schema), said(parameter));
     }
     let content = |of: &Value| members(&of["content"]).next().map(|(_, it)| kind(&it["schema"]));
-    let (asked, answered) = (content(&operation["requestBody"]), content(&operation["responses"]["200"]));
+    let (asked, answered) =
+        (content(&operation["requestBody"]), content(&operation["responses"]["200"]));
     let told = [("Body", asked), ("Answer", answered)];
     for (name, kind) in told.into_iter().filter_map(|(name, kind)| Some((name, kind?))) {
         let _ = write!(page, "\n{name}: {kind}\n");
@@ -145,7 +152,11 @@ fn kind(schema: &Value) -> String {
         format!("[{name}](#{})", name.to_lowercase())
     });
     let values = schema["enum"].as_array().map(|values| {
-        values.iter().map(|value| code(value.as_str().unwrap_or("null"))).collect::<Vec<_>>().join(", ")
+        values
+            .iter()
+            .map(|value| code(value.as_str().unwrap_or("null")))
+            .collect::<Vec<_>>()
+            .join(", ")
     });
     let list = schema["items"].is_object().then(|| format!("list of {}", kind(&schema["items"])));
     let types = || match &schema["type"] {
