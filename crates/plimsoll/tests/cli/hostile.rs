@@ -245,8 +245,8 @@ fn nor_does_what_runs_on_a_terminal() {
 
     let mut terminal = Terminal::start(env.command(&["top"]));
     terminal.wait_for("5f2c81aa");
-    terminal.press("\r");
-    let mut drawn = terminal.wait_for("Next Steps");
+    terminal.press("/5f2c\r\r");
+    let mut drawn = terminal.wait_for("## What Changed");
     terminal.press("qq");
     drawn += &terminal.end().0;
     // It moves the cursor itself, but never so.
