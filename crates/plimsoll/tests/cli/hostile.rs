@@ -244,9 +244,9 @@ fn nor_does_what_runs_on_a_terminal() {
     assert!(is_harmless(&(first + &rest + &errors)), "{rest:?} {errors:?}");
 
     let mut terminal = Terminal::start(env.command(&["top"]));
-    terminal.wait_for("5f2c81aa");
+    let mut drawn = terminal.wait_for("5f2c81aa");
     terminal.press("/5f2c\r\r");
-    let mut drawn = terminal.wait_for("## What Changed");
+    drawn += &terminal.wait_for("## What Changed");
     terminal.press("qq");
     drawn += &terminal.end().0;
     // It moves the cursor itself, but never so.
