@@ -315,7 +315,9 @@ fn a_key_that_was_thrown_away_vouches_for_nothing_any_more() {
     let new = sealed(&env, "t", 0, "x");
     let listed = json(&env.plimsoll("checkpoint list --json"));
     assert_eq!((&listed[0]["id"], &listed[0]["origin"]), (&new.meta.id.into(), &"own".into()));
-    assert_eq!((&listed[1]["id"], &listed[1]["origin"]), (&old.meta.id.into(), &"foreign".into()));
+    assert_eq!(listed[1]["origin"], "other_key");
+    let ran = env.plimsoll(&format!("restore --checkpoint {}", old.meta.id));
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
 }
 
 #[test]

@@ -87,12 +87,18 @@ fn kind(schema: &Value) -> String {
     let word = |value: &Value| value.as_str().unwrap_or("any").to_owned();
     named
         .or(list)
-        .or_else(|| all(&schema["enum"], ", ", &|value| format!("`{}`", word(value))))
+        .or_else(|| words(&schema["enum"]))
         .or_else(|| all(&schema["oneOf"], " or ", &kind))
         .or_else(|| all(&schema["anyOf"], " or ", &kind))
         .or_else(|| all(&schema["allOf"], " with ", &kind))
         .or_else(|| all(&schema["type"], " or ", &word))
         .unwrap_or_else(|| word(&schema["type"]))
+}
+
+/// Words to choose from. What a config may say instead of a word is another way to write one of them.
+fn words(of: &Value) -> Option<String> {
+    let words = of.as_array()?.iter().filter_map(Value::as_str).map(|word| format!("`{word}`"));
+    Some(words.collect::<Vec<_>>().join(", "))
 }
 
 /// What is said of it, in a line.

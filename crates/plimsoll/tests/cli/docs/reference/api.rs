@@ -51,8 +51,11 @@ fn endpoint(operation: &Value, page: &mut String) {
 
 /// What an object has.
 fn object(schema: &Value, page: &mut String) {
-    if let Some(parts) = schema["allOf"].as_array() {
-        return parts.iter().for_each(|part| object(part, page));
+    for (several, told) in [("allOf", ""), ("oneOf", "\nOne of these:\n")] {
+        if let Some(parts) = schema[several].as_array() {
+            *page += told;
+            return parts.iter().for_each(|part| object(part, page));
+        }
     }
     if !schema["properties"].is_object() {
         let _ = write!(page, "\nIt is {}.\n", kind(schema));
