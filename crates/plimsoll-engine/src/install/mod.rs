@@ -137,9 +137,12 @@ pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<P
 
 /// Whether a file of a project lies in it, whatever links a repository has in its place.
 fn check_inside(project: &Path, change: &Change) -> Result<(), Failed> {
-    // Of a file that is to be made there is the folder, or one further out.
+    // Of a file that is to be made there is the folder, or one further out. In a project that is not
+    // there yet nobody can have put a link.
     let there = change.target.ancestors().find_map(|path| path.canonicalize().ok());
-    match there.filter(|there| !there.starts_with(paths::canonical(project))) {
+    let project = project.canonicalize().ok();
+    let leads_out = |there: &PathBuf| project.is_some_and(|project| !there.starts_with(project));
+    match there.filter(leads_out) {
         None => Ok(()),
         Some(elsewhere) => Err(Failed::to("change", &change.path, Why::LeadsOut(elsewhere))),
     }
