@@ -149,8 +149,35 @@ pub trait Adapter: Sync {
     /// A session that was recorded from the agent.
     fn sample(&self) -> Sample;
 
+    /// The command that starts this agent without anybody at the keyboard.
+    fn headless_command(&self) -> &'static [&'static str];
+
+    /// How a command line starts this agent without anybody at the keyboard, or why it cannot be
+    /// conducted; nothing if it starts something else.
+    fn launch(&self, command: &[String]) -> Option<Result<Launch, NotConducted>>;
+
+    /// Such a command line for a session of that name, with a prompt of ours if one is given.
+    fn started(&self, command: &[String], session: &SessionId, prompt: Option<&str>)
+    -> Vec<String>;
+
     /// How plimsoll gets into the agent's own files and out of them again.
     fn installer(&self) -> &dyn Installer;
+}
+
+/// A command line that a conductor can start again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// What the agent prints tells of its work while it goes on.
+    pub streams: bool,
+}
+
+/// Why a command line cannot be conducted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotConducted {
+    /// The option that is in the way.
+    pub option: Option<&'static str>,
+    /// Why it is.
+    pub why: &'static str,
 }
 
 /// What a line that stands before a response tells of the request for it.

@@ -15,6 +15,7 @@ mod driver;
 mod gates;
 mod listing;
 mod naive;
+mod packing;
 mod plot;
 mod precompact;
 mod report;
@@ -37,6 +38,7 @@ use clap::Parser;
 use accuracy::Accuracy;
 use commits::Committing;
 use dashboard::Painting;
+use packing::Packing;
 use precompact::{Checkpoints, Contest};
 use report::{Count, Figures, Reading};
 use saves::Restoring;
@@ -107,6 +109,8 @@ enum Part {
     Dashboard,
     /// The pages of a team with a million readings
     Team,
+    /// How few batches plans come to
+    Packing,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -159,6 +163,7 @@ fn measure(args: &Args) -> anyhow::Result<Figures> {
         figures.team = Some(team(args)?);
     }
     if !args.counted {
+        figures.packing = Some(packing()?);
         figures.watching = Some(watching(args)?);
         figures.triggers = Some(triggers(args)?);
         figures.serving = Some(serving(args)?);
@@ -182,6 +187,7 @@ fn only(part: Part, args: &Args) -> anyhow::Result<Figures> {
         Part::Commits => figures.committing = Some(committing(args)?),
         Part::Dashboard => figures.painting = Some(painting(args)?),
         Part::Team => figures.team = Some(team(args)?),
+        Part::Packing => figures.packing = Some(packing()?),
     }
     figures.gates = gates::judge(&figures, &[])?;
     Ok(figures)
@@ -228,6 +234,11 @@ fn painting(args: &Args) -> anyhow::Result<Painting> {
 fn team(args: &Args) -> anyhow::Result<Team> {
     report::note("opening the pages of a team with a million readings");
     team::open(&program(&args.plimsoll)?)
+}
+
+fn packing() -> anyhow::Result<Packing> {
+    report::note("planning random and real task sets");
+    packing::pack()
 }
 
 fn shared() -> PathBuf {

@@ -10,6 +10,7 @@ use crate::count::Calls;
 use crate::dashboard::Painting;
 use crate::gates::Gate;
 use crate::listing::{Listing, Run};
+use crate::packing::{self, Packing};
 use crate::precompact::{Checkpoints, Extraction};
 use crate::saves::{Restoring, Spread};
 use crate::serving::Serving;
@@ -48,6 +49,8 @@ pub(crate) struct Figures {
     pub(crate) serving: Option<Serving>,
     /// The pages of a team.
     pub(crate) team: Option<Team>,
+    /// Plans of random and real task sets.
+    pub(crate) packing: Option<Packing>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -94,6 +97,7 @@ pub(crate) fn print(figures: &Figures) {
     figures.triggers.iter().for_each(triggers);
     figures.serving.iter().for_each(serving);
     figures.team.iter().for_each(team);
+    figures.packing.iter().for_each(packing);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
         println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
@@ -204,6 +208,19 @@ fn team(found: &Team) {
     println!("| page | opened | p50 ms | p95 ms |\n|---|---:|---:|---:|");
     for (name, Spread { calls, p50_ms, p95_ms }) in &found.pages {
         println!("| {name} | {calls} | {p50_ms:.1} | {p95_ms:.1} |");
+    }
+}
+
+fn packing(found: &Packing) {
+    println!("\n## Plans beside the least number of batches\n");
+    println!("| task sets | sets | tasks | pieces | batches | bound | over % | slowest ms |");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|");
+    for row in &found.rows {
+        let (over, slowest) = (row.over_percent(), row.slowest_ms);
+        let packing::Row { name, sets, tasks, pieces, batches, bound, .. } = row;
+        println!(
+            "| {name} | {sets} | {tasks} | {pieces} | {batches} | {bound} | {over:.1} | {slowest:.1} |"
+        );
     }
 }
 

@@ -148,6 +148,8 @@ pub struct Reply {
     pub to_model: Option<String>,
     /// The call is refused, for this reason.
     pub refusal: Option<String>,
+    /// The agent is to end here, for this reason.
+    pub stop: Option<String>,
 }
 
 #[cfg(test)]

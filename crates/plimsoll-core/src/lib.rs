@@ -5,6 +5,7 @@
 //! adapters'.
 
 pub mod audit;
+pub mod batch;
 pub mod board;
 pub mod breakpoint;
 pub mod bytes;
@@ -19,6 +20,7 @@ pub mod policy;
 pub mod reading;
 pub mod redact;
 pub mod review;
+pub mod run;
 pub mod save;
 pub mod session;
 pub mod settings;

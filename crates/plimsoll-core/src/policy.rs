@@ -192,6 +192,8 @@ pub struct Decision {
     pub due: Option<Due>,
     /// The session is to be saved: its window is nearly full.
     pub saves: bool,
+    /// The agent is to end here, once a checkpoint is there that a fresh session can go on from.
+    pub stops: bool,
     /// The session's state from now on, where it changes or something is said.
     pub remember: Option<SessionState>,
 }
@@ -235,7 +237,7 @@ pub fn decide(
         _ => None,
     };
     let news = next != *state || speech.is_some();
-    Decision { speech, due, saves, remember: news.then_some(next) }
+    Decision { speech, due, saves, stops: false, remember: news.then_some(next) }
 }
 
 /// The same decision where the watcher has asked for a checkpoint: it is made, and neither line nor
@@ -254,6 +256,39 @@ pub fn asked(
         next.crossed = next.crossed.or(Some(outlook.bucket(used)));
     }
     Decision { due: Some(Due::Asked), remember: Some(next), ..decision }
+}
+
+/// Whether a window is a session's own and over the restart line, so that its conductor, if it has one,
+/// would rather have a fresh one.
+pub fn is_over_restart(
+    outlook: &Outlook<'_>,
+    call: &Call<'_>,
+    used: Tokens,
+    growth: &dyn Fn() -> Tokens,
+) -> bool {
+    call.subagent.is_none() && used >= outlook.level(|levels| levels.restart, used, growth)
+}
+
+/// The same decision in a session that is conducted, and over the restart line: it is stopped as soon as
+/// a tool has finished, and not saved, because nobody need do anything. Until that is done every call
+/// looks.
+pub fn conducted(
+    outlook: &Outlook<'_>,
+    call: &Call<'_>,
+    used: Tokens,
+    decision: Decision,
+    state: &SessionState,
+) -> Decision {
+    let stops = *call.kind == EventKind::ToolFinished;
+    let next = SessionState {
+        saved: state.saved,
+        quiet: None,
+        stopped: stops.then_some(call.now).or(state.stopped),
+        ..decision.remember.unwrap_or_else(|| state.clone())
+    };
+    let stop = stops.then(|| Speech::Stopped { percent: outlook.percent(used) });
+    let speech = stop.or(decision.speech);
+    Decision { speech, saves: false, stops, remember: Some(next), ..decision }
 }
 
 /// What is said where the session is saved, in the place of a warning. A client that compacts by itself

@@ -37,6 +37,10 @@ pub struct SessionState {
     /// The bucket in which the restart line was crossed, and the session was saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saved: Option<Bucket>,
+    /// When the session was stopped at the restart line, for its conductor to begin a fresh one; in
+    /// milliseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<u64>,
     /// Since when there is work without a checkpoint, in milliseconds since the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,

@@ -41,6 +41,8 @@ pub struct Captured {
     path: PathBuf,
     transcript: Option<Source>,
     fullness: Option<Fullness>,
+    /// The body of the checkpoint that the session goes on from, where it is one of a run.
+    before: Option<String>,
     body: OnceCell<String>,
 }
 
@@ -62,7 +64,13 @@ impl Captured {
             file.as_ref().and_then(|file| load::fullness(adapter, file, in_force, state).ok());
         let path = transcript.to_path_buf();
         let (session, body) = ((*session).clone(), OnceCell::new());
-        Self { folded, session, path, transcript: source, fullness, body }
+        Self { folded, session, path, transcript: source, fullness, before: None, body }
+    }
+
+    /// The same with what the checkpoint told that the session goes on from.
+    pub fn after(mut self, before: Option<String>) -> Self {
+        (self.before, self.body) = (before, OnceCell::new());
+        self
     }
 
     /// The same with the model's own words beside what the transcript tells.
@@ -101,7 +109,8 @@ impl Captured {
     /// The sections. Where the transcript could not be read, that is what is to be said.
     pub(crate) fn body(&self) -> &str {
         self.body.get_or_init(|| {
-            let body = self.folded.work.words().refine(body(&self.folded.work));
+            let body = body(&self.folded.work, self.before.as_deref());
+            let body = self.folded.work.words().refine(body);
             match self.transcript {
                 Some(_) => body,
                 None => work::unread(&body, &self.path.to_string_lossy()),
@@ -128,10 +137,15 @@ impl Captured {
 
 /// The body, shortened from its end if the file would be too long. There is always room for the
 /// model's words, so that a checkpoint with them holds no less than one without.
-fn body(work: &Work) -> String {
+fn body(work: &Work, before: Option<&str>) -> String {
+    let body = work::body(work);
+    shortened(before.map_or_else(|| body.clone(), |before| work::inherit(&body, before)))
+}
+
+/// A body that fits into a file, with room for the model's words.
+pub(crate) fn shortened(mut body: String) -> String {
     /// What the front matter takes at most.
     const FRONT_MATTER: usize = 2_300;
-    let mut body = work::body(work);
     let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER - LONGEST_WORDS);
     while !body.is_char_boundary(end) {
         end -= 1;

@@ -1,4 +1,4 @@
-//! What git tells of a repository: where its hooks lie, what was just committed.
+//! What git tells of a repository: where its hooks lie, what was just committed, what changes together.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,23 @@ fn parse(told: &str) -> Option<Head> {
         subject: subject.to_owned(),
         files: lines.filter(|line| !line.is_empty()).count() as u64,
     })
+}
+
+/// What the newest commits changed of `files`, commit by commit, as far as git tells it in time.
+pub fn changes(folder: &Path, files: &[&str]) -> io::Result<Vec<Vec<String>>> {
+    const COMMITS: &str = "--max-count=500";
+    let mut command = Command::new("git");
+    command.arg("--literal-pathspecs").arg("-C").arg(folder);
+    command.args(["-c", "core.quotePath=false", "-c", "log.showSignature=false", "log", COMMITS]);
+    command.args(["--no-merges", "--name-only", "--relative", "--format=%x00", "--stdin"]);
+    let input = format!("HEAD\n--\n{}\n", files.join("\n"));
+    let ran = child::run(&mut command, input.into_bytes(), PATIENCE)?;
+    let told = String::from_utf8_lossy(&ran.stdout);
+    // Of a long history the end is cut off, mostly within a name.
+    let whole = told.rfind('\n').map_or("", |end| &told[..end]);
+    let names =
+        |commit: &str| commit.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    Ok(whole.split('\0').skip(1).map(names).collect())
 }
 
 /// The file of a hook of the repository of `folder`, wherever it keeps its hooks.

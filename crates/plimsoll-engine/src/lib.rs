@@ -4,6 +4,7 @@
 //! commands a person runs.
 
 pub mod audit;
+pub mod batch;
 pub mod board;
 pub mod capture;
 pub mod checkpoint;
@@ -17,16 +18,19 @@ pub mod history;
 pub mod hook;
 pub mod ingest;
 pub mod install;
+mod journal;
 pub mod jsonl;
 pub mod load;
 mod lock;
 pub mod log;
 pub mod paths;
 pub mod playback;
+mod process;
 pub mod reading;
 pub mod restore;
 pub mod resume;
 pub mod review;
+pub mod run;
 pub mod running;
 pub mod saves;
 pub mod score;

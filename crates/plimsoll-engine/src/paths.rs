@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::event::{Event, SessionId};
+use plimsoll_core::run::RunId;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
@@ -100,6 +101,21 @@ impl Paths {
         below(&self.data, &["saves.jsonl"])
     }
 
+    /// The folder of all runs.
+    pub fn runs(&self) -> PathBuf {
+        self.data.join("runs")
+    }
+
+    /// The journal of a run.
+    pub fn run_journal(&self, run: &RunId) -> PathBuf {
+        below(&self.data, &["runs/", run.as_str(), ".jsonl"])
+    }
+
+    /// The folder of what belongs to a run besides.
+    pub fn run_folder(&self, run: &RunId) -> PathBuf {
+        below(&self.data, &["runs/", run.as_str()])
+    }
+
     /// Where folders are made for what nobody is to remember.
     pub fn scratch(&self) -> PathBuf {
         self.data.join("scratch")
@@ -177,8 +193,8 @@ impl Paths {
 }
 
 /// The folders in the data folder that are ours.
-pub(crate) const OWN_FOLDERS: [&str; 6] =
-    ["spool", "settings", "work", "backups", "scratch", "board"];
+pub(crate) const OWN_FOLDERS: [&str; 7] =
+    ["spool", "settings", "work", "backups", "scratch", "board", "runs"];
 
 /// What lies on the board.
 const BOARD: [&str; 5] = ["inbox", "drafts", "claims", "claims.lock", "mirror.lock"];
@@ -220,6 +236,8 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             name.rsplit_once('.').is_some_and(|(_, time)| time.len() >= 13 && is_number(time))
         }
         Some("scratch") => return is_number(name),
+        // A journal, and a folder beside it.
+        Some("runs") => RunId::new(name.strip_suffix(".jsonl").unwrap_or(name)).is_some(),
         Some("board") => return BOARD.contains(&name),
         Some(_) => false,
     };

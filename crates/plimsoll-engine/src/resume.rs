@@ -70,7 +70,16 @@ pub fn of(
     found: &Listed,
     asks: Option<&SessionId>,
 ) -> Result<Option<Resumable>, NotFound> {
-    let own = checkpoint::read_own(place, &found.id)?;
+    named(place, &found.id, asks)
+}
+
+/// What can be resumed of the checkpoint of that name; nothing if there is none that we sealed.
+pub fn named(
+    place: &Place,
+    id: &str,
+    asks: Option<&SessionId>,
+) -> Result<Option<Resumable>, NotFound> {
+    let own = checkpoint::read_own(place, id)?;
     Ok(own.map(|(meta, body)| {
         let to_another = asks.is_none_or(|session| session.as_str() != meta.session_id);
         Resumable { summary: core::summary(&body), meta, body, to_another }

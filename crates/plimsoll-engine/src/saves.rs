@@ -8,9 +8,8 @@
 mod session;
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Write};
-use std::time::{Duration, Instant};
+use std::io;
+use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_core::save::{BadEnvironment, Environment, NewSave, Save};
@@ -19,9 +18,9 @@ use plimsoll_store::{Batch, Bookmark, SourceFile, Store};
 use uuid::Uuid;
 
 use crate::ingest;
+use crate::journal;
 use crate::jsonl::{self, JsonLines};
-use crate::lock::lock;
-use crate::paths::{self, Paths};
+use crate::paths::Paths;
 use crate::world::{World, now};
 
 pub(crate) use session::of_captured;
@@ -53,34 +52,13 @@ pub fn keep(paths: &Paths, new: Vec<NewSave>, patience: Duration) -> io::Result<
         serde_json::to_writer(&mut bytes, save)?;
         bytes.push(b'\n');
     }
-    append(paths, bytes, patience)?;
+    journal::append(&paths.saves(), bytes, patience)?;
     Ok(saves)
 }
 
 /// A save with its name and its moment.
 fn named(new: NewSave) -> Save {
     Save { id: Uuid::now_v7().to_string(), created: now() as i64, what: new.cleaned() }
-}
-
-/// Appends whole lines to the journal and waits until they are on the disk. What cannot be written
-/// whole leaves nothing behind.
-fn append(paths: &Paths, mut lines: Vec<u8>, patience: Duration) -> io::Result<()> {
-    let mut journal = lock(|| paths::append(&paths.saves()), Instant::now() + patience)?;
-    let before = journal.metadata()?.len();
-    if paths::is_torn(&journal)? {
-        lines.insert(0, b'\n');
-    }
-    let written = journal.write_all(&lines).and_then(|()| journal.sync_data());
-    if written.is_err() {
-        // If that fails, too, a torn line is left, which nobody was told about.
-        let _ = journal.set_len(before);
-    }
-    written?;
-    if before == 0 {
-        // The file's name must outlast a crash, too.
-        File::open(&paths.data)?.sync_all()?;
-    }
-    Ok(())
 }
 
 /// The store with every save in it, for whoever wants to read them; waits so long for others.

@@ -210,6 +210,19 @@ pub struct PeakRow {
     pub warned: bool,
 }
 
+/// How a session of a project began, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BeginningRow {
+    /// The model, by its variant.
+    pub model: String,
+    /// The client's version.
+    pub version: Option<String>,
+    /// The first prompt.
+    pub first: Tokens,
+    /// The largest prompt.
+    pub largest: Tokens,
+}
+
 /// How often clients compacted sessions by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overflows {

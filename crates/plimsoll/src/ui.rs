@@ -91,6 +91,16 @@ impl Ui {
         }
     }
 
+    /// Whether a line of stderr can be drawn again.
+    pub(crate) fn redraws_errors(&self) -> bool {
+        io::stderr().is_terminal() && !is_dumb()
+    }
+
+    /// Draws a line of stderr over the one before; an empty one wipes it away.
+    pub(crate) fn redraw(&self, line: &str) {
+        self.complain(&format!("\r\x1b[K{line}"));
+    }
+
     /// Whether there is somebody to ask: stdout may lead to a pager.
     pub(crate) fn is_interactive(&self) -> bool {
         io::stdin().is_terminal()

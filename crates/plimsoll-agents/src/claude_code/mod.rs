@@ -3,6 +3,7 @@
 mod client;
 mod hook_runs;
 mod install;
+mod launch;
 mod shown;
 mod skim;
 mod status;
@@ -24,7 +25,9 @@ use plimsoll_core::work::{Record, Shown};
 
 use crate::install::Installer;
 use crate::json::Json;
-use crate::{Adapter, BadPayload, Home, Output, Owner, Request, Running, Sample};
+use crate::{
+    Adapter, BadPayload, Home, Launch, NotConducted, Output, Owner, Request, Running, Sample,
+};
 use wire::Payload;
 
 /// The adapter of Claude Code.
@@ -220,6 +223,23 @@ impl Adapter for ClaudeCode {
     fn sample(&self) -> Sample {
         // The testbed's example `capture_demo` records it anew.
         Sample { tape: include_str!("../../assets/claude-code/sample.jsonl"), home: "/home/dev" }
+    }
+
+    fn headless_command(&self) -> &'static [&'static str] {
+        &launch::HEADLESS
+    }
+
+    fn launch(&self, command: &[String]) -> Option<Result<Launch, NotConducted>> {
+        launch::launch(command)
+    }
+
+    fn started(
+        &self,
+        command: &[String],
+        session: &SessionId,
+        prompt: Option<&str>,
+    ) -> Vec<String> {
+        launch::started(command, session, prompt)
     }
 
     fn installer(&self) -> &dyn Installer {

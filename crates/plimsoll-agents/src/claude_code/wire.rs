@@ -85,6 +85,10 @@ pub(super) fn everyday(session: &SessionId, transcript: &Path) -> Vec<u8> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {
+    #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
+    goes_on: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system_message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,12 +111,15 @@ pub(super) fn answer(event: &EventKind, reply: &Reply) -> Vec<u8> {
     }
     let to_model = reply.to_model.as_deref().zip(injects(event));
     let answer = Answer {
+        goes_on: reply.stop.as_ref().map(|_| false),
+        stop_reason: reply.stop.as_deref(),
         system_message: reply.to_user.as_deref(),
         hook_specific_output: to_model.map(|(additional_context, hook_event_name)| {
             HookSpecificOutput { hook_event_name, additional_context }
         }),
     };
-    if answer.system_message.is_none() && answer.hook_specific_output.is_none() {
+    let says_nothing = answer.system_message.is_none() && answer.hook_specific_output.is_none();
+    if says_nothing && answer.goes_on.is_none() {
         return Vec::new();
     }
     let mut bytes = serde_json::to_vec(&answer).unwrap_or_default();
@@ -135,5 +142,18 @@ fn injects(event: &EventKind) -> Option<&'static str> {
         | EventKind::Stopped
         | EventKind::Ended
         | EventKind::Other => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_is_said_in_the_words_of_the_client() {
+        let reply = Reply { stop: Some("full".to_owned()), ..Reply::default() };
+        let printed = String::from_utf8(answer(&EventKind::ToolFinished, &reply)).unwrap();
+        assert_eq!(printed, "{\"continue\":false,\"stopReason\":\"full\"}\n");
+        assert!(answer(&EventKind::ToolFinished, &Reply::default()).is_empty());
     }
 }

@@ -63,6 +63,11 @@ pub enum Speech {
         /// Tokens left.
         left: Left,
     },
+    /// The window is nearly full, and a fresh session goes on.
+    Stopped {
+        /// How full it is.
+        percent: f64,
+    },
     /// Something is being loaded above the ceiling.
     Ceiling {
         /// How full the window is.
@@ -87,6 +92,7 @@ impl Speech {
             Self::Warning { .. } => "warned",
             Self::Save { .. } => "suggested",
             Self::Saved { .. } => "saved",
+            Self::Stopped { .. } => "stopped",
             Self::Ceiling { refused: false, .. } => "guarded",
             Self::Ceiling { refused: true, .. } => "refused",
         }
@@ -105,6 +111,12 @@ impl Speech {
                 Some(restore) => saved_words(*percent, *left, restore),
                 None => warning(*percent, *left, command, *sealed),
             },
+            Self::Stopped { percent } => {
+                let sealed = sealed.map(|time| format!(" Checkpoint {time} is sealed;"));
+                let fact = format!("CONTEXT: ~{percent:.0}% used.{}", sealed.unwrap_or_default());
+                let stop = Some(format!("{fact} a fresh session goes on with the work."));
+                Reply { stop, ..Reply::default() }
+            }
             Self::Warning { percent, left, subagent: None } => {
                 warning(*percent, *left, command, *sealed)
             }
@@ -112,7 +124,7 @@ impl Speech {
                 let fact = format!("CONTEXT: ~{percent:.0}% used");
                 let to_user = Some(format!("{fact}{}.", in_subagent(subagent)));
                 let to_model = Some(format!("{fact}. {}", left.sentence()));
-                Reply { to_user, to_model, refusal: None }
+                Reply { to_user, to_model, ..Reply::default() }
             }
             Self::Save { percent } => Reply {
                 to_user: Some(format!(
@@ -140,7 +152,7 @@ impl Speech {
                 Reply {
                     to_user: Some(format!("{fact} while loading `{load}`{whose}.{advice}{guess}")),
                     to_model: Some(format!("{fact}. `{load}` adds to it.")),
-                    refusal: None,
+                    ..Reply::default()
                 }
             }
         }
@@ -153,7 +165,7 @@ fn saved_words(percent: f64, left: Left, restore: &str) -> Reply {
     Reply {
         to_user: Some(format!("{fact} Run '{restore}' in a new session to continue.")),
         to_model: Some(format!("{fact} {}", left.sentence())),
-        refusal: None,
+        ..Reply::default()
     }
 }
 
@@ -171,7 +183,7 @@ fn warning(percent: f64, left: Left, command: &str, sealed: Option<&str>) -> Rep
             (advice, format!("{fact}. {left}"))
         }
     };
-    Reply { to_user: Some(to_user), to_model: Some(to_model), refusal: None }
+    Reply { to_user: Some(to_user), to_model: Some(to_model), ..Reply::default() }
 }
 
 /// Whose window it is, for the user; the subagent knows.

@@ -521,3 +521,50 @@ fn quiet_saves_without_a_word_and_the_switch_saves_nothing() {
     let off = Settings { enabled: false, ..Settings::default() };
     assert_eq!(saves(&outlook(&off), &[170_000]), [(false, None)]);
 }
+
+/// A decision in a session that is conducted.
+fn decided_for_a_conductor(kind: &EventKind, used: Tokens, state: &SessionState) -> Decision {
+    let settings = Settings::default();
+    let (outlook, call) = (outlook(&settings), call(kind));
+    let decision = decide(&outlook, &call, Some(&reading(used)), &|| 0, state);
+    match is_over_restart(&outlook, &call, used, &|| 0) {
+        true => conducted(&outlook, &call, used, decision, state),
+        false => decision,
+    }
+}
+
+#[test]
+fn a_conducted_session_is_stopped_at_the_restart_line_and_not_saved() {
+    let state = SessionState::default();
+    let below = decided_for_a_conductor(&EventKind::ToolFinished, 169_999, &state);
+    assert!(!below.stops);
+    let at_it = decided_for_a_conductor(&EventKind::ToolFinished, 170_000, &state);
+    assert!(at_it.stops && !at_it.saves);
+    let next = at_it.remember.unwrap();
+    assert_eq!((next.stopped, next.saved), (Some(0), None));
+    let reply = at_it.speech.unwrap().reply(&Words { sealed: Some("14:02"), ..words("/compact") });
+    let stop =
+        "CONTEXT: ~85% used. Checkpoint 14:02 is sealed; a fresh session goes on with the work.";
+    assert_eq!(reply, Reply { stop: Some(stop.to_owned()), ..Reply::default() });
+}
+
+#[test]
+fn what_cannot_stop_a_conducted_session_leaves_it_to_the_next_call() {
+    let state = SessionState::default();
+    for kind in [EventKind::ToolFailed, EventKind::Prompted, EventKind::Stopped] {
+        let decision = decided_for_a_conductor(&kind, 180_000, &state);
+        assert!(!decision.stops && !decision.saves, "{kind:?}");
+        let next = decision.remember.unwrap();
+        assert_eq!((next.stopped, next.quiet), (None, None), "{kind:?}");
+        let settings = Settings::default();
+        let finished = call(&EventKind::ToolFinished);
+        assert!(!nothing_due(&outlook(&settings), &finished, &next, 180_000, 0), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_subagents_window_stops_nobody() {
+    let settings = Settings::default();
+    let own = Call { subagent: Some("Explore"), ..call(&EventKind::ToolFinished) };
+    assert!(!is_over_restart(&outlook(&settings), &own, 199_000, &|| 0));
+}

@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 use serde::Deserialize;
 
 use super::team::TeamConfig;
-use super::{GuardMode, OnLine, Percent, RestoreMode};
+use super::{GuardMode, OnLine, Percent, RestoreMode, SessionPer};
 
 /// A config file as it is written; every key is optional.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -25,6 +25,8 @@ pub struct Config {
     pub(super) warn_command: Option<String>,
     pub(super) restore: RestoreConfig,
     pub(super) reviewer: ReviewerConfig,
+    pub(super) run: RunConfig,
+    pub(super) batch: BatchConfig,
     pub(super) models: BTreeMap<String, ModelConfig>,
     pub(super) auto_context: AutoContextConfig,
     pub(super) team: TeamConfig,
@@ -80,6 +82,30 @@ pub(super) struct ReviewerConfig {
     pub(super) second_command: Option<Vec<String>>,
     pub(super) interval_seconds: Option<NonZeroU64>,
     pub(super) most_per_day: Option<NonZeroU64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RunConfig {
+    pub(super) max_sessions: Option<NonZeroU64>,
+    pub(super) max_tokens: Option<NonZeroU64>,
+    pub(super) max_minutes: Option<NonZeroU64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct BatchConfig {
+    pub(super) budget: Option<NonZeroU64>,
+    pub(super) command: Option<Vec<String>>,
+    pub(super) session: Option<SessionPer>,
+    pub(super) at_once: Option<NonZeroU64>,
+    pub(super) retries: Option<u64>,
+    pub(super) max_failures: Option<NonZeroU64>,
+    pub(super) max_sessions: Option<NonZeroU64>,
+    pub(super) max_tokens: Option<NonZeroU64>,
+    pub(super) max_minutes: Option<NonZeroU64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::{Serialize, Serializer};
 
-use super::{GuardMode, ModelSettings, OnLine, Percent, RestoreMode, Settings, Shared};
+use super::{GuardMode, ModelSettings, OnLine, Percent, RestoreMode, SessionPer, Settings, Shared};
 use crate::Tokens;
 
 /// One key.
@@ -40,6 +40,8 @@ pub enum Kind {
     Seconds,
     /// A number of times.
     Times,
+    /// A number, which may be none.
+    Number,
     /// Yes or no.
     Switch,
     /// One of these words.
@@ -70,6 +72,7 @@ impl Kind {
             Self::Tokens => TOKENS.to_owned(),
             Self::Seconds => "a whole number of seconds above 0".to_owned(),
             Self::Times => "a whole number above 0".to_owned(),
+            Self::Number => "a whole number".to_owned(),
             Self::Switch => "`true` or `false`".to_owned(),
             Self::Choice(words) => alternatives(words),
             Self::Choices(words) => format!("a list of {}", alternatives(words)),
@@ -176,6 +179,10 @@ fn by_name<S: Serializer>(models: &[(String, ModelSettings)], to: S) -> Result<S
 impl Value<'_> {
     fn tokens(tokens: Option<Tokens>) -> Self {
         tokens.map_or(Self::Unset, Self::Tokens)
+    }
+
+    fn times(times: Option<u64>) -> Self {
+        times.map_or(Self::Unset, Self::Times)
     }
 }
 
@@ -320,30 +327,99 @@ pub const KEYS: &[Key] = &[
         alias_of: None,
         value: |settings| Value::Tokens(settings.restore_budget),
     },
-    reviewer(
+    user_key(
         "reviewer.command",
         "A command that is shown the state of all sessions and may ask for checkpoints, such as [my-review, --brief]",
         Kind::Words,
         |settings| Value::Words(&settings.reviewer.command),
     ),
-    reviewer(
+    user_key(
         "reviewer.second_command",
         "The command that is asked when the first one wants somebody who knows better",
         Kind::Words,
         |settings| Value::Words(&settings.reviewer.second_command),
     ),
-    reviewer(
+    user_key(
         "reviewer.interval_seconds",
         "How often it is shown the sessions, if anything happened",
         Kind::Seconds,
         |settings| Value::Seconds(settings.reviewer.interval_seconds),
     ),
-    reviewer(
+    user_key(
         "reviewer.most_per_day",
         "How often the two commands are run in a day, at most",
         Kind::Times,
         |settings| Value::Times(settings.reviewer.most_per_day),
     ),
+    user_key(
+        "run.max_sessions",
+        "How many sessions a run may take, where its command says nothing",
+        Kind::Times,
+        |settings| Value::Times(settings.run.max_sessions),
+    ),
+    user_key(
+        "run.max_tokens",
+        "How many tokens the windows of all its sessions may hold at their ends, added up",
+        Kind::Tokens,
+        |settings| Value::tokens(settings.run.max_tokens),
+    ),
+    user_key("run.max_minutes", "How many minutes it may take", Kind::Times, |settings| {
+        settings.run.max_minutes.map_or(Value::Unset, Value::Times)
+    }),
+    Key {
+        name: "batch.budget",
+        meaning: "How many tokens a session that works on a plan may hold; the model's window if nothing is said",
+        kind: Kind::Tokens,
+        setter: Setter::Anyone,
+        variables: &[],
+        alias_of: None,
+        value: |settings| Value::tokens(settings.batch.budget),
+    },
+    user_key(
+        "batch.command",
+        "The agent's command that carries plans out, such as [my-agent, --task, '{prompt}']; the prompt comes on its stdin where no word holds {prompt}",
+        Kind::Words,
+        |settings| Value::Words(&settings.batch.command),
+    ),
+    user_key(
+        "batch.session",
+        "What a fresh session is begun for: every batch, or every task",
+        Kind::Choice(&SessionPer::WORDS),
+        |settings| Value::Text(settings.batch.session.word()),
+    ),
+    user_key(
+        "batch.at_once",
+        "How many sessions of a batch run at once, where every task has its own",
+        Kind::Times,
+        |settings| Value::Times(settings.batch.at_once),
+    ),
+    user_key(
+        "batch.retries",
+        "How often a session that fails is tried again, each time after a longer pause",
+        Kind::Number,
+        |settings| Value::Times(settings.batch.retries),
+    ),
+    user_key(
+        "batch.max_failures",
+        "How many batches, or tasks, may fail for good before the rest is left",
+        Kind::Times,
+        |settings| Value::Times(settings.batch.max_failures),
+    ),
+    user_key(
+        "batch.max_sessions",
+        "How many sessions a run of a plan may start",
+        Kind::Times,
+        |settings| Value::times(settings.batch.max_sessions),
+    ),
+    user_key(
+        "batch.max_tokens",
+        "How many tokens its sessions may hold at their ends, all together",
+        Kind::Tokens,
+        |settings| Value::tokens(settings.batch.max_tokens),
+    ),
+    user_key("batch.max_minutes", "How many minutes it may take", Kind::Times, |settings| {
+        Value::times(settings.batch.max_minutes)
+    }),
     Key {
         name: "models",
         meaning: "Windows of models of your own, such as {my-model: {window: 400000}}",
@@ -448,7 +524,7 @@ const fn hook(
     Key { name, meaning, kind, setter, variables: &[], alias_of: None, value }
 }
 
-const fn reviewer(
+const fn user_key(
     name: &'static str,
     meaning: &'static str,
     kind: Kind,

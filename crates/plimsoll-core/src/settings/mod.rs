@@ -4,22 +4,26 @@
 //! A project's config may change lines, words and budgets only; whatever could run a command, open
 //! a port or name a path comes from the user's own. [`keys`] is the table of all that can be set.
 
+mod batch;
 mod client;
 mod config;
 pub mod keys;
 mod on_line;
 mod reviewer;
+mod run;
 mod team;
 
 use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::batch::{BatchSettings, SessionPer};
 pub use self::client::{ClientSetting, ClientSettings};
 pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
 pub use self::on_line::OnLine;
 pub use self::reviewer::ReviewerSettings;
+pub use self::run::RunSettings;
 pub use self::team::{DatabaseUrl, Shared, Team};
 use crate::Tokens;
 
@@ -270,6 +274,12 @@ pub struct Settings {
     /// Who looks at the fleet beside the policy.
     #[serde(skip_serializing_if = "is_default")]
     pub reviewer: ReviewerSettings,
+    /// Where a run ends that nobody has limited.
+    #[serde(skip_serializing_if = "is_default")]
+    pub run: RunSettings,
+    /// How work is planned and carried out.
+    #[serde(skip_serializing_if = "is_default")]
+    pub batch: BatchSettings,
     /// The user's own models, looked up before the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
@@ -296,6 +306,8 @@ impl Default for Settings {
             restore_budget: RESTORE_BUDGET,
             poll_interval_seconds: POLL_INTERVAL_SECONDS,
             reviewer: ReviewerSettings::default(),
+            run: RunSettings::default(),
+            batch: BatchSettings::default(),
             models: Vec::new(),
             team: Team::default(),
         }
@@ -362,6 +374,8 @@ impl Settings {
         self.restore = config.restore.mode.unwrap_or(self.restore);
         self.restore_budget = config.restore.budget.map_or(self.restore_budget, NonZero::get);
         self.reviewer.take(&config.reviewer);
+        self.run.take(&config.run);
+        self.batch.take(&config.batch);
         if !config.models.is_empty() {
             let settings = |model: &ModelConfig| ModelSettings { window: model.window.get() };
             let models = config.models.iter().map(|(name, model)| (name.clone(), settings(model)));

@@ -17,7 +17,7 @@ use crate::checkpoint::{self, SECTIONS};
 pub const NOTHING: &str = "- none seen";
 
 /// How many bytes a section has at most, in their order. All together fit into a checkpoint.
-const ROOM: [usize; SECTIONS.len()] =
+pub(super) const ROOM: [usize; SECTIONS.len()] =
     [6_000, 4_000, 3_500, 4_000, 3_500, 9_000, 3_500, 7_500, 2_500];
 
 /// The lines of a section; none is made that there is no room for.
@@ -156,7 +156,7 @@ fn task(work: &Work) -> impl Iterator<Item = String> {
 }
 
 /// Commands with how they ended last.
-fn commands(work: &Work) -> impl Iterator<Item = String> {
+pub(super) fn commands(work: &Work) -> impl Iterator<Item = String> {
     let told = |command: &Command| {
         let end = match (&command.tally, command.worked) {
             (Some(tally), _) => format!(": {tally}"),
@@ -170,7 +170,7 @@ fn commands(work: &Work) -> impl Iterator<Item = String> {
     useful(work).into_iter().take(40).map(told)
 }
 
-fn working_set(work: &Work) -> impl Iterator<Item = String> {
+pub(super) fn working_set(work: &Work) -> impl Iterator<Item = String> {
     const FILES: usize = 6_000;
     const LOOSE: usize = 20;
     // Of a file that was merely listed somewhere nobody wants to read.

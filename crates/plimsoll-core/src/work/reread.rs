@@ -65,7 +65,7 @@ pub fn next_steps(body: &str) -> Vec<&str> {
 }
 
 /// The path that a line of the working set begins with.
-fn path(line: &str) -> &str {
+pub(super) fn path(line: &str) -> &str {
     let end = [" (", ": "].iter().filter_map(|mark| line.find(mark)).min();
     &line[..end.unwrap_or(line.len())]
 }

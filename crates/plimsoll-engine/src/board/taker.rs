@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use plimsoll_core::Millis;
 
+use crate::process::started;
 use crate::world::now;
 
 /// Who has a message, and until when.
@@ -56,18 +57,6 @@ impl fmt::Display for Taker {
         let (process, start) = self.process.unwrap_or_default();
         write!(f, "{process}-{start}-{}", self.until)
     }
-}
-
-/// When a process was started, in ticks since the machine was; nothing if there is none. Numbers of
-/// processes are used again, but not for two that were started at once.
-fn started(process: u32) -> Option<u64> {
-    const START: usize = 22 - 3;
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The command stands in parentheses, whatever is in it; the state comes next.
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_ascii_whitespace();
-    let is_dead = matches!(fields.clone().next()?, "Z" | "X");
-    fields.nth(START).filter(|_| !is_dead)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -93,6 +93,13 @@ pub fn examine(
     findings
 }
 
+/// What keeps our hooks from being called in `project`, whatever version the client has.
+pub fn broken_hooks(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec<Finding> {
+    let mut findings = hooks::examine(&hooks::Scene { world, adapter, project, client: None });
+    findings.retain(|finding| finding.state == State::Broken);
+    findings
+}
+
 /// The command that opens a file for the user to mend.
 fn edit(path: &Path) -> String {
     format!("\"${{EDITOR:-vi}}\" {}", shell::quote(&path.display().to_string()))

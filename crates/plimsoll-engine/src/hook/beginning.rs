@@ -27,6 +27,9 @@ const RESUME: &str = "resume-work";
 impl Hook<'_> {
     /// A session begins: it is given the project's last checkpoint, or told that there is one.
     pub(super) fn begun(&self) -> anyhow::Result<Answer> {
+        if self.is_conducted() {
+            return self.begun_leg();
+        }
         let project = self.project();
         let in_force = settings::load(self.world, self.adapter, &project);
         let known = spool::state(&self.spool()).unwrap_or_default().given;
@@ -112,7 +115,7 @@ impl Hook<'_> {
             to_user: Some(format!("{fact} ({about}): {how}.")),
             // What it is about are words of a transcript, which the model is given as data only.
             to_model: Some(format!("{HEADING}\n{fact}: {how}.")),
-            refusal: None,
+            ..Reply::default()
         }
     }
 

@@ -107,8 +107,17 @@ impl Deciding<'_> {
         let growth = || *growth.get_or_init(|| self.load.growth());
         let can_save = self.has_command(SAVE);
         let outlook = Outlook { can_save, ..self.load.outlook(self.in_force) };
+        let used = reading.as_ref().map(|reading| reading.used);
+        let over = used.filter(|used| {
+            self.hook.is_conducted()
+                && policy::is_over_restart(&outlook, &self.call, *used, &growth)
+        });
         let decide = |state: &SessionState| {
-            policy::decide(&outlook, &self.call, reading.as_ref(), &growth, state)
+            let decision = policy::decide(&outlook, &self.call, reading.as_ref(), &growth, state);
+            match over {
+                Some(used) => policy::conducted(&outlook, &self.call, used, decision, state),
+                None => decision,
+            }
         };
         let decision = decide(state);
         let Some(locked) = self.lock(spool, &decision, state)? else {
@@ -120,7 +129,6 @@ impl Deciding<'_> {
             true => self.hook.take_mail(self.in_force, &state),
             false => Mail::default(),
         };
-        let used = reading.as_ref().map(|reading| reading.used);
         let decision = match mail.trigger() {
             Some((_, reason)) => {
                 policy::asked(&outlook, &self.call, used, reason, decide(&state), &state)
@@ -171,30 +179,34 @@ impl Deciding<'_> {
         if !locked.has_room(&longest(&line, &mail)) {
             return Ok(self.unremembered(&decision));
         }
-        let saved = self.seal(&decision, &mut line, &mut mail);
+        let kept = self.seal(&decision, &mut line, &mut mail);
         line.state = board::handled(line.state, &mail.ids());
-        let mut reply = self.words(&decision, &state, saved.as_ref());
+        let mut reply = match decision.stops {
+            true if kept.is_told => self.words(&decision, &line.state, None),
+            true => not_stopped(&mut line),
+            false => self.words(&decision, &state, kept.saved.as_ref()),
+        };
         reply.to_model = joined(reply.to_model, self.mail_words(&line.state, &mail));
         if delivers {
             line.state.waiting = false;
             reply.to_model = joined(reply.to_model, self.waiting());
         }
         let output = self.hook.adapter.reply(self.call.kind, &reply);
+        if reply.stop.is_some() {
+            // Whoever conducts the session must never take one that we stopped for one that is done.
+            locked.append(&line).context("could not write the spool")?;
+            let handled = mail.handled(self.hook, None);
+            return Ok(Answer { output, reply, remember: None, handled });
+        }
         let shows = self.in_force.settings.board_file;
         let handled = mail.handled(self.hook, shows.then(|| paths::canonical(self.project)));
         Ok(Answer { output, reply, remember: Some((locked, line)), handled })
     }
 
-    /// Makes the checkpoint that is due, and notes it; gives where the session was saved, if it was.
-    /// A request for one that cannot be made waits on.
-    fn seal(
-        &self,
-        decision: &Decision,
-        line: &mut SpoolLine,
-        mail: &mut Mail,
-    ) -> Option<Environment> {
-        if decision.due.is_none() && !decision.saves {
-            return None;
+    /// Makes the checkpoint that is due, and notes it. A request for one that cannot be made waits on.
+    fn seal(&self, decision: &Decision, line: &mut SpoolLine, mail: &mut Mail) -> Kept {
+        if decision.due.is_none() && !decision.saves && !decision.stops {
+            return Kept::default();
         }
         let project = paths::canonical(self.project);
         let captured = self.hook.captured(&line.state, self.in_force, READING_TIME);
@@ -206,12 +218,17 @@ impl Deciding<'_> {
             true => None,
             false => self.hook.seal(&captured, &project, occasion, &line.state),
         };
-        if let Some(seal) = seal {
-            line.state = sealed(seal, std::mem::take(&mut line.state));
-            if line.what == "quiet" {
-                line.what = "sealed".to_owned();
+        let is_told = match seal {
+            Some(seal) => {
+                line.state = sealed(seal, std::mem::take(&mut line.state));
+                if line.what == "quiet" {
+                    line.what = "sealed".to_owned();
+                }
+                true
             }
-        } else if !is_done && !self.hook.is_told(&captured, &self.place(), &line.state) {
+            None => is_done || self.hook.is_told(&captured, &self.place(), &line.state),
+        };
+        if !is_told {
             mail.put_off(self.hook);
         }
         let keeping = Keeping { hook: self.hook, captured: &captured, project: &project };
@@ -221,7 +238,7 @@ impl Deciding<'_> {
             // The next call tries again.
             (line.state.saved, line.state.quiet) = (None, None);
         }
-        saved
+        Kept { is_told, saved }
     }
 
     /// What the model is told of what the board had.
@@ -305,6 +322,21 @@ impl Deciding<'_> {
     fn has_command(&self, name: &str) -> bool {
         has_command(self.hook.world, self.hook.adapter, self.project, name)
     }
+}
+
+/// What was kept of a session.
+#[derive(Default)]
+struct Kept {
+    /// A checkpoint is there that tells what there is to tell.
+    is_told: bool,
+    /// Where the session was saved, if it was.
+    saved: Option<Environment>,
+}
+
+/// Without a checkpoint the agent is not stopped; the next call tries again.
+fn not_stopped(line: &mut SpoolLine) -> Reply {
+    (line.state.stopped, line.what) = (None, "unsealed".to_owned());
+    Reply::default()
 }
 
 /// A line as long as it may become: a checkpoint that is sealed meanwhile is told in it, and what was

@@ -10,6 +10,7 @@ use super::sealing::sealed;
 use super::{Answer, Hook, STORE_TIME};
 use crate::checkpoint;
 use crate::paths;
+use crate::run;
 use crate::saves;
 use crate::settings;
 use crate::spool::{self, SpoolLine};
@@ -42,9 +43,12 @@ impl Hook<'_> {
         // Another time will do as well: whoever ingests next reads on from where we stopped, and the
         // next session's end prunes what this one does not.
         let _ = self.ingest(Instant::now() + STORE_TIME, Some(&place));
-        if let Ok(referred) = saves::referred(&self.world.paths, STORE_TIME) {
-            let _ = checkpoint::prune(&place, now() as Millis, &|id| referred.contains(id));
+        let (paths, now) = (&self.world.paths, now() as Millis);
+        if let (Ok(saved), Ok(run)) = (saves::referred(paths, STORE_TIME), run::referred(paths)) {
+            let is_needed = |id: &str| saved.contains(id) || run.contains(id);
+            let _ = checkpoint::prune(&place, now, &is_needed);
         }
+        let _ = run::prune(paths, now);
         // A call that was killed may have left half of what is kept of the work.
         paths::sweep(&self.world.paths.work(&self.event.session));
         Ok(Answer::default())

@@ -2,6 +2,7 @@
 
 mod beginning;
 mod compaction;
+mod conducted;
 mod deciding;
 mod ending;
 mod keeping;

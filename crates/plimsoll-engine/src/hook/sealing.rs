@@ -25,7 +25,7 @@ impl Hook<'_> {
         let deadline = Some(Instant::now() + time);
         let (session, transcript) = (&self.event.session, self.event.transcript.as_path());
         let subject = Subject { session, transcript, state, in_force };
-        Captured::read(self.world, self.adapter, &subject, deadline)
+        Captured::read(self.world, self.adapter, &subject, deadline).after(self.before(state))
     }
 
     /// Where a checkpoint is sealed, with as much patience as there is time.

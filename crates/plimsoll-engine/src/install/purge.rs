@@ -144,8 +144,8 @@ impl Found {
                     self.add(data, &path, Some(&name))?;
                 }
                 _ if !is_own_name(own, &name) => return Err(foreign(data, &path)),
-                Some("scratch" | "board") if kind.is_dir() => self.trees.push(path),
-                None | Some("spool" | "settings" | "work" | "backups" | "board")
+                Some("scratch" | "board" | "runs") if kind.is_dir() => self.trees.push(path),
+                None | Some("spool" | "settings" | "work" | "backups" | "board" | "runs")
                     if kind.is_file() =>
                 {
                     self.files.push(path);
@@ -203,9 +203,11 @@ mod tests {
             "settings/0123456789abcdef.json",
             "settings/0123456789abcdef.plimsoll-17.tmp",
             "backups/settings.json.1763200000000",
+            "runs/019a8f00-0000-7000-8000-0123456789ab.jsonl",
+            "runs/019a8f00-0000-7000-8000-0123456789ab/1-1.out",
             "scratch/17/whatever",
         ];
-        assert_eq!(list(&ours).unwrap().files.len(), ours.len() - 1);
+        assert_eq!(list(&ours).unwrap().files.len(), ours.len() - 2);
     }
 
     #[test]
@@ -220,6 +222,7 @@ mod tests {
             "spool/a.b.c.jsonl",
             "scratch/notes.txt",
             "scratch/1",
+            "runs/notes.jsonl",
         ] {
             let found = list(&["store.sqlite", name]);
             let is_foreign = matches!(&found, Err(NotPurged::Foreign { name: told, .. })

@@ -1,5 +1,7 @@
 //! What is asked of the store about all past sessions together.
 
+use std::path::Path;
+
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
@@ -11,7 +13,9 @@ use rusqlite::{Row, params};
 use super::Store;
 use super::column::{Kept, get, get_any};
 use super::queries::compaction;
-use crate::{ClientRow, CompactionRow, Extent, HookCount, HookSpan, Pace, PeakRow, StoreError};
+use crate::{
+    BeginningRow, ClientRow, CompactionRow, Extent, HookCount, HookSpan, Pace, PeakRow, StoreError,
+};
 
 impl Store {
     /// How a session has grown since its last compaction: at most `most` readings.
@@ -72,6 +76,13 @@ impl Store {
         self.all(PEAKS, [], peak).map_err(self.failed("list the readings of"))
     }
 
+    /// How the sessions of a project began, those heard of last first, at most `limit`. One that nobody
+    /// has answered in is none.
+    pub fn beginnings(&self, project: &Path, limit: u32) -> Result<Vec<BeginningRow>, StoreError> {
+        self.all(BEGINNINGS, params![Kept(project), limit], beginning)
+            .map_err(self.failed("list the sessions of"))
+    }
+
     /// How many sessions of how many projects are remembered, and since when. One that nobody has
     /// answered in is none.
     pub fn extent(&self) -> Result<Extent, StoreError> {
@@ -107,6 +118,24 @@ const PEAKS: &str = "SELECT session, model, version, tokens,
      FROM (SELECT session, max(prompt_tokens) AS tokens FROM readings
          WHERE subagent = '' GROUP BY session)
      JOIN sessions USING (session)";
+
+const BEGINNINGS: &str = "SELECT model, version,
+         (SELECT prompt_tokens FROM readings AS own
+             WHERE own.session = sessions.session AND subagent = ''
+             ORDER BY time LIMIT 1) AS first,
+         (SELECT max(prompt_tokens) FROM readings AS own
+             WHERE own.session = sessions.session AND subagent = '') AS largest
+     FROM sessions WHERE project = ?1 AND model IS NOT NULL AND first IS NOT NULL
+     ORDER BY last_seen DESC, session LIMIT ?2";
+
+fn beginning(row: &Row<'_>) -> rusqlite::Result<BeginningRow> {
+    Ok(BeginningRow {
+        model: row.get("model")?,
+        version: row.get("version")?,
+        first: get(row, "first")?,
+        largest: get(row, "largest")?,
+    })
+}
 
 fn sample(row: &Row<'_>) -> rusqlite::Result<Sample> {
     let tokens = get(row, "prompt_tokens")?;

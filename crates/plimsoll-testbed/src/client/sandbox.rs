@@ -89,7 +89,7 @@ impl Sandbox {
     ///
     /// The model server is also the proxy for every other host. It refuses, so nothing the client
     /// might want to tell somebody leaves the machine.
-    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
         let path = |path: PathBuf| path.display().to_string();
         vec![
             ("HOME", path(self.home())),
@@ -115,7 +115,7 @@ impl Sandbox {
     }
 
     /// The client.
-    pub(super) fn program(&self) -> &Path {
+    pub fn program(&self) -> &Path {
         &self.program
     }
 

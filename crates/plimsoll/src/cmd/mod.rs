@@ -1,6 +1,7 @@
 //! The list of subcommands.
 
 mod audit;
+mod batch;
 mod board;
 mod checkpoint;
 mod completions;
@@ -17,6 +18,7 @@ mod planned;
 mod restore;
 mod resume;
 mod rs;
+mod run;
 mod score;
 mod search;
 mod serve;
@@ -68,8 +70,10 @@ Examples:
   plimsoll ss release             save where this stands, under a name
   plimsoll rs release             and go on from there
   plimsoll test -- cargo test     run tests, and save what they came to
+  plimsoll run -- claude -p …     one long task, over as many sessions as it takes
   plimsoll team status            what reaches the others?
   plimsoll board post --to all …  leave a message for the sessions that run
+  plimsoll batch plan TODO.md     which work fits into which session?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 
@@ -93,11 +97,13 @@ enum Command {
     Resume(resume::Args),
     Restore(restore::Args),
     Search(search::Args),
+    Batch(batch::Args),
     Board(board::Args),
     Serve(serve::Args),
     Ss(ss::Args),
     Rs(rs::Args),
     Test(test::Args),
+    Run(run::Args),
     Team(team::Args),
     Config(config::Args),
     Log(log::Args),
@@ -132,11 +138,13 @@ fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {
         Command::Resume(args) => resume::run(&world()?, ui, &args),
         Command::Restore(args) => restore::run(&world()?, ui, &args),
         Command::Search(args) => search::run(&world()?, ui, &args),
+        Command::Batch(args) => batch::run(&world()?, ui, &args),
         Command::Board(args) => board::run(&world()?, ui, &args),
         Command::Serve(args) => serve::run(world()?, ui, &args),
         Command::Ss(args) => ss::run(&world()?, ui, &args),
         Command::Rs(args) => rs::run(&world()?, ui, &args),
         Command::Test(args) => test::run(&world()?, ui, &args),
+        Command::Run(args) => run::run(&world()?, ui, args),
         Command::Team(args) => team::run(&world()?, ui, &args),
         Command::Config(args) => config::run(&world()?, ui, &args),
         Command::Log(args) => log::run(&world()?, ui, &args),

@@ -8,6 +8,7 @@
 
 mod bed;
 
+mod batch;
 mod checkpoint;
 mod commands;
 mod compaction;
@@ -17,6 +18,7 @@ mod install;
 mod past;
 mod reading;
 mod restore;
+mod run;
 mod saves;
 mod score;
 mod sessions;

@@ -36,6 +36,18 @@ fn every_value_is_shown_with_where_it_comes_from() {
     reviewer.second_command             []          default
     reviewer.interval_seconds           300         default
     reviewer.most_per_day               100         default
+    run.max_sessions                    50          default
+    run.max_tokens                      none        default
+    run.max_minutes                     none        default
+    batch.budget                        none        default
+    batch.command                       []          default
+    batch.session                       batch       default
+    batch.at_once                       1           default
+    batch.retries                       2           default
+    batch.max_failures                  1           default
+    batch.max_sessions                  none        default
+    batch.max_tokens                    none        default
+    batch.max_minutes                   none        default
     models                              {}          default
     auto_context.enabled                true        default
     auto_context.poll_interval_seconds  60          default

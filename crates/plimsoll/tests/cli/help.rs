@@ -18,6 +18,9 @@ fn help_is_given() {
     let commands = [
         "",
         "audit",
+        "batch",
+        "batch plan",
+        "batch run",
         "board",
         "board ack",
         "board claim",
@@ -44,6 +47,7 @@ fn help_is_given() {
         "restore",
         "resume",
         "rs",
+        "run",
         "score",
         "search",
         "serve",

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod audit;
+mod batch;
 mod board;
 mod checkpoint;
 mod completions;
@@ -25,6 +26,7 @@ mod pictures;
 mod restore;
 mod resume;
 mod rs;
+mod run;
 mod score;
 mod scripts;
 mod search;

@@ -38,6 +38,7 @@ fn a_config_takes_what_the_table_says_and_nothing_else() {
             Kind::Tokens | Kind::Seconds | Kind::Times => {
                 (json!([1, 200_000]), json!([0, -1, 1.5, "1", true]))
             }
+            Kind::Number => (json!([0, 1, 9]), json!([-1, 1.5, "1", true])),
             Kind::Switch => (json!([true, false]), json!([0, "true", []])),
             Kind::Choice(words) => (json!(words), json!(["", "other", 1, []])),
             Kind::Choices(words) => (json!([[], words]), json!(["a", ["other"], [1], {}])),

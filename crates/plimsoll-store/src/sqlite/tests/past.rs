@@ -1,5 +1,7 @@
 //! What is asked about all past sessions together.
 
+use std::path::Path;
+
 use plimsoll_core::entry::EntryId;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 
@@ -114,6 +116,27 @@ fn told(name: &str, last_seen: i64) -> SessionRow {
 
 fn said(name: &str, what: &str) -> DecisionRow {
     DecisionRow { what: what.to_owned(), ..decision(name, name.len() as u64) }
+}
+
+#[test]
+fn the_sessions_of_a_project_tell_how_they_began() {
+    let mut store = Store::in_memory().unwrap();
+    let elsewhere = SessionRow { project: Some("/q".into()), ..told("s3", 10) };
+    let batch = Batch {
+        sessions: vec![told("s1", 7), told("s2", 9), elsewhere, told("silent", 11)],
+        readings: [("s1", 3), ("s1", 8), ("s2", 2), ("s3", 5)]
+            .map(|(session, message)| reading(session, message, 1))
+            .into(),
+        next: at(1),
+        ..Batch::default()
+    };
+    ingest(&mut store, &source(1), batch).unwrap();
+    let began = |most| -> Vec<_> {
+        let rows = store.beginnings(Path::new("/p"), most).unwrap();
+        rows.into_iter().map(|row| (row.first, row.largest)).collect()
+    };
+    assert_eq!(began(5), [(2_000, 2_000), (3_000, 8_000)]);
+    assert_eq!(began(1), [(2_000, 2_000)]);
 }
 
 #[test]

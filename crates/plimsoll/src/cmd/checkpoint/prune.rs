@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use plimsoll_core::Millis;
 use plimsoll_engine::checkpoint::{self, Listed, Place, Pruned};
+use plimsoll_engine::run;
 use plimsoll_engine::saves;
 use plimsoll_engine::world::{World, now};
 use serde::Serialize;
@@ -16,7 +17,7 @@ use crate::ui::{Ui, plain};
 /// Remove checkpoints that have had their time
 ///
 /// Those older than a week, and those beyond the fifty newest of this project. Never the newest, never
-/// one that a save refers to, and never a file that you did not seal.
+/// one that a save refers to or a run goes on from, and never a file that you did not seal.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -34,10 +35,13 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let now = now() as Millis;
-    let referred = saves::referred(&world.paths, STORE_PATIENCE)
+    let saved = saves::referred(&world.paths, STORE_PATIENCE)
         .context("could not find out which checkpoints your saves refer to")
         .hint("run `plimsoll doctor` to see why")?;
-    let is_referred = |id: &str| referred.contains(id);
+    let needed = run::referred(&world.paths)
+        .context("could not find out which checkpoints your runs go on from")
+        .hint("run `plimsoll doctor` to see why")?;
+    let is_referred = |id: &str| saved.contains(id) || needed.contains(id);
     let pruned = match args.dry_run {
         true => {
             let (removed, kept) = found(checkpoint::outlived(place, now, &is_referred))?;

@@ -69,6 +69,7 @@ fn allowed(kind: Kind) -> Value {
         Kind::Tokens | Kind::Seconds | Kind::Times => {
             json!({ "type": ["integer", "null"], "minimum": 1 })
         }
+        Kind::Number => json!({ "type": ["integer", "null"], "minimum": 0 }),
         Kind::Switch => json!({ "type": ["boolean", "null"] }),
         Kind::Choice(words) => {
             let words = words.iter().map(|word| json!(word));

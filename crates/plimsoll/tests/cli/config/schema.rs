@@ -76,6 +76,7 @@ fn the_schema_and_the_check_agree() {
             "interval_seconds": 60,
             "most_per_day": 5,
         },
+        "run": {"max_sessions": 9, "max_tokens": 1, "max_minutes": 240},
         "models": {"house": {"window": 400_000}},
         "auto_context": {
             "enabled": false,

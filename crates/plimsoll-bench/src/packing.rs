@@ -1,0 +1,304 @@
+//! How few batches plans come to, beside the least that there can be: random task sets, and sets made
+//! of this repository's own files, folders and commits.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use plimsoll_core::Tokens;
+use plimsoll_core::batch::{self, Estimator, Task, Terms};
+use plimsoll_core::weight::{Answer, CURRENT, ClassCounter, Weight};
+use serde::Serialize;
+
+use crate::gates::{Gate, at_most};
+
+/// What packing came to.
+#[derive(Debug, Serialize)]
+pub(crate) struct Packing {
+    pub(crate) rows: Vec<Row>,
+}
+
+/// Task sets of one kind, all together.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) sets: usize,
+    pub(crate) tasks: usize,
+    pub(crate) pieces: usize,
+    pub(crate) batches: usize,
+    pub(crate) bound: usize,
+    /// The longest that a plan took.
+    pub(crate) slowest_ms: f64,
+}
+
+impl Row {
+    /// By how much the plans are over the bound, in percent.
+    pub(crate) fn over_percent(&self) -> f64 {
+        (self.batches as f64 / self.bound.max(1) as f64 - 1.0) * 100.0
+    }
+
+    fn add(&mut self, tasks: &[Task], terms: &Terms) -> anyhow::Result<()> {
+        let start = Instant::now();
+        let planned = batch::plan(tasks, terms).context("a set could not be planned")?;
+        let took = start.elapsed().as_secs_f64() * 1e3;
+        self.sets += 1;
+        self.tasks += tasks.len();
+        self.pieces += planned.plan.pieces().count();
+        self.batches += planned.plan.batches.len();
+        self.bound += planned.bound;
+        self.slowest_ms = self.slowest_ms.max(took);
+        Ok(())
+    }
+}
+
+/// What each batch of a random set may hold.
+const AVAILABLE: Tokens = 100_000;
+
+/// How many tasks the large sets have.
+const MANY: usize = 10_000;
+
+/// Plans all sets.
+pub(crate) fn pack() -> anyhow::Result<Packing> {
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let mut rows = Vec::new();
+    for order in Order::ALL {
+        for size in Size::ALL {
+            for (count, sets) in [(30, 40), (100, 20), (1_000, 4)] {
+                let name = format!("{count} {}, {}", size.label(), order.label());
+                let mut row = Row { name, ..Row::default() };
+                for _ in 0..sets {
+                    row.add(&random(&mut chance, count, size, order), &terms(AVAILABLE))?;
+                }
+                rows.push(row);
+            }
+        }
+        let name = format!("{MANY} {}, {}", Size::Formula.label(), order.label());
+        let mut row = Row { name, ..Row::default() };
+        row.add(&random(&mut chance, MANY, Size::Formula, order), &terms(AVAILABLE))?;
+        rows.push(row);
+    }
+    rows.extend(real()?);
+    Ok(Packing { rows })
+}
+
+fn terms(available: Tokens) -> Terms {
+    Terms { available, ..Terms::default() }
+}
+
+/// What is promised of packing.
+pub(crate) fn gates(packing: &Packing) -> [Gate; 2] {
+    let worst = packing.rows.iter().map(Row::over_percent).fold(0.0, f64::max);
+    let slowest = packing.rows.iter().map(|row| row.slowest_ms).fold(0.0, f64::max);
+    [
+        at_most("batches over the bound, in percent, any row", worst, 10.0),
+        at_most(&format!("planning up to {MANY} tasks, in seconds,"), slowest / 1e3, 1.0),
+    ]
+}
+
+/// How large the tasks of a set are.
+#[derive(Clone, Copy)]
+enum Size {
+    /// By the formula, for one to twelve files.
+    Formula,
+    /// From nothing to all of the room.
+    Any,
+    /// From a fifth of the room to seven tenths: the hardest to pack.
+    Awkward,
+}
+
+impl Size {
+    const ALL: [Self; 3] = [Self::Formula, Self::Any, Self::Awkward];
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Formula => "by the formula",
+            Self::Any => "of any size",
+            Self::Awkward => "of awkward sizes",
+        }
+    }
+}
+
+/// Which tasks of a set come after which.
+#[derive(Clone, Copy)]
+enum Order {
+    Free,
+    /// A third of them after one other.
+    Loose,
+    /// After up to three others.
+    Dense,
+    /// In six layers, each task after up to three of the layer before.
+    Layers,
+    /// In twenty chains.
+    Chains,
+}
+
+impl Order {
+    const ALL: [Self; 5] = [Self::Free, Self::Loose, Self::Dense, Self::Layers, Self::Chains];
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Free => "independent",
+            Self::Loose => "a third after another",
+            Self::Dense => "after up to three",
+            Self::Layers => "in six layers",
+            Self::Chains => "in twenty chains",
+        }
+    }
+
+    fn before(self, chance: &mut Chance, at: usize, count: usize) -> Vec<usize> {
+        let layer = count.div_ceil(6);
+        match self {
+            Self::Loose if at > 0 && chance.below(3) == 0 => vec![chance.below(at)],
+            Self::Dense if at > 0 => (0..chance.below(4)).map(|_| chance.below(at)).collect(),
+            Self::Layers if at >= layer => {
+                let first = (at / layer - 1) * layer;
+                (0..3).map(|_| first + chance.below(layer)).collect()
+            }
+            Self::Chains if at >= 20 => vec![at - 20],
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn random(chance: &mut Chance, count: usize, size: Size, order: Order) -> Vec<Task> {
+    const WORDS: [&str; 5] = ["Refactor", "Implement", "Add", "Fix", "Look at"];
+    (0..count)
+        .map(|at| {
+            let word = WORDS[chance.below(WORDS.len())];
+            let room = AVAILABLE as usize;
+            let tokens = match size {
+                Size::Formula => None,
+                Size::Any => Some(1 + chance.below(room)),
+                Size::Awkward => Some(room / 5 + chance.below(room / 2)),
+            };
+            Task {
+                id: at.to_string(),
+                description: format!("{word} part {at} of the work, as it was said"),
+                estimated_files: Some(1 + chance.below(12) as u64),
+                tokens: tokens.map(|tokens| tokens as Tokens),
+                after: order.before(chance, at, count).iter().map(usize::to_string).collect(),
+                ..Task::default()
+            }
+        })
+        .collect()
+}
+
+/// Numbers that look random and are the same in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end as u64) as usize
+    }
+}
+
+/// Sets made of this repository, for rooms of several sizes.
+fn real() -> anyhow::Result<Vec<Row>> {
+    let repository = Repository::read()?;
+    let sets = [
+        ("a task for each file", repository.by_file()),
+        ("a task for each folder, split", repository.by_folder()),
+        ("a task for each commit, independent", repository.by_commit(false)),
+        (
+            "a task for each commit, after those before it of the same files",
+            repository.by_commit(true),
+        ),
+    ];
+    let mut rows = Vec::new();
+    for (name, tasks) in &sets {
+        for available in [50_000, 100_000, 150_000] {
+            let name = format!("this repository, {name}, {}k", available / 1_000);
+            let mut row = Row { name, ..Row::default() };
+            let estimator =
+                Estimator { weights: repository.weights.clone(), ..Estimator::default() };
+            row.add(tasks, &Terms { available, estimator, ..Terms::default() })?;
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// What lies in a repository, and what was committed to it, the oldest first.
+struct Repository {
+    weights: HashMap<String, Tokens>,
+    commits: Vec<(String, Vec<String>)>,
+}
+
+impl Repository {
+    fn read() -> anyhow::Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let files = git(&root, &["ls-files"])?;
+        let weight = |file: &str| Some((file.to_owned(), weight(&root.join(file))?));
+        let log =
+            git(&root, &["log", "--reverse", "--no-merges", "--name-only", "--format=%x00%s"])?;
+        let commit = |text: &str| {
+            let mut lines = text.lines().filter(|line| !line.is_empty()).map(str::to_owned);
+            Some((lines.next()?, lines.collect()))
+        };
+        Ok(Self {
+            weights: files.lines().filter_map(weight).collect(),
+            commits: log.split('\0').filter_map(commit).collect(),
+        })
+    }
+
+    fn by_file(&self) -> Vec<Task> {
+        let mut files: Vec<&String> = self.weights.keys().collect();
+        files.sort_unstable();
+        let task = |file: &String| task(file, format!("Update {file}"), vec![file.clone()]);
+        files.into_iter().map(task).collect()
+    }
+
+    fn by_folder(&self) -> Vec<Task> {
+        let mut folders: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+        for file in self.weights.keys() {
+            let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+            folders.entry(folder.to_owned()).or_default().push(file.clone());
+        }
+        let task = |(folder, mut files): (PathBuf, Vec<String>)| {
+            files.sort_unstable();
+            task(&format!("{}/", folder.display()), "Refactor the folder".to_owned(), files)
+        };
+        folders.into_iter().map(task).collect()
+    }
+
+    fn by_commit(&self, in_order: bool) -> Vec<Task> {
+        let mut last: HashMap<&str, usize> = HashMap::new();
+        let mut tasks = Vec::new();
+        for (at, (subject, files)) in self.commits.iter().enumerate() {
+            let mut after: Vec<usize> =
+                files.iter().filter_map(|file| last.insert(file, at)).collect();
+            after.sort_unstable();
+            after.dedup();
+            let after = after.iter().filter(|_| in_order).map(usize::to_string).collect();
+            tasks.push(Task { after, ..task(&at.to_string(), subject.clone(), files.clone()) });
+        }
+        tasks
+    }
+}
+
+fn task(id: &str, description: String, files: Vec<String>) -> Task {
+    Task { id: id.to_owned(), description, files, ..Task::default() }
+}
+
+/// What a file weighs; nothing if it is no text.
+fn weight(path: &Path) -> Option<Tokens> {
+    let bytes = fs::read(path).ok().filter(|bytes| !bytes.contains(&0))?;
+    let mut counter = ClassCounter::default();
+    counter.add(&bytes);
+    let weight = Weight { tool_text: counter.classes(), tool_results: 1, ..Weight::default() };
+    Some(CURRENT.added(&weight, Answer::Counted).div_ceil(1_000))
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(["-c", "core.quotePath=false"]).args(arguments);
+    let output = command.output().context("could not run git")?;
+    ensure!(output.status.success(), "{command:?}: {}", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,109 @@
+//! Packing with several packings in mind at once: what fills this batch best may leave little for the next.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
+
+use super::fill::{Key, fills};
+use super::pack::{Freight, Packing};
+
+/// How many packings of how many pieces are kept in mind.
+const IN_MIND: usize = 16_000;
+/// How many ways of filling a batch are tried on each.
+const WAYS: usize = 4;
+
+/// How long each is looked for.
+const STEPS: u32 = 100;
+
+/// A packing as far as it has come.
+#[derive(Clone)]
+struct State {
+    /// The pieces that can be next.
+    ready: BTreeSet<Key>,
+    /// For how many pieces each still waits.
+    waits: Vec<u32>,
+    /// What is not packed yet, by size.
+    left: u128,
+    /// The last batch, and those before it.
+    batches: Option<Rc<Batches>>,
+}
+
+struct Batches {
+    batch: Vec<usize>,
+    before: Option<Rc<Batches>>,
+}
+
+/// Packs from the first batch on.
+pub(super) fn pack(freight: &Freight) -> Packing {
+    let tails = freight.tails();
+    let width = (IN_MIND / freight.sizes.len().max(1)).clamp(8, 64);
+    let mut states = vec![State::new(freight)];
+    loop {
+        if let Some(done) = states.iter().find(|state| state.left == 0) {
+            return done.packing();
+        }
+        let mut next: Vec<State> =
+            states.iter().flat_map(|state| state.steps(freight, &tails)).collect();
+        next.sort_by_cached_key(|state| state.rank(freight, &tails));
+        let mut seen = HashSet::new();
+        next.retain(|state| seen.len() < width && seen.insert(state.ready.clone()));
+        states = next;
+    }
+}
+
+impl State {
+    fn new(freight: &Freight) -> Self {
+        let waits: Vec<u32> = freight.before.iter().map(|before| before.len() as u32).collect();
+        let first = (0..waits.len()).filter(|piece| waits[*piece] == 0);
+        let ready = first.map(|piece| (Reverse(freight.sizes[piece]), piece)).collect();
+        let left = freight.sizes.iter().map(|size| u128::from(*size)).sum();
+        Self { ready, waits, left, batches: None }
+    }
+
+    /// The batches that are still to come at least, and what there is to pack.
+    fn rank(&self, freight: &Freight, tails: &[usize]) -> (u128, u128) {
+        let longest = self.ready.iter().map(|(_, piece)| tails[*piece] as u128 + 1).max();
+        (self.left.div_ceil(u128::from(freight.room)).max(longest.unwrap_or(0)), self.left)
+    }
+
+    /// This and one batch more, in several ways.
+    fn steps(&self, freight: &Freight, tails: &[usize]) -> Vec<Self> {
+        let farthest =
+            self.ready.iter().max_by_key(|(size, piece)| (tails[*piece], Reverse(*size)));
+        let firsts = [self.ready.first(), farthest];
+        let mut steps = Vec::new();
+        for first in firsts.into_iter().flatten() {
+            let mut others = self.ready.clone();
+            others.remove(first);
+            for fill in fills(&others, freight.room - first.0.0, WAYS, STEPS) {
+                steps.push(self.with(freight, std::iter::once(*first).chain(fill).collect()));
+            }
+        }
+        steps
+    }
+
+    fn with(&self, freight: &Freight, keys: Vec<Key>) -> Self {
+        let mut state = self.clone();
+        for key in &keys {
+            state.ready.remove(key);
+            state.left -= u128::from(key.0.0);
+        }
+        let batch: Vec<usize> = keys.into_iter().map(|(_, piece)| piece).collect();
+        for behind in batch.iter().flat_map(|piece| &freight.behind[*piece]) {
+            state.waits[*behind] -= 1;
+            if state.waits[*behind] == 0 {
+                state.ready.insert((Reverse(freight.sizes[*behind]), *behind));
+            }
+        }
+        state.batches = Some(Rc::new(Batches { batch, before: self.batches.clone() }));
+        state
+    }
+
+    fn packing(&self) -> Packing {
+        let last =
+            std::iter::successors(self.batches.as_deref(), |batches| batches.before.as_deref());
+        let mut packing: Packing = last.map(|batches| batches.batch.clone()).collect();
+        packing.reverse();
+        packing
+    }
+}

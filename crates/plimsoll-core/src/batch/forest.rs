@@ -1,0 +1,235 @@
+//! The tasks of a file with their subtasks, and what of it cannot be.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use super::{Task, pack};
+
+/// Why there is no plan, in a sentence for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The line of the task file, where it is known.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Problem {
+    pub(super) fn of(task: &Task, what: String) -> Self {
+        Self { line: task.line, what }
+    }
+}
+
+/// Every task that is to be done, each before its subtasks.
+pub(super) struct Forest<'t> {
+    pub(super) nodes: Vec<Node<'t>>,
+    /// Where each task is; nowhere if it is done.
+    places: HashMap<&'t str, Option<usize>>,
+}
+
+pub(super) struct Node<'t> {
+    pub(super) task: &'t Task,
+    pub(super) parent: Option<usize>,
+    /// It and all below it lie before this place.
+    pub(super) end: usize,
+}
+
+impl<'t> Forest<'t> {
+    /// The tasks, if they make sense each by itself.
+    pub(super) fn new(tasks: &'t [Task]) -> Result<Self, Problem> {
+        let mut forest = Self { nodes: Vec::new(), places: HashMap::new() };
+        for task in tasks {
+            forest.add(task, None, task.done)?;
+        }
+        forest.check_names()?;
+        Ok(forest)
+    }
+
+    fn add(&mut self, task: &'t Task, parent: Option<usize>, done: bool) -> Result<(), Problem> {
+        check(task)?;
+        let place = (!done).then_some(self.nodes.len());
+        if self.places.insert(&task.id, place).is_some() {
+            return Err(Problem::of(task, format!("there are two tasks called `{}`", task.id)));
+        }
+        if !done {
+            self.nodes.push(Node { task, parent, end: 0 });
+        }
+        for subtask in &task.subtasks {
+            self.add(subtask, place, done || subtask.done)?;
+        }
+        if let Some(place) = place {
+            self.nodes[place].end = self.nodes.len();
+        }
+        Ok(())
+    }
+
+    fn check_names(&self) -> Result<(), Problem> {
+        for Node { task, .. } in &self.nodes {
+            if let Some(name) = task.after.iter().find(|name| !self.is_known(name)) {
+                let what = format!("`{}` is after `{name}`, which no task is called", task.id);
+                return Err(Problem::of(task, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a task is called `name`, done or not.
+    pub(super) fn is_known(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// Whether a task has subtasks that are to be done.
+    pub(super) fn has_children(&self, place: usize) -> bool {
+        self.nodes[place].end > place + 1
+    }
+
+    /// Those that a task comes after by its own word.
+    fn after(&self, place: usize) -> impl Iterator<Item = usize> {
+        let after = &self.nodes[place].task.after;
+        after.iter().filter_map(|name| self.places.get(name.as_str()).copied().flatten())
+    }
+
+    /// A task with all that it is a part of.
+    fn and_above(&self, place: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(place), |place| self.nodes[*place].parent)
+    }
+}
+
+fn check(task: &Task) -> Result<(), Problem> {
+    if task.description.trim().is_empty() {
+        return Err(Problem::of(task, format!("`{}` does not say what is to be done", task.id)));
+    }
+    Ok(())
+}
+
+/// How tasks are cut into parts, which stand in the order of their tasks.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    /// The task that each part is of.
+    pub(super) owners: Vec<usize>,
+    /// The parts that each task is done with. Of a task within one that is not taken apart: the whole.
+    pub(super) parts: Vec<Range<usize>>,
+}
+
+impl Cut {
+    /// Every task taken apart that has subtasks.
+    pub(super) fn into_leaves(forest: &Forest<'_>) -> Self {
+        Self::new(forest, &|place| !forest.has_children(place), &|_| 1)
+    }
+
+    /// Tasks that are `single` as they are, in so `many` parts, and the others by their subtasks.
+    pub(super) fn new(
+        forest: &Forest<'_>,
+        single: &dyn Fn(usize) -> bool,
+        many: &dyn Fn(usize) -> usize,
+    ) -> Self {
+        let count = forest.nodes.len();
+        let mut cut = Self { owners: Vec::new(), parts: vec![0..0; count] };
+        let (mut place, mut apart) = (0, Vec::new());
+        while place < count {
+            let first = cut.owners.len();
+            if single(place) {
+                let end = forest.nodes[place].end;
+                cut.owners.extend(std::iter::repeat_n(place, many(place)));
+                cut.parts[place..end].fill(first..cut.owners.len());
+                place = end;
+            } else {
+                cut.parts[place] = first..first;
+                apart.push(place);
+                place += 1;
+            }
+        }
+        for place in apart.into_iter().rev() {
+            cut.parts[place].end = cut.parts[forest.nodes[place].end - 1].end;
+        }
+        cut
+    }
+
+    /// For each part those that come before it. What is in order within a part is not told.
+    pub(super) fn before(&self, forest: &Forest<'_>) -> Vec<Vec<usize>> {
+        let within = |owner: usize| self.parts[owner].clone();
+        let others = |owner| {
+            let before = self.before_task(forest, owner).into_iter();
+            before.filter(|part| !within(owner).contains(part)).collect()
+        };
+        self.of_each(others)
+    }
+
+    /// The same, and a part that comes before itself is named.
+    fn before_all(&self, forest: &Forest<'_>) -> Vec<Vec<usize>> {
+        self.of_each(|owner| self.before_task(forest, owner))
+    }
+
+    fn of_each(&self, of_owner: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
+        let mut last: Option<(usize, Vec<usize>)> = None;
+        let mut of = |owner: usize| match &last {
+            Some((known, before)) if *known == owner => before.clone(),
+            _ => last.insert((owner, of_owner(owner))).1.clone(),
+        };
+        self.owners.iter().map(|owner| of(*owner)).collect()
+    }
+
+    /// The parts that come before a task: by its own word, by that of what it is a part of, and by that
+    /// of what it is not taken apart into.
+    fn before_task(&self, forest: &Forest<'_>, owner: usize) -> Vec<usize> {
+        let below = owner + 1..forest.nodes[owner].end;
+        let words = forest.and_above(owner).chain(below);
+        let tasks = words.flat_map(|place| forest.after(place));
+        let mut before: Vec<usize> = tasks.flat_map(|task| self.parts[task].clone()).collect();
+        before.sort_unstable();
+        before.dedup();
+        before
+    }
+}
+
+/// Complains of tasks that wait for one another in a circle, however they are cut.
+pub(super) fn check_order(forest: &Forest<'_>) -> Result<(), Problem> {
+    let leaves = Cut::into_leaves(forest);
+    match circle(&leaves.before_all(forest)) {
+        Some(circle) => Err(waits_for_itself(forest, &leaves, &circle)),
+        None => Ok(()),
+    }
+}
+
+/// What is said of parts that wait for one another.
+pub(super) fn waits_for_itself(forest: &Forest<'_>, cut: &Cut, circle: &[usize]) -> Problem {
+    let task = |part: &usize| forest.nodes[cut.owners[*part]].task;
+    let first = circle.first().map(task);
+    let names: Vec<String> =
+        circle.iter().chain(circle.first()).map(|part| format!("`{}`", task(part).id)).collect();
+    let what = match circle {
+        [_] => format!("{} waits for itself", names[0]),
+        _ => format!("these tasks wait for one another: {}", names.join(" before ")),
+    };
+    Problem { line: first.and_then(|task| task.line), what }
+}
+
+/// Parts that wait for one another in a circle, each before the next, from the first of the list on.
+pub(super) fn circle(before: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let mut stuck = vec![true; before.len()];
+    pack::order(before, &pack::turned(before)).into_iter().for_each(|part| stuck[part] = false);
+    let mut at = stuck.iter().position(|stuck| *stuck)?;
+    let (mut way, mut seen) = (Vec::new(), vec![None; before.len()]);
+    while seen[at].is_none() {
+        seen[at] = Some(way.len());
+        way.push(at);
+        at = *before[at].iter().find(|part| stuck[**part])?;
+    }
+    way.drain(..seen[at]?);
+    way.reverse();
+    let first = (0..way.len()).min_by_key(|at| way[*at])?;
+    way.rotate_left(first);
+    Some(way)
+}

@@ -1,0 +1,128 @@
+//! Work that fits: tasks, cut into pieces that a window holds and packed into batches.
+//!
+//! Everything here is a function of what it is given. Which files there are, what they weigh and
+//! which of them change together is the engine's to find out; carrying a plan out is its conductor's.
+
+mod available;
+mod beam;
+mod bound;
+mod estimate;
+mod fill;
+mod forest;
+mod groups;
+mod pack;
+mod prompt;
+pub mod read;
+mod split;
+mod task;
+mod told;
+mod workflow;
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::available::Room;
+pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE};
+pub use self::forest::Problem;
+pub use self::groups::Together;
+pub use self::pack::{Freight, Packing};
+pub use self::prompt::{in_a_line, prompt};
+pub use self::split::TOO_LARGE;
+pub use self::task::{Kind, Piece, Task};
+pub use self::told::told;
+pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
+use crate::Tokens;
+
+/// The budget where nothing is known of the window.
+pub const UNKNOWN_BUDGET: Tokens = 100_000;
+
+/// On what terms tasks are planned.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// What each batch may hold.
+    pub available: Tokens,
+    /// Estimates what tasks take.
+    pub estimator: Estimator,
+    /// Which files change together.
+    pub together: Together,
+}
+
+/// Batches in the order in which they run, each of pieces that do not wait for one another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What each batch may hold.
+    pub available: Tokens,
+    /// The batches.
+    pub batches: Vec<Vec<Piece>>,
+}
+
+impl Plan {
+    /// Every piece, in the order of the batches.
+    pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.batches.iter().flatten()
+    }
+
+    /// What is estimated for all of it.
+    pub fn tokens(&self) -> Tokens {
+        load(self.pieces())
+    }
+}
+
+/// What is estimated for these pieces together.
+pub fn load<'p>(pieces: impl IntoIterator<Item = &'p Piece>) -> Tokens {
+    estimate::sum(pieces.into_iter().map(|piece| piece.tokens))
+}
+
+/// A plan, and how few batches there can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// No plan of these pieces has fewer batches.
+    pub bound: usize,
+}
+
+/// Cuts tasks into pieces that fit and packs them into as few batches as can be.
+pub fn plan(tasks: &[Task], terms: &Terms) -> Result<Planned, Problem> {
+    let split::Pieces { pieces, before } = split::split(tasks, terms)?;
+    pack(pieces, before, terms.available)
+}
+
+/// Packs pieces anew, such as those that are left when the work takes more than was estimated. What
+/// they come after and is not among them counts as done.
+pub fn repack(mut pieces: Vec<Piece>, available: Tokens) -> Result<Planned, Problem> {
+    let places: HashMap<String, usize> =
+        pieces.iter().enumerate().map(|(at, piece)| (piece.id.clone(), at)).collect();
+    let known =
+        |piece: &Piece| piece.after.iter().filter_map(|id| places.get(id).copied()).collect();
+    let before = pieces.iter().map(known).collect();
+    for piece in &mut pieces {
+        piece.after.retain(|id| places.contains_key(id));
+        match piece.tokens > available {
+            true => piece.warning = Some(piece.warning.take().unwrap_or(TOO_LARGE.to_owned())),
+            false => piece.warning = None,
+        }
+    }
+    pack(pieces, before, available)
+}
+
+fn pack(
+    pieces: Vec<Piece>,
+    before: Vec<Vec<usize>>,
+    available: Tokens,
+) -> Result<Planned, Problem> {
+    let sizes: Vec<Tokens> = pieces.iter().map(|piece| piece.tokens).collect();
+    let freight = Freight::new(&sizes, available, before).ok_or_else(|| Problem {
+        line: None,
+        what: "these pieces wait for one another".to_owned(),
+    })?;
+    let mut pieces: Vec<Option<Piece>> = pieces.into_iter().map(Some).collect();
+    let packing = freight.pack();
+    let mut batch = |batch: &Vec<usize>| batch.iter().filter_map(|at| pieces[*at].take()).collect();
+    let batches = packing.iter().map(&mut batch).collect();
+    Ok(Planned { plan: Plan { available, batches }, bound: freight.bound() })
+}
+
+#[cfg(test)]
+mod tests;

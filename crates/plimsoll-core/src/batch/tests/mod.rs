@@ -1,0 +1,5 @@
+//! What planning promises.
+
+mod properties;
+mod seed;
+mod splitting;

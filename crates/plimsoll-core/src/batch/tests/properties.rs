@@ -1,0 +1,202 @@
+//! What holds of every plan, whatever the tasks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::super::*;
+
+/// A task without a name, and which earlier ones it may come after.
+#[derive(Clone, Debug)]
+struct Seed {
+    task: Task,
+    after: Vec<Index>,
+    parts: Vec<Seed>,
+}
+
+fn leaf() -> impl Strategy<Value = Seed> {
+    let words = prop::sample::select(
+        &[
+            "Refactor the parser",
+            "implement",
+            "Fix the lexer and add a test",
+            "update the docs",
+            "look",
+        ][..],
+    );
+    let file = ("[ab]/[a-d]{1,2}\\.rs").prop_map(String::from);
+    (
+        words,
+        prop::collection::vec(file, 0..6),
+        prop::option::of(0..12_u64),
+        prop::option::weighted(0.2, 0..40_000_u64),
+        prop::bool::weighted(0.1),
+        prop::bool::weighted(0.1),
+        prop::collection::vec(any::<Index>(), 0..3),
+    )
+        .prop_map(|(words, files, estimated_files, tokens, whole, done, after)| {
+            let files: BTreeSet<String> = files.into_iter().collect();
+            let task = Task {
+                description: words.to_owned(),
+                files: files.into_iter().collect(),
+                estimated_files,
+                tokens,
+                whole,
+                done,
+                ..Task::default()
+            };
+            Seed { task, after, parts: Vec::new() }
+        })
+}
+
+fn seed() -> impl Strategy<Value = Seed> {
+    leaf().prop_recursive(3, 24, 4, |part| {
+        (leaf(), prop::collection::vec(part, 0..4)).prop_map(|(seed, parts)| Seed { parts, ..seed })
+    })
+}
+
+/// Tasks that come after earlier ones only, and so never wait for themselves.
+fn tasks() -> impl Strategy<Value = Vec<Task>> {
+    prop::collection::vec(seed(), 1..14).prop_map(|seeds| {
+        let mut earlier = Vec::new();
+        seeds
+            .into_iter()
+            .enumerate()
+            .map(|(at, seed)| grown(seed, at.to_string(), &mut earlier))
+            .collect()
+    })
+}
+
+fn grown(seed: Seed, id: String, earlier: &mut Vec<String>) -> Task {
+    let after = match earlier.is_empty() {
+        true => Vec::new(),
+        false => seed.after.iter().map(|at| at.get(earlier).clone()).collect(),
+    };
+    // What it is a part of comes before none of its parts.
+    let parts = seed.parts.into_iter().enumerate();
+    let subtasks = parts.map(|(at, part)| grown(part, format!("{id}-{at}"), earlier)).collect();
+    earlier.push(id.clone());
+    Task { id, after, subtasks, ..seed.task }
+}
+
+fn terms() -> impl Strategy<Value = Terms> {
+    let weights = prop::collection::hash_map("[ab]/[a-d]{1,2}\\.rs", 1..30_000_u64, 0..12);
+    (0..60_000_u64, weights).prop_map(|(available, weights)| {
+        let estimator =
+            Estimator { weights: weights.into_iter().collect(), ..Estimator::default() };
+        Terms { available, estimator, together: Together::default() }
+    })
+}
+
+/// Every task that is to be done, with the ids of those that it is a part of, itself first.
+fn to_do<'t>(tasks: &'t [Task], above: &[&'t str], all: &mut Vec<(&'t Task, Vec<&'t str>)>) {
+    for task in tasks.iter().filter(|task| !task.done) {
+        let line = [&[task.id.as_str()], above].concat();
+        all.push((task, line.clone()));
+        to_do(&task.subtasks, &line, all);
+    }
+}
+
+/// The pieces that a task is done with: its own, those of its parts, or that of what it is a part of.
+fn done_with<'p>(
+    plan: &'p Plan,
+    line: &[&str],
+    all: &[(&Task, Vec<&str>)],
+) -> Vec<(usize, &'p Piece)> {
+    let pieces = || {
+        plan.batches
+            .iter()
+            .enumerate()
+            .flat_map(|(at, batch)| batch.iter().map(move |piece| (at, piece)))
+    };
+    let is_of = |piece: &Piece, id: &str| {
+        piece.id == id
+            || (piece.of.as_deref() == Some(id) && !all.iter().any(|(task, _)| task.id == piece.id))
+    };
+    let below: Vec<&str> = all
+        .iter()
+        .filter(|(_, own)| own.contains(&line[0]))
+        .map(|(task, _)| task.id.as_str())
+        .collect();
+    let own: Vec<_> =
+        pieces().filter(|(_, piece)| below.iter().any(|id| is_of(piece, id))).collect();
+    match own.is_empty() {
+        true => pieces().filter(|(_, piece)| line[1..].iter().any(|id| piece.id == **id)).collect(),
+        false => own,
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_batch_is_too_full_unless_it_is_one_piece_with_a_warning(tasks in tasks(), terms in terms()) {
+        let Ok(Planned { plan, bound }) = plan(&tasks, &terms) else { return Ok(()) };
+        for batch in &plan.batches {
+            let fits = load(batch) <= plan.available;
+            let is_warned = matches!(&batch[..], [piece] if piece.warning.is_some());
+            prop_assert!(fits || is_warned, "{batch:?}");
+        }
+        for piece in plan.pieces() {
+            prop_assert_eq!(piece.warning.is_some(), piece.tokens > plan.available);
+        }
+        prop_assert!(plan.batches.len() >= bound);
+    }
+
+    #[test]
+    fn every_task_and_file_is_planned_exactly_once(tasks in tasks(), terms in terms()) {
+        let Ok(Planned { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
+        let mut ids: Vec<&str> = plan.pieces().map(|piece| piece.id.as_str()).collect();
+        ids.sort_unstable();
+        let count = ids.len();
+        ids.dedup();
+        prop_assert_eq!(ids.len(), count, "no name is given twice");
+        let mut all = Vec::new();
+        to_do(&tasks, &[], &mut all);
+        for (task, line) in &all {
+            let pieces = done_with(&plan, line, &all);
+            prop_assert!(!pieces.is_empty(), "`{}` is not done", task.id);
+            let leaves = task.subtasks.iter().all(|subtask| subtask.done);
+            if leaves {
+                prop_assert!(pieces.iter().all(|(_, piece)| piece.description.contains(&task.description)));
+                let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+                pieces.iter().flat_map(|(_, piece)| &piece.files).for_each(|file| *times.entry(file).or_default() += 1);
+                prop_assert!(task.files.iter().all(|file| times.get(file.as_str()) == Some(&1)));
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_after_a_task_is_in_a_later_batch(tasks in tasks(), terms in terms()) {
+        let Ok(Planned { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
+        let mut all = Vec::new();
+        to_do(&tasks, &[], &mut all);
+        let lines: HashMap<&str, &Vec<&str>> = all.iter().map(|(task, line)| (task.id.as_str(), line)).collect();
+        for (task, line) in &all {
+            for before in task.after.iter().filter_map(|id| lines.get(id.as_str())) {
+                for (later, piece) in done_with(&plan, line, &all) {
+                    for (earlier, other) in done_with(&plan, before, &all) {
+                        prop_assert!(earlier < later || piece.id == other.id, "{piece:?} {other:?}");
+                    }
+                }
+            }
+        }
+        let places: HashMap<&str, usize> = plan.batches.iter().enumerate().flat_map(|(at, batch)| batch.iter().map(move |piece| (piece.id.as_str(), at))).collect();
+        for piece in plan.pieces() {
+            for before in &piece.after {
+                prop_assert!(places[before.as_str()] < places[piece.id.as_str()]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_tasks_give_the_same_plan(tasks in tasks(), terms in terms()) {
+        prop_assert_eq!(plan(&tasks, &terms), plan(&tasks, &terms.clone()));
+        if let Ok(Planned { plan, bound }) = plan(&tasks, &terms) {
+            let pieces: Vec<Piece> = plan.pieces().cloned().collect();
+            let again = repack(pieces, plan.available).unwrap();
+            prop_assert!(again.plan.batches.len() >= bound);
+            let text = serde_json::to_string(&plan).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+        }
+    }
+}

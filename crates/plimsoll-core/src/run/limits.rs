@@ -1,0 +1,110 @@
+//! Where a run ends, whatever is done by then.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Tokens;
+use crate::text;
+
+/// Limits of a run; what is not set is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// How many sessions may be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u32>,
+    /// How many tokens the windows of all sessions may hold at their ends, added up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// How long it may be conducted, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+    /// How many jobs may fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<u32>,
+}
+
+/// What a run has taken so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spent {
+    /// Sessions that were started.
+    pub sessions: u32,
+    /// Tokens that the windows of ended sessions held at their ends.
+    pub tokens: Tokens,
+    /// How long somebody has conducted it, in seconds.
+    pub seconds: u64,
+    /// Jobs that have failed.
+    pub failures: u32,
+}
+
+/// A limit that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// See [`Limits::sessions`].
+    Sessions(u32),
+    /// See [`Limits::tokens`].
+    Tokens(Tokens),
+    /// See [`Limits::seconds`].
+    Seconds(u64),
+    /// See [`Limits::failures`].
+    Failures(u32),
+}
+
+impl Limits {
+    /// The limit that forbids another session, if one does.
+    pub fn reached(&self, spent: &Spent) -> Option<Limit> {
+        let sessions = self.sessions.filter(|most| spent.sessions >= *most).map(Limit::Sessions);
+        let tokens = self.tokens.filter(|most| spent.tokens >= *most).map(Limit::Tokens);
+        let seconds = self.seconds.filter(|most| spent.seconds >= *most).map(Limit::Seconds);
+        let failures = self.failures.filter(|most| spent.failures >= *most).map(Limit::Failures);
+        sessions.or(tokens).or(seconds).or(failures)
+    }
+
+    /// The same with what is not set taken from `other`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            sessions: self.sessions.or(other.sessions),
+            tokens: self.tokens.or(other.tokens),
+            seconds: self.seconds.or(other.seconds),
+            failures: self.failures.or(other.failures),
+        }
+    }
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sessions(1) => f.write_str("the limit of 1 session is reached"),
+            Self::Sessions(most) => write!(f, "the limit of {most} sessions is reached"),
+            Self::Tokens(most) => write!(f, "the limit of {most} tokens is reached"),
+            Self::Seconds(most) => {
+                write!(f, "the limit of {} is reached", text::duration(*most))
+            }
+            Self::Failures(1) => f.write_str("a job has failed"),
+            Self::Failures(most) => write!(f, "{most} jobs have failed"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_reached_at_it_and_not_before() {
+        let limits = Limits { sessions: Some(3), tokens: Some(100), ..Limits::default() };
+        let spent = |sessions, tokens| Spent { sessions, tokens, ..Spent::default() };
+        assert_eq!(limits.reached(&spent(2, 99)), None);
+        assert_eq!(limits.reached(&spent(3, 0)), Some(Limit::Sessions(3)));
+        assert_eq!(limits.reached(&spent(2, 100)), Some(Limit::Tokens(100)));
+        assert_eq!(Limits::default().reached(&spent(u32::MAX, u64::MAX)), None);
+    }
+
+    #[test]
+    fn what_is_said_here_comes_before_what_is_said_elsewhere() {
+        let here = Limits { sessions: Some(3), ..Limits::default() };
+        let elsewhere = Limits { sessions: Some(9), seconds: Some(60), ..Limits::default() };
+        let both = here.or(elsewhere);
+        assert_eq!((both.sessions, both.seconds), (Some(3), Some(60)));
+    }
+}

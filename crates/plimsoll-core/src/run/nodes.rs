@@ -1,0 +1,151 @@
+//! What comes next in a plan.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::{Job, JobBegun, JobState, Run};
+use crate::Millis;
+use crate::batch::{self, Piece, Plan};
+use crate::redact::redact;
+use crate::settings::SessionPer;
+
+/// The longest title of a job.
+const LONGEST_TITLE: usize = 100;
+
+impl Run {
+    /// The jobs of the first batch in which there is something left to do; none if that is nowhere.
+    /// What comes after a task that has failed is not done.
+    ///
+    /// A job that was begun is gone on with, under its number; nothing that is done comes again.
+    pub fn next_jobs(&self, per: SessionPer) -> Vec<JobBegun> {
+        let Some(plan) = &self.plan else { return Vec::new() };
+        let closed = self.closed(plan);
+        for (at, pieces) in plan.batches.iter().enumerate() {
+            let left = pieces.iter().filter(|piece| !closed.contains(piece.id.as_str()));
+            let left: Vec<&Piece> = left.collect();
+            if !left.is_empty() {
+                return self.jobs_of(at, &left, per);
+            }
+        }
+        Vec::new()
+    }
+
+    fn jobs_of(&self, at: usize, pieces: &[&Piece], per: SessionPer) -> Vec<JobBegun> {
+        let groups: Vec<&[&Piece]> = match per {
+            SessionPer::Batch => vec![pieces],
+            SessionPer::Task => pieces.chunks(1).collect(),
+        };
+        let mut fresh = self.jobs.iter().map(|job| job.begun.job).max().unwrap_or(0);
+        let mut job = |pieces: &&[&Piece]| {
+            let ids: Vec<String> = pieces.iter().map(|piece| piece.id.clone()).collect();
+            let known = self.jobs.iter().find(|job| !job.is_done() && job.begun.pieces == ids);
+            let number = known.map_or_else(
+                || {
+                    fresh += 1;
+                    fresh
+                },
+                |job| job.begun.job,
+            );
+            JobBegun {
+                job: number,
+                title: title(pieces),
+                batch: Some(at as u32 + 1),
+                pieces: ids,
+                tokens: Some(batch::load(pieces.iter().copied())),
+            }
+        };
+        groups.iter().map(&mut job).collect()
+    }
+
+    /// Pieces that are done or have failed, and those that come after one that has failed.
+    fn closed<'p>(&'p self, plan: &'p Plan) -> BTreeSet<&'p str> {
+        let pieces = |job: &'p Job| job.begun.pieces.iter().map(String::as_str);
+        let mut hopeless: BTreeSet<&str> = self.failed_jobs().flat_map(pieces).collect();
+        let done: BTreeSet<&str> =
+            self.jobs.iter().filter(|job| job.is_done()).flat_map(pieces).collect();
+        hopeless.retain(|id| !done.contains(id));
+        // What a piece comes after is in an earlier batch.
+        for piece in plan.pieces() {
+            if piece.after.iter().any(|id| hopeless.contains(id.as_str())) {
+                hopeless.insert(&piece.id);
+            }
+        }
+        hopeless.extend(done);
+        hopeless
+    }
+
+    /// What its sessions were begun for, where that can be told.
+    pub fn session_per(&self) -> Option<SessionPer> {
+        let job = self.jobs.first()?;
+        let batch = self.plan.as_ref()?.batches.get(job.begun.batch?.checked_sub(1)? as usize)?;
+        match (job.begun.pieces.len(), batch.len()) {
+            (1, 1) => None,
+            (own, all) if own < all => Some(SessionPer::Task),
+            _ => Some(SessionPer::Batch),
+        }
+    }
+
+    /// Jobs that have failed for good.
+    pub fn failed_jobs(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().filter(|job| matches!(job.state, JobState::Failed { .. }))
+    }
+
+    /// The pieces that are done, in the order in which they were.
+    pub fn done_pieces(&self) -> Vec<&Piece> {
+        let mut done: Vec<(Millis, &Job)> = self.done_jobs().collect();
+        done.sort_by_key(|(at, job)| (*at, job.begun.job));
+        let pieces = done.into_iter().flat_map(|(_, job)| &job.begun.pieces);
+        pieces.filter_map(|id| self.piece(id)).collect()
+    }
+
+    /// The pieces that are not done, in the order of the plan.
+    pub fn open_pieces(&self) -> Vec<&Piece> {
+        let done = |id: &String| {
+            self.jobs.iter().any(|job| job.is_done() && job.begun.pieces.contains(id))
+        };
+        let pieces = self.plan.iter().flat_map(Plan::pieces);
+        pieces.filter(|piece| !done(&piece.id)).collect()
+    }
+
+    /// A piece of the plan by its name.
+    pub fn piece(&self, id: &str) -> Option<&Piece> {
+        self.plan.as_ref()?.pieces().find(|piece| piece.id == id)
+    }
+
+    /// The checkpoint that tells of all that is done: that of the job that was done last.
+    pub fn last_checkpoint(&self) -> Option<&str> {
+        let last = self.done_jobs().max_by_key(|(at, job)| (*at, job.begun.job))?.1;
+        match &last.state {
+            JobState::Done { checkpoint, .. } => checkpoint.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn done_jobs(&self) -> impl Iterator<Item = (Millis, &Job)> {
+        self.jobs.iter().filter_map(|job| match job.state {
+            JobState::Done { at, .. } => Some((at, job)),
+            _ => None,
+        })
+    }
+}
+
+/// What a job is about, in a line.
+fn title(pieces: &[&Piece]) -> String {
+    let first = pieces.first().map_or("", |piece| piece.description.lines().next().unwrap_or(""));
+    let short: String = redact(first).chars().take(LONGEST_TITLE).collect();
+    match pieces.len() {
+        0 | 1 => short,
+        more => format!("{short} (and {} more)", more - 1),
+    }
+}
+
+/// How long to wait before a job is tried again that was tried `attempt` times: `base`, then twice as
+/// long each time, but never longer than a while.
+pub fn pause(base: Duration, attempt: u32) -> Duration {
+    const LONGEST: Duration = Duration::from_secs(300);
+    let doubled = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+    base.saturating_mul(doubled).min(LONGEST)
+}
+
+#[cfg(test)]
+pub(super) mod tests;

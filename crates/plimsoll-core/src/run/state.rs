@@ -1,0 +1,353 @@
+//! How a run stands: its journal, folded.
+
+use serde::Serialize;
+
+use super::{
+    Begun, Breaker, JobBegun, LegBegun, LegEnd, Line, Outcome, Process, RunId, Spent, What,
+};
+use crate::batch::Plan;
+use crate::{Millis, Tokens};
+
+/// A run, as its journal tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Run {
+    /// Its name.
+    pub id: RunId,
+    /// What it is.
+    #[serde(flatten)]
+    pub begun: Begun,
+    /// When it began.
+    pub since: Millis,
+    /// When something was last written about it.
+    pub until: Millis,
+    /// How long somebody has conducted it, in milliseconds; the pauses between two conductors are left
+    /// out.
+    pub conducted: Millis,
+    /// Who conducts it, or did last.
+    pub conductor: Option<Process>,
+    /// Its plan, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
+    /// Why the plan took the place of an earlier one, each time that happened.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replanned: Vec<String>,
+    /// Its jobs, in the order they began.
+    pub jobs: Vec<Job>,
+    /// How it ended; nothing as long as it goes on, or where its conductor was killed.
+    pub outcome: Option<Outcome>,
+    /// When somebody last took it up.
+    #[serde(skip)]
+    taken_up: Millis,
+}
+
+/// A job of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Job {
+    /// What it is.
+    #[serde(flatten)]
+    pub begun: JobBegun,
+    /// When it began.
+    pub since: Millis,
+    /// Its sessions, in order.
+    pub legs: Vec<Leg>,
+    /// How it stands.
+    pub state: JobState,
+}
+
+/// How a job stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum JobState {
+    /// There is something left to do.
+    Open,
+    /// It is done.
+    Done {
+        /// Since when.
+        at: Millis,
+        /// The checkpoint that tells of it.
+        checkpoint: Option<String>,
+    },
+    /// It has failed for good.
+    Failed {
+        /// Since when.
+        at: Millis,
+        /// Why.
+        why: String,
+    },
+}
+
+/// A session of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Leg {
+    /// What it was begun with.
+    #[serde(flatten)]
+    pub begun: LegBegun,
+    /// When it began.
+    pub since: Millis,
+    /// Its process; nothing where the conductor was killed before it could say.
+    pub process: Option<Process>,
+    /// When and how it ended.
+    pub end: Option<(Millis, LegEnd)>,
+}
+
+impl Run {
+    /// Folds a journal; nothing if it does not begin with the beginning.
+    pub fn fold(id: RunId, lines: impl IntoIterator<Item = Line>) -> Option<Self> {
+        let mut lines = lines.into_iter();
+        let Line { at, what: What::Begun(begun) } = lines.next()? else { return None };
+        let mut run = Self {
+            id,
+            begun,
+            since: at,
+            until: at,
+            conducted: 0,
+            conductor: None,
+            plan: None,
+            replanned: Vec::new(),
+            jobs: Vec::new(),
+            outcome: None,
+            taken_up: at,
+        };
+        lines.for_each(|line| run.take(line));
+        Some(run)
+    }
+
+    /// Takes in one line more. One that makes no sense here changes nothing.
+    pub fn take(&mut self, Line { at, what }: Line) {
+        match &what {
+            What::Conducted { .. } => self.taken_up = at,
+            _ => self.conducted += (at - self.until).max(0),
+        }
+        self.until = self.until.max(at);
+        match what {
+            What::Begun(_) => {}
+            What::Conducted { by, limits } => {
+                (self.conductor, self.outcome) = (Some(by), None);
+                self.begun.limits = limits.unwrap_or(self.begun.limits);
+            }
+            What::Planned { plan, why } => {
+                self.plan = Some(plan);
+                self.replanned.extend(why);
+            }
+            What::JobBegun(begun) => self.begin(at, begun),
+            What::LegBegun(begun) => self.begin_leg(at, begun),
+            What::LegStarted { job, leg, process } => {
+                if let Some(leg) = self.leg_mut(job, leg) {
+                    leg.process = Some(process);
+                }
+            }
+            What::LegEnded(end) => {
+                if let Some(leg) = self.leg_mut(end.job, end.leg) {
+                    leg.end = Some((at, end));
+                }
+            }
+            What::JobDone { job, checkpoint } => self.close(job, JobState::Done { at, checkpoint }),
+            What::JobFailed { job, why } => self.close(job, JobState::Failed { at, why }),
+            What::Ended(outcome) => self.outcome = Some(outcome),
+        }
+    }
+
+    /// A job that has failed may be begun again, by whoever resumes the run.
+    fn begin(&mut self, at: Millis, begun: JobBegun) {
+        match self.job_mut(begun.job) {
+            Some(job) if job.is_done() => {}
+            Some(job) => job.state = JobState::Open,
+            None => {
+                self.jobs.push(Job { begun, since: at, legs: Vec::new(), state: JobState::Open });
+            }
+        }
+    }
+
+    fn begin_leg(&mut self, at: Millis, begun: LegBegun) {
+        if let Some(job) = self.job_mut(begun.job) {
+            job.legs.push(Leg { begun, since: at, process: None, end: None });
+        }
+    }
+
+    /// A job that is done stays done.
+    fn close(&mut self, job: u32, state: JobState) {
+        if let Some(job) = self.job_mut(job).filter(|job| !job.is_done()) {
+            job.state = state;
+        }
+    }
+
+    /// A job by its number.
+    pub fn job(&self, number: u32) -> Option<&Job> {
+        self.jobs.iter().find(|job| job.begun.job == number)
+    }
+
+    fn job_mut(&mut self, number: u32) -> Option<&mut Job> {
+        self.jobs.iter_mut().find(|job| job.begun.job == number)
+    }
+
+    fn leg_mut(&mut self, job: u32, number: u32) -> Option<&mut Leg> {
+        self.job_mut(job)?.legs.iter_mut().find(|leg| leg.begun.leg == number)
+    }
+
+    /// All legs, job by job.
+    pub fn legs(&self) -> impl Iterator<Item = &Leg> {
+        self.jobs.iter().flat_map(|job| &job.legs)
+    }
+
+    /// What the run has taken by `now`, somebody conducting it.
+    pub fn spent(&self, now: Millis) -> Spent {
+        let failed = |job: &&Job| matches!(job.state, JobState::Failed { .. });
+        let conducted = self.conducted + (now - self.until).max(0);
+        Spent {
+            sessions: self.legs().count() as u32,
+            tokens: self.legs().filter_map(Leg::used).sum(),
+            seconds: u64::try_from(conducted).unwrap_or(0) / 1000,
+            failures: self.jobs.iter().filter(failed).count() as u32,
+        }
+    }
+
+    /// The breaker of a job, as it stands. Whoever takes a run up again has looked at it, so what was
+    /// before does not count.
+    pub fn breaker(&self, job: u32) -> Breaker {
+        let mut breaker = Breaker::default();
+        let legs = self.job(job).into_iter().flat_map(|job| &job.legs);
+        let ends = legs.filter_map(|leg| leg.end.as_ref()).filter(|(at, _)| *at >= self.taken_up);
+        ends.for_each(|(_, end)| breaker.note(end));
+        breaker
+    }
+}
+
+impl Job {
+    /// Whether it is done.
+    pub fn is_done(&self) -> bool {
+        matches!(self.state, JobState::Done { .. })
+    }
+
+    /// The newest checkpoint of its sessions.
+    pub fn checkpoint(&self) -> Option<&str> {
+        let ends = self.legs.iter().rev().filter_map(|leg| leg.end.as_ref());
+        ends.filter_map(|(_, end)| end.checkpoint.as_deref()).next()
+    }
+
+    /// What its sessions have put into their windows: what the work has really taken.
+    pub fn measured(&self) -> Option<Tokens> {
+        let ends = self.legs.iter().filter_map(|leg| leg.end.as_ref());
+        let grown = ends.filter_map(|(_, end)| Some(end.used?.saturating_sub(end.first?)));
+        grown.reduce(|sum, more| sum + more)
+    }
+}
+
+impl Leg {
+    /// What its window held at the end.
+    pub fn used(&self) -> Option<Tokens> {
+        self.end.as_ref()?.1.used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Ending, Fingerprint, Limits, Sort};
+    use super::*;
+
+    fn id() -> RunId {
+        RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap()
+    }
+
+    fn begun() -> What {
+        What::Begun(Begun {
+            sort: Sort::Task,
+            project: "/p".to_owned(),
+            title: "Mend it".to_owned(),
+            command: vec!["agent".to_owned()],
+            limits: Limits::default(),
+        })
+    }
+
+    fn conducted(pid: u32) -> What {
+        What::Conducted { by: Process { pid, started: 1 }, limits: None }
+    }
+
+    fn job(job: u32) -> What {
+        let title = "Mend it".to_owned();
+        What::JobBegun(JobBegun { job, title, batch: None, pieces: Vec::new(), tokens: None })
+    }
+
+    fn leg(job: u32, leg: u32) -> What {
+        What::LegBegun(LegBegun { job, leg, attempt: 1, session: None, restore: None })
+    }
+
+    fn end(job: u32, leg: u32, used: Tokens) -> What {
+        What::LegEnded(LegEnd {
+            job,
+            leg,
+            how: Ending::Stopped,
+            first: Some(10),
+            used: Some(used),
+            window: None,
+            responses: 9,
+            checkpoint: Some(format!("c{leg}")),
+            fingerprint: Fingerprint::default(),
+        })
+    }
+
+    fn run(lines: Vec<(Millis, What)>) -> Run {
+        Run::fold(id(), lines.into_iter().map(|(at, what)| Line { at, what })).unwrap()
+    }
+
+    #[test]
+    fn a_journal_tells_how_a_run_stands() {
+        let run = run(vec![
+            (0, begun()),
+            (1_000, conducted(7)),
+            (2_000, job(1)),
+            (2_000, leg(1, 1)),
+            (60_000, end(1, 1, 100)),
+            (60_000, leg(1, 2)),
+            (90_000, end(1, 2, 40)),
+            (91_000, What::JobDone { job: 1, checkpoint: Some("c2".to_owned()) }),
+            (91_000, What::Ended(Outcome::Done)),
+        ]);
+        let spent = Spent { sessions: 2, tokens: 140, seconds: 90, failures: 0 };
+        assert_eq!(run.spent(91_000), spent);
+        assert_eq!(run.jobs[0].measured(), Some(120));
+        assert_eq!(run.jobs[0].checkpoint(), Some("c2"));
+        assert!(run.jobs[0].is_done());
+        assert_eq!(run.outcome, Some(Outcome::Done));
+    }
+
+    #[test]
+    fn pauses_between_two_conductors_take_no_time() {
+        let mut run = run(vec![(0, begun()), (0, conducted(7)), (10_000, job(1))]);
+        assert_eq!(run.spent(15_000).seconds, 15);
+        run.take(Line { at: 3_600_000, what: conducted(8) });
+        assert_eq!(run.spent(3_605_000).seconds, 15);
+        assert_eq!(run.conductor.map(|by| by.pid), Some(8));
+    }
+
+    #[test]
+    fn whoever_takes_a_run_up_again_opens_its_end_and_closes_its_breaker() {
+        let mut lines = vec![(0, begun()), (0, conducted(7)), (0, job(1))];
+        for number in 1..=3 {
+            lines.push((1, leg(1, number)));
+            lines.push((1, end(1, number, 100)));
+        }
+        let mut run = run(lines);
+        let repeats = run.breaker(1).open().unwrap();
+        run.take(Line { at: 2, what: What::Ended(Outcome::Broken { repeats }) });
+        run.take(Line { at: 3, what: conducted(8) });
+        assert_eq!(run.outcome, None);
+        assert_eq!(run.breaker(1).open(), None);
+    }
+
+    #[test]
+    fn a_job_that_is_done_stays_done_and_foreign_lines_change_nothing() {
+        let done = What::JobDone { job: 1, checkpoint: None };
+        let run = run(vec![
+            (0, begun()),
+            (0, job(1)),
+            (1, done),
+            (2, What::JobFailed { job: 1, why: "late".to_owned() }),
+            (2, end(4, 4, 4)),
+            (2, job(1)),
+        ]);
+        assert!(run.jobs[0].is_done());
+        assert_eq!(run.jobs.len(), 1);
+        let beheaded = [Line { at: 0, what: conducted(7) }];
+        assert_eq!(Run::fold(id(), beheaded), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! What the checkpoint of a session keeps of the one that it went on from.
+//!
+//! A session of a run knows what the ones before it did from the text that it was given, and that is no
+//! source. Its checkpoint must tell it all the same, or the third session knows nothing of the first.
+
+use super::body::{NOTHING, ROOM};
+use super::reread::path;
+use crate::checkpoint::{SECTIONS, sections, without_pointer};
+
+/// A body with what `before` tells and it does not, each section as far as there is room: its own
+/// first. What was said last, and which requests there were, is not taken over.
+pub fn inherit(body: &str, before: &str) -> String {
+    let (own, before) = (sections(body), sections(before));
+    let mut text = String::with_capacity(body.len() + 2_000);
+    for (name, room) in SECTIONS.into_iter().zip(ROOM) {
+        let own: Vec<&str> = lines(&own, name).collect();
+        let older = lines(&before, name).map(without_pointer);
+        let mut told: Vec<&str> = own.clone();
+        let mut taken: usize = told.iter().map(|line| line.len() + 1).sum();
+        for line in older.filter(|line| is_kept(name, line, &own, body)) {
+            let known = told.iter().any(|known| subject(name, known) == subject(name, line));
+            if !known && taken + line.len() < room {
+                taken += line.len() + 1;
+                told.push(line);
+            }
+        }
+        let nothing = if told.is_empty() { NOTHING } else { "" };
+        text += &format!("## {name}\n\n{}{nothing}\n\n", told.join("\n"));
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn lines<'b>(body: &[(&str, &'b str)], name: &str) -> impl Iterator<Item = &'b str> {
+    let text = body.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
+    text.lines().filter(|line| !line.is_empty() && *line != NOTHING)
+}
+
+/// Whether a line of an earlier body holds as long as nothing contradicts it.
+fn is_kept(section: &str, line: &str, own: &[&str], body: &str) -> bool {
+    match section {
+        "Why Changed" => false,
+        // A later session is asked for the same, or for something else.
+        "Task" => line.starts_with("- "),
+        // Whoever has found an error since has looked.
+        "Active Issues" => own.is_empty(),
+        // Without a plan of its own a session goes on with the old one.
+        "Next Steps" => own.iter().all(|step| is_request(step, body)),
+        _ => true,
+    }
+}
+
+/// Whether a step is nothing but what was asked for.
+fn is_request(step: &str, body: &str) -> bool {
+    let step = without_pointer(step).trim_start_matches("- [ ] ").trim_end_matches('…');
+    body.lines().any(|line| line.strip_prefix("> ").is_some_and(|asked| asked.starts_with(step)))
+}
+
+/// What a line is about: of two with the same subject the newer one holds.
+fn subject<'l>(section: &str, line: &'l str) -> &'l str {
+    let line = without_pointer(line);
+    let item = line.strip_prefix("- ").unwrap_or(line);
+    match section {
+        "What Changed" => item.split([':', ']']).next().unwrap_or(item),
+        "Commands" => item.rsplit_once('`').map_or(item, |(command, _)| command),
+        "Working Set" if !item.starts_with("also: ") => path(item),
+        _ => item,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "\
+## What Changed
+
+- [src/a.rs:3-4] - edited @17
+- [src/b.rs] - created @18
+
+## Why Changed
+
+- last said: on to the next @19
+
+## Active Issues
+
+- `make` failed @20
+
+## Key Decisions
+
+- we use tar @21
+
+## Next Steps
+
+- [ ] caulk the seams @22
+
+## Task
+
+> Mend the hull. Never touch the ballast. @23
+- Never touch the ballast. @24
+
+## Commands
+
+- `make`: failed @25
+- `make -C hold`: ok @26
+
+## Working Set
+
+- src/a.rs (3-4): keel @27
+- docs/map.md: frames @28
+
+## References
+
+- #12 @29
+";
+
+    fn after(own: &str) -> String {
+        inherit(own, BEFORE)
+    }
+
+    fn section<'b>(body: &'b str, name: &str) -> &'b str {
+        sections(body).into_iter().find(|(known, _)| *known == name).unwrap().1.trim()
+    }
+
+    const OWN: &str = "\
+## What Changed
+
+- [src/a.rs:9] - edited @5
+
+## Why Changed
+
+- last said: nearly there @6
+
+## Active Issues
+
+- none seen
+
+## Key Decisions
+
+- none seen
+
+## Next Steps
+
+- [ ] Mend the hull. Never touch the ballast. @7
+
+## Task
+
+> Mend the hull. Never touch the ballast. @7
+
+## Commands
+
+- `make`: ok @8
+
+## Working Set
+
+- src/a.rs (9): keel, rib @9
+
+## References
+
+- none seen
+";
+
+    #[test]
+    fn what_the_session_before_knew_is_told_behind_what_is_known_now() {
+        let body = after(OWN);
+        assert_eq!(
+            section(&body, "What Changed"),
+            "- [src/a.rs:9] - edited @5\n- [src/b.rs] - created"
+        );
+        assert_eq!(section(&body, "Why Changed"), "- last said: nearly there @6");
+        assert_eq!(section(&body, "Active Issues"), "- `make` failed");
+        assert_eq!(section(&body, "Key Decisions"), "- we use tar");
+        let task = "> Mend the hull. Never touch the ballast. @7\n- Never touch the ballast.";
+        assert_eq!(section(&body, "Task"), task);
+        assert_eq!(section(&body, "Commands"), "- `make`: ok @8\n- `make -C hold`: ok");
+        let set = "- src/a.rs (9): keel, rib @9\n- docs/map.md: frames";
+        assert_eq!(section(&body, "Working Set"), set);
+        assert_eq!(section(&body, "References"), "- #12");
+    }
+
+    #[test]
+    fn a_plan_and_errors_of_its_own_take_the_place_of_the_old_ones() {
+        let plan = "- [ ] Mend the hull. Never touch the ballast. @7";
+        assert!(section(&after(OWN), "Next Steps").ends_with("- [ ] caulk the seams"));
+        let own = OWN.replacen(plan, "- [ ] paint it @7", 1).replacen(
+            "## Active Issues\n\n- none seen",
+            "## Active Issues\n\n- `ls` failed @3",
+            1,
+        );
+        assert_eq!(section(&after(&own), "Next Steps"), "- [ ] paint it @7");
+        assert_eq!(section(&after(&own), "Active Issues"), "- `ls` failed @3");
+    }
+
+    #[test]
+    fn a_long_row_of_sessions_stays_within_its_room() {
+        let mut body = BEFORE.to_owned();
+        for leg in 0..2_000 {
+            let own = OWN.replace("src/a.rs", &format!("src/file-number-{leg}.rs"));
+            body = inherit(&own, &body);
+        }
+        let longest: usize = ROOM.iter().sum::<usize>() + 500;
+        assert!(body.len() <= longest, "{}", body.len());
+        assert!(section(&body, "Task").contains("- Never touch the ballast."));
+    }
+}

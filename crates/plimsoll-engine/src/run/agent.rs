@@ -1,0 +1,135 @@
+//! The agent of a run: its command, and what is known of it.
+
+use std::path::Path;
+
+use plimsoll_agents::{Adapter, Launch};
+use plimsoll_core::event::SessionId;
+
+use crate::install::{is_executable, on_path};
+use crate::world::World;
+
+/// What stands in a command where the prompt is to stand.
+const PROMPT: &str = "{prompt}";
+
+/// An agent that can be started again and again.
+#[derive(Clone)]
+pub struct Agent {
+    command: Vec<String>,
+    known: Option<(&'static dyn Adapter, Launch)>,
+}
+
+/// Why a command cannot be conducted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// There is no such program.
+    #[error("there is no program `{0}`")]
+    Missing(String),
+    /// The agent is known, and cannot be conducted like that.
+    #[error("{}{why}", option.map(|option| format!("`{option}`: ")).unwrap_or_default())]
+    NotConducted {
+        /// The option that is in the way.
+        option: Option<&'static str>,
+        /// Why.
+        why: &'static str,
+    },
+    /// It is not known how to start a fresh session of it, or to give it a prompt.
+    #[error("it is no agent that plimsoll knows, and no word of it is `{PROMPT}`")]
+    Unknown,
+}
+
+impl Agent {
+    /// The agent that a command starts. One that nobody knows must have a place for the prompt: a fresh
+    /// session is told in it what the one before did.
+    pub fn of(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
+        let agent = Self::of_plan(world, command)?;
+        if agent.reads_prompt() { Err(Unfit::Unknown) } else { Ok(agent) }
+    }
+
+    /// The agent that a command starts, where it is always told what to do: one that nobody knows, and
+    /// that has no place for it, reads it on its stdin.
+    pub fn of_plan(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
+        let program = command.first().cloned().unwrap_or_default();
+        let is_there = match program.contains('/') {
+            true => is_executable(Path::new(&program)),
+            false => on_path(world, &program).next().is_some(),
+        };
+        if !is_there {
+            return Err(Unfit::Missing(program));
+        }
+        let launches = plimsoll_agents::ALL.into_iter();
+        let known =
+            launches.filter_map(|adapter| Some((adapter, adapter.launch(&command)?))).next();
+        match known {
+            Some((adapter, Ok(launch))) => Ok(Self { command, known: Some((adapter, launch)) }),
+            Some((_, Err(no))) => Err(Unfit::NotConducted { option: no.option, why: no.why }),
+            None => Ok(Self { command, known: None }),
+        }
+    }
+
+    /// Whether it reads on its stdin what it is told.
+    pub fn reads_prompt(&self) -> bool {
+        self.known.is_none() && !self.command.iter().any(|word| word.contains(PROMPT))
+    }
+
+    /// Its command.
+    pub fn command(&self) -> &[String] {
+        &self.command
+    }
+
+    /// What it is called: by us if we know it, else by its program.
+    pub fn name(&self) -> &str {
+        let program = || self.command.first().and_then(|word| word.rsplit('/').next());
+        self.adapter().map(|adapter| adapter.name()).or_else(program).unwrap_or_default()
+    }
+
+    /// How to speak to it; nothing if nobody knows.
+    pub fn adapter(&self) -> Option<&'static dyn Adapter> {
+        self.known.map(|(adapter, _)| adapter)
+    }
+
+    /// Whether what it prints tells of its work while it goes on.
+    pub fn streams(&self) -> bool {
+        self.known.is_some_and(|(_, launch)| launch.streams)
+    }
+
+    /// The words that start a session. A prompt stands in the place of `{prompt}`, else where the agent
+    /// wants to have it.
+    pub(super) fn started(&self, session: Option<&SessionId>, prompt: Option<&str>) -> Vec<String> {
+        let mut command = self.command.clone();
+        let mut prompt = prompt;
+        if let Some(text) = prompt.filter(|_| command.iter().any(|word| word.contains(PROMPT))) {
+            command.iter_mut().for_each(|word| *word = word.replace(PROMPT, text));
+            prompt = None;
+        }
+        match (self.known, session) {
+            (Some((adapter, _)), Some(session)) => adapter.started(&command, session, prompt),
+            _ => command,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    fn agent(line: &str) -> Result<Agent, Unfit> {
+        let world = World::new(Box::new(|name| match name {
+            "HOME" => Some("/h".to_owned()),
+            "PATH" => Some("/usr/bin:/bin".to_owned()),
+            _ => None,
+        }));
+        Agent::of(&world.unwrap(), words(line))
+    }
+
+    #[test]
+    fn a_command_that_nobody_knows_needs_a_place_for_the_prompt() {
+        assert_eq!(agent("sh -c true").err(), Some(Unfit::Unknown));
+        assert_eq!(agent("no-such-agent").err(), Some(Unfit::Missing("no-such-agent".to_owned())));
+        let agent = agent("sh -c {prompt}").unwrap();
+        assert_eq!(agent.started(None, Some("a {prompt}")), ["sh", "-c", "a {prompt}"]);
+    }
+}

@@ -1,0 +1,111 @@
+//! The files of a run beside its journal.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use plimsoll_core::batch::Plan;
+use plimsoll_core::run::RunId;
+
+use crate::lock::lock;
+use crate::paths::{self, Links, Paths};
+
+/// The folder of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Files(PathBuf);
+
+impl Files {
+    pub(super) fn of(paths: &Paths, run: &RunId) -> Self {
+        Self(paths.run_folder(run))
+    }
+
+    /// What the agent of a leg printed.
+    pub(super) fn out(&self, job: u32, leg: u32) -> PathBuf {
+        self.0.join(format!("{job}-{leg}.out"))
+    }
+
+    /// What it complained about, where that is kept.
+    pub(super) fn err(&self, job: u32, leg: u32) -> PathBuf {
+        self.0.join(format!("{job}-{leg}.err"))
+    }
+
+    /// What a leg's process tells of itself: its number at its beginning, its exit code at its end.
+    pub(super) fn leg(&self, job: u32, leg: u32) -> PathBuf {
+        self.0.join(format!("{job}-{leg}"))
+    }
+
+    /// What the user piped in, for every session anew.
+    pub(super) fn input(&self) -> PathBuf {
+        self.0.join("stdin")
+    }
+
+    /// Keeps what a leg is told, for it to read.
+    pub(super) fn keep_prompt(&self, job: u32, leg: u32, prompt: &str) -> io::Result<PathBuf> {
+        let path = self.0.join(format!("{job}-{leg}.in"));
+        paths::put(&path, prompt.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Keeps the command as it is, secrets and all; the journal has it without.
+    pub(super) fn keep_command(&self, command: &[String]) -> io::Result<()> {
+        paths::put(&self.0.join("command.json"), &serde_json::to_vec(command)?)
+    }
+
+    pub(super) fn command(&self) -> io::Result<Vec<String>> {
+        let bytes = paths::read_bytes(&self.0.join("command.json"), Links::Refused)?;
+        Ok(serde_json::from_slice(&bytes)?)
+    }
+
+    /// Keeps a plan as it is, secrets and all; the journal has it without.
+    pub(super) fn keep_plan(&self, plan: &Plan) -> io::Result<()> {
+        paths::put(&self.0.join("plan.json"), &serde_json::to_vec(plan)?)
+    }
+
+    pub(super) fn plan(&self) -> io::Result<Plan> {
+        let bytes = paths::read_bytes(&self.0.join("plan.json"), Links::Refused)?;
+        Ok(serde_json::from_slice(&bytes)?)
+    }
+
+    pub(super) fn keep_input(&self, input: &mut dyn Read) -> io::Result<()> {
+        let mut file = paths::write_anew(&self.input())?;
+        io::copy(input, &mut file)?;
+        file.flush()
+    }
+
+    /// What whoever conducts the run holds; nothing if somebody else does.
+    pub(super) fn lock(&self) -> io::Result<Option<File>> {
+        match lock(|| paths::append(&self.0.join("lock")), Instant::now()) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
+            taken => taken.map(Some),
+        }
+    }
+}
+
+/// The number that the process of a leg has left; nothing if none has ever been started, and then none
+/// ever will be: it finds its place taken.
+pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    const STEP: Duration = Duration::from_millis(5);
+    let path = paths::beside(leg, ".pid");
+    match File::create_new(&path) {
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        // It is made first and written then.
+        let text = fs::read_to_string(&path)?;
+        match text.trim().parse() {
+            Ok(pid) if text.ends_with('\n') => return Ok(Some(pid)),
+            _ if Instant::now() >= deadline => return Ok(None),
+            _ => std::thread::sleep(STEP),
+        }
+    }
+}
+
+/// The exit code that the process of a leg has left.
+pub(super) fn exit_code(leg: &Path) -> Option<i32> {
+    fs::read_to_string(paths::beside(leg, ".exit")).ok()?.trim().parse().ok()
+}

@@ -1,0 +1,238 @@
+//! Carrying out a plan: batch after batch, each in fresh sessions, with a checkpoint between.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::panic;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use plimsoll_core::batch::{self, Piece, Plan};
+use plimsoll_core::redact::redact;
+use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Outcome, Run, What, pause};
+use plimsoll_core::settings::SessionPer;
+
+use super::conductor::{Conductor, JobEnd, Order};
+use crate::world::World;
+
+/// How a plan is carried out.
+#[derive(Clone, Copy)]
+pub struct Manner<'m> {
+    /// What a fresh session is begun for.
+    pub per: SessionPer,
+    /// How many sessions of a batch run at once.
+    pub at_once: usize,
+    /// How often a job that fails is tried again.
+    pub retries: u32,
+    /// How long to wait before the first of these times; before each other twice as long.
+    pub pause: Duration,
+    /// Who is told what becomes of the jobs.
+    pub news: &'m (dyn Fn(News<'_>) + Sync),
+}
+
+/// What becomes of the jobs of a plan.
+#[derive(Clone, Copy, Debug)]
+pub enum News<'a> {
+    /// One begins, or is gone on with.
+    Begun(&'a JobBegun),
+    /// One is done.
+    Done(&'a JobBegun),
+    /// One has failed and will be tried again.
+    Waits {
+        /// Which.
+        job: &'a JobBegun,
+        /// With what exit code it failed.
+        code: i32,
+        /// What the agent said last.
+        words: &'a str,
+        /// How long that takes.
+        pause: Duration,
+    },
+    /// One has failed for good.
+    Failed {
+        /// Which.
+        job: &'a JobBegun,
+        /// With what exit code it failed.
+        code: i32,
+        /// What the agent said last.
+        words: &'a str,
+    },
+    /// What is left was planned again.
+    Replanned(&'a str),
+}
+
+/// How long to wait before something that failed is tried again.
+pub fn usual_pause(world: &World) -> Duration {
+    /// Tests have no time.
+    const VARIABLE: &str = "PLIMSOLL_TEST_PAUSE_MS";
+    const USUAL: Duration = Duration::from_secs(5);
+    let set = world.env(VARIABLE).and_then(|value| value.parse().ok());
+    set.map_or(USUAL, Duration::from_millis)
+}
+
+impl Conductor<'_> {
+    /// Gives the run its plan. The journal gets it without secrets, the agents with them.
+    pub fn set_plan(&self, mut plan: Plan) -> anyhow::Result<()> {
+        self.files.keep_plan(&plan).context("could not write down the plan")?;
+        for piece in plan.batches.iter_mut().flatten() {
+            piece.description = redact(&piece.description).into_owned();
+        }
+        self.note(What::Planned { plan, why: None })
+    }
+
+    /// Carries the plan out, from where it stands to its end or as far as may be, and writes down why it
+    /// ended there. What has failed before is tried again.
+    pub fn carry_out_plan(&self, manner: &Manner<'_>) -> anyhow::Result<Outcome> {
+        let failed: Vec<JobBegun> =
+            self.state().failed_jobs().map(|job| job.begun.clone()).collect();
+        failed.into_iter().try_for_each(|job| self.note(What::JobBegun(job)))?;
+        let outcome = loop {
+            let jobs = self.state().next_jobs(manner.per);
+            let Some(batch) = jobs.first().and_then(|job| job.batch) else {
+                break outcome(&self.state());
+            };
+            if let Some(outcome) = self.carry_out_batch(jobs, manner)? {
+                break outcome;
+            }
+            self.replan(batch, manner)?;
+        };
+        self.note(What::Ended(outcome.clone()))?;
+        Ok(outcome)
+    }
+
+    /// Carries out the jobs of a batch; gives why the run ends here, if it does.
+    fn carry_out_batch(
+        &self,
+        jobs: Vec<JobBegun>,
+        manner: &Manner<'_>,
+    ) -> anyhow::Result<Option<Outcome>> {
+        let workers = manner.at_once.clamp(1, jobs.len());
+        let queue = Mutex::new(VecDeque::from(jobs));
+        let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = || loop {
+            let Some(job) = queue().pop_front() else { return Ok(None) };
+            let end = self.see_through(&job, manner);
+            if !matches!(end, Ok(None)) {
+                queue().clear();
+                return end;
+            }
+        };
+        let ends: Vec<anyhow::Result<Option<Outcome>>> = thread::scope(|scope| {
+            let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            let joined = workers.into_iter().map(|worker| worker.join());
+            joined.map(|end| end.unwrap_or_else(|panic| panic::resume_unwind(panic))).collect()
+        });
+        let ends: Vec<Option<Outcome>> = ends.into_iter().collect::<anyhow::Result<_>>()?;
+        Ok(ends.into_iter().flatten().next())
+    }
+
+    /// Sees a job through to its end, tried as often as may be; gives why the run ends here, if it does.
+    fn see_through(&self, job: &JobBegun, manner: &Manner<'_>) -> anyhow::Result<Option<Outcome>> {
+        (manner.news)(News::Begun(job));
+        let mut order = self.order(job)?;
+        let mut tried = 0;
+        loop {
+            let code = match self.carry_out(&order)? {
+                JobEnd::Done { .. } => {
+                    (manner.news)(News::Done(job));
+                    return Ok(None);
+                }
+                JobEnd::Rests(outcome) => return Ok(Some(outcome)),
+                JobEnd::Failed { code, .. } => code,
+            };
+            tried += 1;
+            let words = &*self.last_words(job.job);
+            if tried > manner.retries {
+                self.note(What::JobFailed { job: job.job, why: format!("exit code {code}") })?;
+                (manner.news)(News::Failed { job, code, words });
+                return Ok(None);
+            }
+            let pause = pause(manner.pause, tried);
+            (manner.news)(News::Waits { job, code, words, pause });
+            if let Some(outcome) = self.rest(pause) {
+                return Ok(Some(outcome));
+            }
+            order.attempt += 1;
+        }
+    }
+
+    /// What the agent of a job's last session said at last: what it complained about, else what it
+    /// printed.
+    fn last_words(&self, job: u32) -> String {
+        let leg = self.state().job(job).map_or(0, |job| job.legs.len()) as u32;
+        let files = [self.files.err(job, leg), self.files.out(job, leg)];
+        files.iter().find_map(|file| last_line(file)).unwrap_or_default()
+    }
+
+    /// Waits; gives why the run ends meanwhile, if it does.
+    fn rest(&self, pause: Duration) -> Option<Outcome> {
+        const STEP: Duration = Duration::from_millis(50);
+        let until = Instant::now() + pause;
+        while Instant::now() < until {
+            if let Some(outcome) = self.is_over() {
+                return Some(outcome);
+            }
+            thread::sleep(STEP.min(until.saturating_duration_since(Instant::now())));
+        }
+        None
+    }
+
+    /// What is asked of an agent for a job, by how the run stands now.
+    fn order(&self, begun: &JobBegun) -> anyhow::Result<Order> {
+        let plan = self.files.plan().context("could not read the plan")?;
+        let named = |id: &String| plan.pieces().find(|piece| piece.id == *id);
+        let pieces: Vec<&Piece> = begun.pieces.iter().filter_map(named).collect();
+        let run = self.state();
+        let last = run.job(begun.job).and_then(|job| job.legs.last());
+        Ok(Order {
+            begun: begun.clone(),
+            prompt: Some(batch::prompt(&pieces, &run.done_pieces())),
+            restore: run.last_checkpoint().map(str::to_owned),
+            attempt: last.map_or(1, next_attempt),
+        })
+    }
+
+    /// Plans again what is left, if a batch has taken far more than was estimated.
+    fn replan(&self, batch: u32, manner: &Manner<'_>) -> anyhow::Result<()> {
+        let replanned = self.state().replan(batch);
+        let Some((plan, why)) = replanned else { return Ok(()) };
+        self.note(What::Planned { plan, why: Some(why.clone()) })?;
+        (manner.news)(News::Replanned(&why));
+        Ok(())
+    }
+}
+
+/// The last line of a file in which there is anything, shortened.
+fn last_line(file: &Path) -> Option<String> {
+    const TAIL: u64 = 4 << 10;
+    const LONGEST: usize = 300;
+    let mut file = File::open(file).ok()?;
+    let len = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(TAIL))).ok()?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail).ok()?;
+    let tail = String::from_utf8_lossy(&tail);
+    let last = tail.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    Some(redact(last).chars().take(LONGEST).collect())
+}
+
+/// Which attempt comes after, or goes on with, a leg.
+fn next_attempt(leg: &Leg) -> u32 {
+    let failed = leg.end.as_ref().is_some_and(|(_, end)| matches!(end.how, Ending::Exited { .. }));
+    leg.begun.attempt + u32::from(failed)
+}
+
+/// How a run ends in which nothing is left that could be done.
+fn outcome(run: &Run) -> Outcome {
+    let codes = run.failed_jobs().filter_map(|job| {
+        let JobState::Failed { .. } = job.state else { return None };
+        match job.legs.last()?.end.as_ref()?.1.how {
+            Ending::Exited { code } => Some(code),
+            _ => None,
+        }
+    });
+    codes.last().map_or(Outcome::Done, |code| Outcome::Failed { code })
+}

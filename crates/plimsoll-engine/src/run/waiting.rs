@@ -1,0 +1,105 @@
+//! Waiting for an agent.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use plimsoll_core::run::{LegBegun, Outcome};
+use rustix::process::Signal;
+
+use super::conductor::{Conductor, Progress};
+use super::leg::Running;
+use super::look::Load;
+
+/// How often an agent is asked whether it has ended.
+const STEP: Duration = Duration::from_millis(50);
+/// How often its window is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long one that is to end may take, before it is killed.
+const GRACE: Duration = Duration::from_secs(10);
+
+impl Conductor<'_> {
+    /// Waits for the end of a session, and tells how it goes. Gives why it was ended, if it was.
+    pub(super) fn wait(
+        &self,
+        leg: &LegBegun,
+        running: &mut Running,
+    ) -> anyhow::Result<Option<Outcome>> {
+        let mut ending: Option<(Outcome, Instant)> = None;
+        let mut window = Window::default();
+        let mut printed = Printed::new(self.agent.streams(), &self.files.out(leg.job, leg.leg));
+        loop {
+            let has_ended = running.has_ended().context("could not wait for the agent")?;
+            printed.pass_on(&|bytes| (self.stage.progress)(Progress::Printed(bytes)));
+            if has_ended {
+                return Ok(ending.map(|(outcome, _)| outcome));
+            }
+            match &ending {
+                None => ending = self.is_over().map(|over| self.end(running, over)),
+                Some((_, since)) if since.elapsed() > GRACE => running.signal(Signal::KILL),
+                Some(_) => {}
+            }
+            if let Some(Load { used, window }) = window.look(self, leg) {
+                let LegBegun { job, leg, .. } = *leg;
+                (self.stage.progress)(Progress::Load { job, leg, used, window });
+            }
+            thread::sleep(STEP);
+        }
+    }
+
+    /// Asks an agent to end, as whoever wants it to end would.
+    fn end(&self, running: &Running, over: Outcome) -> (Outcome, Instant) {
+        let signal = match over {
+            Outcome::Interrupted { signal } => Signal::from_named_raw(signal),
+            _ => None,
+        };
+        running.signal(signal.unwrap_or(Signal::TERM));
+        (over, Instant::now())
+    }
+}
+
+/// The window of a session that runs, looked at now and then.
+#[derive(Default)]
+struct Window {
+    transcript: Option<PathBuf>,
+    looked: Option<Instant>,
+}
+
+impl Window {
+    /// How full it is, if it is time to look.
+    fn look(&mut self, conductor: &Conductor<'_>, leg: &LegBegun) -> Option<Load> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+            return None;
+        }
+        self.looked = Some(Instant::now());
+        let looked = conductor.looked(leg)?;
+        if self.transcript.is_none() {
+            self.transcript = looked.transcript();
+        }
+        looked.load(self.transcript.as_deref()?)
+    }
+}
+
+/// What an agent prints, passed on while it goes on.
+struct Printed {
+    file: Option<File>,
+    read_to: u64,
+}
+
+impl Printed {
+    fn new(streams: bool, out: &Path) -> Self {
+        Self { file: streams.then(|| File::open(out).ok()).flatten(), read_to: 0 }
+    }
+
+    fn pass_on(&mut self, to: &dyn Fn(&[u8])) {
+        let mut piece = [0; 16 << 10];
+        let Some(file) = &self.file else { return };
+        while let Ok(read @ 1..) = file.read_at(&mut piece, self.read_to) {
+            to(&piece[..read]);
+            self.read_to += read as u64;
+        }
+    }
+}

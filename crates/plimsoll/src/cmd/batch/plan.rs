@@ -1,0 +1,248 @@
+//! `plimsoll batch plan`
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use plimsoll_agents::Adapter;
+use plimsoll_core::Tokens;
+use plimsoll_core::batch::{self, Factors, Piece, Plan, Planned, Room, Task, Workflow};
+use plimsoll_engine::batch::{self as engine, Known};
+use plimsoll_engine::load::Measured;
+use plimsoll_engine::resume;
+use plimsoll_engine::sessions::{self, Found};
+use plimsoll_engine::world::World;
+
+use crate::ingest;
+use crate::layout::{COLUMNS, fit};
+use crate::report::HintExt;
+use crate::ui::{Ui, pasted, plain, thousands};
+
+/// Show which work fits into which session
+///
+/// The file is YAML, JSON or a check list in Markdown; `-` reads it from stdin. A task has a
+/// `description` and may have an `id`, `files`, `estimated_files`, `tokens` (if you know better),
+/// `whole: true` (never split it), `after` (tasks that come first), `done` and `subtasks`.
+///
+/// A batch holds as much as a session has room for: the model's window, or `batch.budget`, less what a
+/// fresh session of this project begins with, and less what lies above the restart line.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll batch plan TODO.md
+  plimsoll batch plan tasks.yaml --available 50000
+  plimsoll batch plan tasks.json --json | jq '.nodes | keys'
+  plimsoll batch plan TODO.md --mermaid > plan.mmd
+  printf -- '- [ ] Refactor the parser\\n- [ ] Fix the docs\\n' | plimsoll batch plan -")]
+pub(crate) struct Args {
+    /// The task file
+    file: PathBuf,
+    /// How many tokens a batch may hold, whatever is known
+    #[arg(long, value_name = "N", conflicts_with = "session")]
+    available: Option<Tokens>,
+    /// For what this session has left, by the beginning of its name (default: the one this runs in)
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Print the workflow as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the workflow as a Mermaid flow chart
+    #[arg(long, conflicts_with = "json")]
+    mermaid: bool,
+}
+
+pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let adapter = plimsoll_agents::ALL[0];
+    let project = crate::cmd::project(world, adapter)?;
+    let tasks = read(&project, &args.file)?;
+    let known = match args.available {
+        Some(available) => given(available),
+        None => find_room(world, ui, adapter, &project, args.session.as_deref())?,
+    };
+    let planned = planned(ui, &project, &args.file, &tasks, &known)?;
+    let workflow = Workflow::of(&planned.plan);
+    match (args.json, args.mermaid) {
+        (true, _) => ui.print_json(&workflow),
+        (_, true) => ui.print(&plain_lines(&workflow.mermaid())),
+        _ => ui.print(&tree(ui, &planned, &known)),
+    }
+}
+
+/// The plan of a task file for fresh sessions.
+pub(super) fn for_fresh_sessions(
+    world: &World,
+    ui: &Ui,
+    project: &Path,
+    file: &Path,
+    available: Option<Tokens>,
+) -> anyhow::Result<Plan> {
+    let tasks = read(project, file)?;
+    let known = match available {
+        Some(available) => given(available),
+        None => fresh_room(world, ui, plimsoll_agents::ALL[0], project),
+    };
+    Ok(planned(ui, project, file, &tasks, &known)?.plan)
+}
+
+/// Plans what is asked for, and says on the way what is to be said of it.
+fn planned(
+    ui: &Ui,
+    project: &Path,
+    file: &Path,
+    tasks: &[Task],
+    known: &Known,
+) -> anyhow::Result<Planned> {
+    let available = known.room.available();
+    let (terms, warnings) =
+        engine::terms(project, tasks, available, Factors::default(), known.model.as_deref());
+    warnings.iter().for_each(|warning| ui.warn(warning));
+    batch::plan(tasks, &terms)
+        .with_context(|| format!("could not plan `{}`", file.display()))
+        .hint(SEE_HELP)
+}
+
+const SEE_HELP: &str = "run `plimsoll batch plan --help` to see what a task may say";
+
+fn read(project: &Path, file: &Path) -> anyhow::Result<Vec<Task>> {
+    let text = match file.as_os_str() == "-" {
+        true => engine::read_text(io::stdin().lock()),
+        false => engine::read_file(file),
+    };
+    let text = text
+        .with_context(|| format!("could not read `{}`", file.display()))
+        .hint(format!("run `ls -l {}` to see whether it is there", pasted(file)))?;
+    engine::tasks(project, &file.to_string_lossy(), &text)
+        .with_context(|| format!("could not read the tasks of `{}`", file.display()))
+        .hint(SEE_HELP)
+}
+
+fn given(available: Tokens) -> Known {
+    let room = Room { budget: available, ..Room::default() };
+    Known { room, source: "--available", model: None }
+}
+
+fn find_room(
+    world: &World,
+    ui: &Ui,
+    adapter: &dyn Adapter,
+    project: &Path,
+    named: Option<&str>,
+) -> anyhow::Result<Known> {
+    if let Some(measured) = session(world, adapter, named)? {
+        return Ok(engine::find_room(world, adapter, None, project, Some(&measured)));
+    }
+    Ok(fresh_room(world, ui, adapter, project))
+}
+
+/// What a fresh session of the project has room for.
+fn fresh_room(world: &World, ui: &Ui, adapter: &dyn Adapter, project: &Path) -> Known {
+    let ingester = ingest::everything(world, ui, adapter)
+        .inspect_err(|error| ui.warn(&format!("past sessions cannot be asked: {error:#}")));
+    let store = ingester.as_ref().ok().map(|ingester| &ingester.store);
+    engine::find_room(world, adapter, store, project, None)
+}
+
+/// The session whose room is meant: the one named, else the one this runs in.
+fn session(
+    world: &World,
+    adapter: &dyn Adapter,
+    named: Option<&str>,
+) -> anyhow::Result<Option<Measured>> {
+    let found = match named {
+        Some(name) => Some(find(world, adapter, name)?),
+        None => resume::asking(world, adapter)
+            .and_then(|session| sessions::find_one(world, adapter, &session)),
+    };
+    let Some(found) = found else { return Ok(None) };
+    sessions::measure(world, adapter, &found)
+        .with_context(|| format!("could not measure session `{}`", found.owner.session.as_str()))
+        .hint("run `plimsoll doctor` to check file access")
+}
+
+fn find(world: &World, adapter: &dyn Adapter, name: &str) -> anyhow::Result<Found> {
+    let found = sessions::find(world, adapter)?;
+    let mut named = found.into_iter().filter(|it| it.owner.session.as_str().starts_with(name));
+    named
+        .next()
+        .with_context(|| format!("no session is called `{name}`"))
+        .hint("run `plimsoll status --all` to see all sessions")
+}
+
+/// The plan as a tree: batches with how full they are, pieces under them.
+fn tree(ui: &Ui, planned: &Planned, known: &Known) -> String {
+    let Planned { plan, bound } = planned;
+    let mut text = String::new();
+    for (at, pieces) in plan.batches.iter().enumerate() {
+        if at > 0 {
+            let _ = writeln!(text, "{}", ui.dim("  │ checkpoint"));
+        }
+        text += &head(ui, at, pieces, plan.available);
+        let last = pieces.len().saturating_sub(1);
+        for (at, piece) in pieces.iter().enumerate() {
+            text += &branch(ui, piece, at == last);
+        }
+    }
+    text + "\n" + &totals(ui, plan, *bound, known)
+}
+
+fn head(ui: &Ui, at: usize, pieces: &[Piece], available: Tokens) -> String {
+    let load = batch::load(pieces);
+    let (gauge, name) = (ui.gauge(load, available, None), ui.bold(&format!("batch {at}")));
+    let share = load as f64 * 100.0 / available.max(1) as f64;
+    format!("{name}  {gauge}  {share:.0}%  {} tokens\n", thousands(load))
+}
+
+fn branch(ui: &Ui, piece: &Piece, is_last: bool) -> String {
+    let (turn, below) = if is_last { ("└─", "   ") } else { ("├─", "│  ") };
+    let first = plain(piece.description.lines().next().unwrap_or_default());
+    let (id, tokens) = (plain(&piece.id), thousands(piece.tokens));
+    let columns = COLUMNS.saturating_sub(8 + id.chars().count() + tokens.len());
+    let mut text =
+        format!("  {turn} {}  {}  {}\n", ui.bold(&id), fit(&[first], columns), ui.dim(&tokens));
+    let mut note = |words: String| {
+        let _ = writeln!(text, "  {}{}", below, words);
+    };
+    if piece.of.is_some() && !piece.files.is_empty() {
+        note(ui.dim(&fit(&[plain(&piece.files.join(" "))], COLUMNS - 5)));
+    }
+    if !piece.after.is_empty() {
+        note(ui.dim(&fit(&[plain(&format!("after {}", piece.after.join(", ")))], COLUMNS - 5)));
+    }
+    if let Some(warning) = &piece.warning {
+        note(ui.yellow(&plain(warning)));
+    }
+    text
+}
+
+fn totals(ui: &Ui, plan: &Plan, bound: usize, known: &Known) -> String {
+    let count = |count: usize, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    };
+    let parts = [
+        count(plan.pieces().count(), "piece", "pieces"),
+        format!("{} tokens", thousands(plan.tokens())),
+        count(plan.batches.len(), "batch", "batches"),
+        format!("no plan has fewer than {bound}"),
+    ];
+    format!("{}\n{}\n", fit(&parts, COLUMNS), ui.dim(&fit(&[room(known)], COLUMNS)))
+}
+
+/// What a batch may hold, and why.
+fn room(known: &Known) -> String {
+    let Room { budget, reading, reserve } = known.room;
+    let available = thousands(known.room.available());
+    let mut text = format!("{available} available = {} ({})", thousands(budget), known.source);
+    for (tokens, what) in [(reading, "held"), (reserve, "reserve")] {
+        if tokens > 0 {
+            let _ = write!(text, " − {} {what}", thousands(tokens));
+        }
+    }
+    text
+}
+
+/// A text of several lines from outside, each without what moves the cursor.
+fn plain_lines(text: &str) -> String {
+    text.lines().map(|line| plain(line) + "\n").collect()
+}

@@ -1,0 +1,250 @@
+//! `plimsoll batch run`
+
+mod shown;
+mod view;
+
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use plimsoll_core::batch::Plan;
+use plimsoll_core::run::{Begun, Limit, Limits, Outcome, Run, Sort};
+use plimsoll_core::settings::{BatchSettings, SessionPer};
+use plimsoll_core::{Tokens, shell};
+use plimsoll_engine::run::{self as engine, Agent, Conductor, Errors, Manner, Stage};
+use plimsoll_engine::settings;
+use plimsoll_engine::world::World;
+
+use self::shown::Shown;
+use self::view::{DryRun, View};
+use super::plan;
+use crate::cmd::run::{find, listen, needs_hooks, seconds, take_up, warn_of_hooks};
+use crate::report::{self, HintExt};
+use crate::ui::{Ui, plain};
+
+/// Carry a plan out, session after session
+///
+/// The tasks are planned as `plimsoll batch plan` shows it. Each batch gets a fresh session of the
+/// agent, or each task with `--session task`; a verified checkpoint stands between batches, and the next
+/// session is given what it tells. What fails is tried again after a pause. A batch that takes far more
+/// than was estimated makes the rest be planned again. When a limit is reached, or the run is
+/// interrupted or killed, `--resume` goes on at the very batch; nothing that is done is done again.
+///
+/// The agent is `batch.command` of the config, else `claude -p`. In any other command `{prompt}` stands
+/// for what is asked, as one word; without it the agent reads that on its stdin. It must do the work
+/// without asking anybody, and end with exit code 0 when it is done.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll batch run TODO.md --dry-run
+  plimsoll batch run TODO.md --agent-command 'claude -p --permission-mode acceptEdits'
+  plimsoll batch run tasks.yaml --at-once 3 --max-time 4h
+  plimsoll batch run tasks.yaml --agent-command 'my-agent --task {prompt}'
+  plimsoll batch run --resume --max-sessions 40")]
+pub(crate) struct Args {
+    /// The task file
+    #[arg(required_unless_present = "resume")]
+    file: Option<PathBuf>,
+    /// How many tokens a batch may hold, whatever is known
+    #[arg(long, value_name = "N")]
+    available: Option<Tokens>,
+    /// What a fresh session is begun for
+    #[arg(long, value_name = "WHAT")]
+    session: Option<Per>,
+    /// How many sessions run at once; each task has its own then
+    #[arg(long, value_name = "N")]
+    at_once: Option<NonZeroUsize>,
+    /// The agent's command; `{prompt}` stands for what is asked
+    #[arg(long, value_name = "COMMAND")]
+    agent_command: Option<String>,
+    /// How often a session that fails is tried again
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
+    /// End when so many batches, or tasks, have failed for good
+    #[arg(long, value_name = "N")]
+    max_failures: Option<NonZeroU32>,
+    /// End after so many sessions
+    #[arg(long, value_name = "N")]
+    max_sessions: Option<NonZeroU32>,
+    /// End when the windows of all sessions, added up, have held so many tokens
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<NonZeroU64>,
+    /// End after this time, such as `90m` or `4h`
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    max_time: Option<u64>,
+    /// Show what would be asked of which session, and start none
+    #[arg(long, conflicts_with = "resume")]
+    dry_run: bool,
+    /// Go on with a run: the newest of this folder that is not done, or the one named
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "",
+        conflicts_with_all = ["file", "available", "agent_command"])]
+    resume: Option<String>,
+    /// Print as JSON what came of it, or with `--dry-run` what would be asked
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a fresh session is begun for.
+#[derive(Clone, Copy, ValueEnum)]
+enum Per {
+    /// Every batch
+    Batch,
+    /// Every task, or every part of one that was split
+    Task,
+}
+
+pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    let adapter = plimsoll_agents::ALL[0];
+    let project = crate::cmd::project(world, adapter)?;
+    let settings = settings::load(world, adapter, &project).settings.batch;
+    if args.dry_run {
+        let plan = planned(world, ui, args, &project)?;
+        let agent = agent(world, args, &settings)?;
+        return DryRun::new(&plan, &agent, per(args, None, &settings)).print(ui, args.json);
+    }
+    let halt = listen()?;
+    let shown = Shown::new(ui);
+    let progress = |progress: engine::Progress<'_>| shown.take(progress);
+    let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Kept };
+    let conductor = match &args.resume {
+        Some(name) => resume(stage, name, limits(args))?,
+        None => begin(stage, ui, args, &settings, &project)?,
+    };
+    let run = conductor.run();
+    shown.begin(&run);
+    let news = |news: engine::News<'_>| shown.tell(news);
+    let ended = conductor.carry_out_plan(&Manner {
+        per: per(args, Some(&run), &settings),
+        at_once: args.at_once.map_or(settings.at_once as usize, NonZeroUsize::get),
+        retries: args.retries.unwrap_or(u32::try_from(settings.retries).unwrap_or(u32::MAX)),
+        pause: engine::usual_pause(world),
+        news: &news,
+    });
+    shown.wipe();
+    let run = conductor.run();
+    let outcome = ended.hint(format!("run `{}` to go on", resume_command(&run)))?;
+    if args.json {
+        ui.print_json(&View::of(&run))?;
+    }
+    end(ui, &run, outcome)
+}
+
+fn limits(args: &Args) -> Limits {
+    Limits {
+        sessions: args.max_sessions.map(NonZeroU32::get),
+        tokens: args.max_tokens.map(NonZeroU64::get),
+        seconds: args.max_time,
+        failures: args.max_failures.map(NonZeroU32::get),
+    }
+}
+
+/// What a fresh session is begun for: as is said here, as in the run that is gone on with, or as the
+/// config says.
+fn per(args: &Args, run: Option<&Run>, settings: &BatchSettings) -> SessionPer {
+    let several = args.at_once.is_some_and(|many| many.get() > 1).then_some(Per::Task);
+    let said = args.session.or(several).map(|per| match per {
+        Per::Batch => SessionPer::Batch,
+        Per::Task => SessionPer::Task,
+    });
+    said.or_else(|| run?.session_per()).unwrap_or(settings.session)
+}
+
+fn planned(world: &World, ui: &Ui, args: &Args, project: &Path) -> anyhow::Result<Plan> {
+    let file = args.file.as_deref().context("no task file is given")?;
+    let plan = plan::for_fresh_sessions(world, ui, project, file, args.available)?;
+    for piece in plan.pieces() {
+        if let Some(warning) = &piece.warning {
+            ui.warn(&format!("task `{}`: {warning}", piece.id));
+        }
+    }
+    Ok(plan)
+}
+
+/// The agent: as is said here, as the config says, or the one that we know.
+fn agent(world: &World, args: &Args, settings: &BatchSettings) -> anyhow::Result<Agent> {
+    let usual = || plimsoll_agents::ALL[0].headless_command().iter().map(|word| (*word).to_owned());
+    let command: Vec<String> = match &args.agent_command {
+        Some(line) => shell::words(line).into_iter().map(|word| word.text).collect(),
+        None if settings.command.is_empty() => usual().collect(),
+        None => settings.command.clone(),
+    };
+    let line = command.iter().map(|word| shell::quote(&plain(word))).collect::<Vec<_>>().join(" ");
+    Agent::of_plan(world, command)
+        .with_context(|| format!("could not conduct `{line}`"))
+        .hint("run `plimsoll batch run --help` to see what an agent's command may be")
+}
+
+fn begin<'w>(
+    stage: Stage<'w>,
+    ui: &Ui,
+    args: &Args,
+    settings: &BatchSettings,
+    project: &Path,
+) -> anyhow::Result<Conductor<'w>> {
+    let agent = agent(stage.world, args, settings)?;
+    let plan = planned(stage.world, ui, args, project)?;
+    if let Some(adapter) = agent.adapter() {
+        needs_hooks(stage.world)?;
+        warn_of_hooks(stage.world, ui, adapter, project);
+    }
+    let file = args.file.as_deref().and_then(Path::file_name).unwrap_or_default();
+    let begun = Begun {
+        sort: Sort::Plan,
+        project: project.to_string_lossy().into_owned(),
+        title: format!("{}, {}", file.to_string_lossy(), view::extent(&plan)),
+        command: agent.command().to_vec(),
+        limits: limits(args).or(settings.limits()),
+    };
+    let conductor = Conductor::begin(stage, agent, begun, None)
+        .context("could not begin the run")
+        .hint("run `plimsoll doctor` to check the data folder")?;
+    conductor.set_plan(plan)?;
+    Ok(conductor)
+}
+
+fn resume<'w>(stage: Stage<'w>, name: &str, limits: Limits) -> anyhow::Result<Conductor<'w>> {
+    let run = find(stage.world, Sort::Plan, name)?;
+    if run.plan.is_none() {
+        let error = anyhow::anyhow!("it ended before its plan was written down");
+        return Err(error)
+            .with_context(|| format!("could not resume run `{}`", run.id))
+            .hint("begin it again with `plimsoll batch run FILE`");
+    }
+    take_up(stage, &run, limits)
+}
+
+fn resume_command(run: &Run) -> String {
+    format!("plimsoll batch run --resume {}", run.id.short())
+}
+
+/// Ends as the work did.
+fn end(ui: &Ui, run: &Run, outcome: Outcome) -> anyhow::Result<()> {
+    let resume = resume_command(run);
+    let hint = match &outcome {
+        Outcome::Done => return Ok(()),
+        Outcome::Interrupted { signal } => {
+            ui.warn(&format!("interrupted; `{resume}` goes on"));
+            return report::ends_as(u8::try_from(128 + signal).unwrap_or(1));
+        }
+        Outcome::Limited { limit: Limit::Failures(_) } | Outcome::Failed { .. } => {
+            format!("look at what failed, then run `{resume}`")
+        }
+        Outcome::Limited { limit } => format!("run `{resume} {} N` to go on", flag(limit)),
+        Outcome::Broken { .. } => format!("look at what it does, then run `{resume}`"),
+    };
+    let (done, all) = view::counts(run);
+    Err(anyhow::anyhow!("{outcome}"))
+        .with_context(|| format!("{done} of {all} tasks are done"))
+        .hint(hint)
+}
+
+/// The option that raises a limit.
+fn flag(limit: &Limit) -> &'static str {
+    match limit {
+        Limit::Sessions(_) => "--max-sessions",
+        Limit::Tokens(_) => "--max-tokens",
+        Limit::Seconds(_) => "--max-time",
+        Limit::Failures(_) => "--max-failures",
+    }
+}

@@ -1,0 +1,131 @@
+//! What is printed of a plan that is carried out, or would be.
+
+use std::io::Write;
+
+use plimsoll_core::batch::{self, Piece, Plan};
+use plimsoll_core::run::{Run, RunId};
+use plimsoll_core::settings::SessionPer;
+use plimsoll_core::text::thousands;
+use plimsoll_core::{Millis, Tokens, shell};
+use plimsoll_engine::run::Agent;
+use plimsoll_engine::world::now;
+use serde::Serialize;
+
+use crate::ui::{Ui, plain};
+
+/// What came of a run, for scripts.
+#[derive(Serialize)]
+pub(super) struct View {
+    run: RunId,
+    outcome: Option<&'static str>,
+    why: Option<String>,
+    batches: usize,
+    tasks: usize,
+    done: Vec<String>,
+    left: Vec<String>,
+    failed: Vec<String>,
+    replanned: Vec<String>,
+    sessions: u32,
+    tokens: Tokens,
+    seconds: u64,
+    checkpoint: Option<String>,
+}
+
+impl View {
+    pub(super) fn of(run: &Run) -> Self {
+        let ids = |pieces: Vec<&Piece>| pieces.into_iter().map(|piece| piece.id.clone()).collect();
+        let spent = run.spent(now() as Millis);
+        Self {
+            run: run.id.clone(),
+            outcome: run.outcome.as_ref().map(|outcome| outcome.label()),
+            why: run.outcome.as_ref().map(ToString::to_string),
+            batches: run.plan.as_ref().map_or(0, |plan| plan.batches.len()),
+            tasks: counts(run).1,
+            done: ids(run.done_pieces()),
+            left: ids(run.open_pieces()),
+            failed: run.failed_jobs().flat_map(|job| job.begun.pieces.clone()).collect(),
+            replanned: run.replanned.clone(),
+            sessions: spent.sessions,
+            tokens: spent.tokens,
+            seconds: spent.seconds,
+            checkpoint: run.last_checkpoint().map(str::to_owned),
+        }
+    }
+}
+
+/// How many tasks are done, and how many there are.
+pub(super) fn counts(run: &Run) -> (usize, usize) {
+    let all = run.plan.as_ref().map_or(0, |plan| plan.pieces().count());
+    (all - run.open_pieces().len(), all)
+}
+
+/// How much a plan is, in words.
+pub(super) fn extent(plan: &Plan) -> String {
+    let counted = |count: usize, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    };
+    let tasks = counted(plan.pieces().count(), "task", "tasks");
+    format!("{tasks} in {}", counted(plan.batches.len(), "batch", "batches"))
+}
+
+/// What would be asked of which session.
+#[derive(Serialize)]
+pub(super) struct DryRun {
+    command: Vec<String>,
+    sessions: Vec<Session>,
+}
+
+#[derive(Serialize)]
+struct Session {
+    batch: usize,
+    tasks: Vec<String>,
+    tokens: Tokens,
+    prompt: String,
+}
+
+impl DryRun {
+    pub(super) fn new(plan: &Plan, agent: &Agent, per: SessionPer) -> Self {
+        let mut done: Vec<&Piece> = Vec::new();
+        let mut sessions = Vec::new();
+        for (at, pieces) in plan.batches.iter().enumerate() {
+            let all: Vec<&Piece> = pieces.iter().collect();
+            let size = if per == SessionPer::Task { 1 } else { all.len().max(1) };
+            for pieces in all.chunks(size) {
+                sessions.push(Session {
+                    batch: at + 1,
+                    tasks: pieces.iter().map(|piece| piece.id.clone()).collect(),
+                    tokens: batch::load(pieces.iter().copied()),
+                    prompt: batch::prompt(pieces, &done),
+                });
+                done.extend(pieces);
+            }
+        }
+        Self { command: agent.command().to_vec(), sessions }
+    }
+
+    pub(super) fn print(&self, ui: &Ui, json: bool) -> anyhow::Result<()> {
+        if json {
+            return ui.print_json(self);
+        }
+        let mut out = ui.out();
+        let words: Vec<String> =
+            self.command.iter().map(|word| shell::quote(&plain(word))).collect();
+        writeln!(out, "{}  {}", ui.bold("command"), words.join(" "))?;
+        let mut last = 0;
+        for (number, session) in self.sessions.iter().enumerate() {
+            if session.batch != last && last != 0 {
+                writeln!(out, "\n{}", ui.dim("a checkpoint is sealed and verified"))?;
+            }
+            last = session.batch;
+            let tokens = thousands(session.tokens);
+            let head = format!("session {}, batch {}", number + 1, session.batch);
+            writeln!(out, "\n{}  about {tokens} tokens", ui.bold(&head))?;
+            for line in session.prompt.lines() {
+                writeln!(out, "{}", format!("  {}", plain(line)).trim_end())?;
+            }
+        }
+        out.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! `plimsoll run`
+
+mod shown;
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::Path;
+
+use anyhow::Context;
+use plimsoll_agents::Adapter;
+use plimsoll_core::run::{Begun, JobBegun, Limits, Outcome, Run, Sort, What};
+use plimsoll_core::shell;
+use plimsoll_engine::run::{
+    self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Order, Stage,
+};
+use plimsoll_engine::world::World;
+use plimsoll_engine::{doctor, settings};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use self::shown::Shown;
+use crate::report::{self, HintExt};
+use crate::ui::{Ui, plain};
+
+/// Carry one long task out, over as many sessions as it takes
+///
+/// The agent is started as given. When its window is nearly full, our hook seals a checkpoint and ends
+/// it, and a fresh session goes on from there, until an agent ends by itself: what it prints, and its
+/// exit code, are those of the run. Sessions in a row that do nothing new end it, and so do the limits;
+/// what is not said here comes from the config. A run that was interrupted or killed goes on with
+/// `--resume`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll run -- claude -p 'Port the parser to the new grammar' --permission-mode acceptEdits
+  plimsoll run --max-sessions 8 --max-time 4h -- claude -p < task.md
+  plimsoll run --resume")]
+pub(crate) struct Args {
+    /// End after so many sessions
+    #[arg(long, value_name = "N")]
+    max_sessions: Option<NonZeroU32>,
+    /// End when the windows of all sessions, added up, have held so many tokens
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<NonZeroU64>,
+    /// End after this time, such as `90m` or `4h`
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    max_time: Option<u64>,
+    /// Go on with a run: the newest of this folder that is not done, or the one named
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with = "command")]
+    resume: Option<String>,
+    /// The agent's command
+    #[arg(last = true, value_name = "AGENT", required_unless_present = "resume")]
+    command: Vec<String>,
+}
+
+pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
+    needs_hooks(world)?;
+    let halt = listen()?;
+    let shown = Shown::new(ui);
+    let progress = |progress: run::Progress<'_>| shown.take(progress);
+    let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Shown };
+    let limits = limits(&args);
+    let conductor = match &args.resume {
+        Some(name) => take_up(stage, &find(world, Sort::Task, name)?, limits)?,
+        None => begin(stage, ui, args.command, limits)?,
+    };
+    shown.begin(&conductor.run());
+    let ended = carry_out(&conductor);
+    shown.wipe();
+    end(ui, &conductor, ended, &shown)
+}
+
+/// Without our hooks no session of an agent that we know can be stopped, or given anything.
+pub(super) fn needs_hooks(world: &World) -> anyhow::Result<()> {
+    match world.is_off() {
+        false => Ok(()),
+        true => Err(anyhow::anyhow!("a run needs hooks, and `PLIMSOLL` switches them off"))
+            .hint("run it with `env -u PLIMSOLL plimsoll …`"),
+    }
+}
+
+/// What ends a run: the signals that a user, or a system that goes down, sends.
+pub(super) fn listen() -> anyhow::Result<Halt> {
+    let halt = Halt::default();
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let flag = flag::register_usize(signal, halt.flag(), signal as usize);
+        flag.context("could not listen to signals")?;
+    }
+    Ok(halt)
+}
+
+fn limits(args: &Args) -> Limits {
+    Limits {
+        sessions: args.max_sessions.map(NonZeroU32::get),
+        tokens: args.max_tokens.map(NonZeroU64::get),
+        seconds: args.max_time,
+        failures: None,
+    }
+}
+
+/// Begins a run of a command.
+fn begin<'w>(
+    stage: Stage<'w>,
+    ui: &Ui,
+    command: Vec<String>,
+    limits: Limits,
+) -> anyhow::Result<Conductor<'w>> {
+    let line = line(&command);
+    let agent = Agent::of(stage.world, command.clone());
+    let agent = agent.with_context(|| format!("could not conduct `{line}`"));
+    let agent = agent.hint("give a command such as `plimsoll run -- claude -p 'Mend the hull'`")?;
+    let Some(adapter) = agent.adapter() else {
+        return Err(anyhow::anyhow!(
+            "could not conduct `{line}`: it is no agent that plimsoll knows"
+        ))
+        .hint("`plimsoll batch run --help` tells how others are conducted");
+    };
+    let project = super::project(stage.world, adapter)?;
+    warn_of_hooks(stage.world, ui, adapter, &project);
+    let limits = limits.or(settings::load(stage.world, adapter, &project).settings.run.limits());
+    let project = project.to_string_lossy().into_owned();
+    let begun = Begun { sort: Sort::Task, project, title: line, command, limits };
+    let mut input = piped();
+    let input = input.as_mut().map(|input| input as &mut dyn Read);
+    Conductor::begin(stage, agent, begun, input)
+        .context("could not begin the run")
+        .hint("run `plimsoll doctor` to check the data folder")
+}
+
+/// Says what is wrong with our hooks where the agent looks for them.
+pub(super) fn warn_of_hooks(world: &World, ui: &Ui, adapter: &dyn Adapter, project: &Path) {
+    for finding in doctor::broken_hooks(world, adapter, project) {
+        let mend = finding.mend.map(|mend| format!("; run `{mend}`")).unwrap_or_default();
+        ui.warn(&format!(
+            "no session can be stopped before its window is full: {}{mend}",
+            finding.text
+        ));
+    }
+}
+
+/// What the user pipes in, if anything. A pipe that somebody left open, and nobody writes to, is none.
+fn piped() -> Option<io::Stdin> {
+    const PATIENCE: Timespec = Timespec { tv_sec: 3, tv_nsec: 0 };
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        return None;
+    }
+    let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+    let is_there = poll(&mut asked, Some(&PATIENCE)).is_ok_and(|ready| ready > 0);
+    is_there.then_some(stdin)
+}
+
+/// Takes up a run.
+pub(super) fn take_up<'w>(
+    stage: Stage<'w>,
+    run: &Run,
+    limits: Limits,
+) -> anyhow::Result<Conductor<'w>> {
+    let taken_up = Conductor::take_up(stage, run, limits);
+    let hint = match &taken_up {
+        Err(NotTakenUp::Busy(Some(by))) => format!("run `kill {}` to end that", by.pid),
+        _ => "run `plimsoll batch status` to see all of them".to_owned(),
+    };
+    taken_up.with_context(|| format!("could not resume run `{}`", run.id)).hint(hint)
+}
+
+/// The run of that sort and name, or whose name ends so; the newest of this folder that is not done,
+/// where none is named.
+pub(super) fn find(world: &World, sort: Sort, name: &str) -> anyhow::Result<Run> {
+    let project = super::project(world, plimsoll_agents::ALL[0])?;
+    let is_open = |run: &Run| {
+        let here = Path::new(&run.begun.project) == project;
+        here && run.outcome.as_ref().is_none_or(Outcome::is_resumable)
+    };
+    let is_meant = |run: &Run| match name {
+        "" => is_open(run),
+        _ => run.id.as_str().ends_with(name),
+    };
+    let found = run::newest(&world.paths, |run| run.begun.sort == sort && is_meant(run));
+    let found = found.context("could not look for runs")?;
+    let none = || match name {
+        "" => anyhow::anyhow!("no run of `{}` is left to go on with", project.display()),
+        _ => anyhow::anyhow!("no run `{name}`"),
+    };
+    found.ok_or_else(none).hint(match sort {
+        Sort::Task => "begin one with `plimsoll run -- claude -p …`",
+        Sort::Plan => "begin one with `plimsoll batch run TODO.md`",
+    })
+}
+
+/// The one job of the run.
+fn carry_out(conductor: &Conductor<'_>) -> anyhow::Result<JobEnd> {
+    let title = conductor.run().begun.title;
+    let begun = JobBegun { job: 1, title, batch: None, pieces: Vec::new(), tokens: None };
+    let order = Order { begun, prompt: None, restore: None, attempt: 1 };
+    let end = conductor.carry_out(&order)?;
+    conductor.note(What::Ended(match &end {
+        JobEnd::Done { .. } => Outcome::Done,
+        JobEnd::Failed { code, .. } => Outcome::Failed { code: *code },
+        JobEnd::Rests(outcome) => outcome.clone(),
+    }))?;
+    Ok(end)
+}
+
+/// Ends as the work did.
+fn end(
+    ui: &Ui,
+    conductor: &Conductor<'_>,
+    ended: anyhow::Result<JobEnd>,
+    shown: &Shown<'_>,
+) -> anyhow::Result<()> {
+    let run = conductor.run();
+    let resume = format!("plimsoll run --resume {}", run.id.short());
+    match ended.hint(format!("run `{resume}` to go on"))? {
+        JobEnd::Done { out, .. } => {
+            shown.done(&run);
+            print(ui, conductor, &out)
+        }
+        JobEnd::Failed { code, out } => {
+            print(ui, conductor, &out)?;
+            ui.warn(&format!("the agent ended with exit code {code}; `{resume}` goes on"));
+            report::ends_as(u8::try_from(code).unwrap_or(1))
+        }
+        JobEnd::Rests(Outcome::Interrupted { signal }) => {
+            ui.warn(&format!("interrupted; `{resume}` goes on"));
+            report::ends_as(u8::try_from(128 + signal).unwrap_or(1))
+        }
+        JobEnd::Rests(outcome) => {
+            let sessions = run.legs().count();
+            let hint = match outcome {
+                Outcome::Limited { .. } => format!("raise the limit: `{resume} --max-sessions N`"),
+                _ => format!("look at what it does, then run `{resume}`"),
+            };
+            Err(anyhow::anyhow!("{outcome}"))
+                .with_context(|| format!("the task is not done after {sessions} sessions"))
+                .hint(hint)
+        }
+    }
+}
+
+/// Prints what the last session printed, unless it has been passed on while it came.
+fn print(ui: &Ui, conductor: &Conductor<'_>, out: &Path) -> anyhow::Result<()> {
+    if conductor.streams() {
+        return Ok(());
+    }
+    let mut file = File::open(out).context("could not read what the agent printed")?;
+    let mut out = ui.out();
+    io::copy(&mut file, &mut out)?;
+    Ok(out.flush()?)
+}
+
+/// A command as it was typed.
+fn line(command: &[String]) -> String {
+    let words = command.iter().map(|word| shell::quote(&plain(word)));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A duration such as `90m`, in seconds.
+pub(super) fn seconds(text: &str) -> Result<u64, String> {
+    let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = match unit.trim() {
+        "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err("give a number and a unit: `45s`, `90m`, `4h`, `1d`".to_owned()),
+    };
+    let number = number.parse::<u64>().ok().filter(|number| *number > 0);
+    number.and_then(|number| number.checked_mul(unit)).ok_or("it is no time".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(seconds("90m"), Ok(5400));
+        assert_eq!(seconds("4h"), Ok(14_400));
+        for bad in ["", "4", "h", "0s", "-1h", "4 weeks"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! `plimsoll batch`
+
+mod plan;
+mod run;
