@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod batch;
 pub mod board;
+pub mod calibration;
 pub mod capture;
 pub mod checkpoint;
 mod child;
@@ -32,6 +33,7 @@ pub mod resume;
 pub mod review;
 pub mod run;
 pub mod running;
+pub mod runs;
 pub mod saves;
 pub mod score;
 mod scratch;

@@ -64,7 +64,7 @@ function listen(address) {
   const stream = new EventSource(address);
   stream.onopen = () => say("live", "on");
   stream.onerror = () => say("not connected", "off");
-  const names = ["reading", "started", "compacted", "asked", "idle", "ended", "died", "saved"];
+  const names = ["reading", "started", "compacted", "asked", "idle", "ended", "died", "saved", "run"];
   for (const name of [...names, "missed"]) stream.addEventListener(name, news);
   addEventListener("pagehide", () => stream.close());
 }

@@ -12,13 +12,14 @@ mod log;
 mod metrics;
 mod pages;
 mod past;
+mod runs;
 mod settings;
 mod state;
 pub mod team;
 mod watch;
 mod writer;
 
-pub use http::openapi;
+pub use http::{RunStory, RunView, openapi};
 pub use listen::{CannotListen, Server, bind};
 pub use log::LogForm;
 pub use state::{AppState, Options};

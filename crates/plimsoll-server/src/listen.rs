@@ -21,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::door::Peer;
 use crate::http;
 use crate::past;
+use crate::runs;
 use crate::state::AppState;
 use crate::team::Shipper;
 use crate::watch::Watch;
@@ -105,6 +106,7 @@ impl Server {
         let log = app.log.clone();
         let shipper = Shipper::start(app.clone(), app.adapter, move |text| log.say(text))?;
         let writing = tokio::spawn(write_log(app.clone()));
+        let following = tokio::spawn(runs::follow(app.clone()));
         let connections = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));
         let router = http::router(app.clone());
@@ -127,6 +129,7 @@ impl Server {
         app.writer.finish();
         watch.finish();
         shipper.finish();
+        following.abort();
         writing.abort();
         app.log.flush();
         Ok(())

@@ -44,6 +44,13 @@ pub(crate) enum News {
     Ended(Named),
     /// Its process is gone.
     Died(Named),
+    /// A run has gone on, or its conductor has gone.
+    Run {
+        /// Its name.
+        run: String,
+        /// How it stands.
+        state: &'static str,
+    },
     /// A save is on disk.
     Saved {
         /// Its id.
@@ -132,6 +139,7 @@ impl News {
             Self::Idle(_) => "idle",
             Self::Ended(_) => "ended",
             Self::Died(_) => "died",
+            Self::Run { .. } => "run",
             Self::Saved { .. } => "saved",
         }
     }
@@ -169,10 +177,15 @@ impl Default for Live {
 impl Live {
     /// Tells everybody who listens; if nobody does, there is nothing to be made.
     pub(crate) fn tell(&self, news: impl FnOnce() -> News) {
-        if self.news.receiver_count() > 0 {
+        if self.is_heard() {
             // The last one may have left just now.
             let _ = self.news.send(news());
         }
+    }
+
+    /// Whether anybody listens.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.news.receiver_count() > 0
     }
 
     /// Takes what the watcher has noticed.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::http::Method;
 use plimsoll_engine::criteria::Criteria;
+use plimsoll_store::RunCounts;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
@@ -34,6 +35,10 @@ pub(crate) struct Metrics {
     fullest: Gauge<f64, AtomicU64>,
     /// Whether plimsoll does what it is for: nothing until that is known.
     criteria: Vec<(Figure, Unlabelled)>,
+    /// Rows that wait for the team's database: nothing where there is no team.
+    team_waiting: Unlabelled,
+    /// Runs that somebody conducts, sessions of all runs, and how many of them went on with another's work.
+    runs: [Gauge; 3],
 }
 
 /// A figure without labels, which is not there until it is set.
@@ -41,6 +46,12 @@ type Unlabelled = Family<Vec<(String, String)>, Gauge<f64, AtomicU64>>;
 
 /// What a figure is of the criteria.
 type Figure = fn(&Criteria) -> Option<f64>;
+
+const RUNS: [(&str, &str); 3] = [
+    ("runs_active", "Runs that are conducted right now"),
+    ("run_sessions", "Sessions of all runs that are known"),
+    ("run_restarts", "Sessions that went on with what one before them had begun"),
+];
 
 const CRITERIA: [(&str, &str, Figure); 8] = [
     ("phantoms", "Checkpoints that are named and not there or not whole", |it| {
@@ -104,6 +115,8 @@ impl Metrics {
             sessions: Gauge::default(),
             fullest: Gauge::default(),
             criteria: Vec::new(),
+            team_waiting: Family::default(),
+            runs: Default::default(),
             registry: Arc::default(),
         };
         registry.register("http_requests", "Requests answered", metrics.requests.clone());
@@ -115,6 +128,11 @@ impl Metrics {
         registry.register("sessions_live", "Sessions that are live", metrics.sessions.clone());
         let fullest = metrics.fullest.clone();
         registry.register("fullest_window", "Share of the fullest window in use", fullest);
+        for ((name, about), gauge) in RUNS.into_iter().zip(&metrics.runs) {
+            registry.register(name, about, gauge.clone());
+        }
+        let waiting = metrics.team_waiting.clone();
+        registry.register("team_waiting_rows", "Rows that wait for the team's database", waiting);
         let criteria = CRITERIA.map(|(name, about, figure)| {
             let gauge = Unlabelled::default();
             registry.register(name, about, gauge.clone());
@@ -144,6 +162,22 @@ impl Metrics {
             if let Some(value) = figure(found) {
                 gauge.get_or_create(&Vec::new()).set(value);
             }
+        }
+    }
+
+    /// Runs that are conducted right now, and how much has been run.
+    pub(crate) fn runs(&self, active: usize, counts: RunCounts) {
+        let values = [active as u64, counts.legs, counts.restarts];
+        for (gauge, value) in self.runs.iter().zip(values) {
+            gauge.set(value as i64);
+        }
+    }
+
+    /// How many rows wait for the team's database, where there is one.
+    pub(crate) fn team_waiting(&self, rows: Option<u64>) {
+        match rows {
+            Some(rows) => drop(self.team_waiting.get_or_create(&Vec::new()).set(rows as f64)),
+            None => self.team_waiting.clear(),
         }
     }
 

@@ -17,6 +17,6 @@ pub use errands::{
 };
 pub(crate) use link::Link;
 pub use plimsoll_store::postgres::{
-    About, Elsewhere, MachineRow, Migrated, Pruned, TeamError, Theirs,
+    About, ClaimRow, Elsewhere, MachineRow, Migrated, Pruned, TeamError, Theirs,
 };
 pub use shipper::Shipper;

@@ -1,6 +1,6 @@
 //! Everything remembered: all SQL, and nothing but SQL.
 //!
-//! The store is derived from transcripts, spools, checkpoints and the journal of saves, and can be rebuilt from them. It opens neither:
+//! The store is derived from transcripts, spools, checkpoints and the journals of saves and runs, and can be rebuilt from them. It opens neither:
 //! the engine reads them and hands over rows ([`Batch`]), and the store sees to it that each is kept
 //! once, however many processes read the same file at the same time ([`Store::ingest`]). Only since
 //! when a client has been set as it is stands nowhere else, and is noticed anew.
@@ -19,7 +19,7 @@ pub use rows::{
     Allowed, Batch, BeginningRow, Bookmark, CheckpointRow, CheckpointsThere, ClientRow,
     ClientSettingsRow, CompactionRow, Counts, DecisionRow, Extent, Found, FoundSaves, Hit,
     HookCount, HookRunRow, HookSpan, Ingested, LastCheckpoint, Match, Overflows, OverviewRow, Pace,
-    PeakRow, Piece, Point, PointRow, ReadingRow, SaveFilter, SessionRow, Shipment, SourceFile,
-    Stretch, Waiting,
+    PastTask, PeakRow, Piece, Point, PointRow, ReadingRow, RunCounts, RunRow, SaveFilter,
+    SessionRow, Shipment, SourceFile, Stretch, Waiting,
 };
 pub use sqlite::Store;

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use plimsoll_core::batch::Kind;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
+use plimsoll_core::run::{Line, Run};
 use plimsoll_core::save::{Environment, Save};
 use plimsoll_core::{Millis, Tokens};
 use rusqlite::types::Value;
@@ -47,9 +49,48 @@ pub struct Batch {
     pub decisions: Vec<DecisionRow>,
     /// Saves.
     pub saves: Vec<Save>,
+    /// Runs.
+    pub runs: Vec<RunRow>,
+    /// What past sessions were asked for.
+    pub past_tasks: Vec<PastTask>,
     /// Where to go on; before the bookmark that was given, if the file has shrunk and was read
     /// from its start.
     pub next: Bookmark,
+}
+
+/// A run, and the journal that it is told in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRow {
+    /// The run.
+    pub run: Run,
+    /// The lines that it was folded from.
+    pub lines: Vec<Line>,
+}
+
+/// How much has been run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunCounts {
+    /// Runs.
+    pub runs: u64,
+    /// Their sessions.
+    pub legs: u64,
+    /// Sessions that went on with what one before them had begun.
+    pub restarts: u64,
+}
+
+/// What a past session was first asked for, as far as an estimate needs it, and what it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastTask {
+    /// The session.
+    pub session: SessionId,
+    /// When it was last heard of.
+    pub last_word: Millis,
+    /// The keyword that the request goes by.
+    pub kind: Kind,
+    /// What the formula gives for it.
+    pub predicted: Tokens,
+    /// By how much its own window has grown, compactions taken out of it.
+    pub grown: Tokens,
 }
 
 /// What came of a batch.
@@ -489,6 +530,10 @@ pub struct Shipment {
     pub checkpoints: Vec<CheckpointRow>,
     /// Saves.
     pub saves: Vec<Save>,
+    /// Runs.
+    pub runs: Vec<RunRow>,
+    /// What past sessions were asked for.
+    pub past_tasks: Vec<PastTask>,
     /// What of the outbox is done when they have arrived.
     pub(crate) numbers: Vec<i64>,
     /// The table that was gone through: from where, and how far if it has more.

@@ -5,7 +5,7 @@
 //! `series` is a session over time, `listing` a list of them, `criteria` what tells whether all this
 //! helps.
 //! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
-//! `outbox` is what waits to go to a team's database.
+//! `runs` is work that goes on over many sessions. `outbox` is what waits to go to a team's database.
 
 mod checkpoints;
 mod client;
@@ -16,6 +16,7 @@ mod listing;
 mod outbox;
 mod past;
 mod queries;
+mod runs;
 mod saves;
 mod search;
 mod series;
@@ -43,6 +44,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0005_series.sql")),
     M::up(include_str!("../migrations/sqlite/0006_seals.sql")),
     M::up(include_str!("../migrations/sqlite/0007_outbox.sql")),
+    M::up(include_str!("../migrations/sqlite/0008_runs.sql")),
 ];
 
 /// Everything remembered on this machine.

@@ -26,13 +26,17 @@ impl<T> HintExt<T> for anyhow::Result<T> {
     }
 }
 
-/// A command that was run for the user ended with this code, and so do we; it has said why.
+/// The code that a command which was run for the user ended with, and so do we. It has said why itself,
+/// if it ran at all.
 #[derive(Debug)]
-struct EndsAs(u8);
+struct EndsAs {
+    code: u8,
+    why: Option<anyhow::Error>,
+}
 
 impl Display for EndsAs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the command ended with {}", self.0)
+        write!(f, "the command ended with {}", self.code)
     }
 }
 
@@ -40,7 +44,12 @@ impl std::error::Error for EndsAs {}
 
 /// Ends with the exit code of a command that was run for the user.
 pub(crate) fn ends_as(code: u8) -> anyhow::Result<()> {
-    if code == 0 { Ok(()) } else { Err(EndsAs(code).into()) }
+    if code == 0 { Ok(()) } else { Err(EndsAs { code, why: None }.into()) }
+}
+
+/// Ends with this exit code where something failed, and says why.
+pub(crate) fn with_code(code: u8, result: anyhow::Result<()>) -> anyhow::Result<()> {
+    result.map_err(|why| EndsAs { code, why: Some(why) }.into())
 }
 
 /// Prints the error of a command, if it has one worth printing, and gives its exit code.
@@ -50,9 +59,15 @@ pub(crate) fn report(ui: &Ui, result: &anyhow::Result<()>) -> ExitCode {
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
-    if let Some(EndsAs(code)) = error.downcast_ref() {
+    if let Some(EndsAs { code, why }) = error.downcast_ref() {
+        why.iter().for_each(|why| say(ui, why));
         return ExitCode::from(*code);
     }
+    say(ui, error);
+    ExitCode::FAILURE
+}
+
+fn say(ui: &Ui, error: &anyhow::Error) {
     let hint = error.downcast_ref::<Hint>().map(Hint::to_string);
     let mut causes = error.chain().skip(usize::from(hint.is_some()));
     let mut text = String::new();
@@ -66,7 +81,6 @@ pub(crate) fn report(ui: &Ui, result: &anyhow::Result<()>) -> ExitCode {
         text += &format!("{} {}\n", ui.bold("hint:"), shown(&hint));
     }
     ui.complain(&text);
-    ExitCode::FAILURE
 }
 
 /// A sentence that may hold names from outside: paths, keys, whatever a file says.

@@ -80,6 +80,14 @@ impl Estimator {
         }
     }
 
+    /// What the formula alone gives where experience makes `tokens` of it.
+    pub(super) fn formula_alone(&self, task: &Task, tokens: Tokens) -> Option<Tokens> {
+        let factor = self.factors.of(Kind::of(&task.description)).max(1);
+        let alone = u128::from(tokens) * 1_000 / u128::from(factor);
+        let is_other = factor != 1_000 && task.tokens.is_none();
+        is_other.then(|| Tokens::try_from(alone).unwrap_or(Tokens::MAX))
+    }
+
     /// What each file that a task names costs. Files that it may touch beside them are shared out.
     pub(super) fn file_costs(&self, task: &Task) -> Vec<Tokens> {
         let named = task.files.len() as u64;

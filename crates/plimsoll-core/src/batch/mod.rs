@@ -6,6 +6,7 @@
 mod available;
 mod beam;
 mod bound;
+pub mod calibration;
 mod estimate;
 mod fill;
 mod forest;

@@ -44,6 +44,12 @@ pub struct Piece {
     pub files: Vec<String>,
     /// What it is estimated to take.
     pub tokens: Tokens,
+    /// What the formula alone gives for it, where experience makes another figure of that.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub formula: Option<Tokens>,
+    /// The user has said what it takes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub given: bool,
     /// The keyword that it goes by.
     #[serde(default)]
     pub kind: Kind,

@@ -11,6 +11,7 @@ mod limits;
 mod nodes;
 mod replan;
 mod state;
+mod told;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,7 @@ pub use leg::{Ending, Fingerprint, LegBegun, LegEnd};
 pub use limits::{Limit, Limits, Spent};
 pub use nodes::pause;
 pub use state::{Job, JobState, Leg, Run};
+pub use told::{PieceTold, Progress, Standing};
 
 /// The name of a run: a UUID, so that it can name a file and tells when the run began.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

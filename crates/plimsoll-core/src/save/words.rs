@@ -24,8 +24,8 @@ pub struct Commit<'a> {
 pub struct TestRun<'a> {
     /// Whether all passed.
     pub passed: bool,
-    /// How many ran.
-    pub count: u64,
+    /// How many ran, as far as that is known.
+    pub count: Option<u64>,
     /// How many failed.
     pub failed: u64,
     /// How long it took.
@@ -65,15 +65,17 @@ pub fn commit(environment: Environment, commit: &Commit<'_>) -> NewSave {
 /// The save of a run of tests.
 pub fn tests(environment: Environment, run: &TestRun<'_>) -> NewSave {
     let TestRun { passed, count, failed, seconds, command, names } = run;
-    let (task, tags) = match passed {
-        true => (
+    let came_to = if *passed { "tests-passed" } else { "tests-failed" };
+    let (task, figure) = match (passed, count) {
+        (true, Some(count)) => (
             format!("Tests passed: {count} tests in {seconds:.1}s"),
-            vec!["tests-passed".to_owned(), format!("count-{count}")],
+            Some(format!("count-{count}")),
         ),
-        false => (
-            format!("Tests failed: {failed}/{count} failed"),
-            vec!["tests-failed".to_owned(), format!("failed-{failed}")],
-        ),
+        (false, Some(count)) => {
+            (format!("Tests failed: {failed}/{count} failed"), Some(format!("failed-{failed}")))
+        }
+        (true, None) => (format!("Tests passed in {seconds:.1}s: how many is not known"), None),
+        (false, None) => ("Tests failed: how many is not known".to_owned(), None),
     };
     NewSave {
         environment,
@@ -81,7 +83,7 @@ pub fn tests(environment: Environment, run: &TestRun<'_>) -> NewSave {
         task,
         context: command.map(|command| format!("Command: {command}")),
         blockers: (!names.is_empty()).then(|| format!("Failed: {}", names.join(", "))),
-        tags,
+        tags: std::iter::once(came_to.to_owned()).chain(figure).collect(),
         ..NewSave::default()
     }
 }
@@ -149,14 +151,14 @@ mod tests {
 
     #[test]
     fn tests_are_told_by_their_counts() {
-        let run = TestRun { passed: true, count: 12, seconds: 1.24, ..TestRun::default() };
+        let run = TestRun { passed: true, count: Some(12), seconds: 1.24, ..TestRun::default() };
         let save = super::tests(environment(), &run);
         assert_eq!(save.task, "Tests passed: 12 tests in 1.2s");
         assert_eq!(save.tags, ["tests-passed", "count-12"]);
         assert_eq!((save.context, save.blockers), (None, None));
         let names = ["a::b".to_owned(), "c".to_owned()];
         let run = TestRun {
-            count: 12,
+            count: Some(12),
             failed: 2,
             command: Some("cargo test"),
             names: &names,
@@ -167,6 +169,9 @@ mod tests {
         assert_eq!(save.tags, ["tests-failed", "failed-2"]);
         assert_eq!(save.context.as_deref(), Some("Command: cargo test"));
         assert_eq!(save.blockers.as_deref(), Some("Failed: a::b, c"));
+        let save = super::tests(environment(), &TestRun { seconds: 3.0, ..TestRun::default() });
+        assert_eq!(save.task, "Tests failed: how many is not known");
+        assert_eq!(save.tags, ["tests-failed"]);
     }
 
     #[test]

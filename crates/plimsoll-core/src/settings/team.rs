@@ -117,6 +117,11 @@ impl DatabaseUrl {
     pub fn shown(&self) -> &str {
         &self.shown
     }
+
+    /// Whether there is a password in it.
+    pub fn has_password(&self) -> bool {
+        self.shown.contains("***") || self.whole.contains("password=")
+    }
 }
 
 /// What follows the scheme of an address, as far as it may be shown. A password that should have been

@@ -20,7 +20,10 @@ pub(super) fn examine(world: &World, store: &Store) -> Option<Finding> {
 
 fn finding(database: &str, waiting: &Waiting, now: Millis) -> Finding {
     let rows = waiting.changed + waiting.to_sweep;
-    let waits = format!("{} rows wait", thousands(rows));
+    let waits = match rows {
+        1 => "1 row waits".to_owned(),
+        rows => format!("{} rows wait", thousands(rows)),
+    };
     match (&waiting.trouble, waiting.shipped) {
         (Some(trouble), _) => {
             Finding::note(SUBJECT, format!("{trouble}; {waits} for `{database}`"), LOOK)

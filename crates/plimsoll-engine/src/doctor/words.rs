@@ -1,9 +1,12 @@
 //! What keeps us silent although we are called: switches, config, errors.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::settings::OnLine;
+use plimsoll_core::shell;
 
 use super::Finding;
 use crate::log;
@@ -36,6 +39,7 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> V
             .into_iter()
             .map(|sentence| Finding::note("variable", sentence, "plimsoll config show")),
     );
+    findings.extend(open_password(world));
     findings.extend(errors(world));
     if findings.is_empty() {
         findings.push(Finding::fine("config", "every value is understood, nothing is silenced"));
@@ -45,6 +49,20 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> V
 
 fn misread(complaint: &str) -> Finding {
     Finding::broken("config", complaint, "plimsoll config check")
+}
+
+/// A password of a database in a config that others can read.
+fn open_password(world: &World) -> Option<Finding> {
+    const OTHERS: u32 = 0o044;
+    let config = &world.paths.config;
+    settings::team_in_config(world).database_url.filter(|url| url.has_password())?;
+    let mode = fs::metadata(config).ok()?.permissions().mode() & 0o777;
+    let path = config.display().to_string();
+    let text = format!(
+        "`{path}` holds the password of a database, and others can read it (mode {mode:o})"
+    );
+    let mend = format!("chmod 600 {}", shell::quote(&path));
+    (mode & OTHERS != 0).then(|| Finding::note("config", text, mend))
 }
 
 /// What went wrong in hooks lately.

@@ -37,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How often it is asked whether it is done.
 const STEP: Duration = Duration::from_millis(50);
+/// How often it is looked whether the user wants something else by now.
+const LOOK: Duration = Duration::from_secs(2);
 /// How long its request waits for a session that does nothing: the next one repeats it.
 const LIVES: Duration = Duration::from_secs(3600);
 /// Who sends what it asks for, and why, in a word.
@@ -50,13 +52,9 @@ pub fn beside<T>(
     tell: &(dyn Fn(Vec<Notice>) + Sync),
     watch: impl FnOnce(&dyn Fn(&[Notice])) -> T,
 ) -> T {
-    let settings = settings::load(world, adapter, &world.paths.home).settings;
-    if settings.reviewer.command.is_empty() {
-        return watch(&|_| ());
-    }
     let own = paths::canonical(&world.paths.data);
     let (shared, wakes) = (Mutex::default(), Condvar::new());
-    let reviewer = Reviewer { world, adapter, settings, shared, wakes };
+    let reviewer = Reviewer { world, adapter, shared, wakes };
     thread::scope(|scope| {
         scope.spawn(|| reviewer.run(tell));
         // A watcher that panics must not leave us waiting for the thread.
@@ -68,7 +66,6 @@ pub fn beside<T>(
 struct Reviewer<'a> {
     world: &'a World,
     adapter: &'a dyn Adapter,
-    settings: Settings,
     shared: Mutex<Shared>,
     wakes: Condvar,
 }
@@ -90,40 +87,55 @@ impl Drop for Ends<'_> {
 
 impl Reviewer<'_> {
     fn run(&self, tell: &(dyn Fn(Vec<Notice>) + Sync)) {
-        while self.rest() {
-            match self.review() {
+        let mut looked = Instant::now();
+        while let Some(settings) = self.rest(looked) {
+            match self.review(&settings) {
                 Ok(asked) if asked.is_empty() => {}
                 Ok(asked) => tell(asked),
                 Err(error) => self.complain(&format!("{error:#}")),
             }
+            looked = Instant::now();
         }
     }
 
-    /// Waits for the next time. Tells whether there is one.
-    fn rest(&self) -> bool {
-        let interval = Duration::from_secs(self.settings.reviewer.interval_seconds);
-        let until = Instant::now() + interval.min(LONGEST_INTERVAL);
-        let mut shared = self.shared();
+    /// Waits until somebody is to look again after `looked`, as the user has it by then. Gives how; nothing
+    /// if we are to end.
+    fn rest(&self, looked: Instant) -> Option<Settings> {
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            if shared.is_over || left.is_zero() {
-                return !shared.is_over;
+            let settings = self.settings();
+            let interval = Duration::from_secs(settings.reviewer.interval_seconds);
+            let left = interval.min(LONGEST_INTERVAL).saturating_sub(looked.elapsed());
+            let is_wanted = !settings.reviewer.command.is_empty();
+            if left.is_zero() && is_wanted {
+                return (!self.shared().is_over).then_some(settings);
             }
-            let woken = self.wakes.wait_timeout(shared, left);
-            shared = woken.unwrap_or_else(PoisonError::into_inner).0;
+            let pause = if is_wanted { left.min(LOOK) } else { LOOK };
+            if self.is_over_within(pause) {
+                return None;
+            }
         }
+    }
+
+    /// Waits so long; tells whether we are to end.
+    fn is_over_within(&self, pause: Duration) -> bool {
+        let waited = self.wakes.wait_timeout_while(self.shared(), pause, |it| !it.is_over);
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_over
+    }
+
+    fn settings(&self) -> Settings {
+        settings::load(self.world, self.adapter, &self.world.paths.home).settings
     }
 
     /// Shows the fleet to the reviewers, if anything has happened, and posts what they ask for.
-    fn review(&self) -> anyhow::Result<Vec<Notice>> {
-        let ReviewerSettings { command, second_command, .. } = &self.settings.reviewer;
+    fn review(&self, settings: &Settings) -> anyhow::Result<Vec<Notice>> {
+        let ReviewerSettings { command, second_command, .. } = &settings.reviewer;
         if !std::mem::take(&mut self.shared().fleet.has_news) {
             return Ok(Vec::new());
         }
-        let Some(first) = self.ask(command, None)? else { return Ok(Vec::new()) };
+        let Some(first) = self.ask(settings, command, None)? else { return Ok(Vec::new()) };
         let mut answer = Answer::parse(&first);
         if answer.escalates && !second_command.is_empty() {
-            let Some(second) = self.ask(second_command, Some(&first))? else {
+            let Some(second) = self.ask(settings, second_command, Some(&first))? else {
                 return Ok(Vec::new());
             };
             answer = Answer::parse(&second);
@@ -132,13 +144,18 @@ impl Reviewer<'_> {
     }
 
     /// What a command answers; nothing where today's runs are spent, or we are to end.
-    fn ask(&self, command: &[String], before: Option<&str>) -> anyhow::Result<Option<String>> {
+    fn ask(
+        &self,
+        settings: &Settings,
+        command: &[String],
+        before: Option<&str>,
+    ) -> anyhow::Result<Option<String>> {
         let [program, arguments @ ..] = command else { return Ok(None) };
         let now = now() as Millis;
-        if !budget::spend(&self.world.paths, self.settings.reviewer.most_per_day, now)? {
+        if !budget::spend(&self.world.paths, settings.reviewer.most_per_day, now)? {
             return Ok(None);
         }
-        let shown = self.shared().fleet.shown(&self.settings.lines, now, before);
+        let shown = self.shared().fleet.shown(&settings.lines, now, before);
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.world.paths.data).env("PLIMSOLL", "off");
         // It may hold a password, and a model may read along.

@@ -203,11 +203,16 @@ pub fn config_paths(world: &World, project: &Path) -> [(PathBuf, Layer); 2] {
 
 /// What is shared with a team: as the user's own config says, and the environment.
 pub fn team(world: &World) -> Team {
+    under_environment(team_in_config(world), world.variables())
+}
+
+/// The same by the user's config alone.
+pub(crate) fn team_in_config(world: &World) -> Team {
     let mut settings = Settings::default();
     if let Some(mut file) = ConfigFile::read(&world.paths.config, Layer::User) {
         file.lay_over(&mut settings);
     }
-    under_environment(settings.team, world.variables())
+    settings.team
 }
 
 /// Whether an address of a database is set that is none, so that it counts for nothing.

@@ -230,7 +230,7 @@ pub(crate) async fn test_result(
     }
     let run = TestRun {
         passed: request.passed,
-        count: request.test_count.0,
+        count: Some(request.test_count.0),
         failed: request.failed_count.0,
         seconds: request.duration_seconds.0,
         command: request.test_command.as_deref().filter(|command| !command.trim().is_empty()),

@@ -4,13 +4,16 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use plimsoll_engine::runs;
+use plimsoll_store::Store;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Problem;
+use super::api::runs::take_in;
 use super::problem::Problems;
 use crate::pages::current_criteria;
-use crate::state::AppState;
+use crate::state::{App, AppState};
 
 /// How the server is.
 #[derive(Serialize, ToSchema)]
@@ -36,7 +39,24 @@ pub(crate) async fn metrics(State(app): State<AppState>) -> Result<Response, Pro
     if let Some(found) = current_criteria(&app).await {
         app.metrics.criteria(&found);
     }
+    app.metrics.team_waiting(team_waiting(&app).await?);
+    app.with_store(look_at_runs).await?;
     let text =
         app.metrics.text().map_err(|_| Problem::failed("the figures could not be written"))?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
+}
+
+fn look_at_runs(app: &App, store: &mut Store) -> Result<(), Problem> {
+    take_in(app, store)?;
+    let active = runs::running(store).map_err(|error| app.failed(&error))?;
+    app.metrics.runs(active.len(), store.run_counts()?);
+    Ok(())
+}
+
+/// How many rows wait for the team's database; nothing if there is none.
+async fn team_waiting(app: &AppState) -> Result<Option<u64>, Problem> {
+    if app.team().database_url.is_none() {
+        return Ok(None);
+    }
+    app.with_store(|_, store| Ok(store.waiting().map(|it| Some(it.changed + it.to_sweep))?)).await
 }

@@ -3,7 +3,7 @@
 //! A resource's file has what it takes and gives above its handlers. The OpenAPI document is made of
 //! the same functions.
 
-mod api;
+pub(crate) mod api;
 mod body;
 mod breakpoints;
 mod events;
@@ -23,6 +23,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use api::runs::{RunStory, RunView};
 pub(crate) use params::{Name, Params};
 pub(crate) use problem::Problem;
 pub(crate) use saves::take_in;
@@ -51,6 +52,8 @@ fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(api::sessions::show))
         .routes(routes!(api::checkpoints::list))
         .routes(routes!(api::checkpoints::show))
+        .routes(routes!(api::runs::list))
+        .routes(routes!(api::runs::show))
         .routes(routes!(api::past::environments))
         .routes(routes!(api::past::tax))
         .routes(routes!(api::past::score))

@@ -10,6 +10,7 @@ use crate::http::Problem;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tab {
     Sessions,
+    Runs,
     Saves,
     Tax,
     Score,
@@ -17,8 +18,9 @@ pub(super) enum Tab {
     Team,
 }
 
-const TABS: [(Tab, &str, &str); 6] = [
+const TABS: [(Tab, &str, &str); 7] = [
     (Tab::Sessions, "/", "Sessions"),
+    (Tab::Runs, "/runs", "Runs"),
     (Tab::Saves, "/saves", "Saves"),
     (Tab::Tax, "/tax", "Hook tax"),
     (Tab::Score, "/score", "Score"),

@@ -11,6 +11,7 @@ mod criteria;
 mod frame;
 mod parts;
 mod plot;
+mod runs;
 mod saves;
 mod score;
 mod session;
@@ -35,6 +36,8 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/", get(sessions::page))
         .route("/session/{id}", get(session::page))
         .route("/checkpoint/{id}", get(checkpoint::page))
+        .route("/runs", get(runs::list))
+        .route("/runs/{id}", get(runs::one))
         .route("/saves", get(saves::page))
         .route("/tax", get(tax::page))
         .route("/score", get(score::page))

@@ -9,6 +9,7 @@ use axum::extract::State;
 use maud::Markup;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::policy::Levels;
+use plimsoll_core::run::RunId;
 use plimsoll_core::save::{Kind, Save};
 use plimsoll_core::settings::Lines;
 use plimsoll_core::{Millis, Tokens, models};
@@ -46,6 +47,8 @@ pub(super) struct Session {
     subagents: Vec<Subagent>,
     checkpoints: Vec<CheckpointRow>,
     saves: Vec<Save>,
+    /// The run it belongs to.
+    run: Option<RunId>,
 }
 
 /// How a session stands.
@@ -94,6 +97,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
     checkpoints.reverse();
     checkpoints.truncate(MOST);
     let saves = store.saves_of_session(id)?;
+    let run = store.run_of(&session)?;
     let is_live = app.live.windows().contains_key(&(id.to_owned(), None));
     Ok(Session {
         id: id.to_owned(),
@@ -107,6 +111,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
         standing,
         checkpoints,
         saves,
+        run,
     })
 }
 
@@ -159,6 +164,7 @@ pub(super) fn theirs(
         standing,
         checkpoints,
         saves,
+        run: None,
     }
 }
 

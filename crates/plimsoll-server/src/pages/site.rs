@@ -56,6 +56,11 @@ impl Site {
         self.to(&format!("{}/session/{}", self.below, segment(id)))
     }
 
+    /// The page of a run.
+    pub(super) fn run(&self, id: &str) -> String {
+        self.to(&format!("/runs/{}", segment(id)))
+    }
+
     /// The page of a checkpoint.
     pub(super) fn checkpoint(&self, id: &str) -> String {
         self.to(&format!("{}/checkpoint/{}", self.below, segment(id)))

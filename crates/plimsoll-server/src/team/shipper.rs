@@ -3,10 +3,14 @@
 //! One batch at a time is on its way, so whoever receives sets the pace. After a failure it waits, longer
 //! each time; whatever changes meanwhile is noted in the store, as far as that may grow.
 
+use std::any::Any;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
+use futures_util::FutureExt;
 use plimsoll_agents::Adapter;
 use plimsoll_core::settings::{Shared, Team};
 use plimsoll_engine::ingest::Ingester;
@@ -74,7 +78,10 @@ impl Errand<'_> {
         loop {
             let team = settings::team(self.world);
             let round = tokio::select! {
-                round = self.round(&team) => round,
+                // Whoever panics, over a table that somebody has altered, say, loses this round alone.
+                round = AssertUnwindSafe(self.round(&team)).catch_unwind() => {
+                    round.unwrap_or_else(|panic| Err(panicked(&*panic)))
+                }
                 _ = stopped.changed() => return,
             };
             let pause = match round {
@@ -155,6 +162,13 @@ impl Errand<'_> {
             None => sleep(pause).await,
         }
     }
+}
+
+/// What a panic says, in a line.
+fn panicked(panic: &(dyn Any + Send)) -> anyhow::Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+    anyhow!("something unforeseen: {}", text.lines().next().unwrap_or_default())
 }
 
 /// Whether anything may go anywhere.

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::Store;
 use super::column::{self, Kept, get};
-use super::saves;
+use super::{runs, saves};
 use crate::{
     Batch, Bookmark, CompactionRow, DecisionRow, HookRunRow, Ingested, ReadingRow, SessionRow,
     SourceFile, StoreError,
@@ -145,6 +145,12 @@ impl Writer<'_> {
             rows += saves::insert(self.connection, self.machine, save)?;
         }
         saves::spell(self.connection, &batch.saves)?;
+        for row in &batch.runs {
+            rows += runs::replace(self.connection, self.machine, row)?;
+        }
+        for task in &batch.past_tasks {
+            rows += runs::put_task(self.connection, task)?;
+        }
         Ok(rows)
     }
 

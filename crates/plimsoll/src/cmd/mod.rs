@@ -74,6 +74,7 @@ Examples:
   plimsoll team status            what reaches the others?
   plimsoll board post --to all …  leave a message for the sessions that run
   plimsoll batch plan TODO.md     which work fits into which session?
+  plimsoll batch status           how do runs over many sessions stand?
   plimsoll config show            what is in force here, and who says so?
   plimsoll log                    what went wrong in hooks?
 

@@ -41,15 +41,16 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let environment = super::rs::environment(world, args.environment.as_deref())?;
     let began = Instant::now();
     let line = line(&args.command);
-    let ran = watch(&args.command)
-        .with_context(|| format!("could not run `{line}`"))
-        .hint("look whether it is on your PATH")?;
+    let ran = match watch(&args.command) {
+        Ok(ran) => ran,
+        Err(error) => return not_run(&line, error),
+    };
     let seconds = began.elapsed().as_secs_f64();
     let told = plain(&ran.output);
     let tally = tally(&told);
     let passed = ran.status.success();
     let failed = tally.failed.unwrap_or(0).into();
-    let (count, command) = (tally.count().unwrap_or(0).into(), Some(line.as_str()));
+    let (count, command) = (tally.count().map(u64::from), Some(line.as_str()));
     let run = TestRun { passed, count, failed, seconds, command, names: &tally.names };
     let save = words::tests(environment, &run);
     let lacking = !passed && save.blockers.is_none();
@@ -58,6 +59,13 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         ui.warn(&format!("what the tests came to was not saved: {error:#}"));
     }
     report::ends_as(code(ran.status))
+}
+
+/// A command that cannot be run ends as in a shell.
+fn not_run(line: &str, error: io::Error) -> anyhow::Result<()> {
+    let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
+    let failed: anyhow::Result<()> = Err(error).with_context(|| format!("could not run `{line}`"));
+    report::with_code(code, failed.hint("look whether it is on your PATH, and may be run"))
 }
 
 fn keep(world: &World, save: NewSave) -> anyhow::Result<()> {

@@ -21,10 +21,12 @@ use plimsoll_core::Millis;
 use plimsoll_core::board::Claim;
 use plimsoll_core::checkpoint::split;
 use plimsoll_core::event::SessionId;
+use plimsoll_core::run::Run;
 use plimsoll_core::work::Words;
 use plimsoll_engine::checkpoint::{self, Place};
 use plimsoll_engine::criteria::{self, Criteria};
 use plimsoll_engine::ingest::Ingester;
+use plimsoll_engine::runs::{self, Lookout};
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::watch::{Notice, Stopper, Watcher, stopper};
 use plimsoll_engine::world::World;
@@ -45,6 +47,8 @@ pub(crate) enum News {
     Checkpoint(String, Vec<String>),
     /// Whether plimsoll does what it is for.
     Criteria(Criteria),
+    /// The runs that are conducted right now, and the sessions that belong to any run.
+    Runs(Vec<Run>, HashSet<String>),
     /// What an act came to.
     Told(String),
 }
@@ -78,6 +82,8 @@ const PACE: Duration = Duration::from_millis(400);
 /// How often everything is looked at, for what nobody notices: who is no longer of today, and
 /// checkpoints that somebody asked for.
 const PERIOD: Duration = Duration::from_secs(30);
+/// How often the journals of runs are looked at.
+const RUNS_PERIOD: Duration = Duration::from_secs(2);
 /// How long other writers of the store are waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long may be looked for what compactions lost.
@@ -160,6 +166,7 @@ struct Reader<'a> {
     phases: HashMap<SessionId, Phase>,
     /// Whom something was noticed of since the last look.
     changed: HashSet<SessionId>,
+    lookout: Lookout,
 }
 
 impl<'a> Reader<'a> {
@@ -168,7 +175,8 @@ impl<'a> Reader<'a> {
             .map_err(|error| teller.say(News::Told(plain(&format!("no forecast: {error:#}")))))
             .ok();
         let (seen, phases, changed) = (HashMap::new(), HashMap::new(), HashSet::new());
-        Self { world, adapter, is_all, teller, ingester, seen, phases, changed }
+        let lookout = Lookout::default();
+        Self { world, adapter, is_all, teller, ingester, seen, phases, changed, lookout }
     }
 
     fn run(mut self, wakes: &Receiver<Wake>) {
@@ -177,17 +185,22 @@ impl<'a> Reader<'a> {
         self.take_in(&self.chosen());
         self.changed.extend(self.seen.values().map(|(_, session)| session.id.clone()));
         self.look();
-        let mut due = Instant::now() + PERIOD;
+        let (mut due, mut runs_due) = (Instant::now() + PERIOD, Instant::now());
         loop {
-            match wakes.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            let first = due.min(runs_due);
+            match wakes.recv_timeout(first.saturating_duration_since(Instant::now())) {
                 Ok(Wake::Asked(request)) => self.answer(request, &mut due),
                 Ok(Wake::Noticed(news)) => {
                     self.notice(&news);
                     due = due.min(Instant::now() + PACE);
                 }
-                Err(RecvTimeoutError::Timeout) => {
+                Err(RecvTimeoutError::Timeout) if due <= runs_due => {
                     self.look_again();
                     due = Instant::now() + PERIOD;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.look_at_runs();
+                    runs_due = Instant::now() + RUNS_PERIOD;
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -247,6 +260,20 @@ impl<'a> Reader<'a> {
             Ok(found) => News::Criteria(found),
             Err(error) => News::Told(plain(&format!("no figures of the last days: {error:#}"))),
         });
+    }
+
+    /// Tells of the runs, if anything has happened in one.
+    fn look_at_runs(&mut self) {
+        let paths = &self.world.paths;
+        // What cannot be read now is looked at again.
+        if self.lookout.look(paths).unwrap_or_default().is_empty() {
+            return;
+        }
+        let Some(ingester) = &mut self.ingester else { return };
+        let _ = runs::take_in(paths, &mut ingester.store);
+        let running = runs::running(&ingester.store).unwrap_or_default();
+        let members = ingester.store.run_sessions().unwrap_or_default();
+        self.teller.say(News::Runs(running, members.into_keys().collect()));
     }
 
     fn known(&self, session: &SessionId) -> Option<&(Shown, Session)> {

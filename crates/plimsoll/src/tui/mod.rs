@@ -91,6 +91,7 @@ impl Top<'_> {
             News::Progress(done, of) => self.state.progress = (done < of).then_some((done, of)),
             News::Sessions(sessions) => self.state.take(sessions),
             News::Checkpoint(id, lines) => self.state.take_text(&id, lines),
+            News::Runs(runs, members) => self.state.take_runs(runs, members),
             News::Criteria(found) => self.state.criteria = Some(found),
             News::Told(told) => self.state.told = Some(told),
         }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use plimsoll_agents::Owner;
 use plimsoll_core::event::SessionId;
+use plimsoll_core::run::Run;
 use plimsoll_engine::criteria::Criteria;
 
 use super::keys::Key;
@@ -29,6 +30,10 @@ pub(crate) struct State {
     pub(crate) scrolled: usize,
     /// The checkpoint whose text is there, or has been asked for.
     pub(crate) checkpoint: Option<(String, Vec<String>)>,
+    /// The runs that are conducted right now, newest first.
+    pub(crate) runs: Vec<Run>,
+    /// The sessions that belong to any run.
+    conducted: HashSet<String>,
     /// Whether plimsoll does what it is for, as it was when that was last looked at.
     pub(crate) criteria: Option<Criteria>,
     /// What the last act came to.
@@ -151,6 +156,16 @@ impl State {
         if self.selected.is_some() && self.selected_at().is_none() {
             self.go_to(before.unwrap_or(0));
         }
+    }
+
+    /// Takes the runs that are conducted, and the sessions that belong to any run.
+    pub(crate) fn take_runs(&mut self, runs: Vec<Run>, conducted: HashSet<String>) {
+        (self.runs, self.conducted) = (runs, conducted);
+    }
+
+    /// Whether a session belongs to a run.
+    pub(crate) fn is_conducted(&self, session: &Session) -> bool {
+        self.conducted.contains(session.id.as_str())
     }
 
     /// Takes the text of a checkpoint, if it is the one that was asked for last.

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::client::Running;
 use crate::driver::Browser;
 use crate::env::TestEnv;
+use crate::journal::Journal;
 use crate::story::Story;
 
 const EVIL: &str = r#"<script>window.owned=1</script>"><img src=x onerror="window.owned=2"> fix </title></pre> it"#;
@@ -28,6 +29,10 @@ fn a_hostile_checkpoint_and_a_hostile_save_are_inert() {
         .find_map(|it| it.strip_suffix(".md").map(str::to_owned));
     let id = id.expect("a checkpoint was sealed");
 
+    let mut run = Journal::begin(&env, 1, EVIL, false);
+    run.begins(1, EVIL, &[EVIL], "aaaaaaaa-1");
+    run.says(json!({"what": "job_failed", "job": 1, "why": EVIL}));
+    let run = format!("/runs/{}", run.id);
     let server = Running::start(&env, &[]);
     server.post(
         "/ss",
@@ -37,7 +42,7 @@ fn a_hostile_checkpoint_and_a_hostile_save_are_inert() {
     let browser = Browser::start();
     let pages = ["/", "/saves", "/saves?q=%3Cscript%3E%22%3E", "/session/5f2c81aa"];
     let checkpoint = format!("/checkpoint/{id}");
-    for path in pages.into_iter().chain([checkpoint.as_str()]) {
+    for path in pages.into_iter().chain(["/runs", &run, &checkpoint]) {
         let url = format!("http://{}{path}", server.address);
         browser.go(&url);
         browser.wait("the page", || browser.run("return document.readyState") == "complete");

@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::client::Running;
 use crate::driver::Browser;
 use crate::env::TestEnv;
+use crate::journal::half_done;
 use crate::transcript;
 
 #[test]
@@ -37,6 +38,36 @@ fn a_gauge_moves_without_a_reload_when_the_transcript_grows() {
         browser.run("return document.querySelector('[data-session=newcomer]') !== null") == true
     });
     assert_eq!(browser.console(), [""; 0]);
+}
+
+#[test]
+fn a_run_moves_on_without_a_reload_when_its_journal_grows() {
+    let env = TestEnv::new();
+    let server = Running::start(&env, &[]);
+    let browser = Browser::start();
+    browser.go(&format!("http://{}/runs", server.address));
+    browser.wait("the stream", || browser.text("#live") == "live");
+    let mut run = half_done(&env, 1, true);
+    browser.wait("the run", || browser.text("main").contains("2 of 3 pieces done"));
+    let label = browser.run("return document.querySelector('.gauge').getAttribute('aria-label')");
+    assert_eq!(label, "2 of 3 pieces done");
+    browser.find("tbody a").click();
+    browser.wait("the stream", || browser.text("#live") == "live");
+    assert!(browser.text("main").contains("Batch 2: The hold"), "{}", browser.text("main"));
+    run.ends(2, 1, 30_000, false);
+    run.done(2);
+    run.says(serde_json::json!({"what": "ended", "outcome": "done"}));
+    browser.wait("the end", || browser.text("main").contains("3 of 3 pieces done"));
+    browser.find("tbody a").click();
+    browser.wait("the session's page", || {
+        browser.run("return location.pathname").as_str().unwrap().starts_with("/session/")
+    });
+    assert_eq!(
+        browser.console().len(),
+        1,
+        "the session is not known here: {:?}",
+        browser.console()
+    );
 }
 
 #[test]

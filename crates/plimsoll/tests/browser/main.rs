@@ -10,6 +10,8 @@ mod driver;
 #[expect(dead_code, reason = "the other suite asks for more")]
 mod env;
 mod hostile;
+#[path = "../cli/journal.rs"]
+mod journal;
 mod live;
 mod pages;
 mod pictures;

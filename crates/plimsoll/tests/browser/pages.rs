@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::client::Running;
 use crate::driver::Browser;
 use crate::env::TestEnv;
+use crate::journal::half_done;
 use crate::story::Story;
 
 const TAB: &str = "\u{E004}";
@@ -134,6 +135,7 @@ fn a_checkpoint_tells_where_it_comes_from_what_is_new_and_whose_it_is() {
 #[test]
 fn the_keyboard_reaches_everything() {
     let env = lived_in();
+    let run = format!("/runs/{}", half_done(&env, 1, false).id);
     let server = Running::start(&env, &[]);
     let browser = Browser::start();
     let walk = |path: &str, steps: usize| -> Vec<String> {
@@ -146,11 +148,12 @@ fn the_keyboard_reaches_everything() {
     };
     browser.go(&format!("http://{}/", server.address));
     browser.wait("the session", || browser.text("main").contains("5f2c81aa"));
-    let walked = walk("/", 10);
+    let walked = walk("/", 11);
     let first = [
         "a #main",
         "a /",
         "a /",
+        "a /runs",
         "a /saves",
         "a /tax",
         "a /score",
@@ -158,14 +161,14 @@ fn the_keyboard_reaches_everything() {
         "div scroll",
         "a /session/5f2c81aa",
     ];
-    assert_eq!(walked[..9], first);
-    let walked = walk("/saves", 10);
+    assert_eq!(walked[..10], first);
+    let walked = walk("/saves", 11);
     for control in ["input q", "select environment", "input auto"] {
         assert!(walked.iter().any(|it| it == control), "{control}: {walked:?}");
     }
     let unnamed = "return [...document.querySelectorAll('a, button, input, select, svg[role=img]')]\
         .filter(it => !(it.textContent.trim() || it.ariaLabel || it.labels?.length)).length";
-    for path in ["/", "/session/5f2c81aa", "/saves", "/tax", "/score", "/criteria"] {
+    for path in ["/", "/session/5f2c81aa", "/runs", &run, "/saves", "/tax", "/score", "/criteria"] {
         browser.go(&format!("http://{}{path}", server.address));
         assert_eq!(browser.run(unnamed), 0, "{path}: everything has a name");
         let landmarks = "return ['header', 'nav', 'main', 'h1'].map(it => document.querySelectorAll(it).length > 0)";

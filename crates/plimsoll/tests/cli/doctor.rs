@@ -57,6 +57,29 @@ fn a_data_folder_that_others_can_read_is_named() {
 }
 
 #[test]
+fn a_password_in_a_config_that_others_can_read_is_named() {
+    for (url, mode, is_named) in [
+        ("postgres://ann:hunter2@127.0.0.1:1/x", 0o644, true),
+        ("postgres://127.0.0.1:1/x?user=ann&password=hunter2", 0o640, true),
+        ("postgres://ann:hunter2@127.0.0.1:1/x", 0o600, false),
+        ("postgres://ann@127.0.0.1:1/x", 0o644, false),
+    ] {
+        let env = TestEnv::new();
+        env.user_config(&format!("team: {{database_url: \"{url}\"}}\n"));
+        let config = env.path("home/.config/plimsoll/config.yaml");
+        fs::set_permissions(&config, fs::Permissions::from_mode(mode)).unwrap();
+        let found = about(&env, "config");
+        assert_eq!(!found.is_empty(), is_named, "{url} {mode:o}: {found:?}");
+        for [state, text, mend] in found {
+            assert_eq!(state, "note");
+            assert!(text.contains("the password of a database, and others can read it"), "{text}");
+            assert!(!text.contains("hunter2"), "{text}");
+            assert_eq!(mend, "chmod 600 $TEST/home/.config/plimsoll/config.yaml");
+        }
+    }
+}
+
+#[test]
 fn a_watcher_that_is_relied_on_and_does_not_run_is_named() {
     let env = TestEnv::new();
     assert!(about(&env, "watcher").is_empty());

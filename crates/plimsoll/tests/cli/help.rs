@@ -21,6 +21,7 @@ fn help_is_given() {
         "batch",
         "batch plan",
         "batch run",
+        "batch status",
         "board",
         "board ack",
         "board claim",

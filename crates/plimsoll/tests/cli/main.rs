@@ -17,6 +17,7 @@ mod help;
 mod hook;
 mod hostile;
 mod init;
+mod journal;
 mod kept;
 mod log;
 mod man;

@@ -4,6 +4,7 @@ pub(crate) mod client;
 mod door;
 mod ending;
 mod overview;
+mod runs;
 mod saving;
 mod schema;
 

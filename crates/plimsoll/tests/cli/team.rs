@@ -79,6 +79,8 @@ fn a_machine_without_a_team_has_no_such_page_and_sends_nothing() {
     let page = Running::start(&env, &[]);
     assert!(!page.get("/").body.contains("/team"));
     assert_eq!(page.get("/team").status, 404);
+    let metrics = page.get("/metrics").body;
+    assert!(!metrics.contains("\nplimsoll_team_waiting_rows{"), "{metrics}");
     insta::assert_snapshot!(env.plimsoll("team sync"), @"
     --- stderr
     error: the address of the team's database cannot be used: none is set
@@ -203,6 +205,9 @@ fn a_claim_holds_on_the_other_machine_until_it_is_given_up() {
     let refused = bob.plimsoll("board claim /srv/hull/src/keel.rs");
     assert!(refused.stderr.contains("is claimed by"), "{refused}");
     assert!(succeeds(&bob, "team status").contains("Claimed   /srv/hull/src by "));
+    let status: Value = serde_json::from_str(&succeeds(&bob, "team status --json")).unwrap();
+    assert_eq!(status["claims"][0]["path"], "/srv/hull/src");
+    assert_eq!(status["claims"][0]["person"], "ann");
     succeeds(&ann, "board release /srv/hull/src");
     succeeds(&ann, "team sync");
     succeeds(&bob, "team sync");
@@ -242,7 +247,7 @@ fn what_a_team_wants_to_keep_is_kept_so_long() {
     server.sql("UPDATE plimsoll.sessions SET last_seen = 1000");
     assert_eq!(
         succeeds(&ann, "team prune"),
-        "1 sessions, 0 checkpoints and 0 saves were too old and are gone.\n"
+        "Too old, and gone: 1 session, 0 checkpoints and 0 saves.\n"
     );
     assert_eq!(server.sql("SELECT count(*) FROM plimsoll.readings"), "0");
 }
@@ -257,6 +262,8 @@ fn how_a_machine_stands_is_told_in_json() {
     assert_eq!((&status["reachable"], &status["waiting"]), (&true.into(), &0.into()));
     assert_eq!(status["machines"][0]["person"], "ann");
     assert_eq!(status["machines"][0]["sessions"], 1);
+    assert_eq!(status["claims"], Value::Array(Vec::new()));
+    assert!(succeeds(&ann, "team status").contains(": 1 session, heard of "));
     let doctor = ann.plimsoll("doctor").stdout;
     assert!(doctor.contains("team") && doctor.contains("0 rows wait"), "{doctor}");
 }

@@ -47,6 +47,8 @@ fn tests_that_fail_are_saved_with_what_failed_and_the_exit_code_stays() {
         plimsoll(&env, &["test", "--env", "x", "--", "sh", "-c", "echo no linker >&2; exit 3"]);
     assert_eq!(ran.status.code(), Some(3));
     assert_eq!(last(&env)["blockers"], "no linker");
+    assert_eq!(last(&env)["task"], "Tests failed: how many is not known");
+    assert_eq!(last(&env)["tags"], json!(["tests-failed"]));
     assert_eq!(last(&env)["environment"], "x");
 }
 
@@ -87,15 +89,19 @@ fn whoever_switched_it_off_has_nothing_saved() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn a_program_that_cannot_be_run_is_named_and_ends_as_in_a_shell() {
     let env = TestEnv::new().with("PATH", "/usr/bin:/bin");
     insta::assert_snapshot!(plimsoll(&env, &["test", "--", "no-such-program"]), @"
     --- stderr
     error: could not run `no-such-program`
       caused by: No such file or directory (os error 2)
-    hint: look whether it is on your PATH
-    [exit 1]
+    hint: look whether it is on your PATH, and may be run
+    [exit 127]
     ");
+    let text = env.write("text", "no program").display().to_string();
+    let ran = plimsoll(&env, &["test", "--", &text]);
+    assert_eq!(ran.status.code(), Some(126), "{ran}");
+    assert!(journal(&env).is_empty(), "nothing was tested");
     assert_eq!(env.plimsoll("test").status.code(), Some(2), "misused");
 }
 

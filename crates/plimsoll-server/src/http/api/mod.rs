@@ -2,6 +2,7 @@
 
 pub(super) mod checkpoints;
 pub(super) mod past;
+pub(crate) mod runs;
 pub(super) mod sessions;
 
 use plimsoll_core::Tokens;

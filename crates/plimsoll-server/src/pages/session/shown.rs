@@ -18,7 +18,7 @@ const FILES: usize = 15;
 pub(in crate::pages) fn session(site: &Site, session: &Session) -> Markup {
     html! {
         div data-live="session" {
-            (head(session))
+            (head(site, session))
             section aria-labelledby="curve" {
                 h2 #curve { "Load over time" }
                 @match plot(&session.plot) {
@@ -36,7 +36,7 @@ pub(in crate::pages) fn session(site: &Site, session: &Session) -> Markup {
     }
 }
 
-fn head(session: &Session) -> Markup {
+fn head(site: &Site, session: &Session) -> Markup {
     let Session { known, standing, .. } = session;
     let Standing { load, lines, .. } = standing;
     let band = load.map_or("none", |load| load.band(lines));
@@ -54,6 +54,9 @@ fn head(session: &Session) -> Markup {
                     @else { "not running" }
                 }
                 p.quiet.id { (session.id) }
+                @if let Some(run) = &session.run {
+                    p.quiet { "of run " a href=(site.run(run.as_str())) { (run.short()) } }
+                }
             }
             @if let Some(load) = load {
                 div.big {

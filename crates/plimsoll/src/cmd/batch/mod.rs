@@ -2,8 +2,15 @@
 
 mod plan;
 mod run;
+mod status;
+
+use std::time::Duration;
 
 use clap::Subcommand;
+use plimsoll_agents::Adapter;
+use plimsoll_core::batch::calibration::Calibration;
+use plimsoll_engine::calibration;
+use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::world::World;
 
 use crate::ui::Ui;
@@ -25,17 +32,35 @@ Examples:
   plimsoll batch plan tasks.yaml --available 50000   if each has so much room
   plimsoll batch plan tasks.yaml --mermaid           as a chart
   plimsoll batch run TODO.md                         do it, session after session
-  plimsoll batch run --resume                        go on where it was interrupted";
+  plimsoll batch run --resume                        go on where it was interrupted
+  plimsoll batch status                              how do runs stand?
+  plimsoll batch status --calibration                what do estimates learn from past work?";
+
+/// How long other writers of the store are waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
     Run(run::Args),
+    Status(status::Args),
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::Plan(args) => plan::run(world, ui, args),
         Command::Run(args) => run::run(world, ui, args),
+        Command::Status(args) => status::run(world, ui, args),
     }
+}
+
+/// What past work teaches estimates. Where nobody can tell, that is said, and the formula must do.
+fn learned(world: &World, ui: &Ui, adapter: &dyn Adapter) -> Calibration {
+    let progress = |done, of| ui.progress("reading transcripts", done, of);
+    let learned = Ingester::open(world, adapter, PATIENCE, None)
+        .and_then(|mut ingester| calibration::learn(world, adapter, &mut ingester.store, progress));
+    learned.unwrap_or_else(|error| {
+        ui.warn(&format!("past work cannot be learned from: {error:#}"));
+        Calibration::default()
+    })
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
-use plimsoll_core::batch::{self, Factors, Piece, Plan, Planned, Room, Task, Workflow};
+use plimsoll_core::batch::calibration::Calibration;
+use plimsoll_core::batch::{self, Piece, Plan, Planned, Room, Task, Workflow};
 use plimsoll_engine::batch::{self as engine, Known};
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::resume;
@@ -60,12 +61,13 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         Some(available) => given(available),
         None => find_room(world, ui, adapter, &project, args.session.as_deref())?,
     };
-    let planned = planned(ui, &project, &args.file, &tasks, &known)?;
+    let learned = super::learned(world, ui, adapter);
+    let planned = planned(ui, &project, &args.file, &tasks, &known, &learned)?;
     let workflow = Workflow::of(&planned.plan);
     match (args.json, args.mermaid) {
         (true, _) => ui.print_json(&workflow),
         (_, true) => ui.print(&plain_lines(&workflow.mermaid())),
-        _ => ui.print(&tree(ui, &planned, &known)),
+        _ => ui.print(&(tree(ui, &planned, &known) + &calibrated(ui, &learned))),
     }
 }
 
@@ -78,11 +80,12 @@ pub(super) fn for_fresh_sessions(
     available: Option<Tokens>,
 ) -> anyhow::Result<Plan> {
     let tasks = read(project, file)?;
+    let adapter = plimsoll_agents::ALL[0];
     let known = match available {
         Some(available) => given(available),
-        None => fresh_room(world, ui, plimsoll_agents::ALL[0], project),
+        None => fresh_room(world, ui, adapter, project),
     };
-    Ok(planned(ui, project, file, &tasks, &known)?.plan)
+    Ok(planned(ui, project, file, &tasks, &known, &super::learned(world, ui, adapter))?.plan)
 }
 
 /// Plans what is asked for, and says on the way what is to be said of it.
@@ -92,10 +95,11 @@ fn planned(
     file: &Path,
     tasks: &[Task],
     known: &Known,
+    learned: &Calibration,
 ) -> anyhow::Result<Planned> {
     let available = known.room.available();
     let (terms, warnings) =
-        engine::terms(project, tasks, available, Factors::default(), known.model.as_deref());
+        engine::terms(project, tasks, available, learned.factors(), known.model.as_deref());
     warnings.iter().for_each(|warning| ui.warn(warning));
     batch::plan(tasks, &terms)
         .with_context(|| format!("could not plan `{}`", file.display()))
@@ -240,6 +244,16 @@ fn room(known: &Known) -> String {
         }
     }
     text
+}
+
+/// Which kinds of tasks past work has taught to estimate.
+fn calibrated(ui: &Ui, learned: &Calibration) -> String {
+    let used: Vec<String> =
+        learned.used().map(|(kind, factor)| format!("{kind} ×{factor:.2}")).collect();
+    match used.is_empty() {
+        true => String::new(),
+        false => ui.dim(&format!("calibrated by past work: {}", used.join(", "))) + "\n",
+    }
 }
 
 /// A text of several lines from outside, each without what moves the cursor.

@@ -10,8 +10,9 @@ use plimsoll_engine::world::World;
 use plimsoll_server::team::{self, TeamError};
 
 use crate::ingest;
+use crate::past::counted;
 use crate::report::HintExt;
-use crate::ui::{Ui, thousands};
+use crate::ui::Ui;
 
 /// Share readings, checkpoints, saves and the board with a team, in a PostgreSQL database
 ///
@@ -89,8 +90,8 @@ fn sync(world: &World, ui: &Ui) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     ingest::everything(world, ui, adapter)?;
     let synced = hinted(team::sync(world, adapter))?;
-    let rows = thousands(synced.rows as u64);
-    ui.print(&format!("{rows} rows went to {}.\n", shown(world)))
+    let rows = counted(synced.rows as u64, "row", "rows");
+    ui.print(&format!("{rows} went to {}.\n", shown(world)))
 }
 
 fn prune(world: &World, ui: &Ui) -> anyhow::Result<()> {
@@ -98,10 +99,10 @@ fn prune(world: &World, ui: &Ui) -> anyhow::Result<()> {
     ui.print(&match pruned {
         None => "Everything is kept: nobody has said for how long.\n".to_owned(),
         Some(gone) => format!(
-            "{} sessions, {} checkpoints and {} saves were too old and are gone.\n",
-            thousands(gone.sessions),
-            thousands(gone.checkpoints),
-            thousands(gone.saves)
+            "Too old, and gone: {}, {} and {}.\n",
+            counted(gone.sessions, "session", "sessions"),
+            counted(gone.checkpoints, "checkpoint", "checkpoints"),
+            counted(gone.saves, "save", "saves")
         ),
     })
 }

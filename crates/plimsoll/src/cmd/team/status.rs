@@ -5,11 +5,12 @@ use std::io::Write;
 use plimsoll_core::text::duration;
 use plimsoll_core::time::utc_second;
 use plimsoll_engine::world::{World, now};
-use plimsoll_server::team::{self, MachineRow, Report, TeamError, Theirs};
+use plimsoll_server::team::{self, ClaimRow, MachineRow, Report, TeamError, Theirs};
 use serde::Serialize;
 
+use crate::past::counted;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain, thousands};
+use crate::ui::{Ui, plain};
 
 /// Show whether the team's database is in reach, what waits for it, and who else is there
 ///
@@ -59,19 +60,17 @@ fn print(ui: &Ui, report: &Report) -> anyhow::Result<()> {
         || "nothing was sent yet".to_owned(),
         |moment| format!("something arrived {} ago", ago(moment)),
     );
-    writeln!(out, "Waiting   {} rows; {last}", thousands(waiting.changed + waiting.to_sweep))?;
+    let rows = counted(waiting.changed + waiting.to_sweep, "row", "rows");
+    writeln!(out, "Waiting   {rows}; {last}")?;
     if let Some(trouble) = &waiting.trouble {
         writeln!(out, "          {}", ui.yellow(&plain(trouble)))?;
     }
     for machine in there.iter().flat_map(|there| &there.machines) {
         let Theirs { person, host, it } = machine;
         let (person, host) = (plain(person), plain(host));
-        let sessions = thousands(it.sessions);
-        writeln!(
-            out,
-            "Machine   {person} on {host}: {sessions} sessions, heard of {} ago",
-            ago(it.last_seen)
-        )?;
+        let sessions = counted(it.sessions, "session", "sessions");
+        let heard = ago(it.last_seen);
+        writeln!(out, "Machine   {person} on {host}: {sessions}, heard of {heard} ago")?;
     }
     for claim in there.iter().flat_map(|there| &there.claims) {
         let path = plain(&claim.it.path.display().to_string());
@@ -102,6 +101,7 @@ struct View<'a> {
     last_shipped: Option<String>,
     trouble: Option<&'a str>,
     machines: Vec<MachineView<'a>>,
+    claims: Vec<ClaimView<'a>>,
 }
 
 #[derive(Serialize)]
@@ -112,6 +112,17 @@ struct MachineView<'a> {
     sessions: u64,
     version: &'a str,
     last_seen: String,
+}
+
+/// What somebody works on, on another machine.
+#[derive(Serialize)]
+struct ClaimView<'a> {
+    path: String,
+    holder: &'a str,
+    person: &'a str,
+    host: &'a str,
+    since: String,
+    until: String,
 }
 
 impl<'a> View<'a> {
@@ -130,6 +141,7 @@ impl<'a> View<'a> {
             last_shipped: waiting.shipped.map(utc_second),
             trouble: waiting.trouble.as_deref(),
             machines: there.iter().flat_map(|there| &there.machines).map(machine).collect(),
+            claims: there.iter().flat_map(|there| &there.claims).map(claim).collect(),
         }
     }
 }
@@ -143,5 +155,17 @@ fn machine(machine: &Theirs<MachineRow>) -> MachineView<'_> {
         sessions: it.sessions,
         version: &it.version,
         last_seen: utc_second(it.last_seen),
+    }
+}
+
+fn claim(claim: &ClaimRow) -> ClaimView<'_> {
+    let Theirs { person, host, it } = claim;
+    ClaimView {
+        path: it.path.display().to_string(),
+        holder: &it.holder,
+        person,
+        host,
+        since: utc_second(it.since),
+        until: utc_second(it.until),
     }
 }

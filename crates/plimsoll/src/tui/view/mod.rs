@@ -2,6 +2,7 @@
 
 mod curve;
 mod detail;
+mod runs;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -67,10 +68,12 @@ impl Picture {
     /// Draws the state as it is at `now`.
     pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, state: &State, now: Millis) {
         let foot = footer(self.theme, state, frame.area().width.into());
-        let rows = [1, foot.len() as u16].map(Constraint::Length);
-        let [head, body, below] =
-            Layout::vertical([rows[0], Constraint::Min(0), rows[1]]).areas(frame.area());
+        let runs = runs::lines(state, frame.area(), now);
+        let rows = [1, runs.len() as u16, foot.len() as u16].map(Constraint::Length);
+        let [head, runs_at, body, below] =
+            Layout::vertical([rows[0], rows[1], Constraint::Min(0), rows[2]]).areas(frame.area());
         frame.render_widget(header(self.theme, state, head.width.into()), head);
+        frame.render_widget(Paragraph::new(runs), runs_at);
         let (list, pane) = halves(state, body);
         if list.height > 0 {
             table::draw(frame, list, self, state, now);
@@ -163,7 +166,10 @@ fn help(theme: Theme) -> Paragraph<'static> {
         ("i", "whether all this does what it is for: the figures of the last days"),
         ("Esc", "close what is open; then quit"),
         ("q", "quit"),
-        ("marks", "● runs  ○ idle  ✕ died  ! above the warn line  ~ estimate  │ compacts"),
+        (
+            "marks",
+            "● runs  ○ idle  ✕ died  ! above the warn line  ~ estimate  │ compacts  ▸ of a run",
+        ),
     ];
     let line = |(key, what): (&'static str, &'static str)| {
         Line::from(vec![Span::styled(format!(" {key:<9}"), theme.bold()), Span::raw(what)])

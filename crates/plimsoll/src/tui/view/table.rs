@@ -168,7 +168,8 @@ fn name(theme: Theme, state: &State, row: &Row<'_>) -> Text<'static> {
                 many => format!("+{many}"),
             };
             let name = Span::styled(format!("{:<8}", short(session.id.as_str())), theme.bold());
-            Line::from(vec![Span::raw(mark), name, Span::raw(folded)]).into()
+            let of_run = if state.is_conducted(session) { "▸" } else { "" };
+            Line::from(vec![Span::raw(mark), name, Span::raw(of_run), Span::raw(folded)]).into()
         }
     }
 }

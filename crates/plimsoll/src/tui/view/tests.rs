@@ -1,6 +1,7 @@
 //! The picture, as it is drawn.
 
 use plimsoll_core::board::Claim;
+use plimsoll_core::run::{Run, RunId};
 use plimsoll_engine::criteria::Criteria;
 use plimsoll_engine::world::local_time;
 use ratatui::Terminal;
@@ -66,6 +67,47 @@ fn all_sessions_are_seen_on_eighty_columns() {
 
     ? keys · q quit · ⏎ detail · / filter · s sort · c checkpoint · y copy resume
     ");
+}
+
+/// A run of two jobs, the first of which is done.
+fn run(session: &str) -> Run {
+    let lines = [
+        r#"{"at":0,"what":"begun","sort":"task","project":"/p","title":"Careen the hull","command":[]}"#,
+        r#"{"at":0,"what":"conducted","by":{"pid":1,"started":1}}"#,
+        r#"{"at":0,"what":"job_begun","job":1,"title":"One"}"#,
+        r#"{"at":0,"what":"job_done","job":1}"#,
+        r#"{"at":0,"what":"job_begun","job":2,"title":"Two"}"#,
+        &format!(
+            r#"{{"at":{},"what":"leg_begun","job":2,"leg":1,"attempt":1,"session":"{session}"}}"#,
+            NOW - 5 * MINUTE
+        ),
+    ];
+    let id = RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap();
+    Run::fold(id, lines.map(|line| serde_json::from_str(line).unwrap())).unwrap()
+}
+
+#[test]
+fn runs_are_in_sight_and_their_sessions_are_marked() {
+    let mut state = fleet();
+    let members = [String::from("5f2c1a90-full")].into();
+    state.take_runs(vec![run("5f2c1a90-full")], members);
+    insta::assert_snapshot!(text(&state, 80, 10), @"
+    plimsoll · 2 running of 3 sessions · by load
+    ▸ 456789ab · 1 of 2 done · in 5f2c1a90 · 160k · 16 h 40 min · Careen the hull
+    SESSION      LOAD             % TREND     LEFT      AHEAD SEALED PROJECT
+    ●5f2c1a90▸+1 ██████████│░   80! ▂▃▄▄▅▅▁▂    7k 1 h 17 min  3 min ~/harbour
+    ○77aa0031    ██████░░░░│░   45             77k             never …path/to/pumps
+     90bb1142    █░░░░░░░░░│░    5            157k             never ~/ledger
+
+
+
+    ? keys · q quit · ⏎ detail · / filter · s sort · c checkpoint · y copy resume
+    ");
+    state.take_runs((0..5).map(|_| run("x")).collect(), Default::default());
+    let drawn = text(&state, 80, 12);
+    assert_eq!(drawn.matches("▸ 456789ab").count(), 3);
+    assert!(drawn.contains("  and 2 more runs"), "{drawn}");
+    assert!(!text(&state, 80, 9).contains('▸'), "a small terminal is for the list");
 }
 
 #[test]

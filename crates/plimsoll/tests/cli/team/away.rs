@@ -49,6 +49,8 @@ fn what_happens_while_the_database_is_away_arrives_once_when_it_is_back() {
     });
     let doctor = ann.plimsoll("doctor").stdout;
     assert!(doctor.contains("5 rows wait"), "{doctor}");
+    let metrics = serving.get("/metrics").body;
+    assert!(metrics.contains("\nplimsoll_team_waiting_rows{} 5.0\n"), "{metrics}");
     assert_eq!(serving.get("/").status, 200, "what is ours is shown all the same");
     assert_eq!(serving.get("/team").status, 503);
     server.resume();
@@ -63,6 +65,24 @@ fn what_happens_while_the_database_is_away_arrives_once_when_it_is_back() {
     assert!(!said.is_empty(), "{log}");
     said.sort_unstable();
     assert!(said.windows(2).all(|two| two[0] != two[1]), "it is said once: {log}");
+}
+
+#[test]
+fn a_table_that_somebody_has_altered_is_told_of_and_things_go_on_when_it_is_mended() {
+    let (server, url) = database();
+    let (ann, bob) = (machine(&url, "ann", ALL), machine(&url, "bob", ALL));
+    succeeds(&ann, "board claim /srv/hull/src");
+    succeeds(&ann, "team sync");
+    server.sql("ALTER TABLE plimsoll.claims ALTER COLUMN since TYPE numeric");
+    let serving = Running::start(&bob, &[]);
+    let log = || std::fs::read_to_string(bob.path("serve.log")).unwrap();
+    until("it is said", || {
+        log().contains("nothing goes to the team's database for now: something")
+    });
+    assert!(bob.plimsoll("doctor").stdout.contains("since"), "it is said which column");
+    server.sql("ALTER TABLE plimsoll.claims ALTER COLUMN since TYPE bigint");
+    until("the claim is known here", || succeeds(&bob, "board list").contains("/srv/hull/src"));
+    assert_eq!(serving.get("/team").status, 200);
 }
 
 /// How often something is killed; more where somebody has the time.

@@ -103,6 +103,24 @@ fn a_reviewer_is_shown_all_sessions_and_asks_for_a_checkpoint_once() {
 }
 
 #[test]
+fn a_reviewer_may_come_and_change_while_the_watcher_runs() {
+    let env = TestEnv::new();
+    let (mut watching, _) = Watching::start(&env, &["watch", "--json"]);
+    let (first, second) = (env.path("first"), env.path("second"));
+    let writes = |name, to: &PathBuf| {
+        script(&env, name, &format!("cat > /dev/null\necho run >> {}\n{ASKS}", to.display()))
+    };
+    configure(&env, &writes("1.sh", &first), "", 100);
+    wait_for(&first);
+    asked(&mut watching);
+    configure(&env, &writes("2.sh", &second), "", 100);
+    work_on(&env);
+    wait_for(&second);
+    watching.send(Signal::TERM);
+    assert_eq!(watching.rest().0, Some(0));
+}
+
+#[test]
 fn the_second_reviewer_is_called_only_when_the_first_asks() {
     for (says, is_called) in [("escalate", true), ("none", false)] {
         let env = TestEnv::new();

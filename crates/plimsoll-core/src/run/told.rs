@@ -1,0 +1,233 @@
+//! What people are told of a run: how far it is, how it stands, and how it goes on.
+
+use super::{Job, JobState, Leg, Line, Outcome, Repeats, Run, Sort, What};
+use crate::batch::Piece;
+use crate::batch::calibration::Case;
+use crate::redact::redact;
+use crate::{Millis, Tokens};
+
+/// How far a run is: in pieces of its plan, or in jobs where it has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// So many are done.
+    pub done: usize,
+    /// Of so many.
+    pub of: usize,
+}
+
+/// How a run stands right now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Somebody conducts it.
+    Running,
+    /// Its conductor is gone, or somebody has ended it: there is work left.
+    Interrupted,
+    /// All of it is done.
+    Done,
+    /// An agent gave up.
+    Failed,
+    /// A limit was reached.
+    Limited,
+    /// It went round in circles.
+    Broken,
+}
+
+impl Standing {
+    /// Whether there is work left that nobody does.
+    pub fn is_resting(self) -> bool {
+        !matches!(self, Self::Running | Self::Done)
+    }
+
+    /// Its name.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Interrupted => "interrupted",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Limited => "limited",
+            Self::Broken => "broken",
+        }
+    }
+}
+
+/// How a piece of a plan stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieceTold<'r> {
+    /// The piece.
+    pub piece: &'r Piece,
+    /// The last job that it was given to, if it was.
+    pub job: Option<&'r Job>,
+}
+
+impl PieceTold<'_> {
+    /// How it stands, in a word.
+    pub fn state(&self) -> &'static str {
+        match self.job.map(|job| &job.state) {
+            None => "waiting",
+            Some(JobState::Open) => "open",
+            Some(JobState::Done { .. }) => "done",
+            Some(JobState::Failed { .. }) => "failed",
+        }
+    }
+}
+
+impl Line {
+    /// The same without secrets, and without the agent's command, which may hold some: what others than
+    /// the conductor may keep.
+    #[must_use]
+    pub fn cleaned(mut self) -> Self {
+        let clean = |text: &mut String| *text = redact(text).into_owned();
+        match &mut self.what {
+            What::Begun(begun) => {
+                begun.command.clear();
+                clean(&mut begun.title);
+            }
+            What::Planned { plan, why } => {
+                plan.batches.iter_mut().flatten().for_each(|piece| clean(&mut piece.description));
+                why.iter_mut().for_each(clean);
+            }
+            What::JobBegun(begun) => clean(&mut begun.title),
+            What::JobFailed { why, .. } => clean(why),
+            What::LegEnded(end) => end.fingerprint.errors.iter_mut().for_each(clean),
+            What::Ended(Outcome::Broken { repeats: Repeats::Work { errors, .. } }) => {
+                errors.iter_mut().for_each(clean);
+            }
+            _ => {}
+        }
+        self
+    }
+}
+
+impl Run {
+    /// How it stands, if it is known whether its conductor still is there.
+    pub fn standing(&self, is_conducted: bool) -> Standing {
+        match &self.outcome {
+            Some(Outcome::Done) => Standing::Done,
+            Some(Outcome::Failed { .. }) => Standing::Failed,
+            Some(Outcome::Limited { .. }) => Standing::Limited,
+            Some(Outcome::Broken { .. }) => Standing::Broken,
+            Some(Outcome::Interrupted { .. }) => Standing::Interrupted,
+            None if is_conducted => Standing::Running,
+            None => Standing::Interrupted,
+        }
+    }
+
+    /// The command that takes it up again; nothing if there is nothing left to do.
+    pub fn resume(&self) -> Option<String> {
+        let command = match self.begun.sort {
+            Sort::Task => "plimsoll run --resume",
+            Sort::Plan => "plimsoll batch run --resume",
+        };
+        let is_done = self.outcome.as_ref().is_some_and(|outcome| !outcome.is_resumable());
+        (!is_done).then(|| format!("{command} {}", self.id))
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        match &self.plan {
+            Some(_) => {
+                let is_done = |told: &PieceTold<'_>| told.job.is_some_and(Job::is_done);
+                let done = self.pieces().filter(is_done).count();
+                Progress { done, of: self.pieces().count() }
+            }
+            None => {
+                let done = self.jobs.iter().filter(|job| job.is_done()).count();
+                Progress { done, of: self.jobs.len().max(1) }
+            }
+        }
+    }
+
+    /// The pieces of its plan, in their order.
+    pub fn pieces(&self) -> impl Iterator<Item = PieceTold<'_>> {
+        let pieces = self.plan.iter().flat_map(|plan| plan.pieces());
+        pieces.map(|piece| {
+            let has = |job: &&Job| job.begun.pieces.contains(&piece.id);
+            let job = self.jobs.iter().rev().find(has);
+            PieceTold { piece, job }
+        })
+    }
+
+    /// The job that is being worked on, and its session that is.
+    pub fn current(&self) -> Option<(&Job, &Leg)> {
+        let open = self.jobs.iter().rev().filter(|job| job.state == JobState::Open);
+        open.filter_map(|job| Some((job, job.legs.last()?))).next()
+    }
+
+    /// How many sessions went on with a job that one before them had begun.
+    pub fn restarts(&self) -> usize {
+        self.jobs.iter().map(|job| job.legs.len().saturating_sub(1)).sum()
+    }
+
+    /// What calibration learns from it: each piece that is done, with its share of what its job took.
+    pub fn cases(&self) -> impl Iterator<Item = Case> {
+        self.pieces().filter_map(|told| {
+            let (piece, job) = (told.piece, told.job?);
+            let (at, measured) = job.taken()?;
+            let of_job = self.pieces().filter(|other| other.job == Some(job));
+            let together: Tokens = of_job.map(|other| other.piece.tokens).sum();
+            let share = piece.tokens as f64 / together.max(1) as f64;
+            let measured = (measured as f64 * share).round() as Tokens;
+            let predicted = piece.formula.unwrap_or(piece.tokens);
+            (!piece.given).then_some(Case { at, kind: piece.kind, predicted, measured })
+        })
+    }
+}
+
+impl Job {
+    /// When it was done, and what it has really taken.
+    fn taken(&self) -> Option<(Millis, Tokens)> {
+        match self.state {
+            JobState::Done { at, .. } => Some((at, self.measured()?)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RunId;
+    use super::*;
+
+    fn run(lines: &[&str]) -> Run {
+        let begun =
+            r#"{"at":0,"what":"begun","sort":"plan","project":"/p","title":"t","command":[]}"#;
+        let lines = std::iter::once(&begun).chain(lines);
+        let lines: Vec<Line> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+        Run::fold(RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap(), lines).unwrap()
+    }
+
+    #[test]
+    fn a_run_without_an_end_stands_as_its_conductor_does() {
+        let open = run(&[]);
+        assert_eq!(open.standing(true), Standing::Running);
+        assert_eq!(open.standing(false), Standing::Interrupted);
+        let command = "plimsoll batch run --resume 019a8f00-0000-7000-8000-0123456789ab";
+        assert_eq!(open.resume().as_deref(), Some(command));
+        let done = run(&[r#"{"at":1,"what":"ended","outcome":"done"}"#]);
+        assert_eq!((done.standing(false), done.resume()), (Standing::Done, None));
+        assert!(open.standing(false).is_resting() && !done.standing(false).is_resting());
+    }
+
+    #[test]
+    fn a_piece_that_was_given_to_a_second_job_stands_as_that_does() {
+        let plan = r#"{"at":1,"what":"planned","plan":{"available":9,"batches":[[{"id":"1","description":"d","tokens":5,"formula":4}],[{"id":"2","description":"d","tokens":5}]]}}"#;
+        let job = |number: u32| {
+            format!(r#"{{"at":2,"what":"job_begun","job":{number},"title":"t","pieces":["1"]}}"#)
+        };
+        let failed = r#"{"at":3,"what":"job_failed","job":1,"why":"w"}"#;
+        let tried = run(&[plan, &job(1), failed]);
+        assert_eq!(
+            tried.pieces().map(|told| told.state()).collect::<Vec<_>>(),
+            ["failed", "waiting"]
+        );
+        let again = run(&[plan, &job(1), failed, &job(2)]);
+        assert_eq!(again.progress(), Progress { done: 0, of: 2 });
+        assert_eq!(again.pieces().next().unwrap().state(), "open");
+        assert_eq!(again.current(), None, "no session has begun");
+        let done = r#"{"at":4,"what":"job_done","job":2}"#;
+        let done = run(&[plan, &job(1), failed, &job(2), done]);
+        assert_eq!(done.progress(), Progress { done: 1, of: 2 });
+        assert_eq!(done.cases().count(), 0, "nobody has measured it");
+    }
+}

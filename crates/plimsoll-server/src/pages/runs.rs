@@ -1,0 +1,316 @@
+//! `/runs` and `/runs/{id}`: work that goes on over as many sessions as it takes.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use plimsoll_core::Tokens;
+use plimsoll_core::run::{Job, Leg, Run, RunId};
+use plimsoll_core::text::duration;
+
+use super::frame::{NoPage, Tab, page as framed};
+use super::parts::{Pager, ago, counted, moment, project, short, tokens};
+use super::site::Site;
+use crate::http::api::runs::{RunStory, RunView, find, last_moment, newest};
+use crate::http::{Name, Params, Problem};
+use crate::state::AppState;
+
+/// How many runs are listed at a time.
+const PAGE: u64 = 50;
+
+/// All runs
+pub(super) async fn list(
+    State(app): State<AppState>,
+    site: Site,
+    params: Params,
+) -> Result<Markup, NoPage> {
+    let number = params.number("page", 1..=1_000_000).map_err(NoPage::of(&site))?.unwrap_or(1);
+    let listed = app.with_store(move |app, store| {
+        let runs = newest(app, store, ((number - 1) * PAGE) as u32, PAGE as u32)?;
+        Ok((runs, store.run_counts()?.runs))
+    });
+    let (runs, count) = listed.await.map_err(NoPage::of(&site))?;
+    let pager = Pager {
+        list: "More runs",
+        words: ["Newer", "Older"],
+        number,
+        pages: count.div_ceil(PAGE).max(1),
+    };
+    let body = html! {
+        h1 { "Runs " span.count { (tokens(count)) } }
+        div data-live="runs" {
+            @if count == 0 {
+                (nothing())
+            } @else {
+                (table(&site, &runs))
+                (pager.links(|page| site.with("/runs", &[("page", &page.to_string())])))
+            }
+        }
+    };
+    Ok(framed(&site, Some(Tab::Runs), "Runs", &body))
+}
+
+fn nothing() -> Markup {
+    html! {
+        section.empty {
+            h2 { "No run yet" }
+            p {
+                code { "plimsoll run -- AGENT…" } " keeps one long task going over fresh sessions, "
+                code { "plimsoll batch run" } " carries out a plan: both appear here by themselves."
+            }
+        }
+    }
+}
+
+fn table(site: &Site, runs: &[Run]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="group" aria-label="A table that may be wider than the page" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "Run" }
+                        th scope="col" { "State" }
+                        th scope="col" { "Done" }
+                        th.figure scope="col" { "Sessions" }
+                        th.figure scope="col" { "Tokens" }
+                        th.figure scope="col" { "Took" }
+                        th.figure scope="col" { "Began" }
+                    }
+                }
+                tbody { @for run in runs { (row(site, run)) } }
+            }
+        }
+    }
+}
+
+fn row(site: &Site, run: &Run) -> Markup {
+    let view = RunView::of(run);
+    html! {
+        tr class=(band(view.state)) data-run=(view.run) {
+            th scope="row" {
+                a href=(site.run(&view.run)) { (view.title) }
+                span.project { (project(view.project.as_ref())) }
+            }
+            td { span.band { (view.state) } }
+            td.load { (gauge(&view)) span.of { (progress(&view)) } }
+            td.figure { (view.sessions) span.of { (restarts(&view)) } }
+            td.figure { (tokens(view.tokens)) (against(view.estimate)) }
+            td.figure { (duration(view.seconds)) }
+            td.figure { (ago(run.since)) }
+        }
+    }
+}
+
+/// One run
+pub(super) async fn one(
+    State(app): State<AppState>,
+    site: Site,
+    Name(id): Name,
+) -> Result<Markup, NoPage> {
+    let unknown = || {
+        let hint = "`plimsoll batch status --all` names the runs there are";
+        Problem::missing("no such run is known here", hint)
+    };
+    let id = RunId::new(&id).ok_or_else(unknown).map_err(NoPage::of(&site))?;
+    let run = app.with_store(move |app, store| find(app, store, &id)).await;
+    let run = run.map_err(NoPage::of(&site))?;
+    let title = format!("Run {}", run.id.short());
+    let body = html! { div data-live="run" { (story(&site, &run)) } };
+    Ok(framed(&site, Some(Tab::Runs), &title, &body))
+}
+
+fn story(site: &Site, run: &Run) -> Markup {
+    let RunStory { run: view, replanned, pieces, .. } = RunStory::of(run);
+    html! {
+        section.head class=(band(view.state)) {
+            div {
+                h1 { (view.title) }
+                p.quiet { (view.project) }
+                p.id { (view.run) }
+            }
+            div.big {
+                p { span.percent { (view.state) } " " (progress(&view)) }
+                (gauge(&view))
+            }
+        }
+        (facts(run, &view))
+        @for why in &replanned { p { "Planned anew: " (why) } }
+        @for job in &run.jobs { (shown_job(site, job)) }
+        @if !pieces.is_empty() {
+            h2 { "Plan " span.count { (counted(pieces.len() as u64, "piece", "pieces")) } }
+            (plan(&pieces))
+        }
+    }
+}
+
+fn facts(run: &Run, view: &RunView) -> Markup {
+    html! {
+        dl.facts {
+            dt { "Began" } dd { (moment(run.since)) }
+            dt { "Took" } dd { (duration(run.spent(last_moment(run)).seconds)) }
+            dt { "Sessions" } dd { (view.sessions) " " span.quiet { (restarts(view)) } }
+            dt { "Tokens" } dd { (tokens(view.tokens)) " " (against(view.estimate)) }
+            @if let Some(why) = &view.why { dt { "Ended" } dd { (why) } }
+            @if let Some(resume) = &view.resume { dt { "Go on with" } dd { code { (resume) } } }
+        }
+    }
+}
+
+fn shown_job(site: &Site, job: &Job) -> Markup {
+    use plimsoll_core::run::JobState;
+    let (state, why) = match &job.state {
+        JobState::Open => ("open", None),
+        JobState::Done { .. } => ("done", None),
+        JobState::Failed { why, .. } => ("failed", Some(why)),
+    };
+    let begun = &job.begun;
+    html! {
+        section class=(band(state)) {
+            h2 {
+                @if let Some(batch) = begun.batch { "Batch " (batch) ": " }
+                (begun.title) " " span.band { (state) }
+            }
+            p.quiet {
+                @if let Some(measured) = job.measured() { (tokens(measured)) " tokens " }
+                (against(begun.tokens))
+                @if !begun.pieces.is_empty() { " · pieces " (begun.pieces.join(", ")) }
+            }
+            @if let Some(why) = why { p { (why) } }
+            (legs(site, &job.legs))
+        }
+    }
+}
+
+fn legs(site: &Site, legs: &[Leg]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="group" aria-label="A table that may be wider than the page" {
+            table {
+                thead {
+                    tr {
+                        th.figure scope="col" { "Leg" }
+                        th scope="col" { "Session" }
+                        th scope="col" { "Ended" }
+                        th.figure scope="col" { "Tokens" }
+                        th.figure scope="col" { "Answers" }
+                        th scope="col" { "Checkpoint" }
+                        th.figure scope="col" { "Began" }
+                    }
+                }
+                tbody { @for leg in legs { (shown_leg(site, leg)) } }
+            }
+        }
+    }
+}
+
+fn shown_leg(site: &Site, leg: &Leg) -> Markup {
+    let end = leg.end.as_ref().map(|(_, end)| end);
+    let checkpoint = end.and_then(|end| end.checkpoint.as_deref());
+    html! {
+        tr {
+            th.figure scope="row" { (leg.begun.leg) }
+            td {
+                @match &leg.begun.session {
+                    Some(session) => a.id href=(site.session(session.as_str())) { (short(session.as_str())) },
+                    None => span.quiet { "not named by us" },
+                }
+            }
+            td { (ending(leg)) }
+            td.figure {
+                @if let Some(used) = end.and_then(|end| end.used) { (tokens(used)) }
+                @if let Some(window) = end.and_then(|end| end.window) { span.of { "of " (tokens(window)) } }
+            }
+            td.figure { @if let Some(end) = end { (end.responses) } }
+            td {
+                @match checkpoint {
+                    Some(id) => a href=(site.checkpoint(id)) { (id) },
+                    None => span.quiet { "none" },
+                }
+            }
+            td.figure { (moment(leg.since)) }
+        }
+    }
+}
+
+/// How a session ended, in words.
+fn ending(leg: &Leg) -> String {
+    use plimsoll_core::run::Ending;
+    match leg.end.as_ref().map(|(_, end)| end.how) {
+        None => "runs".to_owned(),
+        Some(Ending::Stopped) => "full: stopped by us".to_owned(),
+        Some(Ending::Exited { code: 0 }) => "by itself".to_owned(),
+        Some(Ending::Exited { code }) => format!("exit code {code}"),
+        Some(Ending::Lost) => "killed, or gone".to_owned(),
+        Some(Ending::Halted) => "ended by us".to_owned(),
+    }
+}
+
+fn plan(pieces: &[crate::http::api::runs::PieceView]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="group" aria-label="A table that may be wider than the page" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "Piece" }
+                        th scope="col" { "What" }
+                        th scope="col" { "Kind" }
+                        th scope="col" { "State" }
+                        th.figure scope="col" { "Estimate" }
+                    }
+                }
+                tbody {
+                    @for piece in pieces {
+                        tr class=(band(piece.state)) {
+                            th scope="row" { (piece.piece) }
+                            td {
+                                (piece.description)
+                                @if let Some(warning) = &piece.warning { span.of { (warning) } }
+                            }
+                            td { (piece.kind) }
+                            td { span.band { (piece.state) } }
+                            td.figure { (tokens(piece.estimate)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How far a run is, told in a sentence as well.
+fn gauge(view: &RunView) -> Markup {
+    const WIDTH: usize = 200;
+    let width = (WIDTH * view.done).checked_div(view.of).unwrap_or(0).max(1);
+    html! {
+        svg.gauge viewBox="-8 0 216 22" role="img" aria-label=(progress(view)) {
+            rect.track x="0" y="7" width="200" height="8" rx="2" {}
+            rect.level x="0" y="7" width=(width) height="8" rx="2" {}
+        }
+    }
+}
+
+fn progress(view: &RunView) -> String {
+    let (one, many) = match view.sort {
+        "plan" => ("piece", "pieces"),
+        _ => ("job", "jobs"),
+    };
+    format!("{} of {} done", view.done, counted(view.of as u64, one, many))
+}
+
+fn restarts(view: &RunView) -> String {
+    match view.restarts {
+        0 => String::new(),
+        restarts => counted(restarts as u64, "restart", "restarts"),
+    }
+}
+
+fn against(estimate: Option<Tokens>) -> Markup {
+    html! { @if let Some(estimate) = estimate { span.of { "of " (tokens(estimate)) " estimated" } } }
+}
+
+/// The band whose colour a state has.
+fn band(state: &str) -> &'static str {
+    match state {
+        "done" | "running" => "healthy",
+        "interrupted" | "limited" | "open" => "warning",
+        "failed" | "broken" => "overflow",
+        _ => "none",
+    }
+}

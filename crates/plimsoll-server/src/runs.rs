@@ -1,0 +1,40 @@
+//! What is new of runs, told to whoever listens.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use plimsoll_core::run::{RunId, Standing};
+use plimsoll_engine::runs::Lookout;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::live::News;
+use crate::state::AppState;
+
+/// How often their journals are looked at, as long as somebody listens.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Follows the runs for as long as the server runs.
+pub(crate) async fn follow(app: AppState) {
+    let lookout = Arc::new(Mutex::new(Lookout::default()));
+    let mut tick = interval(PERIOD);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        if !app.live.is_heard() {
+            continue;
+        }
+        let lookout = lookout.clone();
+        let look = app.blocking(move |app| {
+            let mut lookout = lookout.lock().unwrap_or_else(PoisonError::into_inner);
+            // What cannot be read now is looked at again.
+            Ok(lookout.look(&app.world.paths).unwrap_or_default())
+        });
+        for (run, standing) in look.await.unwrap_or_default() {
+            app.live.tell(|| news(&run, standing));
+        }
+    }
+}
+
+fn news(run: &RunId, standing: Standing) -> News {
+    News::Run { run: run.to_string(), state: standing.label() }
+}

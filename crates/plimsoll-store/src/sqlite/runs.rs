@@ -1,0 +1,207 @@
+//! Runs: taken in as their journals tell, and asked for; and what estimates are learned from.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use plimsoll_core::batch::Kind;
+use plimsoll_core::batch::calibration::Case;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::run::{Line, Run, RunId};
+use rusqlite::types::{FromSqlError, Type};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::Store;
+use super::column::{Kept, get};
+use crate::{PastTask, RunCounts, RunRow, StoreError};
+
+impl Store {
+    /// Runs, those that began last first: of one project, or of all. At most `limit`, `skip` of the
+    /// newest left out.
+    pub fn runs(
+        &self,
+        project: Option<&Path>,
+        skip: u32,
+        limit: u32,
+    ) -> Result<Vec<Run>, StoreError> {
+        let sql = "SELECT run, lines FROM runs WHERE ?1 IS NULL OR project = ?1
+             ORDER BY since DESC, run DESC LIMIT ?3 OFFSET ?2";
+        let found = self.all(sql, params![project.map(Kept), skip, limit], run);
+        Ok(found.map_err(self.failed("list the runs of"))?.into_iter().flatten().collect())
+    }
+
+    /// The runs that have not ended, as far as their journals tell, newest first.
+    pub fn open_runs(&self) -> Result<Vec<Run>, StoreError> {
+        let sql = "SELECT run, lines FROM runs WHERE NOT has_ended ORDER BY since DESC, run DESC";
+        let found = self.all(sql, [], run).map_err(self.failed("list the runs of"))?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// The run of that name.
+    pub fn run(&self, id: &RunId) -> Result<Option<Run>, StoreError> {
+        let sql = "SELECT run, lines FROM runs WHERE run = ?1";
+        let found = self.connection.prepare_cached(sql);
+        let found = found.and_then(|mut sql| sql.query_row([id.as_str()], run).optional());
+        Ok(found.map_err(self.failed("read from"))?.flatten())
+    }
+
+    /// Forgets a run whose journal is gone. What estimates have learned from it stays.
+    pub fn forget_run(&self, id: &RunId) -> Result<(), StoreError> {
+        let sql = "DELETE FROM runs WHERE run = ?1";
+        let gone = self.connection.execute(sql, [id.as_str()]);
+        gone.map(drop).map_err(self.failed("forget a run in"))
+    }
+
+    /// The names of all runs.
+    pub fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
+        self.all("SELECT run FROM runs", [], id).map_err(self.failed("list the runs of"))
+    }
+
+    /// The run that a session belongs to.
+    pub fn run_of(&self, session: &SessionId) -> Result<Option<RunId>, StoreError> {
+        let sql = "SELECT run FROM run_legs WHERE session = ?1 LIMIT 1";
+        let found = self.connection.prepare_cached(sql);
+        found
+            .and_then(|mut sql| sql.query_row(params![Kept(session)], id).optional())
+            .map_err(self.failed("read from"))
+    }
+
+    /// The sessions of all runs, each with its run.
+    pub fn run_sessions(&self) -> Result<BTreeMap<String, RunId>, StoreError> {
+        let sql = "SELECT run, session FROM run_legs WHERE session IS NOT NULL";
+        let pairs = self.all(sql, [], |row| Ok((row.get("session")?, id(row)?)));
+        Ok(pairs.map_err(self.failed("list the runs of"))?.into_iter().collect())
+    }
+
+    /// How much has been run, all runs together.
+    pub fn run_counts(&self) -> Result<RunCounts, StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM runs) AS runs,
+             (SELECT count(*) FROM run_legs) AS legs,
+             (SELECT count(*) FROM run_legs WHERE leg > 1) AS restarts";
+        let counts = |row: &Row<'_>| {
+            Ok(RunCounts {
+                runs: get(row, "runs")?,
+                legs: get(row, "legs")?,
+                restarts: get(row, "restarts")?,
+            })
+        };
+        self.connection.query_row(sql, [], counts).map_err(self.failed("count what is in"))
+    }
+
+    /// The pieces of past runs that are done: what was predicted, and what they took.
+    pub fn piece_cases(&self) -> Result<Vec<Case>, StoreError> {
+        let sql = "SELECT done, kind, predicted, measured FROM run_pieces";
+        self.all(sql, [], case).map_err(self.failed("list the runs of"))
+    }
+
+    /// What past sessions were asked for, and took: those that belong to no run and have been silent
+    /// since `before`.
+    pub fn past_tasks(&self, before: i64) -> Result<Vec<PastTask>, StoreError> {
+        let sql = "SELECT * FROM past_tasks WHERE last_word < ?1 AND session NOT IN
+             (SELECT session FROM run_legs WHERE session IS NOT NULL)";
+        self.all(sql, params![before], past_task).map_err(self.failed("list the sessions of"))
+    }
+}
+
+/// Puts a run in the place of what was known of it.
+pub(super) fn replace(
+    connection: &Connection,
+    machine: &str,
+    row: &RunRow,
+) -> rusqlite::Result<usize> {
+    let RunRow { run, lines } = row;
+    connection.prepare_cached("DELETE FROM runs WHERE run = ?1")?.execute([run.id.as_str()])?;
+    let sql = "INSERT INTO runs (run, machine, project, since, until, has_ended, lines)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let lines = serde_json::to_string(lines)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    connection.prepare_cached(sql)?.execute(params![
+        run.id.as_str(),
+        machine,
+        Kept(Path::new(&run.begun.project)),
+        run.since,
+        run.until,
+        run.outcome.is_some(),
+        lines,
+    ])?;
+    put_legs(connection, run)?;
+    put_pieces(connection, run)?;
+    Ok(1)
+}
+
+fn put_legs(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO run_legs (run, job, leg, session) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING";
+    let mut insert = connection.prepare_cached(sql)?;
+    for leg in run.legs() {
+        let session = leg.begun.session.as_ref().map(Kept);
+        insert.execute(params![run.id.as_str(), leg.begun.job, leg.begun.leg, session])?;
+    }
+    Ok(())
+}
+
+fn put_pieces(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO run_pieces (run, place, done, kind, predicted, measured)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let known = "DELETE FROM run_pieces WHERE run = ?1";
+    connection.prepare_cached(known)?.execute([run.id.as_str()])?;
+    let mut insert = connection.prepare_cached(sql)?;
+    for (place, case) in run.cases().enumerate() {
+        let Case { at, kind, predicted, measured } = case;
+        let figures = (Kept(predicted), Kept(measured));
+        let id = run.id.as_str();
+        insert.execute(params![id, place as u32, at, kind.word(), figures.0, figures.1])?;
+    }
+    Ok(())
+}
+
+/// Puts a past session's task in, or what has become of it.
+pub(super) fn put_task(connection: &Connection, task: &PastTask) -> rusqlite::Result<usize> {
+    let sql = "INSERT INTO past_tasks (session, last_word, kind, predicted, grown)
+         VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (session) DO UPDATE SET last_word = excluded.last_word, grown = excluded.grown
+         WHERE excluded.last_word >= last_word";
+    connection.prepare_cached(sql)?.execute(params![
+        Kept(&task.session),
+        task.last_word,
+        task.kind.word(),
+        Kept(task.predicted),
+        Kept(task.grown),
+    ])
+}
+
+/// The run of a row; nothing if it was written by a later version.
+fn run(row: &Row<'_>) -> rusqlite::Result<Option<Run>> {
+    let lines: String = row.get("lines")?;
+    let lines = serde_json::from_str::<Vec<Line>>(&lines)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(1, Type::Text, error.into()))?;
+    Ok(Run::fold(id(row)?, lines))
+}
+
+fn id(row: &Row<'_>) -> rusqlite::Result<RunId> {
+    RunId::new(row.get_ref("run")?.as_str()?).ok_or_else(|| FromSqlError::InvalidType.into())
+}
+
+fn case(row: &Row<'_>) -> rusqlite::Result<Case> {
+    Ok(Case {
+        at: row.get("done")?,
+        kind: kind(row)?,
+        predicted: get(row, "predicted")?,
+        measured: get(row, "measured")?,
+    })
+}
+
+fn past_task(row: &Row<'_>) -> rusqlite::Result<PastTask> {
+    Ok(PastTask {
+        session: get(row, "session")?,
+        last_word: row.get("last_word")?,
+        kind: kind(row)?,
+        predicted: get(row, "predicted")?,
+        grown: get(row, "grown")?,
+    })
+}
+
+/// A kind by its word; one that nobody knows any more is any.
+fn kind(row: &Row<'_>) -> rusqlite::Result<Kind> {
+    let word = row.get_ref("kind")?.as_str()?.to_owned();
+    Ok(Kind::ALL.into_iter().find(|kind| kind.word() == word).unwrap_or_default())
+}

@@ -1,0 +1,54 @@
+//! Runs, over HTTP.
+
+use serde_json::json;
+
+use super::client::Running;
+use crate::env::TestEnv;
+use crate::journal::half_done;
+
+#[test]
+fn runs_are_listed_and_one_is_told_with_its_sessions() {
+    let env = TestEnv::new();
+    let server = Running::start(&env, &[]);
+    assert_eq!(server.get("/api/runs").json(), json!({"runs": []}));
+    assert!(server.get("/runs").body.contains("No run yet"));
+    let mut run = half_done(&env, 1, true);
+    let listed = server.get("/api/runs").json();
+    let first = &listed["runs"][0];
+    assert_eq!((&first["run"], &first["state"]), (&json!(run.id), &json!("running")));
+    assert_eq!((&first["done"], &first["of"]), (&json!(2), &json!(3)));
+    assert_eq!((&first["sessions"], &first["restarts"]), (&json!(3), &json!(1)));
+    assert_eq!((&first["tokens"], &first["estimate"]), (&json!(210_000), &json!(25_200)));
+    run.says(json!({"what": "job_failed", "job": 2, "why": "exit code 3, three times"}));
+    run.says(json!({"what": "ended", "outcome": "failed", "code": 3}));
+    let told = server.get(&format!("/api/runs/{}", run.id)).json();
+    assert_eq!((&told["state"], &told["jobs"][1]["state"]), (&json!("failed"), &json!("failed")));
+    assert_eq!(told["resume"], format!("plimsoll batch run --resume {}", run.id));
+    assert_eq!(told["jobs"][0]["legs"][1]["session"], "bbbbbbbb-2");
+    let page = server.get(&format!("/runs/{}", run.id)).body;
+    for shown in ["/session/bbbbbbbb-2", "Batch 1: ", "exit code 3, three times", "--resume"] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    env.session("bbbbbbbb-2").fill(40_000);
+    let session = server.get("/session/bbbbbbbb-2").body;
+    assert!(session.contains(&format!("/runs/{}", run.id)), "{session}");
+    server.get("/api/runs/019a8f00-0000-7000-8000-00000000ffff").refuses(404);
+    server.get("/api/runs/nope").refuses(400);
+    server.get("/api/runs?limit=0").refuses(400);
+    assert_eq!(server.get("/runs/nope").status, 404);
+    assert_eq!(server.get("/runs?page=0").status, 400);
+}
+
+#[test]
+fn runs_are_counted_for_prometheus() {
+    let env = TestEnv::new();
+    half_done(&env, 1, true);
+    half_done(&env, 2, false);
+    let server = Running::start(&env, &[]);
+    let figures = server.get("/metrics").body;
+    for line in
+        ["plimsoll_runs_active 1\n", "plimsoll_run_sessions 6\n", "plimsoll_run_restarts 2\n"]
+    {
+        assert!(figures.contains(line), "{line}: {figures}");
+    }
+}
