@@ -50,8 +50,8 @@ fn parse(told: &str) -> Option<Head> {
 /// What the newest commits changed of `files`, commit by commit, as far as git tells it in time.
 pub fn changes(folder: &Path, files: &[&str]) -> io::Result<Vec<Vec<String>>> {
     const COMMITS: &str = "--max-count=500";
-    let mut command = Command::new("git");
-    command.arg("--literal-pathspecs").arg("-C").arg(folder);
+    let mut command = command(folder);
+    command.arg("--literal-pathspecs");
     command.args(["-c", "core.quotePath=false", "-c", "log.showSignature=false", "log", COMMITS]);
     command.args(["--no-merges", "--name-only", "--relative", "--format=%x00", "--stdin"]);
     let input = format!("HEAD\n--\n{}\n", files.join("\n"));

@@ -62,6 +62,7 @@ fn with_a_past() -> TestEnv {
          iteration: 3\nverified: true\n---\n\n## What Changed\n- {HOSTILE}\n\n## Next Steps\n- {HOSTILE}\n"
     );
     env.write(&format!("{PROJECT}/.claude/checkpoints/2026-11-15-143022\u{1b}[2J.md"), planted);
+    env.write(&format!("{PROJECT}/tasks.md"), format!("- [ ] Mend the hull {HOSTILE}\n"));
     env.run(env.shell("git switch -q -c 'o\u{202e}ther\u{9b}'", &[]), b"");
     env
 }
@@ -107,6 +108,10 @@ fn check(what: &str, ran: &Ran) {
 /// Every command that ends by itself and shows what others have said, with the file above as `FILE`.
 const SHOWN: &[&str] = &[
     "audit",
+    "batch plan tasks.md",
+    "batch run tasks.md --dry-run",
+    "batch status",
+    "batch status --calibration",
     "board ack nothing",
     "board claim FILE",
     "board list",
@@ -153,7 +158,7 @@ const SHOWN: &[&str] = &[
 
 /// Those that show nothing of the kind, run on, or are looked at below.
 const OTHERS: &[&str] =
-    &["completions", "demo", "hook", "man", "serve", "statusline", "test", "top", "watch"];
+    &["completions", "demo", "hook", "man", "run", "serve", "statusline", "test", "top", "watch"];
 
 #[test]
 fn no_command_prints_what_moves_the_cursor() {
