@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use plimsoll_agents::Adapter;
@@ -169,9 +168,7 @@ const GIT: Duration = Duration::from_millis(250);
 pub(crate) fn git(project: &Path) -> Option<Git> {
     // Asking git costs more than all the rest.
     project.ancestors().find(|folder| folder.join(".git").exists())?;
-    let mut command = Command::new("git");
-    // A repository may name a program that is to watch its files: it is not ours to run.
-    command.args(["-c", "core.fsmonitor=false", "-C"]).arg(project);
+    let mut command = crate::git::command(project);
     command.args(["status", "--porcelain=v2", "--branch"]);
     command.env("GIT_OPTIONAL_LOCKS", "0");
     let ran = child::run(&mut command, Vec::new(), GIT).ok()?;

@@ -50,8 +50,8 @@ fn parse(told: &str) -> Option<Head> {
 /// What the newest commits changed of `files`, commit by commit, as far as git tells it in time.
 pub fn changes(folder: &Path, files: &[&str]) -> io::Result<Vec<Vec<String>>> {
     const COMMITS: &str = "--max-count=500";
-    let mut command = Command::new("git");
-    command.arg("--literal-pathspecs").arg("-C").arg(folder);
+    let mut command = command(folder);
+    command.arg("--literal-pathspecs");
     command.args(["-c", "core.quotePath=false", "-c", "log.showSignature=false", "log", COMMITS]);
     command.args(["--no-merges", "--name-only", "--relative", "--format=%x00", "--stdin"]);
     let input = format!("HEAD\n--\n{}\n", files.join("\n"));
@@ -73,9 +73,18 @@ pub fn hook_file(folder: &Path, name: &str) -> io::Result<PathBuf> {
     Ok(hooks.join(name))
 }
 
-fn run(folder: &Path, arguments: &[&str]) -> io::Result<String> {
+/// Git, to be asked about a folder that may be anybody's: it runs no program that is to watch the files,
+/// and heeds no config that lies among the files, as that of a repository without a working tree does.
+pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(arguments);
+    command.args(["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit", "-C"]);
+    command.arg(folder);
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> io::Result<String> {
+    let mut command = command(folder);
+    command.args(arguments);
     let ran = child::run(&mut command, Vec::new(), PATIENCE)?;
     match ran.status.is_some_and(|status| status.success()) {
         true => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),

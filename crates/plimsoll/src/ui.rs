@@ -1,5 +1,6 @@
 //! What the user sees: colour on a terminal only, gauges, numbers for people.
 
+pub(crate) mod json;
 pub(crate) mod screen;
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -11,6 +12,8 @@ use plimsoll_core::reading::Band;
 use plimsoll_core::shell;
 pub(crate) use plimsoll_core::text::thousands;
 use serde::Serialize;
+
+use json::Harmless;
 
 /// The user's terminal, or whatever stands in for it.
 #[derive(Clone)]
@@ -59,7 +62,7 @@ impl Ui {
     /// Prints `view` as JSON, for scripts.
     pub(crate) fn print_json(&self, view: &impl Serialize) -> anyhow::Result<()> {
         let mut out = self.out();
-        serde_json::to_writer_pretty(&mut out, view)?;
+        serde_json::to_writer_pretty(Harmless(&mut out), view)?;
         writeln!(out)?;
         out.flush()?;
         Ok(())

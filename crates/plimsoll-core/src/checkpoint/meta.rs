@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::Problem;
 use super::yaml::{optional, quoted, scalar};
+use crate::policy::brief;
 use crate::time::{moment, utc_second};
 use crate::{Millis, Tokens};
 
@@ -109,7 +110,7 @@ pub struct Git {
 impl Git {
     /// How the repository has moved on by `now`, in words; nothing if it has not.
     pub fn moved(&self, now: &Self) -> Option<String> {
-        let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".to_owned());
+        let name = |name: &Option<String>| brief(name.as_deref().unwrap_or("none"));
         let short = |head: &Option<String>| name(head).chars().take(8).collect::<String>();
         if self.branch != now.branch {
             let (then, now) = (name(&self.branch), name(&now.branch));

@@ -7,14 +7,13 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, open, openat};
 
 use super::Place;
 use super::folder::{COUNT, FILE, FOLDER};
-use crate::child;
+use crate::{child, git};
 
 /// Puts the count on the list, unless git ignores it already. Only where the repository lies in the
 /// project itself: what is elsewhere is not ours to change.
@@ -52,8 +51,8 @@ fn list(project: &Path) -> io::Result<Option<File>> {
 fn is_seen(project: &Path, file: &Path) -> bool {
     const PATIENCE: Duration = Duration::from_millis(500);
     const NOT_IGNORED: i32 = 1;
-    let mut command = Command::new("git");
-    command.arg("-C").arg(project).args(["check-ignore", "--quiet", "--"]).arg(file);
+    let mut command = git::command(project);
+    command.args(["check-ignore", "--quiet", "--"]).arg(file);
     let ran = child::run(&mut command, Vec::new(), PATIENCE);
     ran.is_ok_and(|ran| ran.status.is_some_and(|status| status.code() == Some(NOT_IGNORED)))
 }
@@ -62,6 +61,7 @@ fn is_seen(project: &Path, file: &Path) -> bool {
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
+    use std::process::Command;
 
     use super::*;
 

@@ -44,6 +44,9 @@ pub enum Why {
     /// It is a link, and what it points to is not there.
     #[error("it is a link to a file that is not there")]
     LooseLink,
+    /// A repository that anybody may have written leads elsewhere.
+    #[error("it leads out of the project, to `{}`", .0.display())]
+    LeadsOut(PathBuf),
     /// Somebody else wrote it since we read it.
     #[error("it was changed meanwhile")]
     Changed,

@@ -125,11 +125,27 @@ pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<P
         let edit = Edit { put: &|_| Ok(text.clone()), take: &|_, _| Ok(String::new()) };
         plan.changes.extend(edit.plan(&record, &path)?);
     }
+    if order.scope != Scope::User {
+        plan.changes.iter().try_for_each(|change| check_inside(order.project, change))?;
+    }
     let undo = removal_command(world, adapter, order.scope, order.project);
     for entry in plan.changes.iter_mut().filter_map(|change| change.entry.as_mut()) {
         entry.undo.clone_from(&undo);
     }
     Ok(plan)
+}
+
+/// Whether a file of a project lies in it, whatever links a repository has in its place.
+fn check_inside(project: &Path, change: &Change) -> Result<(), Failed> {
+    // Of a file that is to be made there is the folder, or one further out. In a project that is not
+    // there yet nobody can have put a link.
+    let there = change.target.ancestors().find_map(|path| path.canonicalize().ok());
+    let project = project.canonicalize().ok();
+    let leads_out = |there: &PathBuf| project.is_some_and(|project| !there.starts_with(project));
+    match there.filter(leads_out) {
+        None => Ok(()),
+        Some(elsewhere) => Err(Failed::to("change", &change.path, Why::LeadsOut(elsewhere))),
+    }
 }
 
 /// The command that takes us out of a scope again, from any folder.

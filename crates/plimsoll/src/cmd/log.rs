@@ -1,6 +1,7 @@
 //! `plimsoll log`
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -9,6 +10,7 @@ use plimsoll_engine::log::{Line, Reader};
 use plimsoll_engine::world::World;
 use serde::Serialize;
 
+use crate::ui::json::write_json;
 use crate::ui::{self, Ui};
 
 /// Show what went wrong in hooks
@@ -56,15 +58,14 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 const PAUSE: Duration = Duration::from_millis(200);
 
 fn print(ui: &Ui, args: &Args, lines: &[Line]) -> anyhow::Result<()> {
-    let mut text = String::new();
+    let mut out = ui.out();
     for line in lines {
         match args.json {
-            true => text += &serde_json::to_string(&view(line))?,
-            false => text += &shown(ui, line),
+            true => write_json(&mut out, &view(line))?,
+            false => writeln!(out, "{}", shown(ui, line))?,
         }
-        text.push('\n');
     }
-    ui.print(&text)
+    Ok(out.flush()?)
 }
 
 fn shown(ui: &Ui, line: &Line) -> String {

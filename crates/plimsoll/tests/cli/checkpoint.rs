@@ -308,6 +308,19 @@ fn a_key_that_others_can_read_is_refused_with_what_to_do() {
 }
 
 #[test]
+fn a_key_that_was_thrown_away_vouches_for_nothing_any_more() {
+    let env = TestEnv::new();
+    let old = sealed(&env, "s", MINUTE, "x");
+    fs::remove_file(env.data().join("checkpoint.key")).unwrap();
+    let new = sealed(&env, "t", 0, "x");
+    let listed = json(&env.plimsoll("checkpoint list --json"));
+    assert_eq!((&listed[0]["id"], &listed[0]["origin"]), (&new.meta.id.into(), &"own".into()));
+    assert_eq!(listed[1]["origin"], "other_key");
+    let ran = env.plimsoll(&format!("restore --checkpoint {}", old.meta.id));
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+}
+
+#[test]
 fn looking_at_checkpoints_leaves_no_traces() {
     let env = TestEnv::new();
     planted(&env, "2025-12-20-143022.md", "x");

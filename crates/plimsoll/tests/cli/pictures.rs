@@ -1,7 +1,7 @@
 //! The pictures of the documentation: what the binary prints, as SVG, so that they cannot go stale.
 //!
 //! A new picture is a test that sets a [`Scene`] and names picture and command; see
-//! `PLIMSOLL_UPDATE_PICTURES` there.
+//! `PLIMSOLL_UPDATE_PICTURES` in `docs.rs`.
 
 mod scene;
 

@@ -123,7 +123,7 @@ const UUID: &str = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 const FILE: &str = "crates/hull/src/load_line_of_the_keel.rs";
 
 /// A session with `secrets` in every place that a transcript has.
-fn session(env: &TestEnv, secrets: &[(String, String)], long: &[String]) -> String {
+pub(crate) fn session(env: &TestEnv, secrets: &[(String, String)], long: &[String]) -> String {
     let cwd = env.project();
     let record = |id: u8, kind: &str, content: Value| {
         let message = match kind {

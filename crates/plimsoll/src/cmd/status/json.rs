@@ -9,6 +9,7 @@ use plimsoll_engine::world::now;
 use serde::{Serialize, Serializer};
 
 use crate::listing::Shown;
+use crate::ui::json::Harmless;
 use crate::view::{ForecastView, ReadingView};
 
 #[derive(Serialize)]
@@ -44,7 +45,7 @@ pub(super) fn print(
     sessions: impl Iterator<Item = Shown>,
 ) -> anyhow::Result<()> {
     let now = now();
-    let mut json = serde_json::Serializer::pretty(&mut out);
+    let mut json = serde_json::Serializer::pretty(Harmless(&mut out));
     json.collect_seq(sessions.map(|session| view(session, now)))?;
     writeln!(out)?;
     Ok(out.flush()?)

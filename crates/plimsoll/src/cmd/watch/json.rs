@@ -8,6 +8,7 @@ use plimsoll_core::time::utc;
 use plimsoll_engine::watch::{Change, Notice};
 use serde::Serialize;
 
+use crate::ui::json::write_json;
 use crate::view::StandingView;
 
 #[derive(Serialize)]
@@ -45,9 +46,8 @@ struct CompactionView {
 }
 
 /// Prints a change as an object in a line.
-pub(super) fn print(mut out: impl Write, notice: &Notice) -> anyhow::Result<()> {
-    serde_json::to_writer(&mut out, &view(notice))?;
-    Ok(writeln!(out)?)
+pub(super) fn print(out: &mut impl Write, notice: &Notice) -> anyhow::Result<()> {
+    write_json(out, &view(notice))
 }
 
 fn view(notice: &Notice) -> NoticeView<'_> {

@@ -1,6 +1,7 @@
 //! For whom plimsoll is installed.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
@@ -50,6 +51,28 @@ fn an_installation_in_another_scope_is_named_with_what_it_means() {
         let still = format!("still; `plimsoll uninstall --scope {scope}` removes it there");
         assert!(ran.stderr.contains(&still), "{ran}");
     }
+}
+
+#[test]
+fn no_link_of_a_repository_leads_us_out_of_it() {
+    for (link, target) in
+        [("CLAUDE.md", ".bashrc"), (".claude/commands", "elsewhere"), (".claude", "elsewhere")]
+    {
+        let env = TestEnv::new();
+        env.write("home/.bashrc", "alias x=y\n");
+        fs::create_dir(env.path("home/elsewhere")).unwrap();
+        let link = env.project().join(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(env.home().join(target), link).unwrap();
+        let all = "init --scope project --commands --instructions";
+        refuses(&env, all, "it leads out of the project, to `$TEST/home/");
+    }
+    // One that stays inside is the repository's own affair.
+    let env = TestEnv::new();
+    env.write("project/docs/AGENTS.md", "Be kind.\n");
+    symlink("docs/AGENTS.md", env.project().join("CLAUDE.md")).unwrap();
+    succeeds(&env, "init --scope project --instructions");
+    assert!(fs::read_to_string(env.path("project/docs/AGENTS.md")).unwrap().contains("plimsoll"));
 }
 
 #[test]

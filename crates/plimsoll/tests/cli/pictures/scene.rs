@@ -5,18 +5,16 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anstyle::RgbColor as Rgb;
 use anstyle_svg::{Palette, Term};
 use plimsoll_core::time::utc;
 
+use crate::docs::is_told;
 use crate::env::{Session, TestEnv, at_noon};
 use crate::transcript;
-
-/// Set to anything, it makes the tests write the pictures instead of comparing them.
-const UPDATE: &str = "PLIMSOLL_UPDATE_PICTURES";
 
 pub(super) struct Scene {
     pub(super) env: TestEnv,
@@ -58,17 +56,8 @@ impl Scene {
         let output = timeless(&ran.stdout.replace("$TEST/home", "/home/me"));
         let output = punctual(output, &self.ages.borrow());
         let svg = draw(&format!("\x1b[32;1m$\x1b[0m plimsoll {command}\n{output}"));
-        let path = pictures().join(format!("{picture}.svg"));
-        if std::env::var_os(UPDATE).is_some() {
-            fs::create_dir_all(pictures()).unwrap();
-            fs::write(&path, &svg).unwrap();
-        }
-        let known = fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            known == svg,
-            "docs/pictures/{picture}.svg is stale: `plimsoll {command}` prints something else now; \
-             run the tests once with {UPDATE}=1, look at the picture and commit it. It prints:\n{output}"
-        );
+        let by = format!("`plimsoll {command}` prints\n{output}");
+        is_told(&format!("pictures/{picture}.svg"), &svg, &by);
     }
 }
 
@@ -99,10 +88,6 @@ fn punctual(output: String, ages: &BTreeSet<u64>) -> String {
     // An age that another session has is nobody's delay.
     late.filter(|(late, _)| !ages.contains(late))
         .fold(output, |output, (late, age)| output.replace(&told(late), &told(age)))
-}
-
-fn pictures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures")
 }
 
 /// The text as a terminal's window would show it.

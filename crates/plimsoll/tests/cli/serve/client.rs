@@ -135,6 +135,10 @@ impl<'e> Running<'e> {
         answer.json()["sessions"].as_array().unwrap().clone()
     }
 
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

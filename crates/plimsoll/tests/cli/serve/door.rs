@@ -111,6 +111,16 @@ fn the_token_is_the_users_alone_and_stays() {
 }
 
 #[test]
+fn the_token_stands_in_no_list_of_processes() {
+    let env = TestEnv::new();
+    let server = Running::start(&env, &[]);
+    for file in ["cmdline", "environ"] {
+        let shown = std::fs::read(format!("/proc/{}/{file}", server.process())).unwrap();
+        assert!(!String::from_utf8_lossy(&shown).contains(&server.token()), "{file}");
+    }
+}
+
+#[test]
 fn names_that_may_lead_anywhere_are_refused() {
     let env = TestEnv::new();
     let server = Running::start(&env, &[]);
