@@ -197,6 +197,39 @@ impl<'a> Members<'a> {
         Some(Json(&input[..input.len() - self.0.len()]))
     }
 
+    /// Goes through the members of the value of the key just given, none of anything but an object.
+    /// `take` gets each key and the walk before its value, which it has to step over.
+    #[inline]
+    pub(crate) fn each(
+        &mut self,
+        mut take: impl FnMut(&'a [u8], &mut Self) -> Option<()>,
+    ) -> Option<()> {
+        let Some(mut members) = Members::of(self.0) else { return self.value().map(drop) };
+        while let Some(key) = members.key() {
+            take(key, &mut members)?;
+        }
+        self.0 = members.behind()?;
+        Some(())
+    }
+
+    /// The same for the elements of an array: `take` gets the walk before each.
+    #[inline]
+    pub(crate) fn each_element(
+        &mut self,
+        mut take: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
+        let Some(rest) = skip_blanks(self.0).strip_prefix(b"[") else {
+            return self.value().map(drop);
+        };
+        let mut elements = Self(skip_blanks(rest));
+        while !elements.0.starts_with(b"]") {
+            take(&mut elements)?;
+            elements.0 = skip_comma(elements.0);
+        }
+        self.0 = &elements.0[1..];
+        Some(())
+    }
+
     /// What is still to be walked over.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.0

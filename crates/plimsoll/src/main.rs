@@ -14,23 +14,24 @@ mod tui;
 mod ui;
 mod view;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The C library of the shipped binary gives every freed page back to the system at once, and asks for
 /// it again: half of what a fold of many small texts costs.
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: rustix_dlmalloc::GlobalDlmalloc = rustix_dlmalloc::GlobalDlmalloc;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == "hook") && !asks_for_help() {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    if arguments.next().is_some_and(|first| first == "hook") && !asks_for_help(arguments.peek()) {
         return cmd::hook::run(arguments);
     }
     cmd::run()
 }
 
 /// Whether a person is asking: an agent never does, and must never see the exit code of misuse.
-fn asks_for_help() -> bool {
-    std::env::args_os().nth(2).is_some_and(|second| second == "--help" || second == "-h")
+fn asks_for_help(argument: Option<&OsString>) -> bool {
+    argument.is_some_and(|argument| argument == "--help" || argument == "-h")
 }

@@ -1,6 +1,7 @@
 //! Claude Code: its hooks, its transcripts, its settings.
 
 mod client;
+mod entry;
 mod hook_runs;
 mod install;
 mod launch;
@@ -80,7 +81,7 @@ impl Adapter for ClaudeCode {
     }
 
     fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>> {
-        transcript::entry(line, scope)
+        entry::entry(line, scope)
     }
 
     fn skim<'a>(

@@ -1,9 +1,9 @@
-//! Claude Code's transcript lines, in our words.
+//! Claude Code's transcript lines, field by field.
 
-use plimsoll_core::entry::{Boundary, Entry, EntryId, Kind, Response};
+use plimsoll_core::bytes;
+use plimsoll_core::entry::EntryId;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::time::moment;
-use plimsoll_core::{Tokens, bytes};
 
 use crate::Request;
 use crate::json::{Fields, Json, Members};
@@ -24,13 +24,8 @@ pub(super) struct Line<'a> {
     pub(super) folder: Option<Json<'a>>,
     pub(super) branch: Option<Json<'a>>,
     pub(super) result: Option<Fields<'a>>,
-    sidechain: bool,
-    api_error: bool,
     subtype: &'a str,
     time: Option<&'a str>,
-    version: Option<&'a str>,
-    requested_model: Option<&'a str>,
-    block: Option<u64>,
     compaction: Option<Json<'a>>,
 }
 
@@ -89,26 +84,19 @@ impl<'a> Walk<'a> {
         match key {
             b"type" => {
                 line.kind = value.plain()?;
-                if !is_conversation(line.kind) {
+                if !is_conversation(line.kind.as_bytes()) {
                     return None;
                 }
             }
             b"uuid" => line.id = value.escaped().map(EntryId::new),
             b"parentUuid" => line.parent = value.escaped().map(EntryId::new),
-            b"isSidechain" => {
-                line.sidechain = value.is_true();
-                if scope.is_some_and(|scope| !scope.holds(line.sidechain)) {
-                    return None;
-                }
+            b"isSidechain" if scope.is_some_and(|scope| !scope.holds(value.is_true())) => {
+                return None;
             }
             b"isMeta" => line.meta = value.is_true(),
-            b"isApiErrorMessage" => line.api_error = value.is_true(),
             b"isCompactSummary" => line.summary = value.is_true(),
             b"subtype" => line.subtype = value.plain().unwrap_or_default(),
             b"timestamp" => line.time = value.plain(),
-            b"version" => line.version = value.plain(),
-            b"requestedModel" => line.requested_model = value.plain(),
-            b"apiBlockIndex" => line.block = value.number(),
             b"attachment" => line.attachment = Some(value),
             b"cwd" => line.folder = Some(value),
             b"gitBranch" => line.branch = Some(value),
@@ -141,113 +129,8 @@ impl Line<'_> {
 }
 
 /// Every other type is bookkeeping, and the set of those grows with each release.
-fn is_conversation(kind: &str) -> bool {
-    matches!(kind, "user" | "assistant" | "system" | "attachment" | "progress")
-}
-
-pub(super) fn entry(bytes: &[u8], scope: Scope) -> Option<Entry<'_>> {
-    let line = Line::read(bytes, Some(scope)).filter(|line| scope.holds(line.sidechain))?;
-    Some(Entry {
-        id: line.id,
-        parent: line.parent,
-        time: line.time.and_then(moment),
-        version: line.version,
-        kind: kind(line),
-    })
-}
-
-fn kind<'a>(line: Line<'a>) -> Kind<'a> {
-    match line.kind {
-        "assistant" => response(line).map_or(Kind::Link, Kind::Response),
-        "user" if line.summary => Kind::Summary,
-        "user" if has_tool_result(&line) => Kind::ToolResult,
-        "user" if line.meta => Kind::Attachment,
-        "user" => Kind::Prompt,
-        "attachment" => Kind::Attachment,
-        "system" if line.subtype == "compact_boundary" => Kind::Boundary(boundary(&line)),
-        _ => Kind::Link,
-    }
-}
-
-fn has_tool_result(line: &Line<'_>) -> bool {
-    line.blocks.iter().any(|block| block.get("type").and_then(Json::plain) == Some("tool_result"))
-}
-
-/// The response a line is a block of. Messages that the client made up itself, errors among them,
-/// have no usage or an empty one, and count as links of the chain.
-fn response<'a>(line: Line<'a>) -> Option<Response<'a>> {
-    let (mut id, mut model, mut usage, mut complete) = (None, None, None, false);
-    for (key, value) in line.message? {
-        match key {
-            b"id" => id = value.escaped().map(EntryId::new),
-            b"model" => model = value.plain(),
-            b"stop_reason" => complete = !value.is_null(),
-            b"usage" => usage = Some(value),
-            _ => {}
-        }
-    }
-    let usage = Usage::read(usage?);
-    let model = model.filter(|model| *model != "<synthetic>" && !line.api_error)?;
-    (usage.prompt_tokens() > 0).then_some(Response {
-        message: id?,
-        model,
-        // `model` has lost the mark.
-        long_context: line.requested_model.is_some_and(|model| model.ends_with("[1m]")),
-        prompt_tokens: usage.prompt_tokens(),
-        output_tokens: usage.output,
-        complete,
-        block: line.block,
-    })
-}
-
-#[derive(Clone, Copy, Default)]
-struct Usage {
-    input: Tokens,
-    cache_read: Tokens,
-    cache_creation: Tokens,
-    output: Tokens,
-}
-
-impl Usage {
-    /// Where the service ran tools by itself, the figures cover several prompts, and the last of
-    /// the iterations is the window.
-    fn read(json: Json<'_>) -> Self {
-        let (mut usage, mut iterations, mut last) = (Self::default(), 0, None);
-        for (key, value) in json.members() {
-            match key {
-                b"input_tokens" => usage.input = value.number().unwrap_or(0),
-                b"cache_read_input_tokens" => usage.cache_read = value.number().unwrap_or(0),
-                b"cache_creation_input_tokens" => {
-                    usage.cache_creation = value.number().unwrap_or(0)
-                }
-                b"output_tokens" => usage.output = value.number().unwrap_or(0),
-                b"iterations" => {
-                    for iteration in value.elements() {
-                        iterations += 1;
-                        last = Some(iteration);
-                    }
-                }
-                _ => {}
-            }
-        }
-        match last {
-            Some(last) if iterations > 1 => Self::read(last),
-            _ => usage,
-        }
-    }
-
-    fn prompt_tokens(&self) -> Tokens {
-        self.input.saturating_add(self.cache_read).saturating_add(self.cache_creation)
-    }
-}
-
-fn boundary(line: &Line<'_>) -> Boundary {
-    let field = |key| line.compaction.and_then(|compaction| compaction.get(key));
-    Boundary {
-        automatic: field("trigger").and_then(Json::plain) == Some("auto"),
-        tokens_before: field("preTokens").and_then(Json::number),
-        tokens_after: field("postTokens").and_then(Json::number),
-    }
+pub(super) fn is_conversation(kind: &[u8]) -> bool {
+    matches!(kind, b"user" | b"assistant" | b"system" | b"attachment" | b"progress")
 }
 
 /// How the name of that header begins.
@@ -258,11 +141,11 @@ const LONG: &[u8] = b"context-1m";
 pub(super) fn request(line: &[u8]) -> Request {
     let Some(mut members) = Members::of(line) else { return Request::Elsewhere };
     let Some((b"type", kind)) = members.next() else { return Request::Unrecorded };
-    match kind.plain() {
-        Some("api-request") if !bytes::contains_once(LONG, line) => {
+    match kind.escaped() {
+        Some(b"api-request") if !bytes::contains_once(LONG, line) => {
             Request::Recorded { long_context: false }
         }
-        Some("api-request") => {
+        Some(b"api-request") => {
             let params = members.find(|(key, _)| *key == b"params").map(|(_, params)| params);
             let betas = params.and_then(|params| params.get("betas"));
             let is_long =
@@ -284,16 +167,6 @@ pub(super) fn folder(line: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_last_of_several_iterations_is_the_window() {
-        let prompt =
-            |json: &str| Usage::read(Json::first(json.as_bytes()).unwrap().0).prompt_tokens();
-        assert_eq!(prompt(r#"{"input_tokens":900,"iterations":[{"input_tokens":1}]}"#), 900);
-        let twice =
-            r#"{"input_tokens":900,"iterations":[{"input_tokens":400},{"input_tokens":500}]}"#;
-        assert_eq!(prompt(twice), 500);
-    }
 
     #[test]
     fn a_request_for_a_long_context_is_seen() {

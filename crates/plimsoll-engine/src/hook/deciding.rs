@@ -1,6 +1,7 @@
 //! Events that depend on how full the window is.
 
 use std::cell::OnceCell;
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use anyhow::Context;
@@ -39,10 +40,11 @@ impl Hook<'_> {
         let opened = JsonLines::open(&event.transcript).context("could not open the transcript")?;
         let Some(transcript) = opened else { return self.unseen() };
         let project = load::project(world, adapter, Some(&transcript), &event.cwd);
-        let in_force = settings::load(world, adapter, &project);
+        // The process ends with the call: nobody need take these apart.
+        let in_force = ManuallyDrop::new(settings::load(world, adapter, &project));
         let path = self.spool();
         // What cannot be read cannot be locked either, so nothing is said; a refusal needs no memory.
-        let state = spool::state(&path).unwrap_or_default();
+        let state = ManuallyDrop::new(spool::state(&path).unwrap_or_default());
         let scope = if event.subagent.is_some() { Scope::Subagent } else { Scope::Main };
         let load = Load::look(adapter, &transcript, scope, &in_force, &state)
             .context("could not read the transcript")?;

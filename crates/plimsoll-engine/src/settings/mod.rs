@@ -8,8 +8,10 @@ mod config_file;
 mod explain;
 mod yaml;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +63,7 @@ struct Cache<'a> {
     /// Who made it: another release may read the same files differently.
     release: &'a str,
     #[serde(borrow)]
-    sources: Vec<(&'a str, Option<Stamp>)>,
+    sources: Vec<(&'a [u8], Option<Stamp>)>,
     /// The settings as JSON, in which whatever is as usual is left out.
     in_force: &'a str,
 }
@@ -75,8 +77,9 @@ struct Made {
 impl Made {
     /// The bytes of the cache; nothing if they cannot be written down.
     fn bytes(&self) -> Option<Vec<u8>> {
-        let sources = self.sources.iter().map(|Source(path, stamp)| Some((path.to_str()?, *stamp)));
-        let sources = sources.collect::<Option<_>>()?;
+        let sources = self.sources.iter();
+        let sources =
+            sources.map(|Source(path, stamp)| (path.as_os_str().as_bytes(), *stamp)).collect();
         let in_force = serde_json::to_string(&self.in_force).ok()?;
         postcard::to_stdvec(&Cache { release: RELEASE, sources, in_force: &in_force }).ok()
     }
@@ -136,7 +139,8 @@ fn read(cache: &Path) -> Option<InForce> {
     }
     let cache: Cache<'_> = postcard::from_bytes(&bytes).ok()?;
     let mut sources = cache.sources.iter();
-    let unchanged = sources.all(|(path, stamp)| Stamp::of(Path::new(path)) == *stamp);
+    let unchanged =
+        sources.all(|(path, stamp)| Stamp::of(Path::new(OsStr::from_bytes(path))) == *stamp);
     unchanged.then(|| serde_json::from_str(cache.in_force).ok())?
 }
 

@@ -1,0 +1,235 @@
+//! What Claude Code's transcript lines are to the conversation.
+//!
+//! Every hook call asks this of the last few lines: each is walked over once, and nothing is decoded or
+//! kept that nobody asks for.
+
+use plimsoll_core::Tokens;
+use plimsoll_core::entry::{Boundary, Entry, EntryId, Kind, Response};
+use plimsoll_core::reading::Scope;
+use plimsoll_core::time::moment;
+
+use super::transcript::is_conversation;
+use crate::json::{Json, Members};
+
+pub(super) fn entry(bytes: &[u8], scope: Scope) -> Option<Entry<'_>> {
+    let record = Record::read(bytes, scope)?;
+    Some(Entry {
+        id: record.id,
+        parent: record.parent,
+        time: record.time.and_then(Json::plain).and_then(moment),
+        version: record.version.and_then(Json::plain),
+        kind: record.into_kind(),
+    })
+}
+
+#[derive(Default)]
+struct Record<'a> {
+    kind: &'a [u8],
+    id: Option<EntryId>,
+    parent: Option<EntryId>,
+    sidechain: bool,
+    meta: bool,
+    api_error: bool,
+    summary: bool,
+    subtype: &'a [u8],
+    time: Option<Json<'a>>,
+    version: Option<Json<'a>>,
+    requested_model: Option<Json<'a>>,
+    block: Option<Json<'a>>,
+    compaction: Option<Json<'a>>,
+    message: Message<'a>,
+}
+
+impl<'a> Record<'a> {
+    /// Reads a line of a conversation of `scope`. Whose line it is stands near its start, so a
+    /// subagent's long lines cost nothing.
+    fn read(bytes: &'a [u8], scope: Scope) -> Option<Self> {
+        let mut record = Self::default();
+        let mut members = Members::of(bytes)?;
+        while let Some(key) = members.key() {
+            match key {
+                b"message" => record.message = Message::read(&mut members)?,
+                _ => record.take(key, members.value()?, scope)?,
+            }
+        }
+        let is_whole = members.ended() && !record.kind.is_empty();
+        (is_whole && scope.holds(record.sidechain)).then_some(record)
+    }
+
+    /// Takes a field; nothing if the line is of no use.
+    #[inline]
+    fn take(&mut self, key: &[u8], value: Json<'a>, scope: Scope) -> Option<()> {
+        match key {
+            b"type" => self.kind = value.escaped().filter(|kind| is_conversation(kind))?,
+            b"isSidechain" => {
+                self.sidechain = value.is_true();
+                return scope.holds(self.sidechain).then_some(());
+            }
+            b"uuid" => self.id = value.escaped().map(EntryId::new),
+            b"parentUuid" => self.parent = value.escaped().map(EntryId::new),
+            b"isMeta" => self.meta = value.is_true(),
+            b"isApiErrorMessage" => self.api_error = value.is_true(),
+            b"isCompactSummary" => self.summary = value.is_true(),
+            b"subtype" => self.subtype = value.escaped().unwrap_or_default(),
+            b"timestamp" => self.time = Some(value),
+            b"version" => self.version = Some(value),
+            b"requestedModel" => self.requested_model = Some(value),
+            b"apiBlockIndex" => self.block = Some(value),
+            b"compactMetadata" => self.compaction = Some(value),
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn into_kind(self) -> Kind<'a> {
+        match self.kind {
+            b"assistant" => self.response().map_or(Kind::Link, Kind::Response),
+            b"user" if self.summary => Kind::Summary,
+            b"user" if self.message.has_result => Kind::ToolResult,
+            b"user" if self.meta => Kind::Attachment,
+            b"user" => Kind::Prompt,
+            b"attachment" => Kind::Attachment,
+            b"system" if self.subtype == b"compact_boundary" => Kind::Boundary(self.boundary()),
+            _ => Kind::Link,
+        }
+    }
+
+    /// The response a line is a block of. Messages that the client made up itself, errors among them,
+    /// have no usage or an empty one, and count as links of the chain.
+    fn response(&self) -> Option<Response<'a>> {
+        let Message { id, model, complete, usage, .. } = &self.message;
+        let model = model.and_then(Json::plain)?;
+        let is_the_models = model != "<synthetic>" && !self.api_error;
+        let prompt_tokens = usage.prompt_tokens();
+        (is_the_models && prompt_tokens > 0).then_some(Response {
+            message: id.and_then(Json::escaped).map(EntryId::new)?,
+            model,
+            // `model` has lost the mark.
+            long_context: self
+                .requested_model
+                .and_then(Json::escaped)
+                .is_some_and(|model| model.ends_with(b"[1m]")),
+            prompt_tokens,
+            output_tokens: usage.output,
+            complete: *complete,
+            block: self.block.and_then(Json::number),
+        })
+    }
+
+    fn boundary(&self) -> Boundary {
+        let field = |key| self.compaction.and_then(|compaction| compaction.get(key));
+        Boundary {
+            automatic: field("trigger").and_then(Json::plain) == Some("auto"),
+            tokens_before: field("preTokens").and_then(Json::number),
+            tokens_after: field("postTokens").and_then(Json::number),
+        }
+    }
+}
+
+/// What was said to the model, or by it.
+#[derive(Default)]
+struct Message<'a> {
+    id: Option<Json<'a>>,
+    model: Option<Json<'a>>,
+    complete: bool,
+    usage: Usage,
+    /// A part of it is what a tool gave back.
+    has_result: bool,
+}
+
+impl<'a> Message<'a> {
+    fn read(members: &mut Members<'a>) -> Option<Self> {
+        let mut message = Self::default();
+        members.each(|key, members| {
+            match key {
+                b"content" => message.has_result = has_result(members)?,
+                b"usage" => message.usage = Usage::read(members)?,
+                _ => message.take(key, members.value()?),
+            }
+            Some(())
+        })?;
+        Some(message)
+    }
+
+    fn take(&mut self, key: &[u8], value: Json<'a>) {
+        match key {
+            b"id" => self.id = Some(value),
+            b"model" => self.model = Some(value),
+            b"stop_reason" => self.complete = !value.is_null(),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a part of a message is what a tool gave back.
+fn has_result(content: &mut Members<'_>) -> Option<bool> {
+    let mut found = false;
+    content.each_element(|part| {
+        part.each(|key, members| {
+            let value = members.value()?;
+            found |= key == b"type" && value.escaped() == Some(b"tool_result");
+            Some(())
+        })
+    })?;
+    Some(found)
+}
+
+#[derive(Clone, Copy, Default)]
+struct Usage {
+    input: Tokens,
+    cache_read: Tokens,
+    cache_creation: Tokens,
+    output: Tokens,
+}
+
+impl Usage {
+    /// Where the service ran tools by itself, the figures cover several prompts, and the last of
+    /// the iterations is the window.
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let (mut usage, mut iterations, mut last) = (Self::default(), 0, Self::default());
+        members.each(|key, members| match key {
+            b"iterations" => members.each_element(|iteration| {
+                (iterations, last) = (iterations + 1, Self::default());
+                iteration.each(|key, members| last.take(key, members.value()?))
+            }),
+            _ => usage.take(key, members.value()?),
+        })?;
+        Some(if iterations > 1 { last } else { usage })
+    }
+
+    fn take(&mut self, key: &[u8], value: Json<'_>) -> Option<()> {
+        let figure = match key {
+            b"input_tokens" => &mut self.input,
+            b"cache_read_input_tokens" => &mut self.cache_read,
+            b"cache_creation_input_tokens" => &mut self.cache_creation,
+            b"output_tokens" => &mut self.output,
+            _ => return Some(()),
+        };
+        *figure = value.number().unwrap_or(0);
+        Some(())
+    }
+
+    fn prompt_tokens(&self) -> Tokens {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_creation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_several_iterations_is_the_window() {
+        let prompt = |usage: &str| {
+            let line = format!(r#"{{"usage":{usage}}}"#);
+            let mut members = Members::of(line.as_bytes()).unwrap();
+            assert_eq!(members.key(), Some(&b"usage"[..]));
+            Usage::read(&mut members).unwrap().prompt_tokens()
+        };
+        assert_eq!(prompt(r#"{"input_tokens":900,"iterations":[{"input_tokens":1}]}"#), 900);
+        let twice =
+            r#"{"input_tokens":900,"iterations":[{"input_tokens":400},{"input_tokens":500}]}"#;
+        assert_eq!(prompt(twice), 500);
+        assert_eq!(prompt(r#"{"input_tokens":900,"iterations":null}"#), 900);
+    }
+}
