@@ -1,7 +1,12 @@
 //! `plimsoll man`
 
-use anyhow::Context;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+use clap::Command;
+
+use super::VERSION;
 use crate::report::HintExt;
 use crate::ui::Ui;
 
@@ -13,15 +18,23 @@ use crate::ui::Ui;
 Examples:
   plimsoll man | man -l -
   plimsoll man config show | man -l -
-  plimsoll man > ~/.local/share/man/man1/plimsoll.1")]
+  plimsoll man --all ~/.local/share/man/man1")]
 pub(crate) struct Args {
     /// The command, and its own command if it has any (default: plimsoll itself)
     command: Vec<String>,
+    /// Write the pages of all commands into a folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    all: Option<PathBuf>,
 }
 
 pub(crate) fn run(ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let mut command = super::command();
     command.build();
+    if let Some(folder) = &args.all {
+        return write(&command, folder)
+            .with_context(|| format!("could not write manual pages into `{}`", folder.display()))
+            .hint(format!("mkdir -p '{}'", folder.display()));
+    }
     for name in &args.command {
         command = command
             .find_subcommand(name)
@@ -29,10 +42,27 @@ pub(crate) fn run(ui: &Ui, args: &Args) -> anyhow::Result<()> {
             .hint("`plimsoll --help` lists the commands")?
             .clone();
     }
-    // A page is called after the whole command, as `git-log` is.
-    let name = command.get_bin_name().unwrap_or("plimsoll").replace(' ', "-");
+    ui.print(&String::from_utf8_lossy(&page(&command)?))
+}
+
+/// Writes the pages of a command and of all its commands.
+fn write(command: &Command, folder: &Path) -> anyhow::Result<()> {
+    fs::write(folder.join(format!("{}.1", title(command))), page(command)?)?;
+    let is_told = |command: &&Command| command.get_name() != "help" && !command.is_hide_set();
+    command.get_subcommands().filter(is_told).try_for_each(|command| write(command, folder))
+}
+
+fn page(command: &Command) -> anyhow::Result<Vec<u8>> {
     let mut page = Vec::new();
-    let source = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
-    clap_mangen::Man::new(command).title(name).source(source).render(&mut page)?;
-    ui.print(&String::from_utf8_lossy(&page))
+    let source = format!("plimsoll {VERSION}");
+    clap_mangen::Man::new(command.clone())
+        .title(title(command))
+        .source(source)
+        .render(&mut page)?;
+    Ok(page)
+}
+
+/// A page is called after the whole command, as `git-log` is.
+fn title(command: &Command) -> String {
+    command.get_bin_name().unwrap_or("plimsoll").replace(' ', "-")
 }

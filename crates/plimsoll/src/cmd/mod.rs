@@ -46,9 +46,15 @@ use crate::ui::Ui;
 pub(crate) use checkpoint::create::seal;
 pub(crate) use status::{ahead, short};
 
+/// What `plimsoll --version` says: the release, and the commit it was built from where the build knew it.
+pub(crate) const VERSION: &str = match option_env!("PLIMSOLL_STAMP") {
+    Some(stamp) => stamp,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// The load line for coding agents: how full is the context window, really?
 #[derive(Parser)]
-#[command(name = "plimsoll", version, after_help = AFTER_HELP)]
+#[command(name = "plimsoll", version = VERSION, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -21,6 +21,30 @@ fn there_is_a_page_for_the_whole_and_for_every_command() {
 }
 
 #[test]
+fn all_pages_are_written_into_a_folder() {
+    let env = TestEnv::new();
+    let folder = env.path("man1");
+    std::fs::create_dir(&folder).unwrap();
+    let ran = env.run(env.command(&["man", "--all", folder.to_str().unwrap()]), b"");
+    assert!(ran.status.success(), "{ran}");
+    for (page, says) in [
+        ("plimsoll.1", ".TH plimsoll 1"),
+        ("plimsoll-batch-plan.1", ".TH plimsoll-batch-plan 1"),
+        ("plimsoll-config-show.1", ".TH plimsoll-config-show 1"),
+    ] {
+        let text = std::fs::read_to_string(folder.join(page)).unwrap();
+        assert!(text.contains(says), "{page}: {text}");
+    }
+    insta::assert_snapshot!(env.plimsoll("man --all /nonexistent/man1"), @"
+    --- stderr
+    error: could not write manual pages into `/nonexistent/man1`
+      caused by: No such file or directory (os error 2)
+    hint: mkdir -p '/nonexistent/man1'
+    [exit 1]
+    ");
+}
+
+#[test]
 fn a_command_that_does_not_exist_has_none() {
     insta::assert_snapshot!(TestEnv::new().plimsoll("man config nope"), @"
     --- stderr
