@@ -84,7 +84,7 @@ impl Line {
                 clean(&mut begun.title);
             }
             What::Planned { plan, why } => {
-                plan.batches.iter_mut().flatten().for_each(|piece| clean(&mut piece.description));
+                plan.for_each_text(clean);
                 why.iter_mut().for_each(clean);
             }
             What::JobBegun(begun) => clean(&mut begun.title),
@@ -146,6 +146,12 @@ impl Run {
             let job = self.jobs.iter().rev().find(has);
             PieceTold { piece, job }
         })
+    }
+
+    /// The pieces that may be too large for a session and are not done.
+    pub fn warned(&self) -> impl Iterator<Item = &Piece> {
+        let open = self.pieces().filter(|told| told.state() != "done").map(|told| told.piece);
+        open.filter(|piece| piece.warning.is_some())
     }
 
     /// The job that is being worked on, and its session that is.

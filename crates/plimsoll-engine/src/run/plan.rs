@@ -61,7 +61,12 @@ pub enum News<'a> {
         words: &'a str,
     },
     /// What is left was planned again.
-    Replanned(&'a str),
+    Replanned {
+        /// Why.
+        why: &'a str,
+        /// How the run stands now.
+        run: &'a Run,
+    },
 }
 
 /// How long to wait before something that failed is tried again.
@@ -75,12 +80,22 @@ pub fn usual_pause(world: &World) -> Duration {
 
 impl Conductor<'_> {
     /// Gives the run its plan. The journal gets it without secrets, the agents with them.
-    pub fn set_plan(&self, mut plan: Plan) -> anyhow::Result<()> {
-        self.files.keep_plan(&plan).context("could not write down the plan")?;
-        for piece in plan.batches.iter_mut().flatten() {
-            piece.description = redact(&piece.description).into_owned();
-        }
-        self.note(What::Planned { plan, why: None })
+    pub fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
+        self.keep_plan(0, plan, None)
+    }
+
+    /// Keeps the plan of that number. The journal is told of it last: what it does not tell of is planned
+    /// again by whoever takes the run up.
+    fn keep_plan(&self, number: usize, mut plan: Plan, why: Option<String>) -> anyhow::Result<()> {
+        self.files.keep_plan(number, &plan).context("could not write down the plan")?;
+        plan.for_each_text(|text| *text = redact(text).into_owned());
+        self.note(What::Planned { plan, why })
+    }
+
+    /// The plan as it stands, secrets and all, and its number.
+    fn plan(&self) -> anyhow::Result<(usize, Plan)> {
+        let number = self.state().replanned.len();
+        Ok((number, self.files.plan(number).context("could not read the plan")?))
     }
 
     /// Carries the plan out, from where it stands to its end or as far as may be, and writes down why it
@@ -90,14 +105,14 @@ impl Conductor<'_> {
             self.state().failed_jobs().map(|job| job.begun.clone()).collect();
         failed.into_iter().try_for_each(|job| self.note(What::JobBegun(job)))?;
         let outcome = loop {
+            self.replan(manner)?;
             let jobs = self.state().next_jobs(manner.per);
-            let Some(batch) = jobs.first().and_then(|job| job.batch) else {
+            if jobs.is_empty() {
                 break outcome(&self.state());
-            };
+            }
             if let Some(outcome) = self.carry_out_batch(jobs, manner)? {
                 break outcome;
             }
-            self.replan(batch, manner)?;
         };
         self.note(What::Ended(outcome.clone()))?;
         Ok(outcome)
@@ -182,7 +197,7 @@ impl Conductor<'_> {
 
     /// What is asked of an agent for a job, by how the run stands now.
     fn order(&self, begun: &JobBegun) -> anyhow::Result<Order> {
-        let plan = self.files.plan().context("could not read the plan")?;
+        let (_, plan) = self.plan()?;
         let named = |id: &String| plan.pieces().find(|piece| piece.id == *id);
         let pieces: Vec<&Piece> = begun.pieces.iter().filter_map(named).collect();
         let run = self.state();
@@ -195,12 +210,15 @@ impl Conductor<'_> {
         })
     }
 
-    /// Plans again what is left, if a batch has taken far more than was estimated.
-    fn replan(&self, batch: u32, manner: &Manner<'_>) -> anyhow::Result<()> {
-        let replanned = self.state().replan(batch);
-        let Some((plan, why)) = replanned else { return Ok(()) };
-        self.note(What::Planned { plan, why: Some(why.clone()) })?;
-        (manner.news)(News::Replanned(&why));
+    /// Plans again what is left, if the batch before has taken far more than was estimated.
+    fn replan(&self, manner: &Manner<'_>) -> anyhow::Result<()> {
+        let (number, plan) = self.plan()?;
+        let mut run = self.run();
+        run.plan = Some(plan);
+        let together = |files: &[String]| crate::batch::together(&self.project, files);
+        let Some((plan, why)) = run.replan(&together) else { return Ok(()) };
+        self.keep_plan(number + 1, plan, Some(why.clone()))?;
+        (manner.news)(News::Replanned { why: &why, run: &self.run() });
         Ok(())
     }
 }

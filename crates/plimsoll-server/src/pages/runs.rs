@@ -132,7 +132,10 @@ fn story(site: &Site, run: &Run) -> Markup {
             }
         }
         (facts(run, &view))
-        @for why in &replanned { p { "Planned anew: " (why) } }
+        @for why in &replanned { p { "Planned again: " (why) } }
+        @for piece in run.warned() {
+            @if let Some(warning) = &piece.warning { p { "Task " code { (piece.id) } ": " (warning) } }
+        }
         @for job in &run.jobs { (shown_job(site, job)) }
         @if !pieces.is_empty() {
             h2 { "Plan " span.count { (counted(pieces.len() as u64, "piece", "pieces")) } }

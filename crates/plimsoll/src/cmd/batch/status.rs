@@ -96,6 +96,7 @@ fn show(ui: &Ui, run: &Run, json: bool) -> anyhow::Result<()> {
         false => {
             let mut out = ui.out();
             text::run(ui, &mut out, run)?;
+            text::plan(ui, &mut out, run)?;
             text::jobs(ui, &mut out, run)?;
             Ok(out.flush()?)
         }

@@ -78,9 +78,19 @@ impl<'u> Shown<'u> {
             News::Failed { job, code, words } => {
                 self.say(&format!("{} has failed with exit code {code}{}", name(job), said(words)));
             }
-            News::Replanned(why) => self.say(&format!("planned again: {}", plain(why))),
+            News::Replanned { why, run } => self.replanned(why, run),
         }
         self.draw();
+    }
+
+    /// What was split anew makes more tasks; what cannot be is warned of before it begins.
+    fn replanned(&self, why: &str, run: &Run) {
+        (_, self.state().tasks) = view::counts(run);
+        self.say(&format!("planned again: {}", plain(why)));
+        for piece in run.warned() {
+            let warning = piece.warning.as_deref().unwrap_or_default();
+            self.say(&plain(&format!("task `{}`: {warning}", piece.id)));
+        }
     }
 
     fn done(&self, job: &JobBegun) {

@@ -77,6 +77,18 @@ fn title(job: &Job) -> String {
     }
 }
 
+/// Why its plan was made anew, and what of that may be too large for a session.
+pub(super) fn plan(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
+    for why in &run.replanned {
+        writeln!(out, "  planned again: {}", plain(why))?;
+    }
+    for piece in run.warned() {
+        let warning = piece.warning.as_deref().unwrap_or_default();
+        writeln!(out, "  {}", ui.yellow(&plain(&format!("task `{}`: {warning}", piece.id))))?;
+    }
+    Ok(())
+}
+
 /// The jobs of a run with their sessions.
 pub(super) fn jobs(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
     for job in &run.jobs {
