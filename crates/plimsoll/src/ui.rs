@@ -1,5 +1,6 @@
 //! What the user sees: colour on a terminal only, gauges, numbers for people.
 
+pub(crate) mod footer;
 pub(crate) mod screen;
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -91,11 +92,6 @@ impl Ui {
     /// Whether a line of stderr can be drawn again.
     pub(crate) fn redraws_errors(&self) -> bool {
         io::stderr().is_terminal() && !is_dumb()
-    }
-
-    /// Draws a line of stderr over the one before; an empty one wipes it away.
-    pub(crate) fn redraw(&self, line: &str) {
-        self.complain(&format!("\r\x1b[K{line}"));
     }
 
     /// Whether there is somebody to ask: stdout may lead to a pager.

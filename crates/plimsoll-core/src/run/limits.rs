@@ -80,8 +80,8 @@ impl std::fmt::Display for Limit {
             Self::Seconds(most) => {
                 write!(f, "the limit of {} is reached", text::duration(*most))
             }
-            Self::Failures(1) => f.write_str("a job has failed"),
-            Self::Failures(most) => write!(f, "{most} jobs have failed"),
+            Self::Failures(1) => f.write_str("a batch has failed"),
+            Self::Failures(most) => write!(f, "{most} batches have failed"),
         }
     }
 }

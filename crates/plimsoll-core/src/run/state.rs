@@ -199,10 +199,16 @@ impl Run {
         let conducted = self.conducted + (now - self.until).max(0);
         Spent {
             sessions: self.legs().count() as u32,
-            tokens: self.legs().filter_map(Leg::used).sum(),
+            tokens: self.held().unwrap_or(0),
             seconds: u64::try_from(conducted).unwrap_or(0) / 1000,
             failures: self.jobs.iter().filter(failed).count() as u32,
         }
+    }
+
+    /// What the windows of its sessions held at their ends, added up, as far as it is known: what its
+    /// limit counts.
+    pub fn held(&self) -> Option<Tokens> {
+        self.legs().filter_map(Leg::used).reduce(|sum, more| sum + more)
     }
 
     /// The breaker of a job, as it stands. Whoever takes a run up again has looked at it, so what was

@@ -32,21 +32,21 @@ pub enum Unfit {
         /// Why.
         why: &'static str,
     },
-    /// It is not known how to start a fresh session of it, or to give it a prompt.
-    #[error("it is no agent that plimsoll knows, and no word of it is `{PROMPT}`")]
+    /// Nobody can tell how full its windows are, or stop it.
+    #[error("it is no agent that plimsoll knows, so none of its sessions can be stopped in time")]
     Unknown,
 }
 
 impl Agent {
-    /// The agent that a command starts. One that nobody knows must have a place for the prompt: a fresh
-    /// session is told in it what the one before did.
-    pub fn of(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
+    /// The agent of one long task: one that we know, or nobody could stop its sessions before their
+    /// windows are full.
+    pub fn of_task(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
         let agent = Self::of_plan(world, command)?;
-        if agent.reads_prompt() { Err(Unfit::Unknown) } else { Ok(agent) }
+        if agent.known.is_some() { Ok(agent) } else { Err(Unfit::Unknown) }
     }
 
-    /// The agent that a command starts, where it is always told what to do: one that nobody knows, and
-    /// that has no place for it, reads it on its stdin.
+    /// The agent of a plan, which is always told what to do: one that nobody knows, and that has no
+    /// place for it, reads it on its stdin.
     pub fn of_plan(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
         let program = command.first().cloned().unwrap_or_default();
         let is_there = match program.contains('/') {
@@ -122,14 +122,15 @@ mod tests {
             "PATH" => Some("/usr/bin:/bin".to_owned()),
             _ => None,
         }));
-        Agent::of(&world.unwrap(), words(line))
+        Agent::of_plan(&world.unwrap(), words(line))
     }
 
     #[test]
-    fn a_command_that_nobody_knows_needs_a_place_for_the_prompt() {
-        assert_eq!(agent("sh -c true").err(), Some(Unfit::Unknown));
+    fn a_command_that_nobody_knows_is_told_what_to_do_in_a_word_or_on_its_stdin() {
+        assert!(agent("sh -c true").unwrap().reads_prompt());
         assert_eq!(agent("no-such-agent").err(), Some(Unfit::Missing("no-such-agent".to_owned())));
         let agent = agent("sh -c {prompt}").unwrap();
+        assert!(!agent.reads_prompt());
         assert_eq!(agent.started(None, Some("a {prompt}")), ["sh", "-c", "a {prompt}"]);
     }
 }

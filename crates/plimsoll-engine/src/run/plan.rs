@@ -1,10 +1,7 @@
 //! Carrying out a plan: batch after batch, each in fresh sessions, with a checkpoint between.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::panic;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,10 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use plimsoll_core::batch::{self, Piece, Plan};
 use plimsoll_core::redact::redact;
-use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Outcome, Run, What, pause};
+use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Limit, Outcome, Run, What, pause};
 use plimsoll_core::settings::SessionPer;
 
-use super::conductor::{Conductor, JobEnd, Order};
+use super::conductor::{Conductor, JobEnd, Order, Progress};
+use super::output::{LastWords, last_words};
 use crate::world::World;
 
 /// How a plan is carried out.
@@ -36,8 +34,6 @@ pub struct Manner<'m> {
 /// What becomes of the jobs of a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum News<'a> {
-    /// One begins, or is gone on with.
-    Begun(&'a JobBegun),
     /// One is done.
     Done(&'a JobBegun),
     /// One has failed and will be tried again.
@@ -47,7 +43,7 @@ pub enum News<'a> {
         /// With what exit code it failed.
         code: i32,
         /// What the agent said last.
-        words: &'a str,
+        words: &'a LastWords,
         /// How long that takes.
         pause: Duration,
     },
@@ -58,7 +54,7 @@ pub enum News<'a> {
         /// With what exit code it failed.
         code: i32,
         /// What the agent said last.
-        words: &'a str,
+        words: &'a LastWords,
     },
     /// What is left was planned again.
     Replanned {
@@ -110,8 +106,13 @@ impl Conductor<'_> {
             if jobs.is_empty() {
                 break outcome(&self.state());
             }
-            if let Some(outcome) = self.carry_out_batch(jobs, manner)? {
-                break outcome;
+            match self.carry_out_batch(jobs, manner)? {
+                // As many have failed as may: that is how the work ended, and no mere limit.
+                Some(Outcome::Limited { limit: Limit::Failures(_) }) => {
+                    break outcome(&self.state());
+                }
+                Some(outcome) => break outcome,
+                None => {}
             }
         };
         self.note(What::Ended(outcome.clone()))?;
@@ -146,7 +147,6 @@ impl Conductor<'_> {
 
     /// Sees a job through to its end, tried as often as may be; gives why the run ends here, if it does.
     fn see_through(&self, job: &JobBegun, manner: &Manner<'_>) -> anyhow::Result<Option<Outcome>> {
-        (manner.news)(News::Begun(job));
         let mut order = self.order(job)?;
         let mut tried = 0;
         loop {
@@ -159,7 +159,7 @@ impl Conductor<'_> {
                 JobEnd::Failed { code, .. } => code,
             };
             tried += 1;
-            let words = &*self.last_words(job.job);
+            let words = &self.last_words(job.job);
             if tried > manner.retries {
                 self.note(What::JobFailed { job: job.job, why: format!("exit code {code}") })?;
                 (manner.news)(News::Failed { job, code, words });
@@ -174,12 +174,11 @@ impl Conductor<'_> {
         }
     }
 
-    /// What the agent of a job's last session said at last: what it complained about, else what it
-    /// printed.
-    fn last_words(&self, job: u32) -> String {
+    /// What the agent of a job's last session said at last.
+    fn last_words(&self, job: u32) -> LastWords {
         let leg = self.state().job(job).map_or(0, |job| job.legs.len()) as u32;
-        let files = [self.files.err(job, leg), self.files.out(job, leg)];
-        files.iter().find_map(|file| last_line(file)).unwrap_or_default()
+        let words = last_words(&self.stage.world.paths, self.journal.run(), job, leg);
+        words.unwrap_or_default()
     }
 
     /// Waits; gives why the run ends meanwhile, if it does.
@@ -190,6 +189,7 @@ impl Conductor<'_> {
             if let Some(outcome) = self.is_over() {
                 return Some(outcome);
             }
+            (self.stage.progress)(Progress::Passes);
             thread::sleep(STEP.min(until.saturating_duration_since(Instant::now())));
         }
         None
@@ -221,20 +221,6 @@ impl Conductor<'_> {
         (manner.news)(News::Replanned { why: &why, run: &self.run() });
         Ok(())
     }
-}
-
-/// The last line of a file in which there is anything, shortened.
-fn last_line(file: &Path) -> Option<String> {
-    const TAIL: u64 = 4 << 10;
-    const LONGEST: usize = 300;
-    let mut file = File::open(file).ok()?;
-    let len = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(len.saturating_sub(TAIL))).ok()?;
-    let mut tail = Vec::new();
-    file.take(TAIL).read_to_end(&mut tail).ok()?;
-    let tail = String::from_utf8_lossy(&tail);
-    let last = tail.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-    Some(redact(last).chars().take(LONGEST).collect())
 }
 
 /// Which attempt comes after, or goes on with, a leg.

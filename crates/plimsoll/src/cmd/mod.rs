@@ -44,7 +44,7 @@ use plimsoll_engine::world::World;
 use crate::report::{HintExt, report};
 use crate::ui::Ui;
 pub(crate) use checkpoint::create::seal;
-pub(crate) use status::{ahead, short};
+pub(crate) use status::ahead;
 
 /// The load line for coding agents: how full is the context window, really?
 #[derive(Parser)]

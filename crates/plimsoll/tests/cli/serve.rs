@@ -70,7 +70,7 @@ fn a_session_is_measured() {
     server.get("/context/usage?session_id=nobody").refuses(404);
     env.session("5f2c-2").fill(20_000);
     let several = server.get("/context/usage?session_id=5f2c").refuses(404).json();
-    assert_eq!(several["error"], "`5f2c` is the beginning of several sessions");
+    assert_eq!(several["error"], "`5f2c` stands for several sessions");
     assert_eq!(server.get("/context/usage?session_id=5f2c-2").json()["used"], 20_000);
     server.get("/context/usage?session_id=..%2F..%2Fetc%2Fpasswd").refuses(400);
     server.get("/context/usage?session_id=5f2c-1&used_tokens=5").refuses(400);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use plimsoll_core::batch::Plan;
-use plimsoll_core::run::{Begun, Limit, Limits, Outcome, Run, Sort};
+use plimsoll_core::run::{Begun, Limits, Outcome, Run, Sort};
 use plimsoll_core::settings::{BatchSettings, SessionPer};
 use plimsoll_core::{Tokens, shell};
 use plimsoll_engine::run::{self as engine, Agent, Conductor, Errors, Manner, Stage};
@@ -19,7 +19,7 @@ use plimsoll_engine::world::World;
 use self::shown::Shown;
 use self::view::{DryRun, View};
 use super::plan;
-use crate::cmd::run::{find, listen, needs_hooks, raised_by, seconds, take_up, warn_of_hooks};
+use crate::cmd::run::{check_hooks, find, listen, raised_by, seconds, take_up};
 use crate::report::{self, HintExt};
 use crate::ui::{Ui, plain};
 
@@ -104,11 +104,11 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         return DryRun::new(&plan, &agent, per(args, None, &settings)).print(ui, args.json);
     }
     let halt = engine::Halt::default();
-    let shown = Shown::new(ui);
+    let shown = Shown::new(ui, &world.paths.home);
     let progress = |progress: engine::Progress<'_>| shown.take(progress);
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Kept };
     let conductor = match &args.resume {
-        Some(name) => resume(stage, name, limits(args))?,
+        Some(name) => resume(stage, ui, name, limits(args))?,
         None => begin(stage, ui, args, &settings, &project)?,
     };
     listen(&halt)?;
@@ -185,10 +185,7 @@ fn begin<'w>(
 ) -> anyhow::Result<Conductor<'w>> {
     let agent = agent(stage.world, args, settings)?;
     let plan = planned(stage.world, ui, args, project)?;
-    if let Some(adapter) = agent.adapter() {
-        needs_hooks(stage.world)?;
-        warn_of_hooks(stage.world, ui, adapter, project);
-    }
+    check_hooks(stage.world, ui, &agent, project)?;
     let file = args.file.as_deref().and_then(Path::file_name).unwrap_or_default();
     let begun = Begun {
         sort: Sort::Plan,
@@ -204,7 +201,12 @@ fn begin<'w>(
     Ok(conductor)
 }
 
-fn resume<'w>(stage: Stage<'w>, name: &str, limits: Limits) -> anyhow::Result<Conductor<'w>> {
+fn resume<'w>(
+    stage: Stage<'w>,
+    ui: &Ui,
+    name: &str,
+    limits: Limits,
+) -> anyhow::Result<Conductor<'w>> {
     let run = find(stage.world, Sort::Plan, name)?;
     if run.plan.is_none() {
         let error = anyhow::anyhow!("it ended before its plan was written down");
@@ -212,7 +214,7 @@ fn resume<'w>(stage: Stage<'w>, name: &str, limits: Limits) -> anyhow::Result<Co
             .with_context(|| format!("could not resume run `{}`", run.id))
             .hint("begin it again with `plimsoll batch run FILE`");
     }
-    take_up(stage, &run, limits)
+    take_up(stage, ui, &run, limits)
 }
 
 fn resume_command(run: &Run) -> String {
@@ -228,8 +230,9 @@ fn end(ui: &Ui, run: &Run, outcome: Outcome) -> anyhow::Result<()> {
             ui.warn(&format!("interrupted; `{resume}` goes on"));
             return report::ends_as(u8::try_from(128 + signal).unwrap_or(1));
         }
-        Outcome::Limited { limit: Limit::Failures(_) } | Outcome::Failed { .. } => {
-            format!("look at what failed, then run `{resume}`")
+        Outcome::Failed { .. } => {
+            let name = run.id.short();
+            format!("look at it with `plimsoll batch status {name}`, then run `{resume}`")
         }
         Outcome::Limited { limit } => format!("run `{resume} {} N` to go on", raised_by(limit)),
         Outcome::Broken { .. } => format!("look at what it does, then run `{resume}`"),
