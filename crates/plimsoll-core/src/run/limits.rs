@@ -76,7 +76,9 @@ impl std::fmt::Display for Limit {
         match self {
             Self::Sessions(1) => f.write_str("the limit of 1 session is reached"),
             Self::Sessions(most) => write!(f, "the limit of {most} sessions is reached"),
-            Self::Tokens(most) => write!(f, "the limit of {most} tokens is reached"),
+            Self::Tokens(most) => {
+                write!(f, "the limit of {} tokens is reached", text::thousands(*most))
+            }
             Self::Seconds(most) => {
                 write!(f, "the limit of {} is reached", text::duration(*most))
             }

@@ -21,6 +21,9 @@ const LARGEST: u64 = 8 << 20;
 
 /// The text of a task file, which may be a pipe.
 pub fn read_file(path: &Path) -> io::Result<String> {
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
     read_text(File::open(path)?)
 }
 

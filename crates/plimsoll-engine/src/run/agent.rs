@@ -10,6 +10,10 @@ use crate::world::World;
 
 /// What stands in a command where the prompt is to stand.
 const PROMPT: &str = "{prompt}";
+/// No word of a command may be longer: the system takes 128 KiB, with a zero at the end.
+pub const LONGEST_WORD: usize = (128 << 10) - 1;
+/// What a checkpoint may add to a prompt.
+const LONGEST_CHECKPOINT: usize = 16 << 10;
 
 /// An agent that can be started again and again.
 #[derive(Clone)]
@@ -66,9 +70,25 @@ impl Agent {
         }
     }
 
-    /// Whether it reads on its stdin what it is told.
-    pub fn reads_prompt(&self) -> bool {
-        self.known.is_none() && !self.command.iter().any(|word| word.contains(PROMPT))
+    /// Whether it reads on its stdin what it is told: where its command has no place for that, or it is
+    /// longer than a word may be.
+    pub(super) fn reads(&self, prompt: &str) -> bool {
+        let may_read = self.known.is_none_or(|(_, launch)| launch.reads_stdin);
+        let must_read = self.known.is_none() || prompt.len() > LONGEST_WORD;
+        must_read && may_read && !self.has_place()
+    }
+
+    /// Whether it can be told this, and one that we do not know a checkpoint with it.
+    pub fn can_be_told(&self, prompt: &str) -> bool {
+        let checkpoint = if self.known.is_some() { 0 } else { LONGEST_CHECKPOINT };
+        let told = self.started(None, Some(prompt));
+        let longest = told.iter().map(String::len).max().unwrap_or(0);
+        let fits = longest.max(prompt.len()) + checkpoint <= LONGEST_WORD;
+        fits || self.reads(prompt)
+    }
+
+    fn has_place(&self) -> bool {
+        self.command.iter().any(|word| word.contains(PROMPT))
     }
 
     /// Its command.
@@ -96,8 +116,8 @@ impl Agent {
     /// wants to have it.
     pub(super) fn started(&self, session: Option<&SessionId>, prompt: Option<&str>) -> Vec<String> {
         let mut command = self.command.clone();
-        let mut prompt = prompt;
-        if let Some(text) = prompt.filter(|_| command.iter().any(|word| word.contains(PROMPT))) {
+        let mut prompt = prompt.filter(|prompt| !self.reads(prompt));
+        if let Some(text) = prompt.filter(|_| self.has_place()) {
             command.iter_mut().for_each(|word| *word = word.replace(PROMPT, text));
             prompt = None;
         }
@@ -127,10 +147,29 @@ mod tests {
 
     #[test]
     fn a_command_that_nobody_knows_is_told_what_to_do_in_a_word_or_on_its_stdin() {
-        assert!(agent("sh -c true").unwrap().reads_prompt());
+        assert!(agent("sh -c true").unwrap().reads("a"));
         assert_eq!(agent("no-such-agent").err(), Some(Unfit::Missing("no-such-agent".to_owned())));
         let agent = agent("sh -c {prompt}").unwrap();
-        assert!(!agent.reads_prompt());
+        assert!(!agent.reads("a"));
         assert_eq!(agent.started(None, Some("a {prompt}")), ["sh", "-c", "a {prompt}"]);
+    }
+
+    #[test]
+    fn what_is_longer_than_a_word_may_be_goes_to_stdin_or_nowhere() {
+        let (short, long) = ("a".repeat(100_000), "a".repeat(150_000));
+        let told = |line: &str, prompt: &str| {
+            let agent = agent(line).unwrap();
+            (agent.can_be_told(prompt), agent.reads(prompt))
+        };
+        for line in ["sh -c true", "env claude -p"] {
+            assert_eq!(told(line, &long), (true, true), "{line}");
+        }
+        assert_eq!(told("env claude -p", &short), (true, false));
+        assert_eq!(told("sh -c {prompt}", &short), (true, false));
+        for line in ["sh -c {prompt}", "env claude -p {prompt}"] {
+            assert_eq!(told(line, &long), (false, false), "{line}");
+        }
+        assert!(!told("env claude -p --input-format stream-json", &long).0);
+        assert!(!told("sh -c {prompt}{prompt}", &short).0);
     }
 }

@@ -149,9 +149,9 @@ impl Conductor<'_> {
         })
     }
 
-    /// What the agent reads on its stdin: what it is told, where its command has no place for that.
+    /// What the agent reads on its stdin: what it is told, where that is how it gets it.
     fn input(&self, begun: &LegBegun, prompt: Option<&str>) -> std::io::Result<PathBuf> {
-        match prompt.filter(|_| self.agent.reads_prompt()) {
+        match prompt.filter(|prompt| self.agent.reads(prompt)) {
             Some(prompt) => self.files.keep_prompt(begun.job, begun.leg, prompt),
             None => Ok(self.files.input()),
         }

@@ -206,6 +206,11 @@ impl<'w> Conductor<'w> {
         &self.project
     }
 
+    /// Whether anybody can tell how full the windows of its agents are.
+    pub fn measures(&self) -> bool {
+        self.agent.adapter().is_some()
+    }
+
     /// Whether what its agents print has been passed on while it came.
     pub fn streams(&self) -> bool {
         self.agent.streams()

@@ -22,7 +22,7 @@ mod told;
 mod waiting;
 
 pub use crate::process::is_alive;
-pub use agent::{Agent, Unfit};
+pub use agent::{Agent, LONGEST_WORD, Unfit};
 pub use conductor::{Conductor, JobEnd, NotTakenUp, Order, Progress, Stage, agent_of};
 pub use halt::Halt;
 pub use journal::{Journal, ids, newest, read};

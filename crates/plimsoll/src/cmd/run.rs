@@ -250,7 +250,7 @@ fn end(
             };
             let hint = match &outcome {
                 Outcome::Limited { limit } => {
-                    format!("raise the limit: `{resume} {} N`", raised_by(limit))
+                    format!("raise the limit: `{resume} {}`", raised_by(limit))
                 }
                 _ => format!("look at what it does, then run `{resume}`"),
             };
@@ -261,13 +261,17 @@ fn end(
     }
 }
 
-/// The option that raises a limit.
-pub(super) fn raised_by(limit: &Limit) -> &'static str {
+/// The option that raises a limit: to twice as much, in figures that it takes.
+pub(super) fn raised_by(limit: &Limit) -> String {
     match limit {
-        Limit::Sessions(_) => "--max-sessions",
-        Limit::Tokens(_) => "--max-tokens",
-        Limit::Seconds(_) => "--max-time",
-        Limit::Failures(_) => "--max-failures",
+        Limit::Sessions(most) => format!("--max-sessions {}", most.saturating_mul(2)),
+        Limit::Tokens(most) => format!("--max-tokens {}", most.saturating_mul(2)),
+        Limit::Seconds(most) => match most.saturating_mul(2) {
+            hours if hours.is_multiple_of(3600) => format!("--max-time {}h", hours / 3600),
+            minutes if minutes.is_multiple_of(60) => format!("--max-time {}m", minutes / 60),
+            seconds => format!("--max-time {seconds}s"),
+        },
+        Limit::Failures(most) => format!("--max-failures {}", most.saturating_mul(2)),
     }
 }
 
@@ -282,9 +286,10 @@ fn print(ui: &Ui, conductor: &Conductor<'_>, out: &Path) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// A command as it was typed.
-fn line(command: &[String]) -> String {
-    let words = command.iter().map(|word| shell::quote(&plain(word)));
+/// A command as it was typed, in a line.
+pub(super) fn line(command: &[String]) -> String {
+    let in_a_line = |word: &String| plain(&word.lines().collect::<Vec<_>>().join(" "));
+    let words = command.iter().map(|word| shell::quote(&in_a_line(word)));
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -297,6 +302,11 @@ pub(super) fn seconds(text: &str) -> Result<u64, String> {
         "m" | "min" => 60,
         "h" => 3600,
         "d" => 86_400,
+        "" if !number.is_empty() => {
+            return Err(format!(
+                "a unit is missing: write `{number}m` for minutes, `{number}h` for hours"
+            ));
+        }
         _ => return Err("give a number and a unit: `45s`, `90m`, `4h`, `1d`".to_owned()),
     };
     let number = number.parse::<u64>().ok().filter(|number| *number > 0);

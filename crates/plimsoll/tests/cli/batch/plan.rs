@@ -169,7 +169,7 @@ fn what_cannot_be_planned_is_told_with_its_line() {
         ("- description: x\n- id: 1\n  description: y\n", "line 2: there are two tasks called `1`"),
         (
             "- description: x\n  tokens: -5\n",
-            "line 2: invalid value: integer `-5`, expected a whole number, 0 or more",
+            "line 2: invalid value: integer `-5`, expected a whole number from 0 to 1,000,000,000",
         ),
         (
             "- description: x\n  after: nobody\n",
