@@ -180,7 +180,7 @@ fn tokens_are_limited_by_what_windows_held_and_settings_count() {
     let env = machine(9);
     env.user_config("run: {max_tokens: 300000}\n");
     let ran = begin(&env, &[]);
-    assert!(ran.stderr.contains("the limit of 300000 tokens is reached"), "{ran}");
+    assert!(ran.stderr.contains("the limit of 300,000 tokens is reached"), "{ran}");
     assert!(ran.stderr.contains("not done after 2 sessions"), "{ran}");
 }
 
@@ -254,6 +254,32 @@ fn two_do_not_conduct_one_run() {
     assert!(ran.stderr.contains(&format!("process {} conducts it", child.id())), "{ran}");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+#[test]
+fn a_run_that_nobody_conducts_is_gone_on_with_before_one_that_somebody_does() {
+    let env = machine(0);
+    env.write("bin/exit", "7");
+    assert_eq!(begin(&env, &[]).status.code(), Some(7));
+    env.write("bin/exit", "0");
+    let mut newer = waiting(&env);
+    fs::remove_file(env.path("bin/waits")).unwrap();
+    let ran = run(&env, &["--resume"]);
+    assert_eq!((ran.stdout.as_str(), ran.status.code()), ("done in session 3\n", Some(0)), "{ran}");
+    assert!(newer.try_wait().unwrap().is_none(), "the newer one goes on");
+    let listed = env.plimsoll("batch status --json").stdout;
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!((&listed[0]["state"], &listed[1]["state"]), (&"running".into(), &"done".into()));
+    kill_process(Pid::from_child(&newer), Signal::TERM).unwrap();
+    newer.wait().unwrap();
+}
+
+#[test]
+fn a_task_of_several_lines_has_a_title_of_one() {
+    let env = machine(0);
+    let ran = run(&env, &["--", "claude", "-p", "Mend the hull\nand the mast"]);
+    assert!(ran.status.success(), "{ran}");
+    assert_eq!(journal(&env)[0]["title"], "claude -p 'Mend the hull and the mast'");
 }
 
 #[test]

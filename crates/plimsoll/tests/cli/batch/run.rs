@@ -1,6 +1,8 @@
 //! `plimsoll batch run`, with agents that are shell scripts.
 
 mod killed;
+mod misused;
+mod replanned;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -189,7 +191,7 @@ fn a_limit_ends_the_run_and_a_higher_one_goes_on() {
     assert_eq!(ran.status.code(), Some(1), "{ran}");
     assert!(ran.stderr.contains("caused by: the limit of 1 session is reached"), "{ran}");
     let hint = ran.stderr.lines().last().unwrap();
-    assert!(hint.ends_with(" --max-sessions N` to go on"), "{ran}");
+    assert!(hint.ends_with(" --max-sessions 2` to go on"), "{ran}");
     assert_eq!(run(&env, &["--resume", "--max-sessions", "2"]).status.code(), Some(0));
     assert_eq!(done(&env), ["keel mast sails"; 2]);
 }
@@ -223,6 +225,29 @@ fn a_dry_run_shows_what_would_be_asked_and_starts_nothing() {
 }
 
 #[test]
+fn a_part_of_a_task_is_asked_for_with_what_it_is_for() {
+    let env = harbour(
+        "- id: hull\n  description: Careen the hull without tar\n  files: [src/hull.rs]\n  subtasks:\n  \
+         - id: ribs\n    description: Mend the ribs\n    subtasks:\n    \
+         - {description: Saw, tokens: 90}\n    - {description: Nail, tokens: 90}\n",
+    );
+    let ran = begin(&env, &["--dry-run"]);
+    assert!(ran.status.success(), "{ran}");
+    let told = "  1. `ribs.2`: Nail
+     This is a part of task `ribs`. Those of its parts that are not listed here are done by other sessions.
+
+  ## What they are parts of
+
+  This is for you to know what the tasks above are for. Of what follows do only what they ask for.
+
+  - `hull`: Careen the hull without tar
+    Files: `src/hull.rs`
+  - `ribs`: Mend the ribs
+";
+    assert!(ran.stdout.contains(told), "{ran}");
+}
+
+#[test]
 fn tasks_of_a_batch_run_at_once() {
     let tasks: String =
         (1..=3).map(|id| format!("- {{id: t{id}, description: Fix it}}\n")).collect();
@@ -236,26 +261,6 @@ fn tasks_of_a_batch_run_at_once() {
     let last = done[2]["checkpoint"].as_str().unwrap();
     let shown = env.plimsoll(&format!("checkpoint show {last}")).stdout;
     assert!((1..=3).all(|id| shown.contains(&format!("- task `t{id}`: Fix it (done)"))), "{shown}");
-}
-
-#[test]
-fn a_batch_that_takes_far_more_than_estimated_makes_the_rest_be_planned_again() {
-    let env = machine(0);
-    let task = |id: &str, after: &str| {
-        format!("- {{id: {id}, description: Fix it, tokens: 3000, after: [{after}]}}\n")
-    };
-    let tasks = [task("a", ""), task("b", "a"), task("c", "a")].concat();
-    env.write("project/tasks.yaml", tasks);
-    let ran = run(&env, &["tasks.yaml", "--available", "8000"]);
-    assert_eq!(ran.status.code(), Some(0), "{ran}");
-    assert!(ran.stderr.contains("planned again: batch 1 took 1"), "{ran}");
-    let plans = lines(&env, "planned");
-    let batches = |plan: &Value| plan["plan"]["batches"].as_array().unwrap().len();
-    assert_eq!((batches(&plans[0]), batches(&plans[1])), (2, 3));
-    assert!(plans[1]["why"].as_str().unwrap().contains("was estimated at 3,000"), "{plans:?}");
-    let pieces: Vec<String> =
-        lines(&env, "job_begun").iter().map(|job| job["pieces"].to_string()).collect();
-    assert_eq!(pieces, [r#"["a"]"#, r#"["b"]"#, r#"["c"]"#]);
 }
 
 #[test]
