@@ -70,7 +70,10 @@ mod tests {
     fn the_last_lines_are_told_without_empty_ones_and_secrets() {
         check("", &[]);
         check("one\n\n  two  \n\n", &["one", "  two"]);
-        check("key sk-ant-api03-8Fk2mNq7RtYw3XzB5cVd9LpJ1hGsQ4uE\n", &["key [redacted]"]);
+        check(
+            "key sk-ant-api03-8Fk2mNq7RtYw3XzB5cVd9LpJ1hGsQ4uE\n",
+            &["key [redacted:anthropic-key]"],
+        );
         let many: String = (1..=5_000).map(|number| format!("line {number}\n")).collect();
         let last: Vec<String> = (4_993..=5_000).map(|number| format!("line {number}")).collect();
         check(&many, &last.iter().map(String::as_str).collect::<Vec<_>>());

@@ -9,6 +9,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
 use plimsoll_core::batch::calibration::Calibration;
 use plimsoll_core::batch::{self, Piece, Plan, Planned, Room, Task, Workflow};
+use plimsoll_core::name::is_meant;
 use plimsoll_engine::batch::{self as engine, Known};
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::resume;
@@ -194,7 +195,7 @@ fn session(
 
 fn find(world: &World, adapter: &dyn Adapter, name: &str) -> anyhow::Result<Found> {
     let found = sessions::find(world, adapter)?;
-    let mut named = found.into_iter().filter(|it| it.owner.session.as_str().starts_with(name));
+    let mut named = found.into_iter().filter(|it| is_meant(it.owner.session.as_str(), name));
     named
         .next()
         .with_context(|| format!("no session is called `{name}`"))

@@ -43,8 +43,8 @@ fn a_plan_is_shown_as_a_tree() {
     batch 1  █░░░░░░░░░░░░░░░░░░░░░░░  2%  259 tokens
       └─ 1  Fix the reader in `src/read.rs`  259
       │ checkpoint
-    batch 2  ████████████░░░░░░░░░░░░  49%  6,145 tokens
-      └─ 3.1  Move the lexer out  6,145
+    batch 2  ████████████░░░░░░░░░░░░  49%  6,150 tokens
+      └─ 3.1  Move the lexer out  6,150
          src/lexer.rs src/parser.rs
          after 1
       │ checkpoint
@@ -56,7 +56,7 @@ fn a_plan_is_shown_as_a_tree() {
       └─ 4  Update the docs  6,003
          after 3.1, 3.2
 
-    2 tasks, 2 parts of tasks · 24,407 tokens · 4 batches · no plan has fewer than 4
+    2 tasks, 2 parts of tasks · 24,412 tokens · 4 batches · no plan has fewer than 4
     12,500 available = 12,500 (--available)
     [exit 0]
     ");

@@ -128,7 +128,7 @@ fn printed(world: &World, ui: &Ui, out: &mut impl Write, run: &Run, job: &Job) -
     let last = job.legs.last().map_or(0, |leg| leg.begun.leg);
     let short = |file: &Path| ui::short_path(file, &world.paths.home);
     for file in engine::printed(&world.paths, &run.id, job.begun.job, last) {
-        writeln!(out, "  {}", ui.dim(&format!("printed: {}", short(&file))))?;
+        writeln!(out, "  {}", ui.dim(&short(&file)))?;
     }
     let words = runs::last_words(&world.paths, &run.id, job).unwrap_or_default();
     words.lines.iter().try_for_each(|line| writeln!(out, "    {}", plain(line)))
