@@ -75,10 +75,9 @@ impl Estimator {
     }
 
     fn files_in(&self, task: &Task, above: &[&Task]) -> Tokens {
-        match (task.estimated_files, files_from(task, above)) {
-            (_, None) if !task.files.is_empty() => sum(self.file_costs(task)),
-            (None, Some(owner)) => sum(owner.files.iter().map(|file| self.weight(file))),
-            (count, _) => UNKNOWN_FILE.saturating_mul(count.unwrap_or(USUAL_FILES)),
+        match works_on(task, above).is_empty() {
+            true => UNKNOWN_FILE.saturating_mul(task.estimated_files.unwrap_or(USUAL_FILES)),
+            false => sum(self.file_costs(task, above)),
         }
     }
 
@@ -102,17 +101,23 @@ impl Estimator {
         is_other.then(|| Tokens::try_from(alone).unwrap_or(Tokens::MAX))
     }
 
-    /// What each file that a task names costs. Files that it may touch beside them are shared out.
-    pub(super) fn file_costs(&self, task: &Task) -> Vec<Tokens> {
-        let named = task.files.len() as u64;
+    /// What each file that a task works on costs. Files that it may touch beside them are shared out.
+    pub(super) fn file_costs(&self, task: &Task, above: &[&Task]) -> Vec<Tokens> {
+        let files = works_on(task, above);
+        let named = files.len() as u64;
         let unnamed = task.estimated_files.unwrap_or(0).saturating_sub(named);
         let extra = unnamed.saturating_mul(UNKNOWN_FILE).div_ceil(named.max(1));
-        task.files.iter().map(|file| self.weight(file).saturating_add(extra)).collect()
+        files.iter().map(|file| self.weight(file).saturating_add(extra)).collect()
     }
 
     fn weight(&self, file: &str) -> Tokens {
         self.weights.get(file).copied().unwrap_or(UNKNOWN_FILE)
     }
+}
+
+/// The files that a task works on: those it names, else those of [`files_from`].
+pub fn works_on<'t>(task: &'t Task, above: &[&'t Task]) -> &'t [String] {
+    files_from(task, above).map_or(&task.files, |owner| &owner.files)
 }
 
 /// Whose files a task works on that names none, and does not say how many it touches: those of the

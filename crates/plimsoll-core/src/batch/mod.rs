@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 pub use self::available::Room;
-pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE};
+pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE, works_on};
 pub use self::forest::Problem;
 pub use self::groups::Together;
 pub use self::pack::{Freight, Packing};

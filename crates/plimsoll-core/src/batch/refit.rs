@@ -72,7 +72,8 @@ impl Refit<'_> {
     }
 
     fn by_files(&mut self, piece: &Piece) -> Vec<Piece> {
-        if piece.costs.len() != piece.files.len() || piece.costs.len() < 2 {
+        let files = works_on(piece);
+        if piece.costs.len() != files.len() || files.len() < 2 {
             return Vec::new();
         }
         let above = piece.above.iter().map(|above| above.description.as_str());
@@ -81,15 +82,15 @@ impl Refit<'_> {
         let all = sum(piece.costs.iter().copied()).saturating_add(words);
         let of = |tokens, cost: Tokens| share(tokens, cost.saturating_add(words), all);
         let fits = |cost| of(piece.tokens, cost) <= self.available;
-        let together = (self.together)(&piece.files);
-        let groups = groups::group(&piece.files, &piece.costs, &together, &fits);
+        let together = (self.together)(files);
+        let groups = groups::group(files, &piece.costs, &together, &fits);
         if groups.len() < 2 {
             return Vec::new();
         }
         let names = self.free_names(&piece.id, groups.len());
         let part = |(id, group): (String, &Group)| Piece {
             id,
-            files: group.files.iter().map(|at| piece.files[*at].clone()).collect(),
+            files: group.files.iter().map(|at| files[*at].clone()).collect(),
             tokens: of(piece.tokens, group.cost),
             formula: piece.formula.map(|formula| of(formula, group.cost)),
             of: Some(task_of(piece).to_owned()),
@@ -115,6 +116,14 @@ fn add_names(piece: &Piece, names: &mut BTreeSet<String>) {
     names.extend(piece.after.iter().chain(&piece.of).cloned());
     names.extend(piece.above.iter().map(|above| above.id.clone()));
     piece.parts.iter().for_each(|part| add_names(part, names));
+}
+
+/// The files that a piece works on: its own, else those of the innermost task that it is a subtask of
+/// and that names some.
+fn works_on(piece: &Piece) -> &[String] {
+    let mut above = piece.above.iter().rev().map(|above| &above.files);
+    let inherited = above.find(|files| piece.files.is_empty() && !files.is_empty());
+    inherited.unwrap_or(&piece.files)
 }
 
 /// The task that parts of a piece are parts of: where it is itself some files of a task, that one.

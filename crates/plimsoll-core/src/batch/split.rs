@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::forest::{self, Cut, Forest, Node, Problem};
 use super::groups::{self, Group};
-use super::{Above, Kind, Piece, Task, Terms};
+use super::{Above, Kind, Piece, Task, Terms, works_on};
 use crate::Tokens;
 
 /// What is said of a piece that does not fit and cannot be split.
@@ -84,10 +84,11 @@ impl<'f, 't> Splitter<'f, 't> {
             return None;
         }
         let Terms { available, estimator, together } = self.terms;
-        let (costs, above) = (estimator.file_costs(task), above(self.forest, place));
+        let above = above(self.forest, place);
+        let costs = estimator.file_costs(task, &above);
         let all = super::estimate::sum(costs.iter().copied());
         let fits = |cost| estimator.estimate_part(task, &above, cost, all) <= *available;
-        let groups = groups::group(&task.files, &costs, together, &fits);
+        let groups = groups::group(works_on(task, &above), &costs, together, &fits);
         (groups.len() > 1).then_some((place, groups))
     }
 
@@ -109,9 +110,9 @@ impl<'f, 't> Splitter<'f, 't> {
     /// A task that is not split.
     fn whole(&self, place: usize) -> Piece {
         let Node { task, parent, .. } = self.forest.nodes[place];
-        let is_split_by_files = !task.whole && task.files.len() > 1;
-        let costs = is_split_by_files.then(|| self.terms.estimator.file_costs(task));
         let (parts, above) = (self.parts_of(place), above(self.forest, place));
+        let is_single = task.whole || self.forest.has_children(place);
+        let costs = (!is_single).then(|| self.terms.estimator.file_costs(task, &above));
         Piece {
             id: task.id.clone(),
             description: told(task),
@@ -124,7 +125,7 @@ impl<'f, 't> Splitter<'f, 't> {
             of: parent.map(|parent| self.forest.nodes[parent].task.id.clone()),
             warning: (!self.fits(place)).then(|| too_large_in(task, &above)),
             above: told_above(&above),
-            costs: costs.filter(|_| !self.forest.has_children(place)).unwrap_or_default(),
+            costs: costs.filter(|costs| costs.len() > 1).unwrap_or_default(),
             parts,
         }
     }
@@ -160,12 +161,13 @@ impl<'f, 't> Splitter<'f, 't> {
         let task = self.forest.nodes[place].task;
         let above = above(self.forest, place);
         let all = super::estimate::sum(groups.iter().map(|group| group.cost));
-        let costs = self.terms.estimator.file_costs(task);
+        let (all_files, costs) =
+            (works_on(task, &above), self.terms.estimator.file_costs(task, &above));
         let names = (1..).map(|number| format!("{}.{number}", task.id));
         let free = names.filter(|name| !self.forest.is_known(name));
         let part = |(id, group): (String, &Group)| {
             let tokens = self.terms.estimator.estimate_part(task, &above, group.cost, all);
-            let files: Vec<String> = group.files.iter().map(|at| task.files[*at].clone()).collect();
+            let files: Vec<String> = group.files.iter().map(|at| all_files[*at].clone()).collect();
             Piece {
                 id,
                 description: task.description.clone(),

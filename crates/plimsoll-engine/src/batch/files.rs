@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use plimsoll_core::batch::{Estimator, Task};
+use plimsoll_core::batch::{Estimator, Task, works_on};
 use plimsoll_core::text::thousands;
 use plimsoll_core::weight::{Answer, ClassCounter, Tokenizer, Weight};
 use plimsoll_core::{Tokens, batch, models};
@@ -37,8 +37,9 @@ pub(super) fn to_split<'t>(
 ) -> Vec<&'t str> {
     let mut files = Vec::new();
     walk(tasks, &[], &mut |task, above| {
-        if task.files.len() > 1 && estimator.estimate_in(task, above) > available {
-            files.extend(task.files.iter().map(String::as_str));
+        let own = works_on(task, above);
+        if own.len() > 1 && estimator.estimate_in(task, above) > available {
+            files.extend(own.iter().map(String::as_str));
         }
     });
     files

@@ -294,10 +294,28 @@ fn a_subtask_that_is_planned_apart_knows_what_it_is_for() {
 }
 
 #[test]
-fn files_of_the_whole_that_make_a_subtask_too_large_are_told() {
+fn a_subtask_that_names_no_files_is_split_by_those_of_the_whole() {
     let mut hull = about("hull", &["a.rs", "b.rs"]);
     hull.subtasks = vec![task("keel", "look"), taking("mast", 100, &[])];
-    let plan = plan(&[hull], &of(3_000)).unwrap().plan;
+    let plan = plan(&[hull.clone()], &of(3_000)).unwrap().plan;
+    let told: Vec<_> = plan.pieces().map(|piece| (piece.id.as_str(), &piece.files[..])).collect();
+    let [a, b] = ["a.rs", "b.rs"].map(str::to_owned);
+    assert_eq!(told, [("keel.1", &[a][..]), ("mast", &[]), ("keel.2", &[b])]);
+    assert!(plan.pieces().all(|piece| piece.warning.is_none() && piece.above[0].id == "hull"));
+    // The same when it turns out later that it does not fit.
+    let whole = self::plan(&[hull], &of(4_004)).unwrap().plan;
+    let pieces: Vec<Piece> = whole.pieces().cloned().collect();
+    assert_eq!(pieces[0].id, "keel");
+    let later = again(&[], &pieces[..1], 2, 4_004);
+    let told: Vec<_> = later.pieces().map(|piece| (piece.id.as_str(), piece.files.len())).collect();
+    assert_eq!(told, [("keel.1", 1), ("keel.2", 1)]);
+}
+
+#[test]
+fn a_file_of_the_whole_that_makes_a_subtask_too_large_is_told() {
+    let mut hull = about("hull", &["a.rs"]);
+    hull.subtasks = vec![task("keel", "look"), taking("mast", 100, &[])];
+    let plan = plan(&[hull], &of(1_500)).unwrap().plan;
     let warnings: Vec<_> = plan.pieces().map(|piece| piece.warning.as_deref()).collect();
     let told = "Task may exceed context budget: it names no files, so that those of `hull` count";
     assert_eq!(warnings, [Some(told), None]);
