@@ -169,6 +169,8 @@ pub trait Adapter: Sync {
 pub struct Launch {
     /// What the agent prints tells of its work while it goes on.
     pub streams: bool,
+    /// It reads what it is asked on its stdin, where that stands nowhere else.
+    pub reads_stdin: bool,
 }
 
 /// Why a command line cannot be conducted.

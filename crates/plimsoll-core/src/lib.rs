@@ -16,6 +16,7 @@ pub mod forecast;
 pub mod hook_run;
 pub mod metrics;
 pub mod models;
+pub mod name;
 pub mod policy;
 pub mod reading;
 pub mod redact;

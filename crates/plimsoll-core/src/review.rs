@@ -3,6 +3,8 @@
 //! Lines `STATUS: …` and `RECOMMENDED_ACTION: …`, anywhere in what it prints: models like to say more.
 //! The status makes a model think before it recommends; nothing is done because of it.
 
+use crate::name::is_meant;
+
 /// What a reviewer answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -20,7 +22,7 @@ pub enum Whom {
     Nobody,
     /// All whose window is over the checkpoint line.
     Due,
-    /// Those of these names, or whose names begin so.
+    /// Those that these names stand for.
     Named(Vec<String>),
 }
 
@@ -29,7 +31,7 @@ pub const TRIGGER: &str = "trigger_checkpoint";
 /// What asks for the second reviewer.
 pub const ESCALATE: &str = "escalate";
 
-/// The beginning of a name must tell something.
+/// What stands for a name must tell something.
 const SHORTEST_NAME: usize = 4;
 
 impl Answer {
@@ -71,10 +73,8 @@ impl Whom {
             Self::Nobody => false,
             Self::Due => is_due,
             Self::Named(names) => {
-                let is_meant = |begin: &String| {
-                    begin.len() >= SHORTEST_NAME.min(name.len()) && name.starts_with(begin.as_str())
-                };
-                names.iter().any(is_meant)
+                let tells = |said: &&String| said.len() >= SHORTEST_NAME.min(name.len());
+                names.iter().filter(tells).any(|said| is_meant(name, said))
             }
         }
     }

@@ -20,6 +20,19 @@ pub struct Word {
 
 /// The words of a command line, quotes undone and nothing expanded.
 pub fn words(line: &str) -> Vec<Word> {
+    read(line).0
+}
+
+/// The words of a command line that somebody has typed; nothing if a quote in it is open.
+pub fn typed_words(line: &str) -> Option<Vec<String>> {
+    match read(line) {
+        (words, None) => Some(words.into_iter().map(|word| word.text).collect()),
+        (_, Some(_)) => None,
+    }
+}
+
+/// The words of a command line, and the quote that is open at its end.
+fn read(line: &str) -> (Vec<Word>, Option<char>) {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -42,7 +55,7 @@ pub fn words(line: &str) -> Vec<Word> {
         }
     }
     words.extend(word.map(|text| Word { text, end: line.len() }));
-    words
+    (words, quote)
 }
 
 /// One command of a line: what is run, and where its output goes.

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::io;
 
 use anyhow::Context;
-use plimsoll_core::run::{Line, Process, Run, RunId, Standing};
+use plimsoll_core::run::{Job, JobState, Line, Process, Run, RunId, Standing};
 use plimsoll_store::{Batch, Bookmark, RunRow, SourceFile, Store};
 
 use crate::jsonl::{self, JsonLines};
 use crate::paths::Paths;
-use crate::run::{self, ids, is_alive};
+use crate::run::{self, LastWords, ids, is_alive};
 
 /// Takes what is new in the journals of runs into the store; gives how many runs have news.
 pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
@@ -58,6 +58,13 @@ fn read(journal: &JsonLines, id: &RunId, here: &Bookmark) -> anyhow::Result<Batc
 /// How a run stands right now.
 pub fn standing(run: &Run) -> Standing {
     run.standing(run.conductor.is_some_and(|conductor| is_alive(&conductor)))
+}
+
+/// What the agent of a job that has failed said last.
+pub fn last_words(paths: &Paths, run: &RunId, job: &Job) -> Option<LastWords> {
+    let is_failed = matches!(job.state, JobState::Failed { .. });
+    let leg = job.legs.last().filter(|_| is_failed)?;
+    run::last_words(paths, run, leg.begun.job, leg.begun.leg)
 }
 
 /// The runs that somebody conducts right now, newest first.

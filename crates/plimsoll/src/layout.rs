@@ -24,7 +24,7 @@ pub(crate) fn fit(parts: &[String], columns: usize) -> String {
 }
 
 /// The start of a text, in at most so many columns.
-fn start(text: &str, columns: usize) -> String {
+pub(crate) fn start(text: &str, columns: usize) -> String {
     match width(text) <= columns {
         true => text.to_owned(),
         false => text.chars().take(columns.saturating_sub(1)).chain(['…']).collect(),

@@ -1,5 +1,6 @@
 //! What the user sees: colour on a terminal only, gauges, numbers for people.
 
+pub(crate) mod footer;
 pub(crate) mod json;
 pub(crate) mod screen;
 
@@ -94,11 +95,6 @@ impl Ui {
     /// Whether a line of stderr can be drawn again.
     pub(crate) fn redraws_errors(&self) -> bool {
         io::stderr().is_terminal() && !is_dumb()
-    }
-
-    /// Draws a line of stderr over the one before; an empty one wipes it away.
-    pub(crate) fn redraw(&self, line: &str) {
-        self.complain(&format!("\r\x1b[K{line}"));
     }
 
     /// Whether there is somebody to ask: stdout may lead to a pager.

@@ -39,7 +39,10 @@ pub(super) fn launch(command: &[String]) -> Option<Result<Launch, NotConducted>>
             why: "without `-p` it waits for somebody at the keyboard",
         })
     } else {
-        Ok(Launch { streams: value(arguments, "--output-format") == Some("stream-json") })
+        Ok(Launch {
+            streams: value(arguments, "--output-format") == Some("stream-json"),
+            reads_stdin: value(arguments, "--input-format").is_none_or(|format| format == "text"),
+        })
     })
 }
 

@@ -48,31 +48,44 @@ impl Factors {
 impl Estimator {
     /// What a task takes: what the user says, else the formula, but no less than its subtasks together.
     pub fn estimate(&self, task: &Task) -> Tokens {
+        self.estimate_in(task, &[])
+    }
+
+    /// What a task takes that is planned apart from those it is a subtask of, the innermost first. Their
+    /// words are told with it; their files count where it does not say itself what it touches.
+    pub fn estimate_in(&self, task: &Task, above: &[&Task]) -> Tokens {
         let to_do = task.subtasks.iter().filter(|subtask| !subtask.done);
         let parts = || sum(to_do.map(|subtask| self.estimate(subtask)));
-        task.tokens.unwrap_or_else(|| self.by_formula(task).max(parts()))
+        let files = || self.files_in(task, above);
+        task.tokens.unwrap_or_else(|| self.formula(task, above, files()).max(parts()))
     }
 
     /// What a part of a task takes whose files cost `cost` of the `all` that the task's cost.
-    pub(super) fn estimate_part(&self, task: &Task, cost: Tokens, all: Tokens) -> Tokens {
+    pub(super) fn estimate_part(
+        &self,
+        task: &Task,
+        above: &[&Task],
+        cost: Tokens,
+        all: Tokens,
+    ) -> Tokens {
         match task.tokens {
             Some(tokens) => share(tokens, cost, all),
-            None => self.formula(&task.description, cost),
+            None => self.formula(task, above, cost),
+        }
+    }
+
+    fn files_in(&self, task: &Task, above: &[&Task]) -> Tokens {
+        match works_on(task, above).is_empty() {
+            true => UNKNOWN_FILE.saturating_mul(task.estimated_files.unwrap_or(USUAL_FILES)),
+            false => sum(self.file_costs(task, above)),
         }
     }
 
     /// `int((words + files) × multiplier)`, then what experience makes of it.
-    fn by_formula(&self, task: &Task) -> Tokens {
-        let files = match task.files.is_empty() {
-            true => UNKNOWN_FILE.saturating_mul(task.estimated_files.unwrap_or(USUAL_FILES)),
-            false => sum(self.file_costs(task)),
-        };
-        self.formula(&task.description, files)
-    }
-
-    fn formula(&self, description: &str, files: Tokens) -> Tokens {
-        let words = description.chars().count() as Tokens / CHARS_PER_TOKEN;
-        let kind = Kind::of(description);
+    fn formula(&self, task: &Task, above: &[&Task], files: Tokens) -> Tokens {
+        let above = above.iter().map(|above| above.description.as_str());
+        let words = words(std::iter::once(task.description.as_str()).chain(above));
+        let kind = Kind::of(&task.description);
         let tokens = (words.saturating_add(files) as f64 * kind.multiplier()) as Tokens;
         match self.factors.of(kind) {
             1_000 => tokens,
@@ -88,14 +101,37 @@ impl Estimator {
         is_other.then(|| Tokens::try_from(alone).unwrap_or(Tokens::MAX))
     }
 
-    /// What each file that a task names costs. Files that it may touch beside them are shared out.
-    pub(super) fn file_costs(&self, task: &Task) -> Vec<Tokens> {
-        let named = task.files.len() as u64;
+    /// What each file that a task works on costs. Files that it may touch beside them are shared out.
+    pub(super) fn file_costs(&self, task: &Task, above: &[&Task]) -> Vec<Tokens> {
+        let files = works_on(task, above);
+        let named = files.len() as u64;
         let unnamed = task.estimated_files.unwrap_or(0).saturating_sub(named);
         let extra = unnamed.saturating_mul(UNKNOWN_FILE).div_ceil(named.max(1));
-        let weight = |file| self.weights.get(file).copied().unwrap_or(UNKNOWN_FILE);
-        task.files.iter().map(|file| weight(file.as_str()).saturating_add(extra)).collect()
+        files.iter().map(|file| self.weight(file).saturating_add(extra)).collect()
     }
+
+    fn weight(&self, file: &str) -> Tokens {
+        self.weights.get(file).copied().unwrap_or(UNKNOWN_FILE)
+    }
+}
+
+/// The files that a task works on: those it names, else those of [`files_from`].
+pub fn works_on<'t>(task: &'t Task, above: &[&'t Task]) -> &'t [String] {
+    files_from(task, above).map_or(&task.files, |owner| &owner.files)
+}
+
+/// Whose files a task works on that names none, and does not say how many it touches: those of the
+/// innermost that it is a subtask of and that names some.
+pub(super) fn files_from<'t>(task: &Task, above: &[&'t Task]) -> Option<&'t Task> {
+    let says_itself = !task.files.is_empty() || task.estimated_files.is_some();
+    let mut above = above.iter().copied().filter(|_| !says_itself);
+    above.find(|above| !above.files.is_empty())
+}
+
+/// What reading these texts takes.
+pub(super) fn words<'t>(texts: impl IntoIterator<Item = &'t str>) -> Tokens {
+    let characters: usize = texts.into_iter().map(|text| text.chars().count()).sum();
+    characters as Tokens / CHARS_PER_TOKEN
 }
 
 /// These together.
@@ -104,7 +140,7 @@ pub(super) fn sum(tokens: impl IntoIterator<Item = Tokens>) -> Tokens {
 }
 
 /// As much of `tokens` as `part` is of `whole`, and not less.
-fn share(tokens: Tokens, part: Tokens, whole: Tokens) -> Tokens {
+pub(super) fn share(tokens: Tokens, part: Tokens, whole: Tokens) -> Tokens {
     let share = u128::from(tokens) * u128::from(part);
     share.div_ceil(u128::from(whole.max(1))) as Tokens
 }

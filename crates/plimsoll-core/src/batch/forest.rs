@@ -95,14 +95,23 @@ impl<'t> Forest<'t> {
         self.nodes[place].end > place + 1
     }
 
+    /// The places of a task's subtasks that are to be done.
+    pub(super) fn children(&self, place: usize) -> impl Iterator<Item = usize> {
+        let next = move |child: &usize| {
+            let next = self.nodes[*child].end;
+            (next < self.nodes[place].end).then_some(next)
+        };
+        std::iter::successors(self.has_children(place).then_some(place + 1), next)
+    }
+
     /// Those that a task comes after by its own word.
-    fn after(&self, place: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn after(&self, place: usize) -> impl Iterator<Item = usize> {
         let after = &self.nodes[place].task.after;
         after.iter().filter_map(|name| self.places.get(name.as_str()).copied().flatten())
     }
 
     /// A task with all that it is a part of.
-    fn and_above(&self, place: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn and_above(&self, place: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(place), |place| self.nodes[*place].parent)
     }
 }

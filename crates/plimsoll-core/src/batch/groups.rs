@@ -79,6 +79,14 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// What each of its files costs, where it can be split further.
+    pub(super) fn costs(&self, all: &[Tokens]) -> Vec<Tokens> {
+        match self.files.len() {
+            1 => Vec::new(),
+            _ => self.files.iter().map(|file| all[*file]).collect(),
+        }
+    }
+
     fn join(&mut self, other: Self) {
         self.files.extend(other.files);
         self.files.sort_unstable();

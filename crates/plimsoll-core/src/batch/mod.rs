@@ -14,6 +14,7 @@ mod groups;
 mod pack;
 mod prompt;
 pub mod read;
+mod refit;
 mod split;
 mod task;
 mod told;
@@ -24,13 +25,13 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 pub use self::available::Room;
-pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE};
+pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE, works_on};
 pub use self::forest::Problem;
 pub use self::groups::Together;
 pub use self::pack::{Freight, Packing};
 pub use self::prompt::{in_a_line, prompt};
 pub use self::split::TOO_LARGE;
-pub use self::task::{Kind, Piece, Task};
+pub use self::task::{Above, Kind, Piece, Task};
 pub use self::told::told;
 pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
 use crate::Tokens;
@@ -64,6 +65,11 @@ impl Plan {
         self.batches.iter().flatten()
     }
 
+    /// Calls `with` with every text in it that the user has written, for whoever must not keep secrets.
+    pub fn for_each_text(&mut self, mut with: impl FnMut(&mut String)) {
+        self.batches.iter_mut().flatten().for_each(|piece| piece.for_each_text(&mut with));
+    }
+
     /// What is estimated for all of it.
     pub fn tokens(&self) -> Tokens {
         load(self.pieces())
@@ -90,22 +96,26 @@ pub fn plan(tasks: &[Task], terms: &Terms) -> Result<Planned, Problem> {
     pack(pieces, before, terms.available)
 }
 
-/// Packs pieces anew, such as those that are left when the work takes more than was estimated. What
-/// they come after and is not among them counts as done.
-pub fn repack(mut pieces: Vec<Piece>, available: Tokens) -> Result<Planned, Problem> {
-    let places: HashMap<String, usize> =
-        pieces.iter().enumerate().map(|(at, piece)| (piece.id.clone(), at)).collect();
+/// Plans pieces anew, such as those that are left when the work takes more than was estimated: what does
+/// not fit any more is split, and all are packed again, behind the batches that are `kept`. Names of these
+/// are given to nothing else.
+///
+/// `together` is asked which of some files change together.
+pub fn repack(
+    kept: &[Vec<Piece>],
+    pieces: Vec<Piece>,
+    available: Tokens,
+    together: &dyn Fn(&[String]) -> Together,
+) -> Result<Planned, Problem> {
+    let pieces = refit::refit(kept, pieces, available, together);
+    let places: HashMap<&str, usize> =
+        pieces.iter().enumerate().map(|(at, piece)| (piece.id.as_str(), at)).collect();
     let known =
-        |piece: &Piece| piece.after.iter().filter_map(|id| places.get(id).copied()).collect();
+        |piece: &Piece| piece.after.iter().filter_map(|id| places.get(&**id).copied()).collect();
     let before = pieces.iter().map(known).collect();
-    for piece in &mut pieces {
-        piece.after.retain(|id| places.contains_key(id));
-        match piece.tokens > available {
-            true => piece.warning = Some(piece.warning.take().unwrap_or(TOO_LARGE.to_owned())),
-            false => piece.warning = None,
-        }
-    }
-    pack(pieces, before, available)
+    let Planned { plan, bound } = pack(pieces, before, available)?;
+    let batches = [kept, &plan.batches].concat();
+    Ok(Planned { plan: Plan { available, batches }, bound: kept.len() + bound })
 }
 
 fn pack(
@@ -116,7 +126,7 @@ fn pack(
     let sizes: Vec<Tokens> = pieces.iter().map(|piece| piece.tokens).collect();
     let freight = Freight::new(&sizes, available, before).ok_or_else(|| Problem {
         line: None,
-        what: "these pieces wait for one another".to_owned(),
+        what: "these tasks wait for one another".to_owned(),
     })?;
     let mut pieces: Vec<Option<Piece>> = pieces.into_iter().map(Some).collect();
     let packing = freight.pack();

@@ -1,5 +1,7 @@
 //! What a session is asked that carries out pieces of a plan.
 
+use std::collections::BTreeSet;
+
 use super::Piece;
 
 /// What every session of a plan is told first.
@@ -9,6 +11,13 @@ const ORDERS: &str = "You carry out a part of a larger plan; other sessions carr
 /// What every session of a plan is told last.
 const AT_THE_END: &str = "When they are done, end with one sentence for each that says what came of it. \
     If one of them cannot be done, say why, and do the others.";
+
+/// What is said of a part of a task.
+const OTHER_PARTS: &str = "Those of its parts that are not listed here are done by other sessions.";
+
+/// What is said of the tasks that others are parts of.
+const WHOLES: &str = "This is for you to know what the tasks above are for. \
+    Of what follows do only what they ask for.";
 
 /// How many tasks that are done are named; the newest tell most.
 const MOST_DONE: usize = 30;
@@ -21,6 +30,7 @@ pub fn prompt(pieces: &[&Piece], done: &[&Piece]) -> String {
     for (place, piece) in pieces.iter().enumerate() {
         text += &told(place + 1, piece);
     }
+    text += &wholes(pieces);
     if !done.is_empty() {
         text += "\n## Done already\n\n";
         let left_out = done.len().saturating_sub(MOST_DONE);
@@ -46,18 +56,41 @@ pub fn in_a_line(piece: &Piece) -> String {
 fn told(number: usize, piece: &Piece) -> String {
     let description = piece.description.trim().replace('\n', "\n   ");
     let mut text = format!("{number}. `{}`: {description}\n", piece.id);
-    if !piece.files.is_empty() {
-        let files: Vec<String> = piece.files.iter().map(|file| format!("`{file}`")).collect();
-        text += &format!("   Files: {}\n", files.join(", "));
-    }
+    text += &files("   ", &piece.files);
     if let Some(task) = &piece.of {
-        text += &format!("   This is a part of task `{task}`; leave its other parts alone.\n");
+        text += &format!("   This is a part of task `{task}`. {OTHER_PARTS}\n");
     }
     text
 }
 
+fn files(indent: &str, files: &[String]) -> String {
+    let names: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("{indent}Files: {}\n", names.join(", ")),
+    }
+}
+
+/// The tasks that pieces are subtasks of, each once, and what it is a part of before it.
+fn wholes(pieces: &[&Piece]) -> String {
+    let mut text = String::new();
+    let mut known = BTreeSet::new();
+    for piece in pieces {
+        for whole in piece.above.iter().filter(|whole| known.insert(&whole.id)) {
+            let description = whole.description.trim().replace('\n', "\n  ");
+            text += &format!("- `{}`: {description}\n{}", whole.id, files("  ", &whole.files));
+        }
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!("\n## What they are parts of\n\n{WHOLES}\n\n{text}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::Above;
     use super::*;
 
     fn piece(id: &str, description: &str, files: &[&str], of: Option<&str>) -> Piece {
@@ -83,7 +116,7 @@ You carry out a part of a larger plan; other sessions carry out the rest. Do the
 
 1. `masts.1`: Refactor the masts
    Files: `src/fore.rs`, `src/main.rs`
-   This is a part of task `masts`; leave its other parts alone.
+   This is a part of task `masts`. Those of its parts that are not listed here are done by other sessions.
 2. `sails`: Add sails
    - a jib
    - a spanker
@@ -94,6 +127,38 @@ You carry out a part of a larger plan; other sessions carry out the rest. Do the
 
 When they are done, end with one sentence for each that says what came of it. If one of them cannot be done, say why, and do the others.";
         assert_eq!(prompt(&[&masts, &sails], &[&done]), expected);
+    }
+
+    #[test]
+    fn a_part_of_a_task_is_told_with_what_it_is_for_and_that_only_once() {
+        let above = |id: &str, words: &str, files: &[&str]| Above {
+            id: id.to_owned(),
+            description: words.to_owned(),
+            files: files.iter().map(|file| (*file).to_owned()).collect(),
+        };
+        let hull = above("hull", "Careen the hull\nNever use tar.", &["src/hull.rs"]);
+        let ribs = above("ribs", "Mend the ribs", &[]);
+        let part = |id: &str, above: &[&Above]| Piece {
+            above: above.iter().copied().cloned().collect(),
+            ..piece(id, "Caulk it", &[], above.last().map(|above| above.id.as_str()))
+        };
+        let text = prompt(&[&part("keel", &[&hull]), &part("rib", &[&hull, &ribs])], &[]);
+        let expected = "
+1. `keel`: Caulk it
+   This is a part of task `hull`. Those of its parts that are not listed here are done by other sessions.
+2. `rib`: Caulk it
+   This is a part of task `ribs`. Those of its parts that are not listed here are done by other sessions.
+
+## What they are parts of
+
+This is for you to know what the tasks above are for. Of what follows do only what they ask for.
+
+- `hull`: Careen the hull
+  Never use tar.
+  Files: `src/hull.rs`
+- `ribs`: Mend the ribs
+";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::forest::{self, Cut, Forest, Node, Problem};
 use super::groups::{self, Group};
-use super::{Kind, Piece, Task, Terms};
+use super::{Above, Kind, Piece, Task, Terms, works_on};
 use crate::Tokens;
 
 /// What is said of a piece that does not fit and cannot be split.
@@ -54,8 +54,11 @@ struct Splitter<'f, 't> {
 
 impl<'f, 't> Splitter<'f, 't> {
     fn new(forest: &'f Forest<'t>, terms: &'f Terms) -> Self {
-        let estimate = |node: &Node<'_>| terms.estimator.estimate(node.task);
-        let tokens = forest.nodes.iter().map(estimate).collect();
+        let estimate = |place: usize| {
+            let task = forest.nodes[place].task;
+            terms.estimator.estimate_in(task, &above(forest, place))
+        };
+        let tokens = (0..forest.nodes.len()).map(estimate).collect();
         let (apart, groups) = (BTreeSet::new(), BTreeMap::new());
         let mut splitter = Self { forest, terms, tokens, apart, groups };
         splitter.groups = (0..forest.nodes.len()).filter_map(|at| splitter.by_files(at)).collect();
@@ -81,10 +84,11 @@ impl<'f, 't> Splitter<'f, 't> {
             return None;
         }
         let Terms { available, estimator, together } = self.terms;
-        let costs = estimator.file_costs(task);
+        let above = above(self.forest, place);
+        let costs = estimator.file_costs(task, &above);
         let all = super::estimate::sum(costs.iter().copied());
-        let fits = |cost| estimator.estimate_part(task, cost, all) <= *available;
-        let groups = groups::group(&task.files, &costs, together, &fits);
+        let fits = |cost| estimator.estimate_part(task, &above, cost, all) <= *available;
+        let groups = groups::group(works_on(task, &above), &costs, together, &fits);
         (groups.len() > 1).then_some((place, groups))
     }
 
@@ -106,6 +110,9 @@ impl<'f, 't> Splitter<'f, 't> {
     /// A task that is not split.
     fn whole(&self, place: usize) -> Piece {
         let Node { task, parent, .. } = self.forest.nodes[place];
+        let (parts, above) = (self.parts_of(place), above(self.forest, place));
+        let is_single = task.whole || self.forest.has_children(place);
+        let costs = (!is_single).then(|| self.terms.estimator.file_costs(task, &above));
         Piece {
             id: task.id.clone(),
             description: told(task),
@@ -116,19 +123,51 @@ impl<'f, 't> Splitter<'f, 't> {
             kind: Kind::of(&task.description),
             after: Vec::new(),
             of: parent.map(|parent| self.forest.nodes[parent].task.id.clone()),
-            warning: (!self.fits(place)).then(|| too_large(&task.files)),
+            warning: (!self.fits(place)).then(|| too_large_in(task, &above)),
+            above: told_above(&above),
+            costs: costs.filter(|costs| costs.len() > 1).unwrap_or_default(),
+            parts,
         }
+    }
+
+    /// The subtasks of a task, as they would be planned in its place, each after those of them that it
+    /// comes after. None where one would have to come between two parts of another.
+    fn parts_of(&self, place: usize) -> Vec<Piece> {
+        let children: Vec<usize> = self.forest.children(place).collect();
+        let child_of = |task: usize| {
+            let at = children.partition_point(|child| *child <= task).checked_sub(1)?;
+            (task < self.forest.nodes[place].end).then_some(at)
+        };
+        let before = |(at, child): (usize, &usize)| {
+            let within = *child..self.forest.nodes[*child].end;
+            let tasks = within.flat_map(|place| self.forest.after(place));
+            tasks.filter_map(child_of).filter(|before| *before != at).collect::<BTreeSet<usize>>()
+        };
+        let before: Vec<Vec<usize>> =
+            children.iter().enumerate().map(before).map(Vec::from_iter).collect();
+        if self.forest.nodes[place].task.whole || forest::circle(&before).is_some() {
+            return Vec::new();
+        }
+        let id = |at: usize| self.forest.nodes[children[at]].task.id.clone();
+        let part = |(child, before): (&usize, Vec<usize>)| Piece {
+            after: before.into_iter().map(id).collect(),
+            ..self.whole(*child)
+        };
+        children.iter().zip(before).map(part).collect()
     }
 
     /// The parts of a task that is split by its files.
     fn parts(&self, place: usize, groups: &[Group]) -> Vec<Piece> {
         let task = self.forest.nodes[place].task;
+        let above = above(self.forest, place);
         let all = super::estimate::sum(groups.iter().map(|group| group.cost));
+        let (all_files, costs) =
+            (works_on(task, &above), self.terms.estimator.file_costs(task, &above));
         let names = (1..).map(|number| format!("{}.{number}", task.id));
         let free = names.filter(|name| !self.forest.is_known(name));
         let part = |(id, group): (String, &Group)| {
-            let tokens = self.terms.estimator.estimate_part(task, group.cost, all);
-            let files: Vec<String> = group.files.iter().map(|at| task.files[*at].clone()).collect();
+            let tokens = self.terms.estimator.estimate_part(task, &above, group.cost, all);
+            let files: Vec<String> = group.files.iter().map(|at| all_files[*at].clone()).collect();
             Piece {
                 id,
                 description: task.description.clone(),
@@ -140,13 +179,40 @@ impl<'f, 't> Splitter<'f, 't> {
                 kind: Kind::of(&task.description),
                 after: Vec::new(),
                 of: Some(task.id.clone()),
+                above: told_above(&above),
+                costs: group.costs(&costs),
+                parts: Vec::new(),
             }
         };
         free.zip(groups).map(part).collect()
     }
 }
 
-fn too_large(files: &[String]) -> String {
+/// The tasks that a task is a subtask of, the innermost first.
+fn above<'t>(forest: &Forest<'t>, place: usize) -> Vec<&'t Task> {
+    forest.and_above(place).skip(1).map(|place| forest.nodes[place].task).collect()
+}
+
+fn told_above(above: &[&Task]) -> Vec<Above> {
+    let told = |task: &&Task| Above {
+        id: task.id.clone(),
+        description: task.description.clone(),
+        files: task.files.clone(),
+    };
+    above.iter().rev().map(told).collect()
+}
+
+fn too_large_in(task: &Task, above: &[&Task]) -> String {
+    match super::estimate::files_from(task, above).filter(|_| task.tokens.is_none()) {
+        Some(owner) => {
+            format!("{TOO_LARGE}: it names no files, so that those of `{}` count", owner.id)
+        }
+        None => too_large(&task.files),
+    }
+}
+
+/// What is said of a piece that is about these files.
+pub(super) fn too_large(files: &[String]) -> String {
     match files {
         [file] => format!("{TOO_LARGE}: `{file}` alone is too large for it"),
         _ => TOO_LARGE.to_owned(),

@@ -59,9 +59,39 @@ pub struct Piece {
     /// The task that it is a part of.
     #[serde(default, skip_serializing_if = "is_default")]
     pub of: Option<String>,
+    /// The tasks that it is a subtask of, the outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub above: Vec<Above>,
+    /// What each of its files costs, where it can be split by them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<Tokens>,
+    /// Its subtasks, where they can be planned in its place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Piece>,
     /// What is wrong with it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub warning: Option<String>,
+}
+
+/// A task that a piece is a part of: told with the piece, for whoever does it to know what it is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Above {
+    /// Its name.
+    pub id: String,
+    /// What is to be done in all.
+    pub description: String,
+    /// The files it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+impl Piece {
+    /// Calls `with` with every text in it that the user has written, for whoever must not keep secrets.
+    pub fn for_each_text(&mut self, with: &mut dyn FnMut(&mut String)) {
+        with(&mut self.description);
+        self.above.iter_mut().for_each(|above| with(&mut above.description));
+        self.parts.iter_mut().for_each(|part| part.for_each_text(with));
+    }
 }
 
 /// The keyword that a task goes by: of those in its description the one that costs most.

@@ -76,12 +76,14 @@ impl std::fmt::Display for Limit {
         match self {
             Self::Sessions(1) => f.write_str("the limit of 1 session is reached"),
             Self::Sessions(most) => write!(f, "the limit of {most} sessions is reached"),
-            Self::Tokens(most) => write!(f, "the limit of {most} tokens is reached"),
+            Self::Tokens(most) => {
+                write!(f, "the limit of {} tokens is reached", text::thousands(*most))
+            }
             Self::Seconds(most) => {
                 write!(f, "the limit of {} is reached", text::duration(*most))
             }
-            Self::Failures(1) => f.write_str("a job has failed"),
-            Self::Failures(most) => write!(f, "{most} jobs have failed"),
+            Self::Failures(1) => f.write_str("a batch has failed"),
+            Self::Failures(most) => write!(f, "{most} batches have failed"),
         }
     }
 }

@@ -16,7 +16,7 @@ mod told;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Plan;
-use crate::{Millis, Tokens};
+use crate::{Millis, Tokens, name};
 
 pub use breaker::{Breaker, Repeats};
 pub use leg::{Ending, Fingerprint, LegBegun, LegEnd};
@@ -45,9 +45,9 @@ impl RunId {
         &self.0
     }
 
-    /// The end of the name, which tells runs apart for people; the beginning is a time.
+    /// What people call it by.
     pub fn short(&self) -> &str {
-        &self.0[28..]
+        name::short(&self.0)
     }
 }
 

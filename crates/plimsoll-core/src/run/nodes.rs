@@ -55,7 +55,7 @@ impl Run {
     }
 
     /// Pieces that are done or have failed, and those that come after one that has failed.
-    fn closed<'p>(&'p self, plan: &'p Plan) -> BTreeSet<&'p str> {
+    pub(super) fn closed<'p>(&'p self, plan: &'p Plan) -> BTreeSet<&'p str> {
         let pieces = |job: &'p Job| job.begun.pieces.iter().map(String::as_str);
         let mut hopeless: BTreeSet<&str> = self.failed_jobs().flat_map(pieces).collect();
         let done: BTreeSet<&str> =
@@ -69,6 +69,11 @@ impl Run {
         }
         hopeless.extend(done);
         hopeless
+    }
+
+    /// The last batch of the plan of which anything was begun.
+    pub(super) fn last_batch(&self) -> Option<u32> {
+        self.jobs.iter().filter_map(|job| job.begun.batch).max()
     }
 
     /// What its sessions were begun for, where that can be told.

@@ -1,10 +1,10 @@
 //! Planning again what is left.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Job, Run};
 use crate::Tokens;
-use crate::batch::{self, Kind, Piece, Plan};
+use crate::batch::{self, Kind, Piece, Plan, Together};
 use crate::text::thousands;
 
 /// How much more than estimated a batch must take for the rest to be planned again: half as much.
@@ -14,15 +14,18 @@ const FAR_MORE: (Tokens, Tokens) = (3, 2);
 type Taken = (Tokens, Tokens);
 
 impl Run {
-    /// The plan anew, and why, where the batch of that number has taken far more than was estimated and
-    /// work of the same kinds is left: that is estimated in proportion, and all that nobody has begun is
-    /// packed again.
-    pub fn replan(&self, number: u32) -> Option<(Plan, String)> {
+    /// The plan anew, and why, where the batch that was carried out last has taken far more than was
+    /// estimated and work of the same kinds is left: that is estimated in proportion, and all that nobody
+    /// has begun is held to the budget and packed again.
+    ///
+    /// It is the same however often it is asked for, until it is written down: whoever takes the run up
+    /// after a conductor that was killed before it could do that plans as that one would have.
+    pub fn replan(&self, together: &dyn Fn(&[String]) -> Together) -> Option<(Plan, String)> {
         let plan = self.plan.as_ref()?;
+        let number = self.last_batch().filter(|number| self.planned_after != Some(*number))?;
         let (kept, rest) = plan.batches.split_at_checked(number as usize)?;
-        let is_begun =
-            |piece: &Piece| self.jobs.iter().any(|job| job.begun.pieces.contains(&piece.id));
-        if rest.iter().flatten().any(is_begun) {
+        let closed = self.closed(plan);
+        if !kept.last()?.iter().all(|piece| closed.contains(piece.id.as_str())) {
             return None;
         }
         let far_more = self.far_more(number);
@@ -30,15 +33,15 @@ impl Run {
         let mut kinds = BTreeSet::new();
         for piece in &mut rest {
             if let Some(taken) = far_more.get(&piece.kind) {
-                piece.tokens = in_proportion(piece.tokens, *taken);
+                grow(piece, *taken);
                 kinds.insert(piece.kind);
             }
         }
         if kinds.is_empty() {
             return None;
         }
-        let batches = [kept, &packed(rest, plan.available)?].concat();
-        Some((Plan { available: plan.available, batches }, self.why(number, &kinds)))
+        let planned = batch::repack(kept, rest, plan.available, together).ok()?;
+        Some((planned.plan, self.why(number, &kinds)))
     }
 
     fn why(&self, number: u32, kinds: &BTreeSet<Kind>) -> String {
@@ -76,15 +79,12 @@ impl Run {
     }
 }
 
-/// Batches of these pieces. What each comes after stays as it was: it may have failed.
-fn packed(pieces: Vec<Piece>, available: Tokens) -> Option<Vec<Vec<Piece>>> {
-    let after = |piece: &Piece| (piece.id.clone(), piece.after.clone());
-    let mut after: HashMap<String, Vec<String>> = pieces.iter().map(after).collect();
-    let mut batches = batch::repack(pieces, available).ok()?.plan.batches;
-    for piece in batches.iter_mut().flatten() {
-        piece.after = after.remove(&piece.id).unwrap_or_default();
-    }
-    Some(batches)
+/// Estimates a piece in proportion, with all that it consists of.
+fn grow(piece: &mut Piece, taken: Taken) {
+    // What the formula gave is what calibration learns from.
+    piece.formula.get_or_insert(piece.tokens);
+    piece.tokens = in_proportion(piece.tokens, taken);
+    piece.parts.iter_mut().for_each(|part| grow(part, taken));
 }
 
 fn add(one: Taken, other: Taken) -> Taken {
@@ -102,7 +102,11 @@ mod tests {
     use super::super::nodes::tests::{Story, piece};
     use super::*;
 
-    fn story(measured: Tokens) -> Run {
+    fn alone(_: &[String]) -> Together {
+        Together::default()
+    }
+
+    fn story(measured: Tokens) -> Story {
         let fix = |id: &str, after: &[&str]| Piece { tokens: 40, ..piece(id, "fix", after) };
         let add = Piece { tokens: 60, ..piece("other", "add", &[]) };
         Story::new(vec![
@@ -113,7 +117,6 @@ mod tests {
         .job(1, 1, &["a", "b"], 80)
         .leg(1, measured)
         .done(1)
-        .run()
     }
 
     fn place(plan: &Plan, id: &str) -> Option<usize> {
@@ -122,8 +125,8 @@ mod tests {
 
     #[test]
     fn what_takes_far_more_than_estimated_makes_the_rest_dearer_and_is_packed_again() {
-        let run = story(160);
-        let (plan, why) = run.replan(1).unwrap();
+        let run = story(160).run();
+        let (plan, why) = run.replan(&alone).unwrap();
         assert_eq!(plan.batches[0], run.plan.as_ref().unwrap().batches[0]);
         let mut rest: Vec<(&str, Tokens)> =
             plan.batches[1..].iter().flatten().map(|piece| (&*piece.id, piece.tokens)).collect();
@@ -139,12 +142,32 @@ mod tests {
 
     #[test]
     fn what_takes_half_as_much_again_changes_nothing() {
-        assert_eq!(story(120).replan(1), None);
-        assert!(story(121).replan(1).is_some());
+        assert_eq!(story(120).run().replan(&alone), None);
+        assert!(story(121).run().replan(&alone).is_some());
     }
 
     #[test]
     fn where_no_work_of_the_kind_is_left_nothing_changes() {
-        assert_eq!(story(999).replan(3), None);
+        let last = vec![vec![Piece { tokens: 40, ..piece("a", "fix", &[]) }]];
+        let run = Story::new(last).job(1, 1, &["a"], 40).leg(1, 999).done(1).run();
+        assert_eq!(run.replan(&alone), None);
+    }
+
+    #[test]
+    fn it_is_planned_again_once_after_a_batch_and_not_before_its_end() {
+        let run = story(160).run();
+        let (plan, why) = run.replan(&alone).unwrap();
+        assert_eq!(run.replan(&alone), Some((plan.clone(), why.clone())), "nobody wrote it down");
+        let planned = story(160).planned(plan.clone(), &why);
+        assert_eq!(planned.run().replan(&alone), None);
+        let begun = story(160).planned(plan, &why).job(2, 2, &["c"], 80).leg(2, 999);
+        assert_eq!(begun.run().replan(&alone), None, "the batch is not done");
+    }
+
+    #[test]
+    fn what_the_formula_gave_is_remembered_for_calibration() {
+        let (plan, _) = story(160).run().replan(&alone).unwrap();
+        let told = |id: &str| plan.pieces().find(|piece| piece.id == id).unwrap().formula;
+        assert_eq!((told("c"), told("other"), told("a")), (Some(40), None, None));
     }
 }

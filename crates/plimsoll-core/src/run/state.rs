@@ -35,6 +35,9 @@ pub struct Run {
     pub jobs: Vec<Job>,
     /// How it ended; nothing as long as it goes on, or where its conductor was killed.
     pub outcome: Option<Outcome>,
+    /// The batch after which what was left was last planned again.
+    #[serde(skip)]
+    pub(super) planned_after: Option<u32>,
     /// When somebody last took it up.
     #[serde(skip)]
     taken_up: Millis,
@@ -106,6 +109,7 @@ impl Run {
             replanned: Vec::new(),
             jobs: Vec::new(),
             outcome: None,
+            planned_after: None,
             taken_up: at,
         };
         lines.for_each(|line| run.take(line));
@@ -126,7 +130,7 @@ impl Run {
                 self.begun.limits = limits.unwrap_or(self.begun.limits);
             }
             What::Planned { plan, why } => {
-                self.plan = Some(plan);
+                (self.plan, self.planned_after) = (Some(plan), self.last_batch());
                 self.replanned.extend(why);
             }
             What::JobBegun(begun) => self.begin(at, begun),
@@ -195,10 +199,16 @@ impl Run {
         let conducted = self.conducted + (now - self.until).max(0);
         Spent {
             sessions: self.legs().count() as u32,
-            tokens: self.legs().filter_map(Leg::used).sum(),
+            tokens: self.held().unwrap_or(0),
             seconds: u64::try_from(conducted).unwrap_or(0) / 1000,
             failures: self.jobs.iter().filter(failed).count() as u32,
         }
+    }
+
+    /// What the windows of its sessions held at their ends, added up, as far as it is known: what its
+    /// limit counts.
+    pub fn held(&self) -> Option<Tokens> {
+        self.legs().filter_map(Leg::used).reduce(|sum, more| sum + more)
     }
 
     /// The breaker of a job, as it stands. Whoever takes a run up again has looked at it, so what was

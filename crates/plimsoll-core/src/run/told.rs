@@ -84,7 +84,7 @@ impl Line {
                 clean(&mut begun.title);
             }
             What::Planned { plan, why } => {
-                plan.batches.iter_mut().flatten().for_each(|piece| clean(&mut piece.description));
+                plan.for_each_text(clean);
                 why.iter_mut().for_each(clean);
             }
             What::JobBegun(begun) => clean(&mut begun.title),
@@ -148,15 +148,33 @@ impl Run {
         })
     }
 
-    /// The job that is being worked on, and its session that is.
-    pub fn current(&self) -> Option<(&Job, &Leg)> {
-        let open = self.jobs.iter().rev().filter(|job| job.state == JobState::Open);
-        open.filter_map(|job| Some((job, job.legs.last()?))).next()
+    /// The pieces that may be too large for a session and are not done.
+    pub fn warned(&self) -> impl Iterator<Item = &Piece> {
+        let open = self.pieces().filter(|told| told.state() != "done").map(|told| told.piece);
+        open.filter(|piece| piece.warning.is_some())
+    }
+
+    /// The jobs that are being worked on, each with its session that runs.
+    pub fn at_work(&self) -> impl Iterator<Item = (&Job, &Leg)> {
+        let open = self.jobs.iter().filter(|job| job.state == JobState::Open);
+        let running = open.filter_map(|job| Some((job, job.legs.last()?)));
+        running.filter(|(_, leg)| leg.end.is_none())
     }
 
     /// How many sessions went on with a job that one before them had begun.
     pub fn restarts(&self) -> usize {
-        self.jobs.iter().map(|job| job.legs.len().saturating_sub(1)).sum()
+        self.jobs.iter().map(Job::restarts).sum()
+    }
+
+    /// How many sessions tried a job again that had failed.
+    pub fn retries(&self) -> usize {
+        let later = |job: &Job| job.legs.len().saturating_sub(1);
+        self.jobs.iter().map(|job| later(job) - job.restarts()).sum()
+    }
+
+    /// What the work has really taken, as far as it is known: what an estimate is to be held against.
+    pub fn measured(&self) -> Option<Tokens> {
+        self.jobs.iter().filter_map(Job::measured).reduce(|sum, more| sum + more)
     }
 
     /// What calibration learns from it: each piece that is done, with its share of what its job took.
@@ -175,6 +193,20 @@ impl Run {
 }
 
 impl Job {
+    /// The checkpoint that tells of it: the one it was closed with, else the newest of its sessions.
+    pub fn told_by(&self) -> Option<&str> {
+        match &self.state {
+            JobState::Done { checkpoint: Some(id), .. } => Some(id),
+            _ => self.checkpoint(),
+        }
+    }
+
+    /// How many of its sessions went on with what one before them had begun.
+    fn restarts(&self) -> usize {
+        let goes_on = |pair: &&[Leg]| pair[0].begun.attempt == pair[1].begun.attempt;
+        self.legs.windows(2).filter(goes_on).count()
+    }
+
     /// When it was done, and what it has really taken.
     fn taken(&self) -> Option<(Millis, Tokens)> {
         match self.state {
@@ -224,10 +256,32 @@ mod tests {
         let again = run(&[plan, &job(1), failed, &job(2)]);
         assert_eq!(again.progress(), Progress { done: 0, of: 2 });
         assert_eq!(again.pieces().next().unwrap().state(), "open");
-        assert_eq!(again.current(), None, "no session has begun");
+        assert_eq!(again.at_work().next(), None, "no session has begun");
         let done = r#"{"at":4,"what":"job_done","job":2}"#;
         let done = run(&[plan, &job(1), failed, &job(2), done]);
         assert_eq!(done.progress(), Progress { done: 1, of: 2 });
         assert_eq!(done.cases().count(), 0, "nobody has measured it");
+    }
+    #[test]
+    fn a_session_that_tries_again_is_no_restart_and_each_that_runs_is_at_work() {
+        let job = |job: u32| format!(r#"{{"at":1,"what":"job_begun","job":{job},"title":"t"}}"#);
+        let leg = |job: u32, leg: u32, attempt: u32| {
+            format!(r#"{{"at":2,"what":"leg_begun","job":{job},"leg":{leg},"attempt":{attempt}}}"#)
+        };
+        let end = |leg: u32, first: Tokens, used: Tokens| {
+            format!(
+                r#"{{"at":3,"what":"leg_ended","job":1,"leg":{leg},"how":"stopped","first":{first},"used":{used}}}"#
+            )
+        };
+        let lines = [job(1), leg(1, 1, 1), end(1, 10, 90), leg(1, 2, 1), end(2, 20, 60)];
+        let mut lines: Vec<String> = lines.into();
+        lines.extend([leg(1, 3, 2), job(2), leg(2, 1, 1)]);
+        let told = run(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!((told.restarts(), told.retries()), (1, 1));
+        let at_work: Vec<_> =
+            told.at_work().map(|(_, leg)| (leg.begun.job, leg.begun.leg)).collect();
+        assert_eq!(at_work, [(1, 3), (2, 1)]);
+        assert_eq!((told.measured(), told.held()), (Some(120), Some(150)));
+        assert_eq!((run(&[]).measured(), run(&[]).held()), (None, None), "nobody knows");
     }
 }

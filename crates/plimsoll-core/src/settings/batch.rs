@@ -88,6 +88,14 @@ impl BatchSettings {
         self.max_minutes = config.max_minutes.map(NonZero::get).or(self.max_minutes);
     }
 
+    /// What is to be said where one of them does nothing beside another.
+    pub fn contradiction(&self) -> Option<&'static str> {
+        (self.at_once > 1 && self.session == SessionPer::Batch).then_some(
+            "`batch.at_once` does nothing while `batch.session` is `batch`: batches run one after the \
+             other; with `batch.session: task` the tasks of a batch run at once",
+        )
+    }
+
     /// Where a run of a plan ends, whatever is done by then.
     pub fn limits(&self) -> Limits {
         let number = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);

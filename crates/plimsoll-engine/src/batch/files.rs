@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use plimsoll_core::batch::Task;
+use plimsoll_core::batch::{Estimator, Task, works_on};
 use plimsoll_core::text::thousands;
 use plimsoll_core::weight::{Answer, ClassCounter, Tokenizer, Weight};
 use plimsoll_core::{Tokens, batch, models};
@@ -20,18 +20,35 @@ pub(super) struct Weighed {
     pub(super) warnings: Vec<String>,
 }
 
-/// Calls `with` with every task that is to be done, and every subtask.
-pub(super) fn walk<'t>(tasks: &'t [Task], with: &mut dyn FnMut(&'t Task)) {
+/// Calls `with` with every task that is to be done, and every subtask; and with those that it is a
+/// subtask of, the innermost first.
+fn walk<'t>(tasks: &'t [Task], above: &[&'t Task], with: &mut dyn FnMut(&'t Task, &[&'t Task])) {
     for task in tasks.iter().filter(|task| !task.done) {
-        with(task);
-        walk(&task.subtasks, with);
+        with(task, above);
+        walk(&task.subtasks, &[&[task], above].concat(), with);
     }
+}
+
+/// The files of those tasks that are split by them.
+pub(super) fn to_split<'t>(
+    tasks: &'t [Task],
+    estimator: &Estimator,
+    available: Tokens,
+) -> Vec<&'t str> {
+    let mut files = Vec::new();
+    walk(tasks, &[], &mut |task, above| {
+        let own = works_on(task, above);
+        if own.len() > 1 && estimator.estimate_in(task, above) > available {
+            files.extend(own.iter().map(String::as_str));
+        }
+    });
+    files
 }
 
 /// Weighs every file that a task names.
 pub(super) fn weigh(project: &Path, tasks: &[Task], model: &str) -> Weighed {
     let mut names = BTreeSet::new();
-    walk(tasks, &mut |task| names.extend(task.files.iter().map(String::as_str)));
+    walk(tasks, &[], &mut |task, _| names.extend(task.files.iter().map(String::as_str)));
     let tokenizer = models::tokenizer(model);
     let mut weighed = Weighed { weights: HashMap::new(), warnings: Vec::new() };
     let (mut missing, mut outside) = (Vec::new(), Vec::new());

@@ -21,6 +21,9 @@ const LARGEST: u64 = 8 << 20;
 
 /// The text of a task file, which may be a pipe.
 pub fn read_file(path: &Path) -> io::Result<String> {
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
     read_text(File::open(path)?)
 }
 
@@ -52,23 +55,18 @@ pub fn terms(
 ) -> (Terms, Vec<String>) {
     let Weighed { weights, warnings } = files::weigh(project, tasks, model.unwrap_or_default());
     let estimator = Estimator { weights, factors };
-    let together = together(project, tasks, &estimator, available);
+    let files = files::to_split(tasks, &estimator, available);
+    let together = together(project, &files);
     (Terms { available, estimator, together }, warnings)
 }
 
-/// Which files change together, of those tasks that are split by their files.
-fn together(project: &Path, tasks: &[Task], estimator: &Estimator, available: Tokens) -> Together {
-    let mut files: Vec<&str> = Vec::new();
-    files::walk(tasks, &mut |task| {
-        if task.files.len() > 1 && estimator.estimate(task) > available {
-            files.extend(task.files.iter().map(String::as_str));
-        }
-    });
+/// Which of these files change together. Without git their names must do.
+pub(crate) fn together(project: &Path, files: &[impl AsRef<str>]) -> Together {
+    let files: Vec<&str> = files.iter().map(AsRef::as_ref).collect();
     let mut together = Together::default();
     if files.is_empty() {
         return together;
     }
-    // Without git the names of the files must do.
     for commit in git::changes(project, &files).unwrap_or_default() {
         together.count(&commit);
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::event::SessionId;
+use plimsoll_core::name::is_meant;
 
 use crate::paths;
 use crate::running::running;
@@ -28,7 +29,7 @@ pub enum NoRecipient {
     #[error("no session, and no project with a running session, is called `{0}`")]
     Unknown(String),
     /// Several are.
-    #[error("`{name}` is the beginning of several sessions: {}", among.join(", "))]
+    #[error("`{name}` stands for several sessions: {}", among.join(", "))]
     Several {
         /// What was asked for.
         name: String,
@@ -47,7 +48,7 @@ pub const ALL: &str = "all";
 pub const LATELY: Duration = Duration::from_secs(600);
 
 /// The sessions that `name` stands for: `all` that run, those that run in a project (by its path or
-/// the name of its folder), or one by the beginning of its name, whether it runs or not. Who asks is
+/// the name of its folder), or one by what people call it, whether it runs or not. Who asks is
 /// not among those of a project.
 pub fn recipients(
     world: &World,
@@ -56,7 +57,7 @@ pub fn recipients(
     asks: Option<&SessionId>,
 ) -> Result<Vec<Recipient>, NoRecipient> {
     let found = sessions::find(world, adapter).map_err(NoRecipient::Unseen)?;
-    if let Some(one) = by_beginning(&found, name)? {
+    if let Some(one) = by_name(&found, name)? {
         return Ok(vec![recipient(adapter, one)]);
     }
     let alive = alive(world, adapter, &found).into_iter().map(|found| recipient(adapter, found));
@@ -79,12 +80,11 @@ pub fn is_among(name: &str, project: Option<&Path>) -> bool {
     name == ALL || is_named || is_at
 }
 
-/// The one session whose name begins so; of those with several transcripts the newest.
-fn by_beginning<'f>(found: &'f [Found], name: &str) -> Result<Option<&'f Found>, NoRecipient> {
+/// The one session that is meant; of those with several transcripts the newest.
+fn by_name<'f>(found: &'f [Found], name: &str) -> Result<Option<&'f Found>, NoRecipient> {
     const SOME: usize = 3;
-    let begins =
-        |found: &&Found| !name.is_empty() && found.owner.session.as_str().starts_with(name);
-    let mut meant: Vec<&Found> = found.iter().filter(begins).collect();
+    let is_meant = |found: &&Found| is_meant(found.owner.session.as_str(), name);
+    let mut meant: Vec<&Found> = found.iter().filter(is_meant).collect();
     if let Some(exact) = meant.iter().find(|found| found.owner.session.as_str() == name) {
         return Ok(Some(exact));
     }

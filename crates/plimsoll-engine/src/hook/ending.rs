@@ -1,5 +1,7 @@
 //! The end of a session.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -9,7 +11,7 @@ use plimsoll_core::checkpoint::Occasion;
 use super::sealing::sealed;
 use super::{Answer, Hook, STORE_TIME};
 use crate::checkpoint;
-use crate::paths;
+use crate::paths::{self, Paths};
 use crate::run;
 use crate::saves;
 use crate::settings;
@@ -44,13 +46,23 @@ impl Hook<'_> {
         // next session's end prunes what this one does not.
         let _ = self.ingest(Instant::now() + STORE_TIME, Some(&place));
         let (paths, now) = (&self.world.paths, now() as Millis);
-        if let (Ok(saved), Ok(run)) = (saves::referred(paths, STORE_TIME), run::referred(paths)) {
-            let is_needed = |id: &str| saved.contains(id) || run.contains(id);
-            let _ = checkpoint::prune(&place, now, &is_needed);
-        }
+        let needed = OnceCell::new();
+        let is_needed = |id: &str| {
+            let needed = needed.get_or_init(|| needed_checkpoints(paths));
+            needed.as_ref().is_none_or(|needed| needed.contains(id))
+        };
+        let _ = checkpoint::prune(&place, now, &is_needed);
         let _ = run::prune(paths, now);
         // A call that was killed may have left half of what is kept of the work.
         paths::sweep(&self.world.paths.work(&self.event.session));
         Ok(Answer::default())
     }
+}
+
+/// The checkpoints that saves and runs refer to; nothing where that cannot be told. It is only asked for
+/// when one has had its time: no everyday end reads journals.
+fn needed_checkpoints(paths: &Paths) -> Option<BTreeSet<String>> {
+    let mut needed = saves::referred(paths, STORE_TIME).ok()?;
+    needed.extend(run::referred(paths).ok()?);
+    Some(needed)
 }

@@ -10,6 +10,10 @@ use crate::world::World;
 
 /// What stands in a command where the prompt is to stand.
 const PROMPT: &str = "{prompt}";
+/// No word of a command may be longer: the system takes 128 KiB, with a zero at the end.
+pub const LONGEST_WORD: usize = (128 << 10) - 1;
+/// What a checkpoint may add to a prompt.
+const LONGEST_CHECKPOINT: usize = 16 << 10;
 
 /// An agent that can be started again and again.
 #[derive(Clone)]
@@ -32,21 +36,21 @@ pub enum Unfit {
         /// Why.
         why: &'static str,
     },
-    /// It is not known how to start a fresh session of it, or to give it a prompt.
-    #[error("it is no agent that plimsoll knows, and no word of it is `{PROMPT}`")]
+    /// Nobody can tell how full its windows are, or stop it.
+    #[error("it is no agent that plimsoll knows, so none of its sessions can be stopped in time")]
     Unknown,
 }
 
 impl Agent {
-    /// The agent that a command starts. One that nobody knows must have a place for the prompt: a fresh
-    /// session is told in it what the one before did.
-    pub fn of(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
+    /// The agent of one long task: one that we know, or nobody could stop its sessions before their
+    /// windows are full.
+    pub fn of_task(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
         let agent = Self::of_plan(world, command)?;
-        if agent.reads_prompt() { Err(Unfit::Unknown) } else { Ok(agent) }
+        if agent.known.is_some() { Ok(agent) } else { Err(Unfit::Unknown) }
     }
 
-    /// The agent that a command starts, where it is always told what to do: one that nobody knows, and
-    /// that has no place for it, reads it on its stdin.
+    /// The agent of a plan, which is always told what to do: one that nobody knows, and that has no
+    /// place for it, reads it on its stdin.
     pub fn of_plan(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
         let program = command.first().cloned().unwrap_or_default();
         let is_there = match program.contains('/') {
@@ -66,9 +70,25 @@ impl Agent {
         }
     }
 
-    /// Whether it reads on its stdin what it is told.
-    pub fn reads_prompt(&self) -> bool {
-        self.known.is_none() && !self.command.iter().any(|word| word.contains(PROMPT))
+    /// Whether it reads on its stdin what it is told: where its command has no place for that, or it is
+    /// longer than a word may be.
+    pub(super) fn reads(&self, prompt: &str) -> bool {
+        let may_read = self.known.is_none_or(|(_, launch)| launch.reads_stdin);
+        let must_read = self.known.is_none() || prompt.len() > LONGEST_WORD;
+        must_read && may_read && !self.has_place()
+    }
+
+    /// Whether it can be told this, and one that we do not know a checkpoint with it.
+    pub fn can_be_told(&self, prompt: &str) -> bool {
+        let checkpoint = if self.known.is_some() { 0 } else { LONGEST_CHECKPOINT };
+        let told = self.started(None, Some(prompt));
+        let longest = told.iter().map(String::len).max().unwrap_or(0);
+        let fits = longest.max(prompt.len()) + checkpoint <= LONGEST_WORD;
+        fits || self.reads(prompt)
+    }
+
+    fn has_place(&self) -> bool {
+        self.command.iter().any(|word| word.contains(PROMPT))
     }
 
     /// Its command.
@@ -96,8 +116,8 @@ impl Agent {
     /// wants to have it.
     pub(super) fn started(&self, session: Option<&SessionId>, prompt: Option<&str>) -> Vec<String> {
         let mut command = self.command.clone();
-        let mut prompt = prompt;
-        if let Some(text) = prompt.filter(|_| command.iter().any(|word| word.contains(PROMPT))) {
+        let mut prompt = prompt.filter(|prompt| !self.reads(prompt));
+        if let Some(text) = prompt.filter(|_| self.has_place()) {
             command.iter_mut().for_each(|word| *word = word.replace(PROMPT, text));
             prompt = None;
         }
@@ -122,14 +142,34 @@ mod tests {
             "PATH" => Some("/usr/bin:/bin".to_owned()),
             _ => None,
         }));
-        Agent::of(&world.unwrap(), words(line))
+        Agent::of_plan(&world.unwrap(), words(line))
     }
 
     #[test]
-    fn a_command_that_nobody_knows_needs_a_place_for_the_prompt() {
-        assert_eq!(agent("sh -c true").err(), Some(Unfit::Unknown));
+    fn a_command_that_nobody_knows_is_told_what_to_do_in_a_word_or_on_its_stdin() {
+        assert!(agent("sh -c true").unwrap().reads("a"));
         assert_eq!(agent("no-such-agent").err(), Some(Unfit::Missing("no-such-agent".to_owned())));
         let agent = agent("sh -c {prompt}").unwrap();
+        assert!(!agent.reads("a"));
         assert_eq!(agent.started(None, Some("a {prompt}")), ["sh", "-c", "a {prompt}"]);
+    }
+
+    #[test]
+    fn what_is_longer_than_a_word_may_be_goes_to_stdin_or_nowhere() {
+        let (short, long) = ("a".repeat(100_000), "a".repeat(150_000));
+        let told = |line: &str, prompt: &str| {
+            let agent = agent(line).unwrap();
+            (agent.can_be_told(prompt), agent.reads(prompt))
+        };
+        for line in ["sh -c true", "env claude -p"] {
+            assert_eq!(told(line, &long), (true, true), "{line}");
+        }
+        assert_eq!(told("env claude -p", &short), (true, false));
+        assert_eq!(told("sh -c {prompt}", &short), (true, false));
+        for line in ["sh -c {prompt}", "env claude -p {prompt}"] {
+            assert_eq!(told(line, &long), (false, false), "{line}");
+        }
+        assert!(!told("env claude -p --input-format stream-json", &long).0);
+        assert!(!told("sh -c {prompt}{prompt}", &short).0);
     }
 }

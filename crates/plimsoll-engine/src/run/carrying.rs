@@ -23,9 +23,6 @@ impl Conductor<'_> {
     /// ones, until an agent ends without having been stopped, or none may be started any more.
     pub fn carry_out(&self, order: &Order) -> anyhow::Result<JobEnd> {
         let job = order.begun.job;
-        if self.state().job(job).is_none() {
-            self.note(What::JobBegun(order.begun.clone()))?;
-        }
         if let Some(done) = self.done(job) {
             return Ok(done);
         }
@@ -35,6 +32,7 @@ impl Conductor<'_> {
         loop {
             let (leg, mut running) = match self.left(job) {
                 Some((leg, process)) => {
+                    (self.stage.progress)(Progress::Found { job: &order.begun, leg: &leg });
                     let running = Running::find(&self.files.leg(job, leg.leg), process);
                     (leg, running.context("could not look for the agent that was left")?)
                 }
@@ -98,11 +96,15 @@ impl Conductor<'_> {
         Some(Outcome::Limited { limit })
     }
 
-    /// Starts the next session of a job. The journal tells of it before it is started.
+    /// Starts the next session of a job. The journal tells of it before it is started, and of the job
+    /// only now: one whose first session is forbidden has not begun.
     fn begin_leg(&self, order: &Order) -> anyhow::Result<(LegBegun, Running)> {
+        if self.state().job(order.begun.job).is_none() {
+            self.note(What::JobBegun(order.begun.clone()))?;
+        }
         let begun = self.next_leg(order);
         self.note(What::LegBegun(begun.clone()))?;
-        (self.stage.progress)(Progress::Begun(&begun));
+        (self.stage.progress)(Progress::Begun { job: &order.begun, leg: &begun });
         let running = self.start(order, &begun).context("could not start the agent")?;
         if let Some(process) = running.process() {
             self.note(What::LegStarted { job: begun.job, leg: begun.leg, process })?;
@@ -147,9 +149,9 @@ impl Conductor<'_> {
         })
     }
 
-    /// What the agent reads on its stdin: what it is told, where its command has no place for that.
+    /// What the agent reads on its stdin: what it is told, where that is how it gets it.
     fn input(&self, begun: &LegBegun, prompt: Option<&str>) -> std::io::Result<PathBuf> {
-        match prompt.filter(|_| self.agent.reads_prompt()) {
+        match prompt.filter(|prompt| self.agent.reads(prompt)) {
             Some(prompt) => self.files.keep_prompt(begun.job, begun.leg, prompt),
             None => Ok(self.files.input()),
         }

@@ -36,7 +36,21 @@ pub struct Stage<'w> {
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
     /// A session is started.
-    Begun(&'a LegBegun),
+    Begun {
+        /// What for.
+        job: &'a JobBegun,
+        /// The session.
+        leg: &'a LegBegun,
+    },
+    /// A session that another conductor has started is waited for.
+    Found {
+        /// What it was started for.
+        job: &'a JobBegun,
+        /// The session.
+        leg: &'a LegBegun,
+    },
+    /// Time passes, in a session or in a pause.
+    Passes,
     /// How full its window is.
     Load {
         /// The job.
@@ -108,6 +122,15 @@ pub enum NotTakenUp {
     Io(#[from] std::io::Error),
 }
 
+/// The agent that a run was begun with.
+pub fn agent_of(world: &World, run: &Run) -> Result<Agent, NotTakenUp> {
+    let command = Files::of(&world.paths, &run.id).command()?;
+    Ok(match run.begun.sort {
+        Sort::Task => Agent::of_task(world, command)?,
+        Sort::Plan => Agent::of_plan(world, command)?,
+    })
+}
+
 /// Who carries a run out: one per run, as long as this value lives.
 pub struct Conductor<'w> {
     pub(super) stage: Stage<'w>,
@@ -153,10 +176,7 @@ impl<'w> Conductor<'w> {
         if run.outcome == Some(Outcome::Done) {
             return Err(NotTakenUp::Done);
         }
-        let agent = match run.begun.sort {
-            Sort::Task => Agent::of(stage.world, files.command()?)?,
-            Sort::Plan => Agent::of_plan(stage.world, files.command()?)?,
-        };
+        let agent = agent_of(stage.world, &run)?;
         let limits = limits.or(run.begun.limits);
         Ok(Self::conduct(stage, agent, Journal::of(paths, run.id), files, lock, Some(limits))?)
     }
@@ -184,6 +204,11 @@ impl<'w> Conductor<'w> {
     /// The project it works in.
     pub fn project(&self) -> &Path {
         &self.project
+    }
+
+    /// Whether anybody can tell how full the windows of its agents are.
+    pub fn measures(&self) -> bool {
+        self.agent.adapter().is_some()
     }
 
     /// Whether what its agents print has been passed on while it came.

@@ -57,13 +57,19 @@ impl Files {
         Ok(serde_json::from_slice(&bytes)?)
     }
 
-    /// Keeps a plan as it is, secrets and all; the journal has it without.
-    pub(super) fn keep_plan(&self, plan: &Plan) -> io::Result<()> {
-        self.keep("plan.json", &serde_json::to_vec(plan)?)
+    /// Keeps the plan that the journal tells as its first, second and so on, counted from 0: as it is,
+    /// secrets and all; the journal has it without.
+    pub(super) fn keep_plan(&self, number: usize, plan: &Plan) -> io::Result<()> {
+        self.keep(&plan_name(number), &serde_json::to_vec(plan)?)
     }
 
-    pub(super) fn plan(&self) -> io::Result<Plan> {
-        let bytes = paths::read_bytes(&self.0.join("plan.json"), Links::Refused)?;
+    pub(super) fn plan(&self, number: usize) -> io::Result<Plan> {
+        let read = |number| paths::read_bytes(&self.0.join(plan_name(number)), Links::Refused);
+        let bytes = match read(number) {
+            // An earlier release kept the first one alone: the pieces were always the same.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => read(0)?,
+            bytes => bytes?,
+        };
         Ok(serde_json::from_slice(&bytes)?)
     }
 
@@ -87,6 +93,13 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
             taken => taken.map(Some),
         }
+    }
+}
+
+fn plan_name(number: usize) -> String {
+    match number {
+        0 => "plan.json".to_owned(),
+        _ => format!("plan-{number}.json"),
     }
 }
 

@@ -16,17 +16,19 @@ mod journal;
 mod keeping;
 mod leg;
 mod look;
+mod output;
 mod plan;
 mod told;
 mod waiting;
 
 pub use crate::process::is_alive;
-pub use agent::{Agent, Unfit};
-pub use conductor::{Conductor, JobEnd, NotTakenUp, Order, Progress, Stage};
+pub use agent::{Agent, LONGEST_WORD, Unfit};
+pub use conductor::{Conductor, JobEnd, NotTakenUp, Order, Progress, Stage, agent_of};
 pub use halt::Halt;
 pub use journal::{Journal, ids, newest, read};
 pub use keeping::{prune, referred};
 pub use leg::Errors;
+pub use output::{LastWords, last_words, printed};
 pub use plan::{Manner, News, usual_pause};
 
 /// What the conductor tells the agent's hooks, in the environment that they inherit.

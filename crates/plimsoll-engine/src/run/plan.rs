@@ -1,10 +1,7 @@
 //! Carrying out a plan: batch after batch, each in fresh sessions, with a checkpoint between.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::panic;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,10 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use plimsoll_core::batch::{self, Piece, Plan};
 use plimsoll_core::redact::redact;
-use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Outcome, Run, What, pause};
+use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Limit, Outcome, Run, What, pause};
 use plimsoll_core::settings::SessionPer;
 
-use super::conductor::{Conductor, JobEnd, Order};
+use super::conductor::{Conductor, JobEnd, Order, Progress};
+use super::output::{LastWords, last_words};
 use crate::world::World;
 
 /// How a plan is carried out.
@@ -36,8 +34,6 @@ pub struct Manner<'m> {
 /// What becomes of the jobs of a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum News<'a> {
-    /// One begins, or is gone on with.
-    Begun(&'a JobBegun),
     /// One is done.
     Done(&'a JobBegun),
     /// One has failed and will be tried again.
@@ -47,7 +43,7 @@ pub enum News<'a> {
         /// With what exit code it failed.
         code: i32,
         /// What the agent said last.
-        words: &'a str,
+        words: &'a LastWords,
         /// How long that takes.
         pause: Duration,
     },
@@ -58,10 +54,15 @@ pub enum News<'a> {
         /// With what exit code it failed.
         code: i32,
         /// What the agent said last.
-        words: &'a str,
+        words: &'a LastWords,
     },
     /// What is left was planned again.
-    Replanned(&'a str),
+    Replanned {
+        /// Why.
+        why: &'a str,
+        /// How the run stands now.
+        run: &'a Run,
+    },
 }
 
 /// How long to wait before something that failed is tried again.
@@ -75,12 +76,22 @@ pub fn usual_pause(world: &World) -> Duration {
 
 impl Conductor<'_> {
     /// Gives the run its plan. The journal gets it without secrets, the agents with them.
-    pub fn set_plan(&self, mut plan: Plan) -> anyhow::Result<()> {
-        self.files.keep_plan(&plan).context("could not write down the plan")?;
-        for piece in plan.batches.iter_mut().flatten() {
-            piece.description = redact(&piece.description).into_owned();
-        }
-        self.note(What::Planned { plan, why: None })
+    pub fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
+        self.keep_plan(0, plan, None)
+    }
+
+    /// Keeps the plan of that number. The journal is told of it last: what it does not tell of is planned
+    /// again by whoever takes the run up.
+    fn keep_plan(&self, number: usize, mut plan: Plan, why: Option<String>) -> anyhow::Result<()> {
+        self.files.keep_plan(number, &plan).context("could not write down the plan")?;
+        plan.for_each_text(|text| *text = redact(text).into_owned());
+        self.note(What::Planned { plan, why })
+    }
+
+    /// The plan as it stands, secrets and all, and its number.
+    fn plan(&self) -> anyhow::Result<(usize, Plan)> {
+        let number = self.state().replanned.len();
+        Ok((number, self.files.plan(number).context("could not read the plan")?))
     }
 
     /// Carries the plan out, from where it stands to its end or as far as may be, and writes down why it
@@ -90,14 +101,19 @@ impl Conductor<'_> {
             self.state().failed_jobs().map(|job| job.begun.clone()).collect();
         failed.into_iter().try_for_each(|job| self.note(What::JobBegun(job)))?;
         let outcome = loop {
+            self.replan(manner)?;
             let jobs = self.state().next_jobs(manner.per);
-            let Some(batch) = jobs.first().and_then(|job| job.batch) else {
+            if jobs.is_empty() {
                 break outcome(&self.state());
-            };
-            if let Some(outcome) = self.carry_out_batch(jobs, manner)? {
-                break outcome;
             }
-            self.replan(batch, manner)?;
+            match self.carry_out_batch(jobs, manner)? {
+                // As many have failed as may: that is how the work ended, and no mere limit.
+                Some(Outcome::Limited { limit: Limit::Failures(_) }) => {
+                    break outcome(&self.state());
+                }
+                Some(outcome) => break outcome,
+                None => {}
+            }
         };
         self.note(What::Ended(outcome.clone()))?;
         Ok(outcome)
@@ -131,7 +147,6 @@ impl Conductor<'_> {
 
     /// Sees a job through to its end, tried as often as may be; gives why the run ends here, if it does.
     fn see_through(&self, job: &JobBegun, manner: &Manner<'_>) -> anyhow::Result<Option<Outcome>> {
-        (manner.news)(News::Begun(job));
         let mut order = self.order(job)?;
         let mut tried = 0;
         loop {
@@ -144,7 +159,7 @@ impl Conductor<'_> {
                 JobEnd::Failed { code, .. } => code,
             };
             tried += 1;
-            let words = &*self.last_words(job.job);
+            let words = &self.last_words(job.job);
             if tried > manner.retries {
                 self.note(What::JobFailed { job: job.job, why: format!("exit code {code}") })?;
                 (manner.news)(News::Failed { job, code, words });
@@ -159,12 +174,11 @@ impl Conductor<'_> {
         }
     }
 
-    /// What the agent of a job's last session said at last: what it complained about, else what it
-    /// printed.
-    fn last_words(&self, job: u32) -> String {
+    /// What the agent of a job's last session said at last.
+    fn last_words(&self, job: u32) -> LastWords {
         let leg = self.state().job(job).map_or(0, |job| job.legs.len()) as u32;
-        let files = [self.files.err(job, leg), self.files.out(job, leg)];
-        files.iter().find_map(|file| last_line(file)).unwrap_or_default()
+        let words = last_words(&self.stage.world.paths, self.journal.run(), job, leg);
+        words.unwrap_or_default()
     }
 
     /// Waits; gives why the run ends meanwhile, if it does.
@@ -175,6 +189,7 @@ impl Conductor<'_> {
             if let Some(outcome) = self.is_over() {
                 return Some(outcome);
             }
+            (self.stage.progress)(Progress::Passes);
             thread::sleep(STEP.min(until.saturating_duration_since(Instant::now())));
         }
         None
@@ -182,7 +197,7 @@ impl Conductor<'_> {
 
     /// What is asked of an agent for a job, by how the run stands now.
     fn order(&self, begun: &JobBegun) -> anyhow::Result<Order> {
-        let plan = self.files.plan().context("could not read the plan")?;
+        let (_, plan) = self.plan()?;
         let named = |id: &String| plan.pieces().find(|piece| piece.id == *id);
         let pieces: Vec<&Piece> = begun.pieces.iter().filter_map(named).collect();
         let run = self.state();
@@ -195,28 +210,17 @@ impl Conductor<'_> {
         })
     }
 
-    /// Plans again what is left, if a batch has taken far more than was estimated.
-    fn replan(&self, batch: u32, manner: &Manner<'_>) -> anyhow::Result<()> {
-        let replanned = self.state().replan(batch);
-        let Some((plan, why)) = replanned else { return Ok(()) };
-        self.note(What::Planned { plan, why: Some(why.clone()) })?;
-        (manner.news)(News::Replanned(&why));
+    /// Plans again what is left, if the batch before has taken far more than was estimated.
+    fn replan(&self, manner: &Manner<'_>) -> anyhow::Result<()> {
+        let (number, plan) = self.plan()?;
+        let mut run = self.run();
+        run.plan = Some(plan);
+        let together = |files: &[String]| crate::batch::together(&self.project, files);
+        let Some((plan, why)) = run.replan(&together) else { return Ok(()) };
+        self.keep_plan(number + 1, plan, Some(why.clone()))?;
+        (manner.news)(News::Replanned { why: &why, run: &self.run() });
         Ok(())
     }
-}
-
-/// The last line of a file in which there is anything, shortened.
-fn last_line(file: &Path) -> Option<String> {
-    const TAIL: u64 = 4 << 10;
-    const LONGEST: usize = 300;
-    let mut file = File::open(file).ok()?;
-    let len = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(len.saturating_sub(TAIL))).ok()?;
-    let mut tail = Vec::new();
-    file.take(TAIL).read_to_end(&mut tail).ok()?;
-    let tail = String::from_utf8_lossy(&tail);
-    let last = tail.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-    Some(redact(last).chars().take(LONGEST).collect())
 }
 
 /// Which attempt comes after, or goes on with, a leg.

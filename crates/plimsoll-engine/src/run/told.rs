@@ -36,7 +36,8 @@ impl Conductor<'_> {
             ..self.draft(&run, job, own.map(|(meta, _)| meta))?
         };
         let sealed = seal(&place, &draft).with_context(|| {
-            format!("could not seal the checkpoint of job {job} of run `{}`", run.id)
+            let title = run.job(job).map_or("", |job| &job.begun.title);
+            format!("could not seal the checkpoint of `{title}` in run `{}`", run.id)
         })?;
         Ok(Some(sealed.meta.id))
     }

@@ -42,6 +42,7 @@ impl Conductor<'_> {
                 Some((_, since)) if since.elapsed() > GRACE => running.signal(Signal::KILL),
                 Some(_) => {}
             }
+            (self.stage.progress)(Progress::Passes);
             if let Some(Load { used, window }) = window.look(self, leg) {
                 let LegBegun { job, leg, .. } = *leg;
                 (self.stage.progress)(Progress::Load { job, leg, used, window });

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use axum::Json;
 use axum::extract::State;
 use plimsoll_core::event::SessionId;
+use plimsoll_core::name::is_meant;
 use plimsoll_core::usage::Usage;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions;
@@ -112,22 +113,22 @@ fn measured(app: &App, name: &SessionId) -> Result<Usage, Problem> {
     Ok(Usage::at(used, max, &measured.lines, &measured.levels))
 }
 
-/// The session that is called so, or the only one whose name begins so.
+/// The session that is called so, or the only one that this may stand for.
 fn meant(app: &App, name: &SessionId) -> Result<SessionId, Problem> {
-    /// Less than that is no beginning.
+    /// Less than that tells nothing.
     const LEAST: usize = 4;
     let found = sessions::find(&app.world, app.adapter).map_err(|error| app.failed(&error))?;
     let all = found.into_iter().map(|found| found.owner.session);
-    let begins: HashSet<SessionId> =
-        all.filter(|session| session.as_str().starts_with(name.as_str())).collect();
-    if begins.contains(name) || name.as_str().len() < LEAST {
+    let meant: HashSet<SessionId> =
+        all.filter(|session| is_meant(session.as_str(), name.as_str())).collect();
+    if meant.contains(name) || name.as_str().len() < LEAST {
         return Ok(name.clone());
     }
-    if begins.len() > 1 {
-        let error = format!("`{name}` is the beginning of several sessions");
+    if meant.len() > 1 {
+        let error = format!("`{name}` stands for several sessions");
         return Err(Problem::missing(error, "`plimsoll status --all` names them: give more of it"));
     }
-    Ok(begins.into_iter().next().unwrap_or_else(|| name.clone()))
+    Ok(meant.into_iter().next().unwrap_or_else(|| name.clone()))
 }
 
 /// Measures a session, as its newest transcript tells.

@@ -6,11 +6,12 @@ use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::checkpoint::{Origin, SectionDiff, diff, sections, split};
 use plimsoll_core::event::SessionId;
+use plimsoll_core::name::short;
 use plimsoll_engine::checkpoint::{self, Listed, Place, index};
 use plimsoll_store::Store;
 
 use super::frame::{NoPage, page as framed};
-use super::parts::{ago, short, tokens};
+use super::parts::{ago, tokens};
 use super::site::Site;
 use crate::http::{Name, Problem};
 use crate::state::{App, AppState};

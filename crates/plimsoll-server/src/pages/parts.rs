@@ -84,11 +84,6 @@ pub(super) fn clock(moment: Millis) -> String {
     }
 }
 
-/// The beginning of a session's name, which is what people say.
-pub(super) fn short(name: &str) -> String {
-    name.chars().take(8).collect()
-}
-
 /// The last two parts of a project's path: enough to know it by.
 pub(super) fn project(path: &Path) -> String {
     let parts: Vec<_> = path.components().rev().take(2).collect();

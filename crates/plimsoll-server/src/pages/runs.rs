@@ -3,13 +3,14 @@
 use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::Tokens;
+use plimsoll_core::name::short;
 use plimsoll_core::run::{Job, Leg, Run, RunId};
 use plimsoll_core::text::duration;
 
 use super::frame::{NoPage, Tab, page as framed};
-use super::parts::{Pager, ago, counted, moment, project, short, tokens};
+use super::parts::{Pager, ago, counted, moment, project, tokens};
 use super::site::Site;
-use crate::http::api::runs::{RunStory, RunView, find, last_moment, newest};
+use crate::http::api::runs::{JobView, RunStory, RunView, find, last_moment, newest};
 use crate::http::{Name, Params, Problem};
 use crate::state::AppState;
 
@@ -91,8 +92,8 @@ fn row(site: &Site, run: &Run) -> Markup {
             }
             td { span.band { (view.state) } }
             td.load { (gauge(&view)) span.of { (progress(&view)) } }
-            td.figure { (view.sessions) span.of { (restarts(&view)) } }
-            td.figure { (tokens(view.tokens)) (against(view.estimate)) }
+            td.figure { (view.sessions) span.of { (again(&view)) } }
+            td.figure { (taken(&view)) }
             td.figure { (duration(view.seconds)) }
             td.figure { (ago(run.since)) }
         }
@@ -110,15 +111,18 @@ pub(super) async fn one(
         Problem::missing("no such run is known here", hint)
     };
     let id = RunId::new(&id).ok_or_else(unknown).map_err(NoPage::of(&site))?;
-    let run = app.with_store(move |app, store| find(app, store, &id)).await;
-    let run = run.map_err(NoPage::of(&site))?;
+    let found = app.with_store(move |app, store| {
+        let run = find(app, store, &id)?;
+        Ok((RunStory::of(&app.world.paths, &run), run))
+    });
+    let (told, run) = found.await.map_err(NoPage::of(&site))?;
     let title = format!("Run {}", run.id.short());
-    let body = html! { div data-live="run" { (story(&site, &run)) } };
+    let body = html! { div data-live="run" { (story(&site, &run, &told)) } };
     Ok(framed(&site, Some(Tab::Runs), &title, &body))
 }
 
-fn story(site: &Site, run: &Run) -> Markup {
-    let RunStory { run: view, replanned, pieces, .. } = RunStory::of(run);
+fn story(site: &Site, run: &Run, told: &RunStory) -> Markup {
+    let RunStory { run: view, replanned, pieces, jobs } = told;
     html! {
         section.head class=(band(view.state)) {
             div {
@@ -127,16 +131,19 @@ fn story(site: &Site, run: &Run) -> Markup {
                 p.id { (view.run) }
             }
             div.big {
-                p { span.percent { (view.state) } " " (progress(&view)) }
-                (gauge(&view))
+                p { span.percent { (view.state) } " " (progress(view)) }
+                (gauge(view))
             }
         }
-        (facts(run, &view))
-        @for why in &replanned { p { "Planned anew: " (why) } }
-        @for job in &run.jobs { (shown_job(site, job)) }
+        (facts(run, view))
+        @for why in replanned { p { "Planned again: " (why) } }
+        @for piece in run.warned() {
+            @if let Some(warning) = &piece.warning { p { "Task " code { (piece.id) } ": " (warning) } }
+        }
+        @for (job, view) in run.jobs.iter().zip(jobs) { (shown_job(site, job, view)) }
         @if !pieces.is_empty() {
-            h2 { "Plan " span.count { (counted(pieces.len() as u64, "piece", "pieces")) } }
-            (plan(&pieces))
+            h2 { "Plan " span.count { (counted(pieces.len() as u64, "task", "tasks")) } }
+            (plan(pieces))
         }
     }
 }
@@ -146,34 +153,35 @@ fn facts(run: &Run, view: &RunView) -> Markup {
         dl.facts {
             dt { "Began" } dd { (moment(run.since)) }
             dt { "Took" } dd { (duration(run.spent(last_moment(run)).seconds)) }
-            dt { "Sessions" } dd { (view.sessions) " " span.quiet { (restarts(view)) } }
-            dt { "Tokens" } dd { (tokens(view.tokens)) " " (against(view.estimate)) }
+            dt { "Sessions" } dd { (view.sessions) " " span.quiet { (again(view)) } }
+            dt { "Tokens" } dd { (taken(view)) }
             @if let Some(why) = &view.why { dt { "Ended" } dd { (why) } }
             @if let Some(resume) = &view.resume { dt { "Go on with" } dd { code { (resume) } } }
         }
     }
 }
 
-fn shown_job(site: &Site, job: &Job) -> Markup {
-    use plimsoll_core::run::JobState;
-    let (state, why) = match &job.state {
-        JobState::Open => ("open", None),
-        JobState::Done { .. } => ("done", None),
-        JobState::Failed { why, .. } => ("failed", Some(why)),
-    };
-    let begun = &job.begun;
+fn shown_job(site: &Site, job: &Job, view: &JobView) -> Markup {
+    let printed = view.legs.last().map_or(&[][..], |leg| &leg.printed);
     html! {
-        section class=(band(state)) {
+        section class=(band(view.state)) {
             h2 {
-                @if let Some(batch) = begun.batch { "Batch " (batch) ": " }
-                (begun.title) " " span.band { (state) }
+                @if let Some(batch) = view.batch { "Batch " (batch) ": " }
+                (view.title) " " span.band { (view.state) }
             }
             p.quiet {
-                @if let Some(measured) = job.measured() { (tokens(measured)) " tokens " }
-                (against(begun.tokens))
-                @if !begun.pieces.is_empty() { " · pieces " (begun.pieces.join(", ")) }
+                @if let Some(measured) = view.measured { (tokens(measured)) " tokens " }
+                (against(view.estimate))
+                @if !view.pieces.is_empty() { " · tasks " (view.pieces.join(", ")) }
+                @if let Some(id) = &view.checkpoint {
+                    " · checkpoint " a href=(site.checkpoint(id)) { (id) }
+                }
             }
-            @if let Some(why) = why { p { (why) } }
+            @if let Some(why) = &view.why { p { (why) } }
+            @if !view.last_words.is_empty() { pre { (view.last_words.join("\n")) } }
+            @if !printed.is_empty() {
+                p.quiet { "What the agent printed last: " @for file in printed { code { (file) } " " } }
+            }
             (legs(site, &job.legs))
         }
     }
@@ -185,7 +193,7 @@ fn legs(site: &Site, legs: &[Leg]) -> Markup {
             table {
                 thead {
                     tr {
-                        th.figure scope="col" { "Leg" }
+                        th.figure scope="col" { "No." }
                         th scope="col" { "Session" }
                         th scope="col" { "Ended" }
                         th.figure scope="col" { "Tokens" }
@@ -248,7 +256,7 @@ fn plan(pieces: &[crate::http::api::runs::PieceView]) -> Markup {
             table {
                 thead {
                     tr {
-                        th scope="col" { "Piece" }
+                        th scope="col" { "Task" }
                         th scope="col" { "What" }
                         th scope="col" { "Kind" }
                         th scope="col" { "State" }
@@ -287,17 +295,26 @@ fn gauge(view: &RunView) -> Markup {
 }
 
 fn progress(view: &RunView) -> String {
-    let (one, many) = match view.sort {
-        "plan" => ("piece", "pieces"),
-        _ => ("job", "jobs"),
-    };
-    format!("{} of {} done", view.done, counted(view.of as u64, one, many))
+    format!("{} of {} done", view.done, counted(view.of as u64, "task", "tasks"))
 }
 
-fn restarts(view: &RunView) -> String {
-    match view.restarts {
-        0 => String::new(),
-        restarts => counted(restarts as u64, "restart", "restarts"),
+/// How many of its sessions were not the first of their kind.
+fn again(view: &RunView) -> String {
+    let restarts = (view.restarts as u64, "restart", "restarts");
+    let retries = (view.retries as u64, "retry", "retries");
+    let some = [restarts, retries].into_iter().filter(|(count, ..)| *count > 0);
+    some.map(|(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")
+}
+
+/// What it has taken: beside an estimate what is to be compared with it, else what its windows held.
+fn taken(view: &RunView) -> Markup {
+    let taken = if view.estimate.is_some() { view.measured } else { view.tokens };
+    html! {
+        @match taken {
+            Some(taken) => (tokens(taken)),
+            None => span.quiet { "unknown" },
+        }
+        " " (against(view.estimate))
     }
 }
 

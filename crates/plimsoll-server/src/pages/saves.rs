@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use axum::extract::State;
 use maud::{Markup, html};
+use plimsoll_core::name::short;
 use plimsoll_core::save::{Environment, Save};
 use plimsoll_core::text::places;
 use plimsoll_store::{Match, SaveFilter, Store};
 
 use super::frame::{NoPage, Tab, page as framed};
-use super::parts::{ago, short, tokens};
+use super::parts::{ago, tokens};
 use super::site::Site;
 use crate::http::{Params, Problem, take_in};
 use crate::state::{App, AppState};

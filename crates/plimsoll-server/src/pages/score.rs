@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use maud::{Markup, html};
+use plimsoll_core::name::short;
 use plimsoll_core::work::{Fact, FactKind, Judgement, Tally};
 use plimsoll_core::{Millis, time};
 use plimsoll_engine::{score, sessions};
 use plimsoll_store::Store;
 
 use super::frame::{Tab, page as framed, page_again};
-use super::parts::{counted, short, tokens};
+use super::parts::{counted, tokens};
 use super::site::Site;
 use crate::http::Problem;
 use crate::state::{App, AppState};

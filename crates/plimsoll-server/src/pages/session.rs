@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::extract::State;
 use maud::Markup;
 use plimsoll_core::event::SessionId;
+use plimsoll_core::name::short;
 use plimsoll_core::policy::Levels;
 use plimsoll_core::run::RunId;
 use plimsoll_core::save::{Kind, Save};
@@ -21,7 +22,7 @@ use plimsoll_store::postgres::Theirs;
 use plimsoll_store::{CheckpointRow, OverviewRow, Point, PointRow, Store};
 
 use super::frame::{NoPage, Tab, page as framed};
-use super::parts::{Load, short, whose};
+use super::parts::{Load, whose};
 use super::plot::Plot;
 use super::site::Site;
 use crate::http::{Name, Problem};

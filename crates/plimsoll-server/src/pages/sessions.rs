@@ -4,6 +4,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::look_ahead;
+use plimsoll_core::name::short;
 use plimsoll_core::settings::Lines;
 use plimsoll_core::text::duration;
 use plimsoll_engine::history::bounds;
@@ -11,7 +12,7 @@ use plimsoll_engine::settings::{self, InForce};
 use plimsoll_store::{OverviewRow, Store};
 
 use super::frame::{NoPage, Tab, page as framed};
-use super::parts::{Load, Pager, ago, counted, project, short, tokens};
+use super::parts::{Load, Pager, ago, counted, project, tokens};
 use super::site::Site;
 use crate::http::{Params, Problem};
 use crate::live::LiveReading;

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::sections;
 use plimsoll_core::event::SessionId;
+use plimsoll_core::name::short;
 use plimsoll_core::settings::Lines;
 use plimsoll_engine::settings;
 use plimsoll_engine::world::now;
@@ -12,7 +13,7 @@ use plimsoll_store::postgres::{ClaimRow, MachineRow, TeamError, TeamStore, Their
 use plimsoll_store::{CheckpointRow, Match};
 
 use super::frame::{NoPage, Tab, page as framed, page_again};
-use super::parts::{Pager, ago, counted, short, tokens, whose};
+use super::parts::{Pager, ago, counted, tokens, whose};
 use super::saves::{self, Asked, Found};
 use super::session::{self, shown};
 use super::sessions::{Row, past_row, table};

@@ -110,7 +110,9 @@ impl TeamStore {
         limit: u32,
     ) -> Result<Vec<SessionId>, TeamError> {
         let sql = "SELECT session FROM plimsoll.sessions
-             WHERE left(session, length($1)) = $1 ORDER BY session <> $1, session LIMIT $2";
+             WHERE left(session, length($1)) = $1
+                OR substr(session, 15, 1) = '7' AND right(session, length($1)) = $1
+             ORDER BY session <> $1, session LIMIT $2";
         let rows = self.all("look for sessions in", sql, &[&beginning, &i64::from(limit)]).await?;
         Ok(rows.iter().filter_map(|row| SessionId::new(row.get::<_, &str>("session"))).collect())
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use plimsoll_core::batch::Kind;
 use plimsoll_core::batch::calibration::Case;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::run::{Line, Run, RunId};
+use plimsoll_core::run::{LegBegun, Line, Run, RunId};
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -76,7 +76,9 @@ impl Store {
     pub fn run_counts(&self) -> Result<RunCounts, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM runs) AS runs,
              (SELECT count(*) FROM run_legs) AS legs,
-             (SELECT count(*) FROM run_legs WHERE leg > 1) AS restarts";
+             (SELECT count(*) FROM run_legs AS later JOIN run_legs AS earlier
+                  ON earlier.run = later.run AND earlier.job = later.job
+                  AND earlier.leg = later.leg - 1 AND earlier.attempt = later.attempt) AS restarts";
         let counts = |row: &Row<'_>| {
             Ok(RunCounts {
                 runs: get(row, "runs")?,
@@ -129,12 +131,13 @@ pub(super) fn replace(
 }
 
 fn put_legs(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO run_legs (run, job, leg, session) VALUES (?1, ?2, ?3, ?4)
+    let sql = "INSERT INTO run_legs (run, job, leg, attempt, session) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT DO NOTHING";
     let mut insert = connection.prepare_cached(sql)?;
     for leg in run.legs() {
-        let session = leg.begun.session.as_ref().map(Kept);
-        insert.execute(params![run.id.as_str(), leg.begun.job, leg.begun.leg, session])?;
+        let LegBegun { job, leg, attempt, session, .. } = &leg.begun;
+        let session = session.as_ref().map(Kept);
+        insert.execute(params![run.id.as_str(), job, leg, attempt, session])?;
     }
     Ok(())
 }

@@ -76,7 +76,7 @@ impl Sandbox {
             .current_dir(self.project())
             .env_clear()
             .envs(self.environment());
-        let timeout = Duration::from_secs(60);
+        let timeout = Duration::from_secs(240);
         Prompt { sandbox: self, command, text: text.to_owned(), timeout, permitted: true }
     }
 
@@ -187,7 +187,7 @@ impl Prompt<'_> {
         self
     }
 
-    /// Gives up after `timeout`; a minute unless told.
+    /// Gives up after `timeout`; four minutes unless told.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self

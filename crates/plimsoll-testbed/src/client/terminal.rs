@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::sandbox::{KEY, Sandbox};
 
 /// How long the client may take to show what it always shows.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A terminal that the client is about to be started on.
 #[must_use = "a terminal does nothing until it is started"]

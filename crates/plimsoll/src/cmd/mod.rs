@@ -44,7 +44,7 @@ use plimsoll_engine::world::World;
 use crate::report::{HintExt, report};
 use crate::ui::Ui;
 pub(crate) use checkpoint::create::seal;
-pub(crate) use status::{ahead, short};
+pub(crate) use status::ahead;
 
 /// What `plimsoll --version` says: the release, and the commit it was built from where the build knew it.
 pub(crate) const VERSION: &str = match option_env!("PLIMSOLL_STAMP") {

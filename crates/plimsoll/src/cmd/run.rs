@@ -8,11 +8,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_core::run::{Begun, JobBegun, Limit, Limits, Outcome, Run, Sort, Standing, What};
 use plimsoll_core::shell;
 use plimsoll_engine::run::{
-    self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Order, Stage,
+    self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Order, Stage, Unfit,
 };
 use plimsoll_engine::runs::standing;
 use plimsoll_engine::world::World;
@@ -57,14 +56,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
-    needs_hooks(world)?;
     let halt = Halt::default();
     let shown = Shown::new(ui);
     let progress = |progress: run::Progress<'_>| shown.take(progress);
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Shown };
     let limits = limits(&args);
     let conductor = match &args.resume {
-        Some(name) => take_up(stage, &find(world, Sort::Task, name)?, limits)?,
+        Some(name) => take_up(stage, ui, &find(world, Sort::Task, name)?, limits)?,
         None => begin(stage, ui, args.command, limits)?,
     };
     listen(&halt)?;
@@ -74,13 +72,25 @@ pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
     end(ui, &conductor, ended, &shown)
 }
 
-/// Without our hooks no session of an agent that we know can be stopped, or given anything.
-pub(super) fn needs_hooks(world: &World) -> anyhow::Result<()> {
-    match world.is_off() {
-        false => Ok(()),
-        true => Err(anyhow::anyhow!("a run needs hooks, and `PLIMSOLL` switches them off"))
-            .hint("run it with `env -u PLIMSOLL plimsoll …`"),
+/// Without our hooks no session of an agent that we know can be stopped, or given anything: where they
+/// are switched off that is an error, where they are broken it is said.
+pub(super) fn check_hooks(
+    world: &World,
+    ui: &Ui,
+    agent: &Agent,
+    project: &Path,
+) -> anyhow::Result<()> {
+    let Some(adapter) = agent.adapter() else { return Ok(()) };
+    if world.is_off() {
+        return Err(anyhow::anyhow!("a run needs hooks, and `PLIMSOLL` switches them off"))
+            .hint("run it with `env -u PLIMSOLL plimsoll …`");
     }
+    for finding in doctor::broken_hooks(world, adapter, project) {
+        let mend = finding.mend.map(|mend| format!("; run `{mend}`")).unwrap_or_default();
+        let so = "sessions may run until their windows are full, and be given nothing";
+        ui.warn(&format!("hooks: {} ({so}){mend}", finding.text));
+    }
+    Ok(())
 }
 
 /// Listens to what ends a run: the signals that a user, or a system that goes down, sends. Until then
@@ -110,17 +120,15 @@ fn begin<'w>(
     limits: Limits,
 ) -> anyhow::Result<Conductor<'w>> {
     let line = line(&command);
-    let agent = Agent::of(stage.world, command.clone());
-    let agent = agent.with_context(|| format!("could not conduct `{line}`"));
-    let agent = agent.hint("give a command such as `plimsoll run -- claude -p 'Mend the hull'`")?;
-    let Some(adapter) = agent.adapter() else {
-        return Err(anyhow::anyhow!(
-            "could not conduct `{line}`: it is no agent that plimsoll knows"
-        ))
-        .hint("`plimsoll batch run --help` tells how others are conducted");
+    let agent = Agent::of_task(stage.world, command.clone());
+    let hint = match &agent {
+        Err(Unfit::Unknown) => batched(&line),
+        _ => "give a command such as `plimsoll run -- claude -p 'Mend the hull'`".to_owned(),
     };
+    let agent = agent.with_context(|| format!("could not conduct `{line}`")).hint(hint)?;
+    let adapter = agent.adapter().unwrap_or(plimsoll_agents::ALL[0]);
     let project = super::project(stage.world, adapter)?;
-    warn_of_hooks(stage.world, ui, adapter, &project);
+    check_hooks(stage.world, ui, &agent, &project)?;
     let limits = limits.or(settings::load(stage.world, adapter, &project).settings.run.limits());
     let project = project.to_string_lossy().into_owned();
     let begun = Begun { sort: Sort::Task, project, title: line, command, limits };
@@ -131,15 +139,14 @@ fn begin<'w>(
         .hint("run `plimsoll doctor` to check the data folder")
 }
 
-/// Says what is wrong with our hooks where the agent looks for them.
-pub(super) fn warn_of_hooks(world: &World, ui: &Ui, adapter: &dyn Adapter, project: &Path) {
-    for finding in doctor::broken_hooks(world, adapter, project) {
-        let mend = finding.mend.map(|mend| format!("; run `{mend}`")).unwrap_or_default();
-        ui.warn(&format!(
-            "no session can be stopped before its window is full: {}{mend}",
-            finding.text
-        ));
-    }
+/// How an agent that nobody knows is given work.
+fn batched(line: &str) -> String {
+    let command = shell::quote(line);
+    let tasks = "echo '- [ ] Mend the hull' >> tasks.md";
+    format!(
+        "any agent that reads its task on stdin can carry out a plan: \
+         `{tasks} && plimsoll batch run tasks.md --agent-command {command}`"
+    )
 }
 
 /// What the user pipes in, if anything. A pipe that somebody left open, and nobody writes to, is none.
@@ -157,9 +164,13 @@ fn piped() -> Option<io::Stdin> {
 /// Takes up a run.
 pub(super) fn take_up<'w>(
     stage: Stage<'w>,
+    ui: &Ui,
     run: &Run,
     limits: Limits,
 ) -> anyhow::Result<Conductor<'w>> {
+    if let Ok(agent) = run::agent_of(stage.world, run) {
+        check_hooks(stage.world, ui, &agent, Path::new(&run.begun.project))?;
+    }
     let taken_up = Conductor::take_up(stage, run, limits);
     let hint = match &taken_up {
         Err(NotTakenUp::Busy(Some(by))) => format!("run `kill {}` to end that", by.pid),
@@ -239,7 +250,7 @@ fn end(
             };
             let hint = match &outcome {
                 Outcome::Limited { limit } => {
-                    format!("raise the limit: `{resume} {} N`", raised_by(limit))
+                    format!("raise the limit: `{resume} {}`", raised_by(limit))
                 }
                 _ => format!("look at what it does, then run `{resume}`"),
             };
@@ -250,13 +261,17 @@ fn end(
     }
 }
 
-/// The option that raises a limit.
-pub(super) fn raised_by(limit: &Limit) -> &'static str {
+/// The option that raises a limit: to twice as much, in figures that it takes.
+pub(super) fn raised_by(limit: &Limit) -> String {
     match limit {
-        Limit::Sessions(_) => "--max-sessions",
-        Limit::Tokens(_) => "--max-tokens",
-        Limit::Seconds(_) => "--max-time",
-        Limit::Failures(_) => "--max-failures",
+        Limit::Sessions(most) => format!("--max-sessions {}", most.saturating_mul(2)),
+        Limit::Tokens(most) => format!("--max-tokens {}", most.saturating_mul(2)),
+        Limit::Seconds(most) => match most.saturating_mul(2) {
+            hours if hours.is_multiple_of(3600) => format!("--max-time {}h", hours / 3600),
+            minutes if minutes.is_multiple_of(60) => format!("--max-time {}m", minutes / 60),
+            seconds => format!("--max-time {seconds}s"),
+        },
+        Limit::Failures(most) => format!("--max-failures {}", most.saturating_mul(2)),
     }
 }
 
@@ -271,9 +286,10 @@ fn print(ui: &Ui, conductor: &Conductor<'_>, out: &Path) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// A command as it was typed.
-fn line(command: &[String]) -> String {
-    let words = command.iter().map(|word| shell::quote(&plain(word)));
+/// A command as it was typed, in a line.
+pub(super) fn line(command: &[String]) -> String {
+    let in_a_line = |word: &String| plain(&word.lines().collect::<Vec<_>>().join(" "));
+    let words = command.iter().map(|word| shell::quote(&in_a_line(word)));
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -286,6 +302,11 @@ pub(super) fn seconds(text: &str) -> Result<u64, String> {
         "m" | "min" => 60,
         "h" => 3600,
         "d" => 86_400,
+        "" if !number.is_empty() => {
+            return Err(format!(
+                "a unit is missing: write `{number}m` for minutes, `{number}h` for hours"
+            ));
+        }
         _ => return Err("give a number and a unit: `45s`, `90m`, `4h`, `1d`".to_owned()),
     };
     let number = number.parse::<u64>().ok().filter(|number| *number > 0);

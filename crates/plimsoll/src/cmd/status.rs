@@ -8,6 +8,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use plimsoll_agents::Adapter;
+use plimsoll_core::name::is_meant;
 use plimsoll_engine::criteria::{self, Criteria};
 use plimsoll_engine::history;
 use plimsoll_engine::sessions::{self, Found};
@@ -18,7 +19,7 @@ use crate::report::HintExt;
 use crate::ui::Ui;
 use crate::view::CriteriaView;
 use crate::{ingest, past};
-pub(crate) use text::{ahead, figures, gauge, origin, short};
+pub(crate) use text::{ahead, figures, gauge, origin};
 
 /// Show how full each session's context window is
 ///
@@ -136,9 +137,9 @@ fn choose(world: &World, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<V
     Ok(found)
 }
 
-/// The session whose name begins so. It may have transcripts in several folders: it was moved.
+/// The session that is meant by a name. It may have transcripts in several folders: it was moved.
 fn named(mut found: Vec<Found>, name: &str) -> anyhow::Result<Vec<Found>> {
-    found.retain(|found| found.owner.session.as_str().starts_with(name));
+    found.retain(|found| is_meant(found.owner.session.as_str(), name));
     let mut names: Vec<&str> = found.iter().map(|found| found.owner.session.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -150,7 +151,7 @@ fn named(mut found: Vec<Found>, name: &str) -> anyhow::Result<Vec<Found>> {
             found.retain(|found| found.owner.session.as_str() == name);
             Ok(found)
         }
-        _ => Err(anyhow::anyhow!("`{name}` is the beginning of {} sessions", names.len()))
+        _ => Err(anyhow::anyhow!("`{name}` stands for {} sessions", names.len()))
             .hint(format!("give more of the name: {}", some_of(&names))),
     }
 }

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 
 use anyhow::Context;
+use plimsoll_core::name::short;
 use plimsoll_engine::review;
 use plimsoll_engine::watch::{
     Change, Holder, Lock, NotLocked, Notice, Standing, Stop, Watcher, stopper,
@@ -16,7 +17,7 @@ use plimsoll_server::team::Shipper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use super::status::{figures, short};
+use super::status::figures;
 use crate::report::HintExt;
 use crate::ui::{Ui, plain, short_path, thousands};
 

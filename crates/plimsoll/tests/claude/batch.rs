@@ -113,6 +113,23 @@ fn ten_files_are_refactored_in_batches_that_fit_with_checkpoints_between() {
     }
 }
 
+#[test]
+fn what_is_longer_than_a_word_may_be_reaches_the_client_on_its_stdin() {
+    for client in [Client::current(), Client::old()] {
+        let bed = bed(&client, refactorer());
+        let long = "caulk every seam ".repeat(10_000);
+        let task = format!("- {{description: {long}until it floats, tokens: 90}}\n");
+        fs::write(bed.sandbox.project().join("tasks.yaml"), task).unwrap();
+        let agent = format!("{} -p --model {PLAIN}", bed.sandbox.program().display());
+        let arguments = ["tasks.yaml", "--available", "9000", "--agent-command", &agent];
+        let ran = batch_run(&bed, &arguments).output().unwrap();
+        assert_eq!(ran.status.code(), Some(0), "{}: {}", client.version(), stderr(&ran));
+        let heard = asked(&bed)[0][0].all_text();
+        assert!(heard.contains(&format!("{long}until it floats")), "{}", heard.len());
+        assert!(heard.contains("end with one sentence for each"), "{}", client.version());
+    }
+}
+
 /// A session was given the checkpoint of the batch before, which tells what was changed.
 fn given(first: &Request, before: &Value, project: &std::path::Path) {
     let id = before["checkpoint"].as_str().unwrap();

@@ -174,7 +174,7 @@ pub(crate) fn step(prompt_tokens: u64) -> Answer {
     static STEPS: AtomicU32 = AtomicU32::new(0);
     let mark = format!("step-{:06}", STEPS.fetch_add(1, Ordering::Relaxed));
     bash(&format!(
-        "for i in $(seq 300); do grep -rqs {mark} $HOME/.claude/projects && break; sleep 0.02; done"
+        "for i in $(seq 1500); do grep -rqs {mark} $HOME/.claude/projects && break; sleep 0.02; done"
     ))
     .prompt_tokens(prompt_tokens)
 }

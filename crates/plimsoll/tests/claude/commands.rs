@@ -107,7 +107,7 @@ fn on_a_terminal_the_command_takes_the_place_of_the_clients_own() {
     bed.plimsoll(&["init", "--commands"]);
     let terminal = bed.sandbox.terminal(80, 24).model(PLAIN).start();
     terminal.type_line("/checkpoint");
-    terminal.wait_for(|screen| screen.contains("noted"), Duration::from_secs(60));
+    terminal.wait_for(|screen| screen.contains("noted"), Duration::from_secs(180));
     let asked = bed.server.main_turns().pop().unwrap().all_text();
     assert!(asked.contains("Seal a checkpoint of this session's work."), "{asked}");
 }

@@ -149,7 +149,7 @@ fn a_cleared_conversation_that_was_nearly_full_is_given_back() {
         Answer::text("begun anew").prompt_tokens(20_000),
     ]);
     let bed = installed(script);
-    let patience = Duration::from_secs(60);
+    let patience = Duration::from_secs(180);
     let terminal = bed.sandbox.terminal(100, 40).model(MODEL).start();
     terminal.wait_for(|screen| screen.contains('❯') || screen.contains("? for"), patience);
     terminal.type_line(TASK);

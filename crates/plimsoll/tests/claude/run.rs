@@ -95,12 +95,13 @@ pub(super) fn asked(bed: &Bed) -> Vec<Vec<Request>> {
     sessions
 }
 
-/// The journal of the one run.
+/// The journal of the one run; empty as long as there is none.
 pub(super) fn journal(bed: &Bed) -> Vec<Value> {
-    let entries = fs::read_dir(bed.data().join("runs")).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(bed.data().join("runs")).into_iter().flatten().flatten();
     let is_journal = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl");
-    let journals: Vec<PathBuf> = entries.filter(is_journal).collect();
-    let [journal] = &journals[..] else { panic!("{journals:?}") };
+    let journals: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_journal).collect();
+    assert!(journals.len() < 2, "{journals:?}");
+    let Some(journal) = journals.first() else { return Vec::new() };
     let text = fs::read_to_string(journal).unwrap();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::bed::PLIMSOLL;
 
 /// No test passes or fails by less.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 fn sandbox(client: &Client, script: Script) -> (ModelServer, Sandbox) {
     let server = ModelServer::start(script);

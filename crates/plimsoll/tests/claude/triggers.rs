@@ -93,7 +93,7 @@ fn inboxes(bed: &Bed) -> Vec<PathBuf> {
 #[test]
 fn where_the_watcher_decides_each_session_is_asked_once_and_seals_within_two_calls() {
     // The call after the one that crosses the line lasts until the watcher has asked.
-    let until_asked = "for i in $(seq 1500); do \
+    let until_asked = "for i in $(seq 4000); do \
         grep -qs '\"what\":\"asked\"' $HOME/.local/share/plimsoll/spool/$CLAUDE_CODE_SESSION_ID.jsonl && break; \
         sleep 0.02; done";
     let bed = Bed::new(ships(until_asked));

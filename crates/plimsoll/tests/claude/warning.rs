@@ -128,8 +128,10 @@ fn after_a_tool_quicker_than_the_transcript_the_warning_comes_with_the_next_one_
 #[test]
 fn what_was_added_since_the_response_counts() {
     // 158,220 counted, and a result of 25,000 letters, which are 5,800 tokens or so.
+    let until_it_is_on_disk = "for i in $(seq 1500); do \
+        grep -rqs '\"tool_use_id\"' $HOME/.claude/projects && break; sleep 0.02; done";
     let both = bash("head -c 25000 notes")
-        .then_tool("Bash", json!({ "command": "sleep 1", "description": "wait" }));
+        .then_tool("Bash", json!({ "command": until_it_is_on_disk, "description": "wait" }));
     let script = Script::new()
         .main([both.prompt_tokens(158_200), Answer::text("all done").prompt_tokens(164_200)]);
     let bed = Bed::new(script);

@@ -62,7 +62,7 @@ fn a_prefix_of_several_names_some_of_them() {
     }
     insta::assert_snapshot!(env.plimsoll("status aa"), @"
     --- stderr
-    error: `aa` is the beginning of 5 sessions
+    error: `aa` stands for 5 sessions
     hint: give more of the name: `aa1`, `aa2`, `aa3` or 2 more
     [exit 1]
     ");

@@ -13,7 +13,7 @@ use rustix::pty::{self, OpenptFlags};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
 /// No test passes or fails by less.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A terminal with a program on it.
 pub(crate) struct Terminal {

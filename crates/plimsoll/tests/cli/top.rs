@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 
 use rustix::process::Signal;
 
 use crate::env::TestEnv;
 use crate::terminal::Terminal;
-use crate::transcript::COMPACTING;
+use crate::transcript::{self, COMPACTING};
 
 /// Whether the screen and the cursor were given back, and nothing was written after that.
 fn is_given_back(drawn: &str) -> bool {
@@ -27,7 +27,10 @@ fn sessions_are_followed_until_the_user_has_seen_enough() {
     terminal.wait_for("\x1b[?1049h");
     terminal.wait_for("11111111");
     terminal.wait_for("50");
-    env.session("22222222-two").fill_with(COMPACTING, 160_000);
+    // Seen empty first, its figures would be drawn bit by bit.
+    let text = transcript::reading(COMPACTING, 160_000, &env.project(), false);
+    let whole = env.write("home/.claude/whole", text);
+    fs::rename(whole, env.session("22222222-two").transcript).unwrap();
     terminal.wait_for("22222222");
     terminal.wait_for("80!");
     terminal.press("q");
@@ -82,7 +85,7 @@ fn a_session_is_acted_on_from_the_screen() {
 fn another_watcher_goes_on() {
     let env = TestEnv::new();
     env.session("11111111-one").fill(100_000);
-    let mut watcher = watch(&env);
+    let (mut watcher, _lines) = watch(&env);
     let mut terminal = top(&env);
     terminal.wait_for("11111111");
     terminal.press("q");
@@ -93,20 +96,21 @@ fn another_watcher_goes_on() {
 
     let mut terminal = top(&env);
     terminal.wait_for("11111111");
-    let mut watcher = watch(&env);
+    let (mut watcher, _lines) = watch(&env);
     watcher.kill().unwrap();
     watcher.wait().unwrap();
     terminal.press("q");
     terminal.end();
 }
 
-/// A watcher that has begun.
-fn watch(env: &TestEnv) -> Child {
+/// A watcher that has begun, and what it tells, which must be heard or it ends.
+fn watch(env: &TestEnv) -> (Child, BufReader<ChildStdout>) {
     let mut watcher = env.command(&["watch"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watcher.stdout.take().unwrap());
     let mut line = String::new();
-    BufReader::new(watcher.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    lines.read_line(&mut line).unwrap();
     assert!(line.contains("11111111"), "{line}");
-    watcher
+    (watcher, lines)
 }
 
 #[test]

@@ -6,9 +6,10 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::Spanned;
+use serde_saphyr::{Error, Spanned};
 
 use super::super::{Problem, Task};
+use crate::text::thousands;
 
 /// Reads a whole file: a list of tasks, or `tasks:` with one.
 pub(super) fn read(text: &str) -> Result<Vec<Task>, Problem> {
@@ -58,6 +59,10 @@ fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, Problem> {
 
 /// What the parser says, in a line and without the place, which is told apart.
 fn said(error: &serde_saphyr::Error) -> String {
+    if let Error::DuplicateMappingKey { key, .. } = error.without_snippet() {
+        let key = key.as_ref().map_or("this key".to_owned(), |key| format!("`{key}`"));
+        return format!("{key} is there twice");
+    }
     let text = error.without_snippet().to_string();
     let line = text.lines().next().unwrap_or_default();
     let place = line.find(" at line ").unwrap_or(line.len());
@@ -225,6 +230,9 @@ impl<'de> Visitor<'de> for AnyWords {
 /// A number of files or tokens.
 struct Count(u64);
 
+/// No number is larger: whatever is made of it can still be added up.
+const LARGEST: u64 = 1_000_000_000;
+
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyCount)
@@ -237,15 +245,16 @@ impl Visitor<'_> for AnyCount {
     type Value = Count;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number, 0 or more")
+        write!(f, "a whole number from 0 to {}", thousands(LARGEST))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
-        Ok(Count(number))
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Count, E> {
+        let too_large = || E::invalid_value(de::Unexpected::Unsigned(number), &self);
+        (number <= LARGEST).then_some(Count(number)).ok_or_else(too_large)
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Count, E> {
         let negative = || E::invalid_value(de::Unexpected::Signed(number), &self);
-        u64::try_from(number).map(Count).map_err(|_| negative())
+        u64::try_from(number).map_err(|_| negative()).and_then(|number| self.visit_u64(number))
     }
 }

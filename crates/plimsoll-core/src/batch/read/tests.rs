@@ -119,18 +119,27 @@ fn what_makes_no_sense_is_told_with_its_line() {
         problem("t.md", "- [ ] x\n  tokens: -1\n"),
         problem("t.md", "# nothing\n- [ x\n"),
         problem("t.yaml", ""),
+        problem("t.yaml", "- description: x\n  files: a.rs\n  files: b.rs\n"),
+        problem("t.md", "- [ ] x\n  tokens: 1\n  tokens: 2\n"),
+        problem("t.yaml", "- description: x\n  tokens: 18446744073709551615\n"),
+        problem("t.yaml", "- description: x\n  estimated_files: 1000000001\n"),
     ];
     let expected = [
-        "line 3: invalid value: integer `-5`, expected a whole number, 0 or more",
+        "line 3: invalid value: integer `-5`, expected a whole number from 0 to 1,000,000,000",
         "line 2: unknown field `descripton`, expected one of id, description, files, \
          estimated_files, tokens, whole, done, after, subtasks",
         "line 1: expected string scalar",
         "line 2: a name with a point in it, such as \"2.1\", must stand in quotes here",
         "invalid type: string \"just words\", expected a list of tasks, or `tasks:` with one",
-        "line 1: invalid type: string \"many\", expected a whole number, 0 or more",
-        "line 2: invalid value: integer `-1`, expected a whole number, 0 or more",
+        "line 1: invalid type: string \"many\", expected a whole number from 0 to 1,000,000,000",
+        "line 2: invalid value: integer `-1`, expected a whole number from 0 to 1,000,000,000",
         "there is no task in it",
         "there is no task in it",
+        "line 3: `files` is there twice",
+        "line 3: `tokens` is there twice",
+        "line 2: invalid value: integer `18446744073709551615`, expected a whole number from 0 to \
+         1,000,000,000",
+        "line 2: invalid value: integer `1000000001`, expected a whole number from 0 to 1,000,000,000",
     ];
     assert_eq!(all, expected);
 }

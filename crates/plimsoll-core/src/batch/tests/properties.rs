@@ -127,7 +127,90 @@ fn done_with<'p>(
     }
 }
 
+/// A piece that takes so many times as much as was estimated, with all that it consists of.
+fn grown_by(piece: &Piece, times: Tokens) -> Piece {
+    let parts = piece.parts.iter().map(|part| grown_by(part, times)).collect();
+    Piece { tokens: piece.tokens * times, parts, ..piece.clone() }
+}
+
+/// What a piece is done with after it was planned again: itself, some of its files, or its subtasks.
+fn became<'p>(plan: &'p Plan, before: &Piece) -> Vec<(usize, &'p Piece)> {
+    let is_of = |piece: &Piece| {
+        let is_subtask = piece.above.iter().any(|above| above.id == before.id);
+        piece.id == before.id || piece.id.starts_with(&format!("{}.", before.id)) || is_subtask
+    };
+    let batches = plan.batches.iter().enumerate();
+    let pieces = batches.flat_map(|(at, batch)| batch.iter().map(move |piece| (at, piece)));
+    pieces.filter(|(_, piece)| is_of(piece)).collect()
+}
+
+/// The pieces that a piece consists of at the bottom.
+fn leaves(piece: &Piece) -> Vec<&Piece> {
+    match piece.parts.is_empty() {
+        true => vec![piece],
+        false => piece.parts.iter().flat_map(leaves).collect(),
+    }
+}
+
+/// A plan of which so many batches are kept, and the rest takes so many times as much.
+fn planned_again(plan: &Plan, kept: usize, times: Tokens) -> Plan {
+    let (kept, rest) = plan.batches.split_at(kept);
+    let rest = rest.iter().flatten().map(|piece| grown_by(piece, times)).collect();
+    repack(kept, rest, plan.available, &|_| Together::default()).unwrap().plan
+}
+
 proptest! {
+    #[test]
+    fn what_is_planned_again_fits_again_unless_it_cannot_be_split(
+        tasks in tasks(), terms in terms(), times in 1..6_u64, kept in any::<Index>(),
+    ) {
+        let Ok(Planned { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
+        let kept = kept.index(plan.batches.len() + 1);
+        let again = planned_again(&plan, kept, times);
+        prop_assert_eq!(&again, &planned_again(&plan, kept, times), "it is always the same");
+        prop_assert_eq!(&again.batches[..kept], &plan.batches[..kept]);
+        for batch in &again.batches[kept..] {
+            let is_warned = matches!(&batch[..], [piece] if piece.warning.is_some());
+            prop_assert!(load(batch) <= plan.available || is_warned, "{batch:?}");
+        }
+        for piece in again.batches[kept..].iter().flatten() {
+            prop_assert_eq!(piece.warning.is_some(), piece.tokens > plan.available);
+            let is_split = !piece.parts.is_empty() || piece.costs.len() > 1;
+            prop_assert!(piece.warning.is_none() || !is_split, "{piece:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_planned_again_is_all_there_once_and_in_order(
+        tasks in tasks(), terms in terms(), times in 1..6_u64, kept in any::<Index>(),
+    ) {
+        let Ok(Planned { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
+        let kept = kept.index(plan.batches.len() + 1);
+        let again = planned_again(&plan, kept, times);
+        let ids: BTreeSet<&str> = again.pieces().map(|piece| piece.id.as_str()).collect();
+        prop_assert_eq!(ids.len(), again.pieces().count(), "no name is given twice");
+        let by_id: HashMap<&str, &Piece> = plan.pieces().map(|piece| (piece.id.as_str(), piece)).collect();
+        for piece in plan.pieces() {
+            let now = became(&again, piece);
+            for leaf in leaves(piece) {
+                let mut files: Vec<&String> = became(&again, leaf).into_iter().flat_map(|(_, part)| &part.files).collect();
+                files.sort_unstable();
+                let is_within = leaf.above.iter().any(|above| ids.contains(above.id.as_str()));
+                let mut own: Vec<&String> = leaf.files.iter().collect();
+                own.sort_unstable();
+                // One that names none is split by the files of what it is a subtask of.
+                let is_free = leaf.files.is_empty() && files.windows(2).all(|pair| pair[0] < pair[1]);
+                prop_assert!(is_within || is_free || files == own, "{leaf:?} {now:?}");
+            }
+            prop_assert!(!now.is_empty());
+            for before in &piece.after {
+                for (earlier, other) in became(&again, by_id[before.as_str()]) {
+                    prop_assert!(now.iter().all(|(later, _)| earlier < *later), "{other:?} {now:?}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn no_batch_is_too_full_unless_it_is_one_piece_with_a_warning(tasks in tasks(), terms in terms()) {
         let Ok(Planned { plan, bound }) = plan(&tasks, &terms) else { return Ok(()) };
@@ -193,7 +276,7 @@ proptest! {
         prop_assert_eq!(plan(&tasks, &terms), plan(&tasks, &terms.clone()));
         if let Ok(Planned { plan, bound }) = plan(&tasks, &terms) {
             let pieces: Vec<Piece> = plan.pieces().cloned().collect();
-            let again = repack(pieces, plan.available).unwrap();
+            let again = repack(&[], pieces, plan.available, &|_| Together::default()).unwrap();
             prop_assert!(again.plan.batches.len() >= bound);
             let text = serde_json::to_string(&plan).unwrap();
             prop_assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);

@@ -202,15 +202,121 @@ fn figures_beyond_reason_do_no_harm() {
     assert_eq!(batches(&tasks, &of(u64::MAX)).len(), 3);
 }
 
+/// The plan of these pieces, each of which takes so many times as much as it was estimated at.
+#[track_caller]
+fn again(kept: &[Vec<Piece>], pieces: &[Piece], times: Tokens, available: Tokens) -> Plan {
+    fn grown(piece: &Piece, times: Tokens) -> Piece {
+        let parts = piece.parts.iter().map(|part| grown(part, times)).collect();
+        Piece { tokens: piece.tokens * times, parts, ..piece.clone() }
+    }
+    let grown = pieces.iter().map(|piece| grown(piece, times)).collect();
+    let planned = repack(kept, grown, available, &|_| Together::default()).unwrap();
+    planned.plan
+}
+
 #[test]
 fn pieces_that_are_left_are_packed_anew() {
     let tasks = ["a", "b", "c"].map(|id| taking(id, 300, if id == "c" { &["a"] } else { &[] }));
     let plan = plan(&tasks, &of(1_000)).unwrap().plan;
-    let left: Vec<Piece> = plan.pieces().filter(|piece| piece.id != "a").cloned().collect();
-    let twice = left.iter().map(|piece| Piece { tokens: piece.tokens * 2, ..piece.clone() });
-    let again = repack(twice.collect(), 1_000).unwrap().plan;
-    assert_eq!(again.batches.len(), 2);
-    assert!(again.pieces().all(|piece| piece.after.is_empty() && piece.warning.is_none()));
-    let tight = repack(left, 200).unwrap().plan;
+    let (kept, left): (Vec<Piece>, Vec<Piece>) =
+        plan.pieces().cloned().partition(|piece| piece.id == "a");
+    let twice = again(&[kept], &left, 2, 1_000);
+    assert_eq!(twice.batches.len(), 3, "what is kept comes first");
+    assert!(twice.pieces().all(|piece| piece.warning.is_none()));
+    assert_eq!(twice.pieces().last().unwrap().after, ["a"], "it may have failed");
+    let tight = again(&[], &left, 1, 200);
     assert!(tight.pieces().all(|piece| piece.warning.as_deref() == Some(TOO_LARGE)));
+}
+
+#[test]
+fn what_does_not_fit_any_more_is_split_by_its_files() {
+    let tasks = [about("t", &["a.rs", "b.rs", "c.rs"]), taking("u", 10, &["t"])];
+    let plan = plan(&tasks, &of(10_000)).unwrap().plan;
+    let pieces: Vec<Piece> = plan.pieces().cloned().collect();
+    let done = Piece { id: "t.1".to_owned(), ..Piece::default() };
+    let again = again(&[vec![done]], &pieces, 2, 10_000);
+    let told: Vec<_> =
+        again.pieces().map(|piece| (piece.id.as_str(), piece.files.len(), piece.tokens)).collect();
+    assert_eq!(told, [("t.1", 0, 0), ("t.2", 2, 8_002), ("t.3", 1, 4_002), ("u", 0, 20)]);
+    assert_eq!(again.pieces().last().unwrap().after, ["t.2", "t.3"]);
+    let parts = again.batches.concat();
+    assert!(parts[1..3].iter().all(|piece| piece.of.as_deref() == Some("t")));
+    let smaller = self::again(&again.batches[..1], &parts[1..], 2, 9_000);
+    let ids: Vec<&str> = smaller.pieces().map(|piece| piece.id.as_str()).collect();
+    assert_eq!(ids, ["t.1", "t.2.1", "t.2.2", "t.3", "u"]);
+    assert!(smaller.batches[1].iter().all(|piece| piece.of.as_deref() == Some("t")));
+}
+
+#[test]
+fn what_does_not_fit_any_more_is_split_by_its_subtasks() {
+    let mut parent = taking("p", 900, &["first"]);
+    parent.subtasks = vec![taking("x", 400, &["y"]), taking("y", 300, &[])];
+    let tasks = [taking("first", 10, &[]), parent, taking("last", 10, &["p"])];
+    let plan = plan(&tasks, &of(1_000)).unwrap().plan;
+    let ids = |plan: &Plan| -> Vec<String> { plan.pieces().map(|it| it.id.clone()).collect() };
+    assert_eq!(ids(&plan), ["first", "p", "last"]);
+    let again = again(&plan.batches[..1], &plan.batches[1..].concat(), 2, 1_000);
+    assert_eq!(ids(&again), ["first", "y", "x", "last"]);
+    let x = again.pieces().find(|piece| piece.id == "x").unwrap();
+    assert_eq!(
+        (&x.after[..], x.of.as_deref()),
+        (&["y".to_owned(), "first".to_owned()][..], Some("p"))
+    );
+    assert_eq!(x.above[0].description, "p");
+    assert_eq!(again.pieces().last().unwrap().after, ["x", "y"]);
+}
+
+#[test]
+fn a_subtask_that_is_planned_apart_knows_what_it_is_for() {
+    let mut hull = about("hull", &["a.rs", "b.rs"]);
+    let mut ribs = task("ribs", "Mend the ribs");
+    ribs.subtasks = vec![about("rib", &["c.rs", "d.rs", "e.rs"]), task("beam", "look")];
+    hull.subtasks = vec![ribs, Task { estimated_files: Some(1), ..task("keel", "look") }];
+    let plan = plan(&[hull], &of(4_050)).unwrap().plan;
+    let mut told: Vec<_> = plan
+        .pieces()
+        .map(|piece| {
+            let above: Vec<&str> = piece.above.iter().map(|above| above.id.as_str()).collect();
+            (piece.id.as_str(), piece.files.len(), above.join(" "), piece.tokens)
+        })
+        .collect();
+    let both = || "hull ribs".to_owned();
+    let expected = [
+        ("rib.1", 2, both(), 4_005),
+        ("rib.2", 1, both(), 2_005),
+        // It names no files: those of the hull, to which the ribs have added none, count.
+        ("beam", 0, both(), 4_005),
+        ("keel", 0, "hull".to_owned(), 2_002),
+    ];
+    told.sort_by_key(|(id, ..)| expected.iter().position(|(known, ..)| known == id));
+    assert_eq!(told, expected);
+    assert!(plan.pieces().all(|piece| piece.above[0].files == ["a.rs", "b.rs"]));
+}
+
+#[test]
+fn a_subtask_that_names_no_files_is_split_by_those_of_the_whole() {
+    let mut hull = about("hull", &["a.rs", "b.rs"]);
+    hull.subtasks = vec![task("keel", "look"), taking("mast", 100, &[])];
+    let plan = plan(&[hull.clone()], &of(3_000)).unwrap().plan;
+    let told: Vec<_> = plan.pieces().map(|piece| (piece.id.as_str(), &piece.files[..])).collect();
+    let [a, b] = ["a.rs", "b.rs"].map(str::to_owned);
+    assert_eq!(told, [("keel.1", &[a][..]), ("mast", &[]), ("keel.2", &[b])]);
+    assert!(plan.pieces().all(|piece| piece.warning.is_none() && piece.above[0].id == "hull"));
+    // The same when it turns out later that it does not fit.
+    let whole = self::plan(&[hull], &of(4_004)).unwrap().plan;
+    let pieces: Vec<Piece> = whole.pieces().cloned().collect();
+    assert_eq!(pieces[0].id, "keel");
+    let later = again(&[], &pieces[..1], 2, 4_004);
+    let told: Vec<_> = later.pieces().map(|piece| (piece.id.as_str(), piece.files.len())).collect();
+    assert_eq!(told, [("keel.1", 1), ("keel.2", 1)]);
+}
+
+#[test]
+fn a_file_of_the_whole_that_makes_a_subtask_too_large_is_told() {
+    let mut hull = about("hull", &["a.rs"]);
+    hull.subtasks = vec![task("keel", "look"), taking("mast", 100, &[])];
+    let plan = plan(&[hull], &of(1_500)).unwrap().plan;
+    let warnings: Vec<_> = plan.pieces().map(|piece| piece.warning.as_deref()).collect();
+    let told = "Task may exceed context budget: it names no files, so that those of `hull` count";
+    assert_eq!(warnings, [Some(told), None]);
 }

@@ -68,6 +68,11 @@ impl Story {
         self
     }
 
+    pub(in crate::run) fn planned(mut self, plan: Plan, why: &str) -> Self {
+        self.0.push(What::Planned { plan, why: Some(why.to_owned()) });
+        self
+    }
+
     fn failed(mut self, job: u32) -> Self {
         self.0.push(What::JobFailed { job, why: "exit code 1".to_owned() });
         self

@@ -5,6 +5,8 @@ use axum::extract::State;
 use plimsoll_core::run::{Ending, Job, JobState, Leg, PieceTold, Run, RunId};
 use plimsoll_core::time::utc;
 use plimsoll_core::{Millis, Tokens};
+use plimsoll_engine::paths::Paths;
+use plimsoll_engine::run::printed;
 use plimsoll_engine::runs;
 use plimsoll_engine::world::now;
 use plimsoll_store::Store;
@@ -38,7 +40,7 @@ pub struct RunView {
     pub state: &'static str,
     /// Why it ended, or rests.
     pub why: Option<String>,
-    /// How many pieces of its plan are done; jobs, where it has no plan.
+    /// How many tasks of its plan are done, parts of tasks counted as tasks; without a plan it is one.
     pub done: usize,
     /// Of how many.
     pub of: usize,
@@ -52,8 +54,13 @@ pub struct RunView {
     pub sessions: u32,
     /// How many of them went on with what one before them had begun.
     pub restarts: usize,
-    /// What the windows of all its sessions held at their ends, added up.
-    pub tokens: Tokens,
+    /// How many of them tried again what had failed.
+    pub retries: usize,
+    /// What the windows of all its sessions held at their ends, added up, as far as it is known.
+    pub tokens: Option<Tokens>,
+    /// What its sessions have put into their windows, as far as it is known: to be compared with the
+    /// estimate.
+    pub measured: Option<Tokens>,
     /// What its plan is estimated to take.
     pub estimate: Option<Tokens>,
     /// The command that takes it up again, where there is something left to do and nobody does it.
@@ -68,13 +75,13 @@ pub struct RunStory {
     pub run: RunView,
     /// Why its plan took the place of an earlier one, each time that happened.
     pub replanned: Vec<String>,
-    /// The pieces of its plan.
+    /// The tasks of its plan, or parts of them.
     pub pieces: Vec<PieceView>,
     /// Its jobs, in the order they began.
     pub jobs: Vec<JobView>,
 }
 
-/// A piece of a run's plan.
+/// A task of a run's plan, or a part of one that was split.
 #[derive(Serialize, ToSchema)]
 pub struct PieceView {
     /// Its name in the plan.
@@ -102,7 +109,7 @@ pub struct JobView {
     pub title: String,
     /// The batch of the plan.
     pub batch: Option<u32>,
-    /// The pieces of the plan, by their names.
+    /// The tasks, or parts of tasks, by their names in the plan.
     pub pieces: Vec<String>,
     /// `open`, `done` or `failed`.
     pub state: &'static str,
@@ -116,6 +123,8 @@ pub struct JobView {
     pub measured: Option<Tokens>,
     /// The checkpoint that tells of it.
     pub checkpoint: Option<String>,
+    /// What the agent said last, line by line, where it has failed.
+    pub last_words: Vec<String>,
     /// Its sessions, in order.
     pub legs: Vec<LegView>,
 }
@@ -145,6 +154,8 @@ pub struct LegView {
     pub responses: Option<u32>,
     /// The checkpoint that was sealed of it.
     pub checkpoint: Option<String>,
+    /// The files that hold what its agent printed.
+    pub printed: Vec<String>,
 }
 
 impl RunView {
@@ -166,7 +177,9 @@ impl RunView {
             seconds: spent.seconds,
             sessions: spent.sessions,
             restarts: run.restarts(),
-            tokens: spent.tokens,
+            retries: run.retries(),
+            tokens: run.held(),
+            measured: run.measured(),
             estimate: run.plan.as_ref().map(|plan| plan.tokens()),
             resume: run.resume().filter(|_| standing.is_resting()),
         }
@@ -183,11 +196,11 @@ pub(crate) fn last_moment(run: &Run) -> Millis {
 
 impl RunStory {
     /// A run as it stands right now, with all there is to tell of it.
-    pub fn of(run: &Run) -> Self {
+    pub fn of(paths: &Paths, run: &Run) -> Self {
         Self {
             replanned: run.replanned.clone(),
             pieces: run.pieces().map(PieceView::of).collect(),
-            jobs: run.jobs.iter().map(JobView::of).collect(),
+            jobs: run.jobs.iter().map(|job| JobView::of(paths, &run.id, job)).collect(),
             run: RunView::of(run),
         }
     }
@@ -209,7 +222,7 @@ impl PieceView {
 }
 
 impl JobView {
-    fn of(job: &Job) -> Self {
+    fn of(paths: &Paths, run: &RunId, job: &Job) -> Self {
         let (state, why) = match &job.state {
             JobState::Open => ("open", None),
             JobState::Done { .. } => ("done", None),
@@ -226,14 +239,16 @@ impl JobView {
             since: utc(job.since),
             estimate: begun.tokens,
             measured: job.measured(),
-            checkpoint: job.checkpoint().map(str::to_owned),
-            legs: job.legs.iter().map(LegView::of).collect(),
+            checkpoint: job.told_by().map(str::to_owned),
+            last_words: runs::last_words(paths, run, job).map(|it| it.lines).unwrap_or_default(),
+            legs: job.legs.iter().map(|leg| LegView::of(paths, run, leg)).collect(),
         }
     }
 }
 
 impl LegView {
-    fn of(leg: &Leg) -> Self {
+    fn of(paths: &Paths, run: &RunId, leg: &Leg) -> Self {
+        let printed = printed(paths, run, leg.begun.job, leg.begun.leg);
         let end = leg.end.as_ref().map(|(_, end)| end);
         Self {
             leg: leg.begun.leg,
@@ -250,6 +265,7 @@ impl LegView {
             window: end.and_then(|end| end.window),
             responses: end.map(|end| end.responses),
             checkpoint: end.and_then(|end| end.checkpoint.clone()),
+            printed: printed.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
         }
     }
 }
@@ -278,7 +294,7 @@ pub(crate) fn newest(
     Ok(store.runs(None, skip, limit)?)
 }
 
-/// One run: its jobs, its sessions, and what came of them
+/// One run: what it is at, its sessions, and what came of them
 #[utoipa::path(get, path = "/api/runs/{run}", params(
     ("run" = String, Path, pattern = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", description = "Its name"),
 ), responses((status = 200, body = RunStory), Problems))]
@@ -289,8 +305,9 @@ pub(crate) async fn show(
     let hint = "`plimsoll batch status --all` names the runs there are";
     let id = RunId::new(&run)
         .ok_or_else(|| Problem::bad("the name of a run is a UUID in small letters", hint))?;
-    let found = app.with_store(move |app, store| find(app, store, &id)).await?;
-    Ok(Json(RunStory::of(&found)))
+    let told = app
+        .with_store(move |app, store| Ok(RunStory::of(&app.world.paths, &find(app, store, &id)?)));
+    Ok(Json(told.await?))
 }
 
 /// The run of that name.

@@ -2,13 +2,14 @@
 
 use maud::{Markup, html};
 use plimsoll_core::Tokens;
+use plimsoll_core::name::short;
 use plimsoll_core::save::Save;
 use plimsoll_core::text::thousands;
 use plimsoll_engine::fill::{Fill, Part};
 use plimsoll_store::CheckpointRow;
 
 use super::{MOST, Session, Standing, Subagent};
-use crate::pages::parts::{ago, counted, moment, short, tokens};
+use crate::pages::parts::{ago, counted, moment, tokens};
 use crate::pages::plot::plot;
 use crate::pages::site::Site;
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use plimsoll_agents::Adapter;
+use plimsoll_core::Tokens;
 use plimsoll_core::batch::calibration::Calibration;
 use plimsoll_engine::calibration;
 use plimsoll_engine::ingest::Ingester;
@@ -15,10 +16,10 @@ use plimsoll_engine::world::World;
 
 use crate::ui::Ui;
 
-/// Cut work into pieces that fit a context window, and batch them
+/// Cut work so that it fits a context window, and carry it out batch by batch
 ///
-/// A task file names what is to be done. Each task is estimated, what is too large is split, and the
-/// pieces are packed into as few batches as can be, each for one session, with a checkpoint between.
+/// A task file names what is to be done. Each task is estimated, what is too large is split into parts,
+/// and all are packed into as few batches as can be, each for one session, with a checkpoint between.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -51,6 +52,19 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         Command::Plan(args) => plan::run(world, ui, args),
         Command::Run(args) => run::run(world, ui, args),
         Command::Status(args) => status::run(world, ui, args),
+    }
+}
+
+/// How many tokens a batch may hold, as it is typed.
+fn available(text: &str) -> Result<Tokens, String> {
+    match text.parse() {
+        Ok(0) => {
+            Err("nothing fits into 0 tokens: leave it out to have the room of a fresh session, \
+                      or give a number such as 50000"
+                .to_owned())
+        }
+        Ok(tokens) => Ok(tokens),
+        Err(_) => Err("give a number of tokens, such as 50000".to_owned()),
     }
 }
 

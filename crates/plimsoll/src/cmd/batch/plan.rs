@@ -9,6 +9,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
 use plimsoll_core::batch::calibration::Calibration;
 use plimsoll_core::batch::{self, Piece, Plan, Planned, Room, Task, Workflow};
+use plimsoll_core::name::is_meant;
 use plimsoll_engine::batch::{self as engine, Known};
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::resume;
@@ -17,6 +18,7 @@ use plimsoll_engine::world::World;
 
 use crate::ingest;
 use crate::layout::{COLUMNS, fit};
+use crate::past::counted;
 use crate::report::HintExt;
 use crate::ui::{Ui, pasted, plain, thousands};
 
@@ -35,12 +37,18 @@ Examples:
   plimsoll batch plan tasks.yaml --available 50000
   plimsoll batch plan tasks.json --json | jq '.nodes | keys'
   plimsoll batch plan TODO.md --mermaid > plan.mmd
-  printf -- '- [ ] Refactor the parser\\n- [ ] Fix the docs\\n' | plimsoll batch plan -")]
+  printf -- '- [ ] Refactor the parser\\n- [ ] Fix the docs\\n' | plimsoll batch plan -
+
+A task file in YAML:
+  - Fix the reader
+  - description: Refactor the parser
+    files: [src/parser.rs, src/lexer.rs]
+    after: 1")]
 pub(crate) struct Args {
     /// The task file
     file: PathBuf,
     /// How many tokens a batch may hold, whatever is known
-    #[arg(long, value_name = "N", conflicts_with = "session")]
+    #[arg(long, value_name = "N", value_parser = super::available, conflicts_with = "session")]
     available: Option<Tokens>,
     /// For what this session has left, by the beginning of its name (default: the one this runs in)
     #[arg(long, value_name = "ID")]
@@ -57,6 +65,9 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
     let project = crate::cmd::project(world, adapter)?;
     let tasks = read(&project, &args.file)?;
+    if let Some(told) = nothing_left(&tasks).filter(|_| !args.json && !args.mermaid) {
+        return ui.print(&(told + "\n"));
+    }
     let known = match args.available {
         Some(available) => given(available),
         None => find_room(world, ui, adapter, &project, args.session.as_deref())?,
@@ -77,15 +88,15 @@ pub(super) fn for_fresh_sessions(
     ui: &Ui,
     project: &Path,
     file: &Path,
+    tasks: &[Task],
     available: Option<Tokens>,
 ) -> anyhow::Result<Plan> {
-    let tasks = read(project, file)?;
     let adapter = plimsoll_agents::ALL[0];
     let known = match available {
         Some(available) => given(available),
         None => fresh_room(world, ui, adapter, project),
     };
-    Ok(planned(ui, project, file, &tasks, &known, &super::learned(world, ui, adapter))?.plan)
+    Ok(planned(ui, project, file, tasks, &known, &super::learned(world, ui, adapter))?.plan)
 }
 
 fn planned(
@@ -97,6 +108,11 @@ fn planned(
     learned: &Calibration,
 ) -> anyhow::Result<Planned> {
     let available = known.room.available();
+    if available == 0 {
+        return Err(anyhow::anyhow!("there is no room: {}", room(known)))
+            .with_context(|| format!("could not plan `{}`", file.display()))
+            .hint("say what a batch may hold: add `--available 50000`");
+    }
     let (terms, warnings) =
         engine::terms(project, tasks, available, learned.factors(), known.model.as_deref());
     warnings.iter().for_each(|warning| ui.warn(warning));
@@ -107,17 +123,31 @@ fn planned(
 
 const SEE_HELP: &str = "run `plimsoll batch plan --help` to see what a task may say";
 
-fn read(project: &Path, file: &Path) -> anyhow::Result<Vec<Task>> {
+/// The tasks of a file.
+pub(super) fn read(project: &Path, file: &Path) -> anyhow::Result<Vec<Task>> {
     let text = match file.as_os_str() == "-" {
         true => engine::read_text(io::stdin().lock()),
         false => engine::read_file(file),
     };
-    let text = text
-        .with_context(|| format!("could not read `{}`", file.display()))
-        .hint(format!("run `ls -l {}` to see whether it is there", pasted(file)))?;
+    let hint = match text.as_ref().map_err(io::Error::kind) {
+        Err(io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+            format!("run `ls -l {}` to see whether it is there", pasted(file))
+        }
+        _ => "run `plimsoll batch plan --help` to see what a task file looks like".to_owned(),
+    };
+    let text = text.with_context(|| format!("could not read `{}`", file.display())).hint(hint)?;
     engine::tasks(project, &file.to_string_lossy(), &text)
         .with_context(|| format!("could not read the tasks of `{}`", file.display()))
         .hint(SEE_HELP)
+}
+
+/// What is said of a file whose tasks are all done.
+pub(super) fn nothing_left(tasks: &[Task]) -> Option<String> {
+    let all = match tasks.len() {
+        1 => "its one task is done".to_owned(),
+        many => format!("all {many} tasks are done"),
+    };
+    tasks.iter().all(|task| task.done).then(|| format!("nothing left to do: {all}"))
 }
 
 fn given(available: Tokens) -> Known {
@@ -165,7 +195,7 @@ fn session(
 
 fn find(world: &World, adapter: &dyn Adapter, name: &str) -> anyhow::Result<Found> {
     let found = sessions::find(world, adapter)?;
-    let mut named = found.into_iter().filter(|it| it.owner.session.as_str().starts_with(name));
+    let mut named = found.into_iter().filter(|it| is_meant(it.owner.session.as_str(), name));
     named
         .next()
         .with_context(|| format!("no session is called `{name}`"))
@@ -193,7 +223,8 @@ fn head(ui: &Ui, at: usize, pieces: &[Piece], available: Tokens) -> String {
     let load = batch::load(pieces);
     let (gauge, name) = (ui.gauge(load, available, None), ui.bold(&format!("batch {}", at + 1)));
     let share = load as f64 * 100.0 / available.max(1) as f64;
-    format!("{name}  {gauge}  {share:.0}%  {} tokens\n", thousands(load))
+    let share = thousands(share.round() as u64);
+    format!("{name}  {gauge}  {share}%  {} tokens\n", thousands(load))
 }
 
 fn branch(ui: &Ui, piece: &Piece, is_last: bool) -> String {
@@ -219,12 +250,14 @@ fn branch(ui: &Ui, piece: &Piece, is_last: bool) -> String {
 }
 
 fn totals(ui: &Ui, plan: &Plan, bound: usize, known: &Known) -> String {
-    let count = |count: usize, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {many}"),
-    };
+    let count = |count: usize, one: &str, many: &str| counted(count as u64, one, many);
+    let (parts, tasks): (Vec<&Piece>, Vec<&Piece>) =
+        plan.pieces().partition(|piece| piece.of.is_some());
+    let whole =
+        (parts.is_empty() || !tasks.is_empty()).then(|| count(tasks.len(), "task", "tasks"));
+    let split = (!parts.is_empty()).then(|| count(parts.len(), "part of a task", "parts of tasks"));
     let parts = [
-        count(plan.pieces().count(), "piece", "pieces"),
+        whole.into_iter().chain(split).collect::<Vec<_>>().join(", "),
         format!("{} tokens", thousands(plan.tokens())),
         count(plan.batches.len(), "batch", "batches"),
         format!("no plan has fewer than {bound}"),

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use plimsoll_core::batch::Plan;
-use plimsoll_core::run::{Begun, Limit, Limits, Outcome, Run, Sort};
+use plimsoll_core::batch::{Plan, Task};
+use plimsoll_core::run::{Begun, Limits, Outcome, Run, Sort};
 use plimsoll_core::settings::{BatchSettings, SessionPer};
 use plimsoll_core::{Tokens, shell};
 use plimsoll_engine::run::{self as engine, Agent, Conductor, Errors, Manner, Stage};
@@ -19,9 +19,9 @@ use plimsoll_engine::world::World;
 use self::shown::Shown;
 use self::view::{DryRun, View};
 use super::plan;
-use crate::cmd::run::{find, listen, needs_hooks, raised_by, seconds, take_up, warn_of_hooks};
+use crate::cmd::run::{check_hooks, find, line, listen, raised_by, seconds, take_up};
 use crate::report::{self, HintExt};
-use crate::ui::{Ui, plain};
+use crate::ui::Ui;
 
 /// Carry a plan out, session after session
 ///
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "resume")]
     file: Option<PathBuf>,
     /// How many tokens a batch may hold, whatever is known
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::available)]
     available: Option<Tokens>,
     /// What a fresh session is begun for
     #[arg(long, value_name = "WHAT")]
@@ -56,8 +56,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     at_once: Option<NonZeroUsize>,
     /// The agent's command; `{prompt}` stands for what is asked
-    #[arg(long, value_name = "COMMAND")]
-    agent_command: Option<String>,
+    #[arg(long, value_name = "COMMAND", value_parser = words)]
+    agent_command: Option<Words>,
     /// How often a session that fails is tried again
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
@@ -94,25 +94,54 @@ enum Per {
     Task,
 }
 
+/// The words of a command.
+#[derive(Clone)]
+struct Words(Vec<String>);
+
+/// A command as it is typed.
+fn words(line: &str) -> Result<Words, String> {
+    let Some(words) = shell::typed_words(line) else {
+        return Err(
+            "a quote in it is not closed: write it like `'my-agent --task {prompt}'`".into()
+        );
+    };
+    match words.first().is_none_or(String::is_empty) {
+        true => {
+            Err("it names no program: give a command such as `claude -p`, or leave it out".into())
+        }
+        false => Ok(Words(words)),
+    }
+}
+
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
+    check_at_once(args)?;
     let adapter = plimsoll_agents::ALL[0];
     let project = crate::cmd::project(world, adapter)?;
     let settings = settings::load(world, adapter, &project).settings.batch;
-    if args.dry_run {
-        let plan = planned(world, ui, args, &project)?;
-        let agent = agent(world, args, &settings)?;
-        return DryRun::new(&plan, &agent, per(args, None, &settings)).print(ui, args.json);
+    let work = match &args.file {
+        Some(file) => {
+            let tasks = plan::read(&project, file)?;
+            if let Some(told) = plan::nothing_left(&tasks) {
+                return View::nothing(told).print(ui, args.json);
+            }
+            Some(Work::new(world, ui, args, &settings, &project, &tasks)?)
+        }
+        None => None,
+    };
+    if let Some(work) = work.as_ref().filter(|_| args.dry_run) {
+        return work.asked(per(args, None, &settings)).print(ui, args.json);
     }
     let halt = engine::Halt::default();
-    let shown = Shown::new(ui);
+    let shown = Shown::new(ui, &world.paths.home);
     let progress = |progress: engine::Progress<'_>| shown.take(progress);
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Kept };
-    let conductor = match &args.resume {
-        Some(name) => resume(stage, name, limits(args))?,
-        None => begin(stage, ui, args, &settings, &project)?,
+    let conductor = match work {
+        None => resume(stage, ui, args.resume.as_deref().unwrap_or_default(), limits(args))?,
+        Some(work) => begin(stage, ui, work, args, &settings, &project)?,
     };
     listen(&halt)?;
     let run = conductor.run();
+    warn(ui, &conductor, args, &settings);
     shown.begin(&run);
     let news = |news: engine::News<'_>| shown.tell(news);
     let ended = conductor.carry_out_plan(&Manner {
@@ -151,26 +180,79 @@ fn per(args: &Args, run: Option<&Run>, settings: &BatchSettings) -> SessionPer {
     said.or_else(|| run?.session_per()).unwrap_or(settings.session)
 }
 
-fn planned(world: &World, ui: &Ui, args: &Args, project: &Path) -> anyhow::Result<Plan> {
-    let file = args.file.as_deref().context("no task file is given")?;
-    let plan = plan::for_fresh_sessions(world, ui, project, file, args.available)?;
-    for piece in plan.pieces() {
-        if let Some(warning) = &piece.warning {
-            ui.warn(&format!("task `{}`: {warning}", piece.id));
+/// Batches run one after the other.
+fn check_at_once(args: &Args) -> anyhow::Result<()> {
+    match (args.session, args.at_once) {
+        (Some(Per::Batch), Some(many)) if many.get() > 1 => {
+            let error = anyhow::anyhow!(
+                "`--at-once {many}` and `--session batch` contradict each other: batches run one after \
+                 the other"
+            );
+            let hint = "with `--session task` the tasks of a batch run at once";
+            report::with_code(2, Err(error).hint(hint))
         }
+        _ => Ok(()),
     }
-    Ok(plan)
+}
+
+/// Says which settings and limits do nothing in this run.
+fn warn(ui: &Ui, conductor: &Conductor<'_>, args: &Args, settings: &BatchSettings) {
+    let run = conductor.run();
+    let is_said = args.at_once.is_some() || per(args, Some(&run), settings) == SessionPer::Task;
+    if let Some(sentence) = settings.contradiction().filter(|_| !is_said) {
+        ui.warn(sentence);
+    }
+    if run.begun.limits.tokens.is_some() && !conductor.measures() {
+        ui.warn(
+            "nobody can count what this agent puts into its windows: the limit of tokens does not end \
+             the run; `--max-sessions` and `--max-time` do",
+        );
+    }
+}
+
+/// What is to be done, and by whom.
+struct Work {
+    agent: Agent,
+    plan: Plan,
+}
+
+impl Work {
+    fn new(
+        world: &World,
+        ui: &Ui,
+        args: &Args,
+        settings: &BatchSettings,
+        project: &Path,
+        tasks: &[Task],
+    ) -> anyhow::Result<Self> {
+        let agent = agent(world, args, settings)?;
+        let file = args.file.as_deref().unwrap_or(Path::new("-"));
+        let plan = plan::for_fresh_sessions(world, ui, project, file, tasks, args.available)?;
+        for piece in plan.pieces() {
+            if let Some(warning) = &piece.warning {
+                ui.warn(&format!("task `{}`: {warning}", piece.id));
+            }
+        }
+        let work = Self { agent, plan };
+        work.asked(per(args, None, settings)).check(&work.agent)?;
+        Ok(work)
+    }
+
+    /// What would be asked of which session.
+    fn asked(&self, per: SessionPer) -> DryRun {
+        DryRun::new(&self.plan, &self.agent, per)
+    }
 }
 
 /// The agent: as is said here, as the config says, or the one that we know.
 fn agent(world: &World, args: &Args, settings: &BatchSettings) -> anyhow::Result<Agent> {
     let usual = || plimsoll_agents::ALL[0].headless_command().iter().map(|word| (*word).to_owned());
     let command: Vec<String> = match &args.agent_command {
-        Some(line) => shell::words(line).into_iter().map(|word| word.text).collect(),
+        Some(Words(words)) => words.clone(),
         None if settings.command.is_empty() => usual().collect(),
         None => settings.command.clone(),
     };
-    let line = command.iter().map(|word| shell::quote(&plain(word))).collect::<Vec<_>>().join(" ");
+    let line = line(&command);
     Agent::of_plan(world, command)
         .with_context(|| format!("could not conduct `{line}`"))
         .hint("run `plimsoll batch run --help` to see what an agent's command may be")
@@ -179,16 +261,12 @@ fn agent(world: &World, args: &Args, settings: &BatchSettings) -> anyhow::Result
 fn begin<'w>(
     stage: Stage<'w>,
     ui: &Ui,
+    Work { agent, plan }: Work,
     args: &Args,
     settings: &BatchSettings,
     project: &Path,
 ) -> anyhow::Result<Conductor<'w>> {
-    let agent = agent(stage.world, args, settings)?;
-    let plan = planned(stage.world, ui, args, project)?;
-    if let Some(adapter) = agent.adapter() {
-        needs_hooks(stage.world)?;
-        warn_of_hooks(stage.world, ui, adapter, project);
-    }
+    check_hooks(stage.world, ui, &agent, project)?;
     let file = args.file.as_deref().and_then(Path::file_name).unwrap_or_default();
     let begun = Begun {
         sort: Sort::Plan,
@@ -204,7 +282,12 @@ fn begin<'w>(
     Ok(conductor)
 }
 
-fn resume<'w>(stage: Stage<'w>, name: &str, limits: Limits) -> anyhow::Result<Conductor<'w>> {
+fn resume<'w>(
+    stage: Stage<'w>,
+    ui: &Ui,
+    name: &str,
+    limits: Limits,
+) -> anyhow::Result<Conductor<'w>> {
     let run = find(stage.world, Sort::Plan, name)?;
     if run.plan.is_none() {
         let error = anyhow::anyhow!("it ended before its plan was written down");
@@ -212,7 +295,7 @@ fn resume<'w>(stage: Stage<'w>, name: &str, limits: Limits) -> anyhow::Result<Co
             .with_context(|| format!("could not resume run `{}`", run.id))
             .hint("begin it again with `plimsoll batch run FILE`");
     }
-    take_up(stage, &run, limits)
+    take_up(stage, ui, &run, limits)
 }
 
 fn resume_command(run: &Run) -> String {
@@ -228,10 +311,11 @@ fn end(ui: &Ui, run: &Run, outcome: Outcome) -> anyhow::Result<()> {
             ui.warn(&format!("interrupted; `{resume}` goes on"));
             return report::ends_as(u8::try_from(128 + signal).unwrap_or(1));
         }
-        Outcome::Limited { limit: Limit::Failures(_) } | Outcome::Failed { .. } => {
-            format!("look at what failed, then run `{resume}`")
+        Outcome::Failed { .. } => {
+            let name = run.id.short();
+            format!("look at it with `plimsoll batch status {name}`, then run `{resume}`")
         }
-        Outcome::Limited { limit } => format!("run `{resume} {} N` to go on", raised_by(limit)),
+        Outcome::Limited { limit } => format!("run `{resume} {}` to go on", raised_by(limit)),
         Outcome::Broken { .. } => format!("look at what it does, then run `{resume}`"),
     };
     let (done, all) = view::counts(run);

@@ -7,6 +7,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
+use plimsoll_core::name::is_meant;
 use plimsoll_core::run::Run;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::runs;
@@ -20,7 +21,7 @@ use crate::ui::{self, Ui};
 /// Show how runs stand: `plimsoll run` and `plimsoll batch run`
 ///
 /// How far each run is, what it has taken, and the command that takes it up again where its conductor
-/// is gone. With a RUN, its jobs and sessions as well. With --calibration, what past work says of the
+/// is gone. With a RUN, its batches and sessions as well. With --calibration, what past work says of the
 /// estimates: a factor per kind of task, used where it is nearer than the formula to work it was not
 /// made from.
 #[derive(clap::Args)]
@@ -56,7 +57,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
     runs::take_in(&world.paths, &mut store).context("could not take in the journals of runs")?;
     match &args.run {
-        Some(name) => show(ui, &named(&store, name)?, args.json),
+        Some(name) => show(world, ui, &named(&store, name)?, args.json),
         None => {
             let project = super::super::project(world, adapter)?;
             let project = (!args.all).then_some(project.as_path());
@@ -76,11 +77,8 @@ fn open(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Store> {
 /// The run that is meant.
 fn named(store: &Store, name: &str) -> anyhow::Result<Run> {
     let all = store.runs(None, 0, u32::MAX)?;
-    let fits = |run: &Run| {
-        let id = run.id.as_str();
-        id.starts_with(name) || id.ends_with(name)
-    };
-    let mut meant: Vec<Run> = all.into_iter().filter(fits).collect();
+    let mut meant: Vec<Run> =
+        all.into_iter().filter(|run| is_meant(run.id.as_str(), name)).collect();
     match (meant.pop(), meant.len()) {
         (Some(run), 0) => Ok(run),
         (None, _) => Err(anyhow::anyhow!("no run `{name}`")).hint(SEE_ALL),
@@ -90,13 +88,14 @@ fn named(store: &Store, name: &str) -> anyhow::Result<Run> {
     }
 }
 
-fn show(ui: &Ui, run: &Run, json: bool) -> anyhow::Result<()> {
+fn show(world: &World, ui: &Ui, run: &Run, json: bool) -> anyhow::Result<()> {
     match json {
-        true => ui.print_json(&RunStory::of(run)),
+        true => ui.print_json(&RunStory::of(&world.paths, run)),
         false => {
             let mut out = ui.out();
             text::run(ui, &mut out, run)?;
-            text::jobs(ui, &mut out, run)?;
+            text::plan(ui, &mut out, run)?;
+            text::jobs(world, ui, &mut out, run)?;
             Ok(out.flush()?)
         }
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Context;
 use plimsoll_core::board::{Claim, Message};
+use plimsoll_core::name::short;
 use plimsoll_core::text::duration;
 use plimsoll_core::time::utc;
 use plimsoll_engine::board::{self, Posted};
@@ -11,7 +12,6 @@ use plimsoll_engine::world::World;
 use serde::Serialize;
 
 use super::{age, called, left, said, show_in_projects};
-use crate::cmd::status::short;
 use crate::layout::{COLUMNS, fit};
 use crate::report::HintExt;
 use crate::ui::{Ui, pasted, short_path};

@@ -16,6 +16,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::board::{Message, What};
 use plimsoll_core::event::SessionId;
+use plimsoll_core::name::short;
 use plimsoll_engine::world::{World, now};
 use plimsoll_engine::{board, paths, resume, settings};
 
@@ -76,13 +77,13 @@ fn who(world: &World, adapter: &dyn Adapter) -> String {
     }
 }
 
-/// What somebody is called in few letters: a session by the beginning of its name, a person by all of it.
+/// What somebody is called in few letters: a session as it is everywhere, a person by all of the name.
 fn called(name: &str) -> String {
     let name = plain(name);
     let (who, rest) = name.split_at(name.find(' ').unwrap_or(name.len()));
     let is_id = |part: &str| part.len() == 8 && part.bytes().all(|it| it.is_ascii_hexdigit());
     match who.split_once('-') {
-        Some((beginning, _)) if is_id(beginning) => format!("{beginning}{rest}"),
+        Some((beginning, _)) if is_id(beginning) => format!("{}{rest}", short(who)),
         _ => name,
     }
 }

@@ -7,13 +7,13 @@ use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::board::{LONGEST_TEXT, Message, What};
 use plimsoll_core::event::SessionId;
+use plimsoll_core::name::{is_meant, short};
 use plimsoll_engine::board::{self, Lasting, NewMessage, NoRecipient, Recipient};
 use plimsoll_engine::resume;
 use plimsoll_engine::world::World;
 use plimsoll_server::team::{self, Elsewhere, TeamError};
 
 use super::{SEE_ALL, show_in_projects, stretch, who};
-use crate::cmd::status::short;
 use crate::report::HintExt;
 use crate::ui::{Ui, pasted};
 
@@ -131,7 +131,7 @@ fn meant(
                 Ok(Meant::here(vec![]).and(there))
             }
         }
-        Ok(to) if matches!(&to[..], [one] if one.session.as_str().starts_with(name)) => {
+        Ok(to) if matches!(&to[..], [one] if is_meant(one.session.as_str(), name)) => {
             Ok(Meant::here(to))
         }
         Ok(to) => Ok(Meant::here(to).and(among().unwrap_or_else(|error| {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_core::board::Message;
+use plimsoll_core::name::short;
 use plimsoll_engine::board::{self, Taker};
 use plimsoll_engine::world::World;
 
 use super::{called, said, session, stretch};
-use crate::cmd::status::short;
 use crate::report::HintExt;
 use crate::ui::{Ui, pasted};
 

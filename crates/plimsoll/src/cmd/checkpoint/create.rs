@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::Occasion;
+use plimsoll_core::name::is_meant;
 use plimsoll_core::work::Words;
 use plimsoll_engine::capture::{Captured, Subject};
 use plimsoll_engine::checkpoint::{Place, Sealed, Unsealed};
@@ -118,19 +119,19 @@ fn choose(
     named(world, adapter, &name)
 }
 
-/// The session of that name, or whose name begins so.
+/// The session that is meant by a name.
 pub(in super::super) fn named(
     world: &World,
     adapter: &dyn Adapter,
     name: &str,
 ) -> anyhow::Result<Found> {
     let found = sessions::find(world, adapter)?;
-    let mut named = found.into_iter().filter(|it| it.owner.session.as_str().starts_with(name));
+    let mut named = found.into_iter().filter(|it| is_meant(it.owner.session.as_str(), name));
     match (named.next(), named.next()) {
         (Some(found), None) => Ok(found),
         (None, _) => Err(anyhow::anyhow!("no session `{name}`"))
             .hint("run `plimsoll status --all` to see all of them"),
-        (Some(_), Some(_)) => Err(anyhow::anyhow!("`{name}` is the beginning of several sessions"))
+        (Some(_), Some(_)) => Err(anyhow::anyhow!("`{name}` stands for several sessions"))
             .hint("give more of the name"),
     }
 }

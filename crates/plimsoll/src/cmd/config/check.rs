@@ -49,12 +49,23 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     for sentence in settings::useless_variables(world) {
         ui.warn(&sentence);
     }
+    if let Some(sentence) = in_force(&files).batch.contradiction() {
+        ui.warn(sentence);
+    }
     match complaints.len() {
         0 => Ok(()),
         1 => Err(anyhow::anyhow!("1 mistake in the config")),
         many => Err(anyhow::anyhow!("{many} mistakes in the config")),
     }
     .hint("`plimsoll config default` explains every key")
+}
+
+/// What the files say together.
+fn in_force(files: &[ConfigFile]) -> Settings {
+    let mut settings = Settings::default();
+    let read = files.iter().filter_map(|file| ConfigFile::read(&file.path, file.layer));
+    read.for_each(|mut file| file.lay_over(&mut settings));
+    settings
 }
 
 /// What is wrong with the address of the team's database that a file sets.

@@ -9,6 +9,9 @@ use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::run::Progress;
 use plimsoll_engine::world::now;
 
+use crate::layout::start;
+use crate::past::counted;
+use crate::ui::footer::Footer;
 use crate::ui::{Ui, gauge, short_tokens};
 
 /// How wide the gauge is.
@@ -17,6 +20,7 @@ const CELLS: usize = 12;
 /// What is shown of a run.
 pub(super) struct Shown<'u> {
     ui: &'u Ui,
+    footer: Footer<'u>,
     state: Mutex<State>,
 }
 
@@ -31,7 +35,7 @@ struct State {
 
 impl<'u> Shown<'u> {
     pub(super) fn new(ui: &'u Ui) -> Self {
-        Self { ui, state: Mutex::default() }
+        Self { ui, footer: Footer::new(ui), state: Mutex::default() }
     }
 
     /// A run begins, or goes on.
@@ -45,27 +49,30 @@ impl<'u> Shown<'u> {
 
     /// The work is done.
     pub(super) fn done(&self, run: &Run) {
-        let (sessions, time) = (run.legs().count(), self.time(&self.state()));
-        let sessions =
-            if sessions == 1 { "1 session".to_owned() } else { format!("{sessions} sessions") };
+        let sessions = counted(run.legs().count() as u64, "session", "sessions");
+        let time = self.state().time();
         self.say(&format!("run {} is done after {sessions}, {time}", run.id.short()));
     }
 
     /// Something happens.
     pub(super) fn take(&self, progress: Progress<'_>) {
         match progress {
-            Progress::Begun(leg) => self.begun(leg),
-            Progress::Load { used, window, .. } => {
-                self.state().load = Some((used, window));
-                self.draw();
+            Progress::Begun { leg, .. } => self.begun(leg),
+            Progress::Found { leg, .. } => {
+                self.state().session = leg.leg;
+                self.say(&format!("session {} goes on", leg.leg));
             }
+            Progress::Load { used, window, .. } => self.state().load = Some((used, window)),
+            Progress::Passes => {}
             Progress::Printed(bytes) => {
+                self.wipe();
                 let mut out = self.ui.out();
                 // Where nobody listens any more the work goes on all the same.
                 let _ = out.write_all(bytes).and_then(|()| out.flush());
             }
-            Progress::Ended(end) => self.ended(end),
+            Progress::Ended(end) => return self.ended(end),
         }
+        self.draw();
     }
 
     fn begun(&self, leg: &LegBegun) {
@@ -75,7 +82,6 @@ impl<'u> Shown<'u> {
         }
         let from = leg.restore.as_ref().map(|id| format!(" from checkpoint {id}"));
         self.say(&format!("session {} begins{}", leg.leg, from.unwrap_or_default()));
-        self.draw();
     }
 
     fn ended(&self, end: &LegEnd) {
@@ -92,23 +98,29 @@ impl<'u> Shown<'u> {
         self.say(&format!("session {} {how}{held}{sealed}", end.leg));
     }
 
-    /// A line that stays.
-    fn say(&self, text: &str) {
-        self.wipe();
-        self.ui.complain(&format!("{}\n", self.ui.dim(&format!("plimsoll: {text}"))));
+    /// Draws the line below, as things stand.
+    fn draw(&self) {
+        self.footer.draw(|columns| start(&self.state().line(), columns));
     }
 
-    /// The line that is drawn again.
-    fn draw(&self) {
-        if !self.ui.redraws_errors() {
-            return;
-        }
-        let state = self.state();
-        let restarts = match state.session.saturating_sub(1) {
-            1 => "1 restart".to_owned(),
-            restarts => format!("{restarts} restarts"),
-        };
-        let load = match state.load {
+    /// Takes that line away.
+    pub(super) fn wipe(&self) {
+        self.footer.wipe();
+    }
+
+    fn say(&self, text: &str) {
+        self.footer.say(text);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn line(&self) -> String {
+        let restarts = counted(self.session.saturating_sub(1).into(), "restart", "restarts");
+        let load = match self.load {
             Some((used, window)) => {
                 let share = used.saturating_mul(100) / window.max(1);
                 let figures = format!("{}/{}", short_tokens(used), short_tokens(window));
@@ -116,23 +128,11 @@ impl<'u> Shown<'u> {
             }
             None => gauge(0, 1, None, CELLS),
         };
-        let time = self.time(&state);
-        self.ui.redraw(&format!("session {}  {load}  {restarts}  {time}", state.session));
+        format!("session {}  {load}  {restarts}  {}", self.session, self.time())
     }
 
-    /// Takes that line away.
-    pub(super) fn wipe(&self) {
-        if self.ui.redraws_errors() {
-            self.ui.redraw("");
-        }
-    }
-
-    fn time(&self, state: &State) -> String {
-        let passed = state.before + (now() as Millis - state.since);
+    fn time(&self) -> String {
+        let passed = self.before + (now() as Millis - self.since);
         duration(u64::try_from(passed / 1000).unwrap_or(0))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

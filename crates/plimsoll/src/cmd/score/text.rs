@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use plimsoll_core::name::short;
 use plimsoll_core::time;
 use plimsoll_core::work::{FactKind, Tally};
 
@@ -101,7 +102,7 @@ fn print_list(ui: &Ui, out: &mut impl Write, compactions: &[Compaction]) -> anyh
 
 fn print_compaction(ui: &Ui, out: &mut impl Write, compaction: &Compaction) -> anyhow::Result<()> {
     let judgement = &compaction.judgement;
-    let session: String = ui::plain(&compaction.session).chars().take(8).collect();
+    let session = ui::plain(short(&compaction.session));
     let day = judgement.time.map_or_else(String::new, time::day);
     let label = format!("{session:<8}  {day}");
     print_row(ui, out, &label, compaction.tally(), judgement.has_summary)?;

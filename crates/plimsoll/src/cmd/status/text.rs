@@ -5,6 +5,7 @@ use std::io::Write;
 use plimsoll_core::Millis;
 use plimsoll_core::board::Claim;
 use plimsoll_core::forecast::Forecast;
+use plimsoll_core::name::short;
 use plimsoll_core::reading::{Reading, ReadingSource};
 use plimsoll_core::text::duration;
 use plimsoll_core::trigger::{Trigger, TriggerSource};
@@ -55,10 +56,6 @@ pub(super) fn print(
         writeln!(out, "{MARGIN}{}", ui.dim(&fit(&parts, room)))?;
     }
     Ok(out.flush()?)
-}
-
-pub(crate) fn short(name: &str) -> String {
-    name.chars().take(8).collect()
 }
 
 /// The gauge with its figures.

@@ -1,12 +1,13 @@
 //! The runs that are conducted right now, a line each.
 
 use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::name::short;
 use plimsoll_core::run::Run;
 use plimsoll_core::text::duration;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-use crate::cmd::short;
 use crate::layout::fit;
 use crate::past::counted;
 use crate::tui::state::State;
@@ -14,6 +15,8 @@ use crate::ui::{plain, short_tokens};
 
 /// More runs than these are only counted.
 const MOST: usize = 3;
+/// So many of its sessions are named.
+const NAMED: usize = 2;
 /// A terminal of fewer rows is for the list alone.
 const LEAST: u16 = 10;
 
@@ -33,17 +36,29 @@ pub(super) fn lines(state: &State, area: Rect, now: Millis) -> Vec<Line<'static>
 
 fn line(state: &State, run: &Run, columns: usize, now: Millis) -> String {
     let (progress, spent) = (run.progress(), run.spent(now));
-    let session = run.current().and_then(|(_, leg)| leg.begun.session.as_ref());
-    let known = state.sessions().iter().find(|known| Some(&known.id) == session);
-    let tokens = spent.tokens + known.map_or(0, |session| session.load.used);
-    let session = session.map(|session| format!("in {}", short(session.as_str())));
+    let at_work: Vec<_> = run.at_work().filter_map(|(_, leg)| leg.begun.session.as_ref()).collect();
+    let known = state.sessions().iter().filter(|known| at_work.contains(&&known.id));
+    let known: Vec<_> = known.map(|session| session.load.used).collect();
+    let tokens = run.held().into_iter().chain(known).reduce(|sum, more| sum + more);
+    let counted = || counted(spent.sessions.into(), "session", "sessions");
     let parts = [
         format!("▸ {}", run.id.short()),
         format!("{} of {} done", progress.done, progress.of),
-        session.unwrap_or_else(|| counted(spent.sessions.into(), "session", "sessions")),
-        short_tokens(tokens),
+        named(&at_work).unwrap_or_else(counted),
+        tokens.map(short_tokens).unwrap_or_default(),
         duration(spent.seconds),
         plain(&run.begun.title),
     ];
     fit(&parts, columns)
+}
+
+/// The sessions in which somebody is at work right now.
+fn named(at_work: &[&SessionId]) -> Option<String> {
+    let some = at_work.iter().take(NAMED).map(|session| short(session.as_str()));
+    let some = some.collect::<Vec<_>>().join(" ");
+    match at_work.len() {
+        0 => None,
+        many if many > NAMED => Some(format!("in {some} +{}", many - NAMED)),
+        _ => Some(format!("in {some}")),
+    }
 }

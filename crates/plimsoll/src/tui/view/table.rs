@@ -1,6 +1,7 @@
 //! The list: a row for each session, in as many columns as there is room for.
 
 use plimsoll_core::Millis;
+use plimsoll_core::name::short;
 use plimsoll_core::text::duration;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
@@ -9,7 +10,6 @@ use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table};
 
 use super::curve::trend;
 use super::{Picture, Theme, age};
-use crate::cmd::short;
 use crate::layout::end;
 use crate::tui::session::{Load, Phase, Session};
 use crate::tui::state::{Row, State};
@@ -154,7 +154,7 @@ fn cell(
 /// What it is called, what it is at, and how many subagents are folded under it.
 fn name(theme: Theme, state: &State, row: &Row<'_>) -> Text<'static> {
     match row {
-        Row::Subagent(_, subagent) => Text::from(format!("  └ {:.8}", subagent.id.as_str())),
+        Row::Subagent(_, subagent) => Text::from(format!("  └ {}", short(subagent.id.as_str()))),
         Row::Session(session) => {
             let mark = match session.phase {
                 Phase::Running => "●",

@@ -68,7 +68,7 @@ fn ledger(project: &Path) -> Vec<(String, u32)> {
 
 /// Starts the run, or goes on with it.
 fn start(bed: &Bed) -> Child {
-    let is_begun = bed.data().join("runs").exists();
+    let is_begun = !journal(bed).is_empty();
     let mut command = match is_begun {
         true => command(bed, &["--resume"]),
         false => conductor(bed, &["--max-sessions", "1000"], &[]),

@@ -43,8 +43,8 @@ fn a_plan_is_shown_as_a_tree() {
     batch 1  █░░░░░░░░░░░░░░░░░░░░░░░  2%  259 tokens
       └─ 1  Fix the reader in `src/read.rs`  259
       │ checkpoint
-    batch 2  ████████████░░░░░░░░░░░░  49%  6,145 tokens
-      └─ 3.1  Move the lexer out  6,145
+    batch 2  ████████████░░░░░░░░░░░░  49%  6,150 tokens
+      └─ 3.1  Move the lexer out  6,150
          src/lexer.rs src/parser.rs
          after 1
       │ checkpoint
@@ -56,7 +56,7 @@ fn a_plan_is_shown_as_a_tree() {
       └─ 4  Update the docs  6,003
          after 3.1, 3.2
 
-    4 pieces · 24,407 tokens · 4 batches · no plan has fewer than 4
+    2 tasks, 2 parts of tasks · 24,412 tokens · 4 batches · no plan has fewer than 4
     12,500 available = 12,500 (--available)
     [exit 0]
     ");
@@ -169,7 +169,7 @@ fn what_cannot_be_planned_is_told_with_its_line() {
         ("- description: x\n- id: 1\n  description: y\n", "line 2: there are two tasks called `1`"),
         (
             "- description: x\n  tokens: -5\n",
-            "line 2: invalid value: integer `-5`, expected a whole number, 0 or more",
+            "line 2: invalid value: integer `-5`, expected a whole number from 0 to 1,000,000,000",
         ),
         (
             "- description: x\n  after: nobody\n",
@@ -189,7 +189,49 @@ fn what_cannot_be_planned_is_told_with_its_line() {
     }
     let ran = env.run(env.command(&["batch", "plan", "-"]), b"\xff\xfe");
     assert!(ran.stderr.contains("caused by: it is not text in UTF-8"), "{ran}");
+    let help = "hint: run `plimsoll batch plan --help` to see what a task file looks like\n";
+    assert!(ran.stderr.ends_with(help), "{ran}");
+    let ran = env.plimsoll("batch plan .");
+    assert!(
+        ran.stderr.contains("caused by: it is a folder\n") && ran.stderr.ends_with(help),
+        "{ran}"
+    );
     let ran = env.plimsoll("batch plan nowhere.md");
     assert!(ran.stderr.contains("hint: run `ls -l nowhere.md`"), "{ran}");
     assert_eq!(env.plimsoll("batch plan x --json --mermaid").status.code(), Some(2));
+}
+
+#[test]
+fn what_is_all_done_needs_no_plan() {
+    let env = TestEnv::new();
+    let ran = piped(&env, "- [x] Fix the keel\n");
+    assert_eq!(ran.stdout, "nothing left to do: its one task is done\n");
+    assert!(ran.status.success());
+}
+
+#[test]
+fn a_batch_that_may_hold_nothing_is_refused() {
+    let env = TestEnv::new();
+    let ran = list(&env).plimsoll("batch plan TODO.md --available 0");
+    assert_eq!(ran.status.code(), Some(2), "{ran}");
+    assert!(ran.stderr.contains("nothing fits into 0 tokens"), "{ran}");
+    env.user_config("batch: {budget: 40000}\n");
+    env.session("22222222-two").fill_with(COMPACTING, 50_000);
+    insta::assert_snapshot!(env.plimsoll("batch plan TODO.md --session 2222"), @"
+    --- stderr
+    error: could not plan `TODO.md`
+      caused by: there is no room: 0 available = 40,000 (batch.budget) − 50,000 held
+    hint: say what a batch may hold: add `--available 50000`
+    [exit 1]
+    ");
+}
+
+#[test]
+fn figures_beyond_reason_are_refused() {
+    let env = TestEnv::new();
+    let ran = piped(&env, "- description: x\n  tokens: 9000000000000000000\n");
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+    let told =
+        "line 2: invalid value: integer `9000000000000000000`, expected a whole number from 0 to";
+    assert!(ran.stderr.contains(told), "{ran}");
 }

@@ -1,6 +1,8 @@
 //! `plimsoll batch run`, with agents that are shell scripts.
 
 mod killed;
+mod misused;
+mod replanned;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -158,9 +160,11 @@ fn what_fails_for_good_ends_the_run_and_is_tried_again_when_it_goes_on() {
     let ran = begin(&env, &["--retries", "0"]);
     assert_eq!(ran.status.code(), Some(1), "{ran}");
     assert!(ran.stderr.contains("error: 2 of 3 tasks are done\n"), "{ran}");
-    assert!(
-        ran.stderr.contains("hint: look at what failed, then run `plimsoll batch run --resume ")
-    );
+    assert!(ran.stderr.contains("caused by: the agent ended with exit code 3\n"), "{ran}");
+    assert!(ran.stderr.contains("/2-1.err:\n  the tide is out\n"), "it is shown why: {ran}");
+    assert!(ran.stderr.contains("hint: look at it with `plimsoll batch status "), "{ran}");
+    let listed = env.plimsoll("batch status").stdout;
+    assert!(listed.contains("  failed  ") && listed.contains("exit code 3\n"), "{listed}");
     assert_eq!(outcome(&env), "failed");
     let ran = run(&env, &["--resume"]);
     assert_eq!(ran.status.code(), Some(0), "{ran}");
@@ -189,7 +193,8 @@ fn a_limit_ends_the_run_and_a_higher_one_goes_on() {
     assert_eq!(ran.status.code(), Some(1), "{ran}");
     assert!(ran.stderr.contains("caused by: the limit of 1 session is reached"), "{ran}");
     let hint = ran.stderr.lines().last().unwrap();
-    assert!(hint.ends_with(" --max-sessions N` to go on"), "{ran}");
+    assert!(hint.ends_with(" --max-sessions 2` to go on"), "{ran}");
+    assert!(!ran.stderr.contains("batch 2"), "it has not begun: {ran}");
     assert_eq!(run(&env, &["--resume", "--max-sessions", "2"]).status.code(), Some(0));
     assert_eq!(done(&env), ["keel mast sails"; 2]);
 }
@@ -198,8 +203,8 @@ fn a_limit_ends_the_run_and_a_higher_one_goes_on() {
 fn time_that_is_up_ends_the_session_too() {
     let env = harbour(TASKS);
     env.write("bin/waits", "");
-    let ran = begin(&env, &["--max-time", "1s"]);
-    assert!(ran.stderr.contains("the limit of 1 s is reached"), "{ran}");
+    let ran = begin(&env, &["--max-time", "4s"]);
+    assert!(ran.stderr.contains("the limit of 4 s is reached"), "{ran}");
     assert_eq!(lines(&env, "leg_ended")[0]["how"], "halted");
 }
 
@@ -223,6 +228,29 @@ fn a_dry_run_shows_what_would_be_asked_and_starts_nothing() {
 }
 
 #[test]
+fn a_part_of_a_task_is_asked_for_with_what_it_is_for() {
+    let env = harbour(
+        "- id: hull\n  description: Careen the hull without tar\n  files: [src/hull.rs]\n  subtasks:\n  \
+         - id: ribs\n    description: Mend the ribs\n    subtasks:\n    \
+         - {description: Saw, tokens: 90}\n    - {description: Nail, tokens: 90}\n",
+    );
+    let ran = begin(&env, &["--dry-run"]);
+    assert!(ran.status.success(), "{ran}");
+    let told = "  1. `ribs.2`: Nail
+     This is a part of task `ribs`. Those of its parts that are not listed here are done by other sessions.
+
+  ## What they are parts of
+
+  This is for you to know what the tasks above are for. Of what follows do only what they ask for.
+
+  - `hull`: Careen the hull without tar
+    Files: `src/hull.rs`
+  - `ribs`: Mend the ribs
+";
+    assert!(ran.stdout.contains(told), "{ran}");
+}
+
+#[test]
 fn tasks_of_a_batch_run_at_once() {
     let tasks: String =
         (1..=3).map(|id| format!("- {{id: t{id}, description: Fix it}}\n")).collect();
@@ -239,32 +267,12 @@ fn tasks_of_a_batch_run_at_once() {
 }
 
 #[test]
-fn a_batch_that_takes_far_more_than_estimated_makes_the_rest_be_planned_again() {
-    let env = machine(0);
-    let task = |id: &str, after: &str| {
-        format!("- {{id: {id}, description: Fix it, tokens: 3000, after: [{after}]}}\n")
-    };
-    let tasks = [task("a", ""), task("b", "a"), task("c", "a")].concat();
-    env.write("project/tasks.yaml", tasks);
-    let ran = run(&env, &["tasks.yaml", "--available", "8000"]);
-    assert_eq!(ran.status.code(), Some(0), "{ran}");
-    assert!(ran.stderr.contains("planned again: batch 1 took 1"), "{ran}");
-    let plans = lines(&env, "planned");
-    let batches = |plan: &Value| plan["plan"]["batches"].as_array().unwrap().len();
-    assert_eq!((batches(&plans[0]), batches(&plans[1])), (2, 3));
-    assert!(plans[1]["why"].as_str().unwrap().contains("was estimated at 3,000"), "{plans:?}");
-    let pieces: Vec<String> =
-        lines(&env, "job_begun").iter().map(|job| job["pieces"].to_string()).collect();
-    assert_eq!(pieces, [r#"["a"]"#, r#"["b"]"#, r#"["c"]"#]);
-}
-
-#[test]
 fn a_session_that_is_full_is_followed_by_one_that_goes_on_with_the_batch() {
     let env = machine(1);
     env.write("project/tasks.yaml", "- Fix the hull\n");
     let ran = run(&env, &["tasks.yaml"]);
     assert_eq!(ran.status.code(), Some(0), "{ran}");
-    assert!(ran.stderr.contains("session 1 of job 1 is full with 175k tokens"), "{ran}");
+    assert!(ran.stderr.contains("session 1 of 1 is full with 175k tokens"), "{ran}");
     assert!(noted(&env, "given").contains("This session goes on with that unfinished work"));
     assert_eq!((lines(&env, "leg_begun").len(), lines(&env, "job_done").len()), (2, 1));
 }
@@ -349,7 +357,12 @@ fn a_batch_of_which_no_checkpoint_can_be_made_is_not_done_and_not_worked_for_aga
     let stone = env.write("project/.claude", "");
     let ran = begin(&env, &[]);
     assert_eq!(ran.status.code(), Some(1), "{ran}");
-    assert!(ran.stderr.contains("error: could not seal the checkpoint of job 1 of run `"), "{ran}");
+    assert!(
+        ran.stderr.contains(
+            "error: could not seal the checkpoint of `Fix the keel (and 1 more)` in run `"
+        ),
+        "{ran}"
+    );
     assert!(ran.stderr.contains("hint: run `plimsoll batch run --resume "), "{ran}");
     assert_eq!(
         (lines(&env, "job_done").len(), done(&env)),
@@ -362,13 +375,55 @@ fn a_batch_of_which_no_checkpoint_can_be_made_is_not_done_and_not_worked_for_aga
 }
 
 #[test]
+fn a_run_that_needs_hooks_is_not_gone_on_with_where_they_are_switched_off() {
+    let env = machine(1);
+    env.write("project/tasks.yaml", "- Fix the hull\n");
+    let ran = run(&env, &["tasks.yaml", "--max-sessions", "1"]);
+    assert!(ran.stderr.contains("the limit of 1 session is reached"), "{ran}");
+    let env = env.with("PLIMSOLL", "off");
+    let ran = run(&env, &["--resume", "--max-sessions", "9"]);
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+    assert!(ran.stderr.contains("`PLIMSOLL` switches them off"), "{ran}");
+    assert_eq!(outcome(&env), "limited", "it stands as it stood");
+    let ran = run(&env.without("PLIMSOLL"), &["--resume", "--max-sessions", "9"]);
+    assert_eq!(ran.status.code(), Some(0), "{ran}");
+}
+
+#[test]
+fn on_a_terminal_a_line_that_fits_it_shows_how_far_it_is_and_for_how_long() {
+    let tasks: String =
+        (1..=6).map(|id| format!("- {{id: plank-number-{id}, description: Fix it}}\n")).collect();
+    let env = harbour(&tasks);
+    env.write("bin/waits", "");
+    let agent = ["--agent-command", "my-agent", "--at-once", "6"];
+    let mut terminal =
+        Terminal::start(env.command(&[&["batch", "run", "tasks.yaml"], &agent[..]].concat()));
+    terminal.wait_for(" begins: Fix it");
+    // Nobody knows how full their windows are, but everybody how late it is.
+    let line = loop {
+        let drawn = terminal.wait_for("  +4 more");
+        let line = drawn.rsplit("\x1b[K").next().unwrap();
+        if !line.contains(" tasks  0 s") {
+            break line.to_owned();
+        }
+    };
+    assert!(line.starts_with("░░░░░░░░░░░░░░░░ 0/6 tasks  "), "{line:?}");
+    assert!(line.contains(" s  plank-number-1  plank-number-2  +4 more"), "{line:?}");
+    assert!(line.chars().count() < 80, "{line:?}");
+    fs::remove_file(env.path("bin/waits")).unwrap();
+    terminal.wait_for("████████████████ 6/6 tasks");
+    let (_, status) = terminal.end();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
 fn on_a_terminal_a_bar_shows_how_far_it_is() {
     let env = harbour(TASKS);
     env.write("bin/waits", "");
     let command = env.command(&[&["batch", "run"], &PLAN[..]].concat());
     let mut terminal = Terminal::start(command);
     terminal.wait_for("batch 1 (2 tasks) begins: Fix the keel (and 1 more)");
-    terminal.wait_for("░░░░░░░░░░░░░░░░ 0/3 tasks  job 1 ░░░░░░░░  0%");
+    terminal.wait_for("░░░░░░░░░░░░░░░░ 0/3 tasks  ");
     fs::remove_file(env.path("bin/waits")).unwrap();
     terminal.wait_for("████████████████ 3/3 tasks");
     let (_, status) = terminal.end();

@@ -24,11 +24,13 @@ fn runs_are_listed_with_how_they_stand_and_how_they_go_on() {
     insta::assert_snapshot!(env.plimsoll("batch status"), @"
     --- stdout
     45678902  limited      Round and round
-      ░░░░░░░░░░░░░░░░  0 of 3 pieces done; 0 sessions; 0 tokens of 25,200 estimated; 2 s
+      ░░░░░░░░░░░░░░░░  0 of 3 tasks done; 2 s
+      0 sessions; tokens unknown, 25,200 estimated
       the limit of 9 sessions is reached
       to go on: plimsoll batch run --resume 019a8f00-0000-7000-8000-012345678902
     45678901  interrupted  Careen the hull
-      ███████████░░░░░  2 of 3 pieces done; 3 sessions, 1 restart; 210,000 tokens of 25,200 estimated; 9 s
+      ███████████░░░░░  2 of 3 tasks done; 9 s
+      3 sessions, 1 restart; 190,000 tokens, 25,200 estimated
       to go on: plimsoll batch run --resume 019a8f00-0000-7000-8000-012345678901
     [exit 0]
     ");
@@ -40,7 +42,7 @@ fn a_run_that_is_conducted_tells_what_it_is_at() {
     let mut run = half_done(&env, 1, true);
     let listed = env.plimsoll("batch status").stdout;
     assert!(listed.contains("45678901  running      Careen the hull"), "{listed}");
-    assert!(listed.contains("now: batch 2: The hold, session cccccccc"), "{listed}");
+    assert!(listed.contains("now: batch 2: The hold, session 1 cccccccc"), "{listed}");
     assert!(!listed.contains("--resume"), "somebody does it: {listed}");
     run.ends(2, 1, 30_000, false);
     run.done(2);
@@ -52,7 +54,7 @@ fn a_run_that_is_conducted_tells_what_it_is_at() {
 }
 
 #[test]
-fn one_run_is_told_with_its_jobs_and_sessions() {
+fn one_run_is_told_with_its_batches_and_sessions() {
     let env = TestEnv::new();
     half_done(&env, 1, false);
     for name in ["45678901", "019a8f00", "019a8f00-0000-7000-8000-012345678901"] {
@@ -60,15 +62,17 @@ fn one_run_is_told_with_its_jobs_and_sessions() {
         insta::assert_snapshot!(env.plimsoll(&format!("batch status {name}")), @"
         --- stdout
         45678901  interrupted  Careen the hull
-          ███████████░░░░░  2 of 3 pieces done; 3 sessions, 1 restart; 210,000 tokens of 25,200 estimated; 9 s
+          ███████████░░░░░  2 of 3 tasks done; 9 s
+          3 sessions, 1 restart; 190,000 tokens, 25,200 estimated
           to go on: plimsoll batch run --resume 019a8f00-0000-7000-8000-012345678901
 
-        batch 1: Keel and mast  done; took 190,000 of 13,200 estimated
-           1  aaaaaaaa-1  full, stopped by us; 170,000 tokens; checkpoint 2026-11-15-060000-5f2c81aa
-           2  bbbbbbbb-2  ended by itself; 40,000 tokens; checkpoint 2026-11-15-060000-5f2c81aa
+        batch 1: Keel and mast  done; 190,000 tokens, 13,200 estimated
+           1  aaaaaaaa  full, stopped by us; 170,000 tokens at its end
+           2  bbbbbbbb  ended by itself; 40,000 tokens at its end
+          checkpoint 2026-11-15-060000-5f2c81aa
 
         batch 2: The hold  open; 13,200 estimated
-           1  cccccccc-3  has not ended
+           1  cccccccc  has not ended
         [exit 0]
         ");
         }
@@ -82,6 +86,61 @@ fn one_run_is_told_with_its_jobs_and_sessions() {
     hint: run `plimsoll batch status --all` to see all runs
     [exit 1]
     ");
+}
+
+#[test]
+fn sessions_of_a_run_are_told_apart_and_each_at_work_is_shown() {
+    let env = TestEnv::new();
+    let names = [1, 2].map(|number| format!("019a8f00-1111-7000-8000-01234567890{number}"));
+    let mut run = Journal::begin(&env, 1, "Careen the hull", true);
+    run.begins(1, "The keel", &["1"], &names[0]);
+    run.begins(2, "The mast", &["2"], &names[1]);
+    let listed = env.plimsoll("batch status").stdout;
+    assert!(listed.contains("  now: batch 1: The keel, session 1 45678901\n"), "{listed}");
+    assert!(listed.contains("  now: batch 2: The mast, session 1 45678902\n"), "{listed}");
+    for name in &names {
+        env.session(name).fill(100_000);
+    }
+    let shown = env.plimsoll("status 45678902").stdout;
+    assert!(shown.starts_with("45678902  "), "what is shown may be said: {shown}");
+}
+
+#[test]
+fn what_an_agent_printed_is_pointed_to_and_its_end_is_shown_where_it_failed() {
+    let env = TestEnv::new();
+    let mut run = Journal::begin(&env, 1, "Careen the hull", false);
+    run.begins(1, "The keel", &["1"], "aaaaaaaa-1");
+    run.says(json!({"what": "leg_ended", "job": 1, "leg": 1, "how": "exited", "code": 3}));
+    run.says(json!({"what": "leg_begun", "job": 1, "leg": 2, "attempt": 2}));
+    run.says(json!({"what": "leg_ended", "job": 1, "leg": 2, "how": "exited", "code": 3}));
+    run.says(json!({"what": "job_failed", "job": 1, "why": "exit code 3"}));
+    run.says(json!({"what": "ended", "outcome": "failed", "code": 3}));
+    let folder = format!("home/.local/share/plimsoll/runs/{}", run.id);
+    env.write(&format!("{folder}/1-2.out"), "I caulk\n");
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
+    env.write(&format!("{folder}/1-2.err"), format!("the \u{1b}[31mtide is out\n{secret}\n"));
+    insta::assert_snapshot!(env.plimsoll("batch status 45678901"), @"
+    --- stdout
+    45678901  failed       Careen the hull
+      ░░░░░░░░░░░░░░░░  0 of 3 tasks done; 8 s
+      2 sessions, 1 retry; tokens unknown, 25,200 estimated
+      the agent ended with exit code 3
+      to go on: plimsoll batch run --resume 019a8f00-0000-7000-8000-012345678901
+
+    batch 1: The keel  failed; 13,200 estimated
+       1  aaaaaaaa  ended with exit code 3
+       2  -         ended with exit code 3
+      exit code 3
+      ~/.local/share/plimsoll/runs/019a8f00-0000-7000-8000-012345678901/1-2.out
+      ~/.local/share/plimsoll/runs/019a8f00-0000-7000-8000-012345678901/1-2.err
+        the [31mtide is out
+        [redacted:github-token]
+    [exit 0]
+    ");
+    let told = json(&env, "batch status 45678901 --json");
+    let printed = told["jobs"][0]["legs"][1]["printed"].as_array().unwrap().clone();
+    assert_eq!((printed.len(), &told["restarts"], &told["retries"]), (2, &json!(0), &json!(1)));
+    assert_eq!((&told["tokens"], &told["measured"]), (&Value::Null, &Value::Null));
 }
 
 #[test]

@@ -31,6 +31,7 @@ fn tool_finished(env: &TestEnv, session: &Session<'_>) -> Child {
 
 #[test]
 fn no_message_that_was_reported_is_lost_and_none_is_told_to_the_end_twice() {
+    const POSTS: usize = 25;
     let mut random = SplitMix64::new(20_261_115);
     let env = env();
     let session = env.session(TWO);
@@ -45,24 +46,27 @@ fn no_message_that_was_reported_is_lost_and_none_is_told_to_the_end_twice() {
             *told.entry(line.to_owned()).or_default() += if ended { 1 } else { 0 };
         }
     };
-    for round in 0..60 {
+    // However fast this machine is right now, about half of the posts are killed.
+    let mut longest = 12_000;
+    for round in 0.. {
         let text = format!("message-{round}");
         let poster = spawn(env.command(&["board", "post", "--to", TWO, &text]));
-        let (posted, _) = killed_after(poster, random.below(12_000) as u64);
+        let (posted, _) = killed_after(poster, random.below(longest) as u64);
+        longest = if posted { longest * 3 / 4 } else { longest * 4 / 3 }.max(100);
         if posted {
             reported.push(format!("- from ada: {text}"));
+        }
+        if reported.len() >= POSTS {
+            break;
         }
         for _ in 0..random.below(3) {
             note(killed_after(tool_finished(&env, &session), random.below(6_000) as u64));
         }
     }
-    let end = Instant::now() + Duration::from_secs(60);
-    while !waiting(&env).is_empty() && Instant::now() < end {
+    while !waiting(&env).is_empty() {
         let ran = session.tool_finished();
         note((ran.status.success(), ran.stdout));
     }
-    assert!(waiting(&env).is_empty());
-    assert!(reported.len() > 5, "hardly any post has ended");
     for line in &reported {
         assert!(told.contains_key(line), "{line} was lost");
     }
@@ -142,8 +146,7 @@ impl Fleet {
     /// Lets a watcher and the hooks do what is left, and checks what has come of it.
     fn check(&self) {
         let mut watcher = spawn(self.env.command(&["watch"]));
-        let end = Instant::now() + Duration::from_secs(60);
-        while checkpoints(&self.env).len() < self.names.len() && Instant::now() < end {
+        while checkpoints(&self.env).len() < self.names.len() {
             self.names.iter().for_each(|name| drop(self.env.session(name).tool_finished()));
         }
         watcher.kill().unwrap();

@@ -40,6 +40,21 @@ fn runs_are_listed_and_one_is_told_with_its_sessions() {
 }
 
 #[test]
+fn the_page_of_a_run_tells_what_was_planned_again_and_may_be_too_large() {
+    let env = TestEnv::new();
+    let mut run = half_done(&env, 1, true);
+    let piece = json!({"id": "hold", "description": "Fix", "tokens": 90, "warning": "Task may exceed context budget"});
+    run.says(json!({"what": "planned", "plan": {"available": 9, "batches": [[piece]]}, "why": "batch 1 took more"}));
+    let server = Running::start(&env, &[]);
+    let page = server.get(&format!("/runs/{}", run.id)).body;
+    for shown in
+        ["Planned again: batch 1 took more", "<code>hold</code>: Task may exceed context budget"]
+    {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+}
+
+#[test]
 fn runs_are_counted_for_prometheus() {
     let env = TestEnv::new();
     half_done(&env, 1, true);

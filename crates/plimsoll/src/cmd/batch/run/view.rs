@@ -2,21 +2,23 @@
 
 use std::io::Write;
 
+use anyhow::Context;
 use plimsoll_core::batch::{self, Piece, Plan};
 use plimsoll_core::run::{Run, RunId};
 use plimsoll_core::settings::SessionPer;
 use plimsoll_core::text::thousands;
 use plimsoll_core::{Millis, Tokens, shell};
-use plimsoll_engine::run::Agent;
+use plimsoll_engine::run::{Agent, LONGEST_WORD};
 use plimsoll_engine::world::now;
 use serde::Serialize;
 
+use crate::report::HintExt;
 use crate::ui::{Ui, plain};
 
 /// What came of a run, for scripts.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct View {
-    run: RunId,
+    run: Option<RunId>,
     outcome: Option<&'static str>,
     why: Option<String>,
     batches: usize,
@@ -36,7 +38,7 @@ impl View {
         let ids = |pieces: Vec<&Piece>| pieces.into_iter().map(|piece| piece.id.clone()).collect();
         let spent = run.spent(now() as Millis);
         Self {
-            run: run.id.clone(),
+            run: Some(run.id.clone()),
             outcome: run.outcome.as_ref().map(|outcome| outcome.label()),
             why: run.outcome.as_ref().map(ToString::to_string),
             batches: run.plan.as_ref().map_or(0, |plan| plan.batches.len()),
@@ -49,6 +51,19 @@ impl View {
             tokens: spent.tokens,
             seconds: spent.seconds,
             checkpoint: run.last_checkpoint().map(str::to_owned),
+        }
+    }
+
+    /// Where there is nothing to do, and why.
+    pub(super) fn nothing(why: String) -> Self {
+        Self { outcome: Some("done"), why: Some(why), ..Self::default() }
+    }
+
+    /// Prints it, or without JSON why there is nothing more to it.
+    pub(super) fn print(&self, ui: &Ui, json: bool) -> anyhow::Result<()> {
+        match json {
+            true => ui.print_json(self),
+            false => ui.print(&format!("{}\n", self.why.as_deref().unwrap_or_default())),
         }
     }
 }
@@ -102,6 +117,22 @@ impl DryRun {
             }
         }
         Self { command: agent.command().to_vec(), sessions }
+    }
+
+    /// Complains of a prompt that cannot be given to the agent.
+    pub(super) fn check(&self, agent: &Agent) -> anyhow::Result<()> {
+        let Some(session) = self.sessions.iter().find(|it| !agent.can_be_told(&it.prompt)) else {
+            return Ok(());
+        };
+        let (length, most) = (thousands(session.prompt.len() as u64), LONGEST_WORD as u64);
+        Err(anyhow::anyhow!(
+            "what it asks is {length} bytes long, and no word of a command may be longer than {}",
+            thousands(most)
+        ))
+        .with_context(|| {
+            format!("could not give `{}` the tasks of batch {}", agent.name(), session.batch)
+        })
+        .hint("leave `{prompt}` out of its command: the agent gets the prompt on its stdin then")
     }
 
     pub(super) fn print(&self, ui: &Ui, json: bool) -> anyhow::Result<()> {

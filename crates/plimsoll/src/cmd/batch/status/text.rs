@@ -1,14 +1,17 @@
 //! Runs, for people.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use plimsoll_core::Tokens;
+use plimsoll_core::name::short;
 use plimsoll_core::run::{Ending, Job, JobState, Leg, Run, Standing};
 use plimsoll_core::text::duration;
-use plimsoll_engine::runs::standing;
+use plimsoll_engine::run as engine;
+use plimsoll_engine::runs::{self, standing};
+use plimsoll_engine::world::World;
 use plimsoll_server::RunView;
 
-use crate::cmd::short;
 use crate::past::counted;
 use crate::ui::{self, Ui, plain, thousands};
 
@@ -17,17 +20,15 @@ const CELLS: usize = 16;
 
 /// A run in a few lines.
 pub(super) fn run(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
-    let view = RunView::of(run);
-    let state = state(ui, standing(run));
+    let (view, standing) = (RunView::of(run), standing(run));
     let name = ui.bold(run.id.short());
-    writeln!(out, "{name}  {state}  {}", plain(&view.title))?;
+    writeln!(out, "{name}  {}  {}", state(ui, standing), plain(&view.title))?;
     let gauge = ui::gauge(view.done as Tokens, view.of as Tokens, None, CELLS);
-    let tokens = format!("{} tokens{}", thousands(view.tokens), against(view.estimate));
-    let took = duration(view.seconds);
-    writeln!(out, "  {gauge}  {}; {}; {tokens}; {took}", done(&view), sessions(&view))?;
-    if let Some((job, leg)) = run.current().filter(|_| standing(run) == Standing::Running) {
-        writeln!(out, "  now: {}", now(job, leg))?;
-    }
+    let done = counted(view.of as u64, "task", "tasks");
+    writeln!(out, "  {gauge}  {} of {done} done; {}", view.done, duration(view.seconds))?;
+    writeln!(out, "  {}; {}", sessions(&view), taken(&view))?;
+    let at_work = run.at_work().filter(|_| standing == Standing::Running);
+    at_work.map(|(job, leg)| now(job, leg)).try_for_each(|now| writeln!(out, "  now: {now}"))?;
     if let Some(why) = view.why.as_ref().filter(|_| view.state != "done") {
         writeln!(out, "  {}", ui.yellow(&plain(why)))?;
     }
@@ -46,28 +47,32 @@ fn state(ui: &Ui, standing: Standing) -> String {
     }
 }
 
-fn done(view: &RunView) -> String {
-    let (one, many) = if view.sort == "plan" { ("piece", "pieces") } else { ("job", "jobs") };
-    format!("{} of {} done", view.done, counted(view.of as u64, one, many))
-}
-
 fn sessions(view: &RunView) -> String {
-    let sessions = counted(view.sessions.into(), "session", "sessions");
-    match view.restarts {
-        0 => sessions,
-        restarts => format!("{sessions}, {}", counted(restarts as u64, "restart", "restarts")),
-    }
+    let restarts = (view.restarts as u64, "restart", "restarts");
+    let retries = (view.retries as u64, "retry", "retries");
+    let again = [restarts, retries].into_iter().filter(|(count, ..)| *count > 0);
+    let again = again.map(|(count, one, many)| format!(", {}", counted(count, one, many)));
+    counted(view.sessions.into(), "session", "sessions") + &again.collect::<String>()
 }
 
-fn against(estimate: Option<Tokens>) -> String {
-    estimate.map(|tokens| format!(" of {} estimated", thousands(tokens))).unwrap_or_default()
+/// What it has taken: beside an estimate what is to be compared with it, else what its windows held.
+fn taken(view: &RunView) -> String {
+    let taken = if view.estimate.is_some() { view.measured } else { view.tokens };
+    let taken = match taken {
+        Some(taken) => format!("{} tokens", thousands(taken)),
+        None => "tokens unknown".to_owned(),
+    };
+    match view.estimate {
+        Some(estimate) => format!("{taken}, {} estimated", thousands(estimate)),
+        None => taken,
+    }
 }
 
 /// What is being worked on.
 fn now(job: &Job, leg: &Leg) -> String {
-    let session = leg.begun.session.as_ref().map(|it| format!(", session {}", short(it.as_str())));
-    let again = if leg.begun.leg > 1 { format!(", leg {}", leg.begun.leg) } else { String::new() };
-    plain(&format!("{}{}{again}", title(job), session.unwrap_or_default()))
+    let session = leg.begun.session.as_ref().map(|it| format!(" {}", short(it.as_str())));
+    let session = format!("session {}{}", leg.begun.leg, session.unwrap_or_default());
+    plain(&format!("{}, {session}", title(job)))
 }
 
 fn title(job: &Job) -> String {
@@ -77,8 +82,20 @@ fn title(job: &Job) -> String {
     }
 }
 
-/// The jobs of a run with their sessions.
-pub(super) fn jobs(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
+/// Why its plan was made anew, and what of that may be too large for a session.
+pub(super) fn plan(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
+    for why in &run.replanned {
+        writeln!(out, "  planned again: {}", plain(why))?;
+    }
+    for piece in run.warned() {
+        let warning = piece.warning.as_deref().unwrap_or_default();
+        writeln!(out, "  {}", ui.yellow(&plain(&format!("task `{}`: {warning}", piece.id))))?;
+    }
+    Ok(())
+}
+
+/// What a run has been at, with the sessions.
+pub(super) fn jobs(world: &World, ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
     for job in &run.jobs {
         writeln!(out)?;
         let (state, why) = match &job.state {
@@ -86,35 +103,43 @@ pub(super) fn jobs(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
             JobState::Done { .. } => ("done", None),
             JobState::Failed { why, .. } => ("failed", Some(why)),
         };
-        let took = match (job.measured(), job.begun.tokens) {
-            (Some(took), estimate) => format!("; took {}{}", thousands(took), against(estimate)),
-            (None, Some(estimate)) => format!("; {} estimated", thousands(estimate)),
-            (None, None) => String::new(),
-        };
-        writeln!(out, "{}  {state}{took}", ui.bold(&plain(&title(job))))?;
+        writeln!(out, "{}  {state}{}", ui.bold(&plain(&title(job))), took(job))?;
+        job.legs.iter().try_for_each(|leg| self::leg(ui, out, leg))?;
+        if let Some(id) = job.told_by() {
+            writeln!(out, "  {}", ui.dim(&plain(&format!("checkpoint {id}"))))?;
+        }
         if let Some(why) = why {
             writeln!(out, "  {}", ui.red(&plain(why)))?;
         }
-        job.legs.iter().try_for_each(|leg| self::leg(ui, out, leg))?;
+        printed(world, ui, out, run, job)?;
     }
     Ok(())
 }
 
+fn took(job: &Job) -> String {
+    let estimate = job.begun.tokens.map(|tokens| format!("{} estimated", thousands(tokens)));
+    let took = job.measured().map(|took| format!("{} tokens", thousands(took)));
+    let parts: Vec<String> = took.into_iter().chain(estimate).collect();
+    if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
+}
+
+/// The files that hold what the agent of the last session printed, and the end of it where it failed.
+fn printed(world: &World, ui: &Ui, out: &mut impl Write, run: &Run, job: &Job) -> io::Result<()> {
+    let last = job.legs.last().map_or(0, |leg| leg.begun.leg);
+    let short = |file: &Path| ui::short_path(file, &world.paths.home);
+    for file in engine::printed(&world.paths, &run.id, job.begun.job, last) {
+        writeln!(out, "  {}", ui.dim(&short(&file)))?;
+    }
+    let words = runs::last_words(&world.paths, &run.id, job).unwrap_or_default();
+    words.lines.iter().try_for_each(|line| writeln!(out, "    {}", plain(line)))
+}
+
 fn leg(ui: &Ui, out: &mut impl Write, leg: &Leg) -> io::Result<()> {
-    let session = leg.begun.session.as_ref().map_or("-", |session| session.as_str());
-    let end = leg.end.as_ref().map(|(_, end)| end);
-    let used = end.and_then(|end| end.used).map(|used| format!("; {} tokens", thousands(used)));
-    let checkpoint = end.and_then(|end| end.checkpoint.as_ref());
-    let checkpoint = checkpoint.map(|id| ui.dim(&plain(&format!("; checkpoint {id}"))));
-    writeln!(
-        out,
-        "  {:>2}  {}  {}{}{}",
-        leg.begun.leg,
-        plain(session),
-        ending(leg),
-        used.unwrap_or_default(),
-        checkpoint.unwrap_or_default()
-    )
+    let session = leg.begun.session.as_ref().map_or("-", |session| short(session.as_str()));
+    let used = leg.used().map(|used| format!("; {} tokens at its end", thousands(used)));
+    let used = used.unwrap_or_default();
+    let session = ui.bold(&format!("{:<8}", plain(session)));
+    writeln!(out, "  {:>2}  {session}  {}{used}", leg.begun.leg, ending(leg))
 }
 
 fn ending(leg: &Leg) -> String {

@@ -11,8 +11,9 @@ use plimsoll_testbed::generator::SplitMix64;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{harbour, journal, lines, noted};
+use super::{harbour, noted};
 use crate::env::TestEnv;
+use crate::run::journals;
 
 /// Batches of two tasks, each batch after the one before.
 fn tasks(batches: u32) -> String {
@@ -27,7 +28,7 @@ fn tasks(batches: u32) -> String {
 
 /// Starts the run, or goes on with it.
 fn start(env: &TestEnv) -> Child {
-    let is_begun = env.data().join("runs").exists() && !lines(env, "planned").is_empty();
+    let is_begun = !lines(env, "planned").is_empty();
     let begin = ["batch", "run", "tasks.yaml", "--available", "100", "--agent-command", "my-agent"];
     let more = ["--at-once", "2", "--retries", "9"];
     let mut command = match is_begun {
@@ -72,6 +73,16 @@ fn agents(env: &TestEnv) -> Vec<Pid> {
         .collect()
 }
 
+/// The journal of the run. One that was killed before it had a plan is none.
+fn journal(env: &TestEnv) -> Vec<Value> {
+    let has_plan = |journal: &Vec<Value>| journal.iter().any(|line| line["what"] == "planned");
+    journals(env).into_iter().find(has_plan).unwrap_or_default()
+}
+
+fn lines(env: &TestEnv, what: &str) -> Vec<Value> {
+    journal(env).into_iter().filter(|line| line["what"] == what).collect()
+}
+
 /// The tasks that are journaled as done.
 fn done(env: &TestEnv) -> BTreeSet<String> {
     let done: Vec<Value> = lines(env, "job_done").iter().map(|line| line["job"].clone()).collect();
@@ -105,7 +116,7 @@ fn a_plan_that_is_killed_again_and_again_is_done_at_last_and_nothing_twice() {
     let env = harbour(&tasks(batches));
     env.write("bin/slow", "");
     for conductors in 1.. {
-        let before = if env.data().join("runs").exists() { done(&env) } else { BTreeSet::new() };
+        let before = done(&env);
         let begun = noted(&env, "begun").lines().count();
         let mut conductor = start(&env);
         kill(&env, &mut conductor, &mut kills, &mut random);

@@ -1,0 +1,52 @@
+//! Names of sessions and runs, as people say them.
+
+/// How many characters people say.
+const SAID: usize = 8;
+
+/// What people call a session or a run by: the beginning of its name. Names that begin with a time are
+/// alike there, so of these it is the end.
+pub fn short(name: &str) -> &str {
+    match begins_with_time(name) {
+        true => &name[name.len() - SAID..],
+        false => name.char_indices().nth(SAID).map_or(name, |(end, _)| &name[..end]),
+    }
+}
+
+/// Whether `said` may stand for that name: as its beginning, or as the end of one that begins with a
+/// time.
+pub fn is_meant(name: &str, said: &str) -> bool {
+    let ends = begins_with_time(name) && name.ends_with(said);
+    !said.is_empty() && (name.starts_with(said) || ends)
+}
+
+/// Whether a name is a UUID of version 7, as runs and their sessions have.
+fn begins_with_time(name: &str) -> bool {
+    let is_uuid = name.len() == 36 && name.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-');
+    is_uuid && name.as_bytes()[14] == b'7'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANDOM: &str = "5f2c81aa-93b1-4d02-8f4e-2b1c7a9d0e36";
+    const TIMED: [&str; 2] =
+        ["019a8f00-0000-7000-8000-012345678901", "019a8f00-0000-7000-8000-fedcba987654"];
+
+    #[test]
+    fn what_people_say_tells_names_apart() {
+        assert_eq!(short(RANDOM), "5f2c81aa");
+        assert_eq!(TIMED.map(short), ["45678901", "ba987654"]);
+        assert_eq!([short("ab"), short("größenwahn"), short("")], ["ab", "größenwa", ""]);
+    }
+
+    #[test]
+    fn what_is_shown_may_be_said() {
+        for name in [RANDOM, TIMED[0], "ab"] {
+            assert!(is_meant(name, short(name)) && is_meant(name, name), "{name}");
+            assert!(is_meant(name, &name[..2]) && !is_meant(name, "") && !is_meant(name, "zz"));
+        }
+        assert!(!is_meant(TIMED[1], short(TIMED[0])));
+        assert!(!is_meant(RANDOM, "2b1c7a9d0e36"), "its beginning is enough");
+    }
+}
