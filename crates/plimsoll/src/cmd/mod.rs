@@ -38,6 +38,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 use plimsoll_agents::Adapter;
+use plimsoll_engine::damage;
 use plimsoll_engine::load;
 use plimsoll_engine::world::World;
 
@@ -117,9 +118,24 @@ enum Command {
 
 /// Runs the command that the arguments ask for.
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
     let ui = Ui::of_process();
-    report(&ui, &carry_out(&ui, cli.command))
+    let mut done = carry_out(&ui, Cli::parse().command);
+    if let Some(error) = done.as_ref().err().filter(|error| damage::is_cause(error)) {
+        let is_undone = damage::is_cause_at_once(error);
+        done = match renew_store(&ui) {
+            Ok(()) if is_undone => carry_out(&ui, Cli::parse().command),
+            Ok(()) => done.hint("run the same again"),
+            Err(_) => done,
+        };
+    }
+    report(&ui, &done)
+}
+
+/// Puts a damaged store aside, and says so.
+fn renew_store(ui: &Ui) -> anyhow::Result<()> {
+    let aside = damage::put_aside(&world()?.paths)?;
+    ui.warn(&damage::told(&aside));
+    Ok(())
 }
 
 fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {

@@ -75,31 +75,32 @@ pub(crate) fn seed() -> u64 {
 /// A violation ends a campaign when there are so many: more would tell no more.
 const ENOUGH: usize = 5;
 
-/// Harms a writer until it has had its share, each few times in a home of its own.
+/// Harms a writer until it has had its share, some times in a home of its own.
 pub(crate) fn harm<W: Writer>(harm: Harm, new: impl Fn() -> (TestEnv, W)) {
-    let share = (harm.all() * W::SHARE).div_ceil(1000).max(2);
     let points = all_points(&new);
-    assert!(points.iter().any(|points| !points.is_empty()), "it writes nothing");
+    assert!(!points.is_empty(), "it writes nothing");
+    harmed_by(W::NAME, harm, W::SHARE, |seed, count| round(harm, &points, seed, &new, count));
+}
+
+/// Plays rounds, each from a seed of its own, until so many of a thousand faults were counted.
+pub(crate) fn harmed_by(name: &str, harm: Harm, share: usize, round: impl Fn(u64, &mut usize)) {
+    let share = (harm.all() * share).div_ceil(1000).max(2);
     let (mut count, mut violations) = (0, Vec::new());
     let mut told = Instant::now();
-    for round in 0.. {
+    for seed in seed().. {
         if count >= share || violations.len() >= ENOUGH {
             break;
         }
-        let seed = seed().wrapping_add(round);
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            self::round(harm, &points, seed, &new, &mut count);
-        }));
-        if let Err(why) = outcome {
+        if let Err(why) = catch_unwind(AssertUnwindSafe(|| round(seed, &mut count))) {
             violations.push(format!("seed {seed}: {}", sentence(&*why)));
         }
         if told.elapsed() > Duration::from_secs(20) {
-            report(&format!("... {:<12} {:<7} {count} of {share}", W::NAME, harm.name()));
+            report(&format!("... {name:<12} {:<7} {count} of {share}", harm.name()));
             told = Instant::now();
         }
     }
-    report(&format!("{:<12} {:<7} {count:>7} {:>10}", W::NAME, harm.name(), violations.len()));
-    assert!(violations.is_empty(), "{}: {violations:#?}", W::NAME);
+    report(&format!("{name:<12} {:<7} {count:>7} {:>10}", harm.name(), violations.len()));
+    assert!(violations.is_empty(), "{name}: {violations:#?}");
 }
 
 fn sentence(why: &(dyn std::any::Any + Send)) -> String {

@@ -59,6 +59,10 @@ impl Writer for Checkpoints {
     }
 
     fn finish(&mut self, env: &TestEnv) {
+        // What calls of a session left half written goes with its end.
+        for session in 1..=self.sessions {
+            env.session(&format!("{session:08}-work")).hook("SessionEnd");
+        }
         worked(env, "the-last", 610_000);
         let ran = Call::new(env, &["checkpoint", "create", "the-last"]).run(env);
         assert!(ran.status.success(), "{ran}");

@@ -7,6 +7,7 @@ mod index;
 mod install;
 mod outbox;
 mod saves;
+mod server;
 mod spool;
 mod store;
 

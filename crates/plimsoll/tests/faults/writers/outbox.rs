@@ -33,7 +33,7 @@ impl<'s> Outbox<'s> {
     fn arrived(&self) -> (usize, usize) {
         let sql = format!(
             "SELECT count(*), count(DISTINCT task) FROM plimsoll.saves JOIN plimsoll.machines \
-             ON machines.id = saves.machine WHERE person = '{}'",
+             ON machines.machine = saves.machine WHERE person = '{}'",
             self.person
         );
         let told = self.server.sql(&sql);
