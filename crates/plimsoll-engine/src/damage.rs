@@ -18,18 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether something failed because the store is damaged.
 pub fn is_cause(error: &anyhow::Error) -> bool {
-    damage(error).is_some()
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref());
+    causes.any(|cause| matches!(cause, StoreError::Corrupt { .. }))
 }
 
-/// Whether the store could not even be opened, so that nothing was done with it yet.
-pub fn is_cause_at_once(error: &anyhow::Error) -> bool {
-    matches!(damage(error), Some(StoreError::Corrupt { task: "open", .. }))
-}
-
-fn damage(error: &anyhow::Error) -> Option<&StoreError> {
-    let causes = error.chain().filter_map(|cause| cause.downcast_ref::<StoreError>());
-    causes.filter(|error| matches!(error, StoreError::Corrupt { .. })).last()
-}
 
 /// Puts the store aside, unless somebody else has done so meanwhile; gives where it is now.
 pub fn put_aside(paths: &Paths) -> anyhow::Result<PathBuf> {
@@ -118,7 +110,7 @@ mod tests {
         assert_eq!(open(&paths).unwrap().machine(), machine);
         fs::write(paths.store(), "no store, ".repeat(1000)).unwrap();
         let error = anyhow::Error::from(open(&paths).unwrap_err()).context("could not do it");
-        assert!(is_cause(&error) && is_cause_at_once(&error));
+        assert!(is_cause(&error));
         assert!(put_aside(&paths).unwrap().exists());
         assert_ne!(open(&paths).unwrap().machine(), machine);
     }

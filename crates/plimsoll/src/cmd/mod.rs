@@ -42,6 +42,7 @@ use plimsoll_engine::damage;
 use plimsoll_engine::load;
 use plimsoll_engine::world::World;
 
+use crate::ingest;
 use crate::report::{HintExt, report};
 use crate::ui::Ui;
 pub(crate) use checkpoint::create::seal;
@@ -118,24 +119,18 @@ enum Command {
 
 /// Runs the command that the arguments ask for.
 pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
     let ui = Ui::of_process();
-    let mut done = carry_out(&ui, Cli::parse().command);
-    if let Some(error) = done.as_ref().err().filter(|error| damage::is_cause(error)) {
-        let is_undone = damage::is_cause_at_once(error);
-        done = match renew_store(&ui) {
-            Ok(()) if is_undone => carry_out(&ui, Cli::parse().command),
-            Ok(()) => done.hint("run the same again"),
-            Err(_) => done,
-        };
+    let mut done = carry_out(&ui, cli.command);
+    // What was found to be damaged amid an answer is put aside for the next one.
+    if done.as_ref().is_err_and(damage::is_cause) && renew_store(&ui).is_ok() {
+        done = done.hint("run the same again");
     }
     report(&ui, &done)
 }
 
-/// Puts a damaged store aside, and says so.
 fn renew_store(ui: &Ui) -> anyhow::Result<()> {
-    let aside = damage::put_aside(&world()?.paths)?;
-    ui.warn(&damage::told(&aside));
-    Ok(())
+    ingest::renew_store(&world()?, ui)
 }
 
 fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {

@@ -1,19 +1,26 @@
 //! Clocks that jump, forth and back, between one call and the next.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
 use crate::env::{Ran, TestEnv};
 use crate::invariants::{self, checkpoints};
+use crate::transcript::captured;
 use crate::writers::worked;
 
 const DAY: i64 = 24 * 3600;
 const YEARS: i64 = 3652 * DAY;
 
-/// Clocks that are wrong: by little, by much, and before all time.
-const WRONG: [i64; 6] = [-3600, 3600, DAY, -YEARS, YEARS, -8 * YEARS];
+/// Clocks that are wrong: by little, by much, and at the beginning of all time, where machines without a
+/// battery begin.
+fn wrong() -> [i64; 6] {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+    [-3600, 3600, DAY, -YEARS, YEARS, 5 - now]
+}
 
 /// A machine, and what makes its clock wrong.
 struct Machine {
@@ -68,7 +75,7 @@ fn the_clock_is_really_wrong() {
 
 #[test]
 fn whatever_was_written_at_a_wrong_time_is_there_at_the_right_one() {
-    for offset in WRONG {
+    for offset in wrong() {
         let machine = Machine::new();
         let env = &machine.env;
         worked(env, "worked", 610_000);
@@ -90,7 +97,7 @@ fn whatever_was_written_at_a_wrong_time_is_there_at_the_right_one() {
 
 #[test]
 fn a_warning_is_given_once_whatever_the_clock_says() {
-    for offset in WRONG {
+    for offset in wrong() {
         let machine = Machine::new();
         let session = machine.env.session("s");
         let payload = session.fill(170_000).payload("PostToolUse");
@@ -134,7 +141,9 @@ fn a_clock_that_was_ahead_for_a_while_silences_no_checkpoint() {
         worked(env, "worked", 100_000);
         machine.hook(offset, &commit(env, 1));
         assert_eq!(checkpoints(env).len(), 1, "{offset}");
-        worked(env, "worked", 200_000);
+        let text = fs::read_to_string(env.session("worked").transcript).unwrap();
+        let more = captured("tools.jsonl").replace("do tools", "and now this");
+        env.session("worked").write(text + &more);
         machine.hook(0, &commit(env, 2));
         assert_eq!(checkpoints(env).len(), 2, "{offset}: the first is of another time");
     }

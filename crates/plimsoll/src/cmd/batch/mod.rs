@@ -13,6 +13,7 @@ use plimsoll_engine::calibration;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::world::World;
 
+use crate::ingest;
 use crate::ui::Ui;
 
 /// Cut work into pieces that fit a context window, and batch them
@@ -57,8 +58,10 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 /// What past work teaches estimates. Where nobody can tell, that is said, and the formula must do.
 fn learned(world: &World, ui: &Ui, adapter: &dyn Adapter) -> Calibration {
     let progress = |done, of| ui.progress("reading transcripts", done, of);
-    let learned = Ingester::open(world, adapter, PATIENCE, None)
-        .and_then(|mut ingester| calibration::learn(world, adapter, &mut ingester.store, progress));
+    let learned = ingest::mended(world, ui, || {
+        let mut ingester = Ingester::open(world, adapter, PATIENCE, None)?;
+        calibration::learn(world, adapter, &mut ingester.store, progress)
+    });
     learned.unwrap_or_else(|error| {
         ui.warn(&format!("past work cannot be learned from: {error:#}"));
         Calibration::default()
