@@ -22,7 +22,6 @@ pub fn is_cause(error: &anyhow::Error) -> bool {
     causes.any(|cause| matches!(cause, StoreError::Corrupt { .. }))
 }
 
-
 /// Puts the store aside, unless somebody else has done so meanwhile; gives where it is now.
 pub fn put_aside(paths: &Paths) -> anyhow::Result<PathBuf> {
     let store = paths.store();

@@ -85,9 +85,8 @@ pub fn claims(paths: &Paths) -> io::Result<Vec<Claim>> {
 /// Removes the claims that have run out, and those that somebody was killed over.
 pub(super) fn tidy(paths: &Paths) -> io::Result<()> {
     let now = now() as Millis;
-    let is_over = |file: &Path| {
-        is_unfinished(file) || read(file).is_some_and(|claim| !claim.holds(now))
-    };
+    let is_over =
+        |file: &Path| is_unfinished(file) || read(file).is_some_and(|claim| !claim.holds(now));
     if !listed(&paths.claims())?.iter().any(|file| is_over(file)) {
         return Ok(());
     }

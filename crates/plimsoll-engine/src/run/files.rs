@@ -81,11 +81,25 @@ impl Files {
         File::open(&self.0)?.sync_all()
     }
 
-    /// What whoever conducts the run holds; nothing if somebody else does.
+    /// What whoever conducts the run holds; nothing if somebody else does. What conductors before left
+    /// half written goes.
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
         match lock(|| paths::append(&self.0.join("lock")), Instant::now()) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
-            taken => taken.map(Some),
+            taken => {
+                let taken = taken?;
+                self.sweep();
+                Ok(Some(taken))
+            }
+        }
+    }
+
+    fn sweep(&self) {
+        for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|ending| ending == "tmp") {
+                // It goes with the run at the latest.
+                let _ = fs::remove_file(entry.path());
+            }
         }
     }
 }

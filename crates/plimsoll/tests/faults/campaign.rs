@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Child;
 use std::thread;
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 use plimsoll_testbed::generator::SplitMix64;
 
 use crate::env::{Ran, TestEnv, feed};
-use crate::fault::{Call, Fault, Point, record};
+use crate::fault::{Call, Fault, Point, is_killed, record};
 use crate::invariants;
 
 /// One that writes, and what must be true of what it wrote.
@@ -49,8 +48,8 @@ impl Harm {
     /// How many faults there are over all writers; the environment may ask for others.
     fn all(self) -> usize {
         let (name, default) = match self {
-            Self::Kills => ("PLIMSOLL_FAULTS_KILLS", 400),
-            Self::Errors => ("PLIMSOLL_FAULTS_ERRORS", 300),
+            Self::Kills => ("PLIMSOLL_FAULTS_KILLS", 300),
+            Self::Errors => ("PLIMSOLL_FAULTS_ERRORS", 200),
         };
         asked(name).unwrap_or(default) as usize
     }
@@ -163,13 +162,9 @@ fn killed<W: Writer>(
     random: &mut SplitMix64,
 ) -> usize {
     let fault = Fault::kill(random, points);
-    let ran = fault.befall(writer.next(env, random)).run(env);
+    let (ran, is_killed) = fault.befalls(env, writer.next(env, random));
     writer.note(&ran, Harm::Kills);
-    usize::from(is_killed(&ran))
-}
-
-fn is_killed(ran: &Ran) -> bool {
-    ran.status.signal() == Some(9)
+    usize::from(is_killed)
 }
 
 /// Lets a system call of one process fail.
@@ -182,14 +177,14 @@ fn fails<W: Writer>(
     let fault = Fault::failing(random, points);
     let call = writer.next(env, random);
     let is_hook = call.command.get_args().next().is_some_and(|first| first == "hook");
-    let ran = fault.befall(call).run(env);
+    let (ran, has_failed) = fault.befalls(env, call);
     assert!(!ran.stderr.contains("panicked"), "{fault:?}: {ran}");
     assert!(matches!(ran.status.code(), Some(0 | 1)), "{fault:?}: {ran}");
     if is_hook {
         invariants::neutral(&ran);
     }
     writer.note(&ran, Harm::Errors);
-    1
+    usize::from(has_failed)
 }
 
 /// Starts some processes at once, and kills each at some moment; late ones do their work.
@@ -198,7 +193,8 @@ fn crowd<W: Writer>(env: &TestEnv, writer: &mut W, random: &mut SplitMix64) -> u
         .map(|_| (writer.next(env, random), random.below(15_000) as u64))
         .collect();
     let ran: Vec<Ran> = thread::scope(|scope| {
-        let run = |(call, micros): (Call, u64)| scope.spawn(move || killed_after(env, call, micros));
+        let run =
+            |(call, micros): (Call, u64)| scope.spawn(move || killed_after(env, call, micros));
         let running: Vec<_> = calls.into_iter().map(run).collect();
         running.into_iter().map(|one| one.join().unwrap()).collect()
     });

@@ -86,7 +86,8 @@ impl Acknowledged {
         let saves = told(&json(&env.plimsoll("rs sea --limit 1000 --json")), "task");
         assert!(self.saves.is_subset(&saves), "lost: {:?} of {saves:?}", self.saves);
         let board = env.plimsoll("board list --json");
-        let board: Value = serde_json::from_str(&board.stdout).unwrap_or_else(|_| panic!("{board}"));
+        let board: Value =
+            serde_json::from_str(&board.stdout).unwrap_or_else(|_| panic!("{board}"));
         let waiting = told(board["messages"].as_array().unwrap(), "text");
         assert!(self.messages.is_subset(&waiting), "lost: {:?} of {board}", self.messages);
     }

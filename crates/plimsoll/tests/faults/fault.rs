@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use plimsoll_testbed::generator::SplitMix64;
+use rustix::process::Signal;
 
 use crate::env::{Ran, TestEnv};
 
@@ -61,6 +63,9 @@ pub(crate) struct Point {
 pub(crate) enum Fault {
     /// It is killed as it makes the call, which is not made any more.
     Kill(Point),
+    /// It is killed amid a write: as a file grows past so many bytes, of which it has written those
+    /// before.
+    Tear(u64),
     /// The call fails, and all later ones of its name if that lasts.
     Error { errno: &'static str, at: Point, lasts: bool },
     /// No file can be longer than that, so a write stops amid what is written.
@@ -70,14 +75,16 @@ pub(crate) enum Fault {
 impl Fault {
     /// The kill of a call at one of these points.
     pub(crate) fn kill(random: &mut SplitMix64, points: &[Point]) -> Self {
+        if random.below(5) == 0 {
+            return Self::Tear(some_length(random));
+        }
         Self::Kill(points[random.below(points.len())].clone())
     }
 
     /// A disk that fails, in one of the ways disks do.
     pub(crate) fn failing(random: &mut SplitMix64, points: &[Point]) -> Self {
         if random.below(3) == 0 {
-            let most = 1 << (4 + random.below(12));
-            return Self::NoLonger(random.below(most) as u64);
+            return Self::NoLonger(some_length(random));
         }
         let errno = ["EIO", "ENOSPC", "EROFS", "EDQUOT", "EINTR"][random.below(5)];
         let at = points[random.below(points.len())].clone();
@@ -85,25 +92,53 @@ impl Fault {
         Self::Error { errno, at, lasts: errno != "EINTR" && random.below(2) == 0 }
     }
 
-    /// A call that this happens to.
-    pub(crate) fn befall(&self, call: Call) -> Call {
+    /// Runs a call that this happens to, and tells whether it did: one that never comes so far does its
+    /// work.
+    pub(crate) fn befalls(&self, env: &TestEnv, call: Call) -> (Ran, bool) {
+        let log = env.path("strace.log");
+        let ran = self.over(call, log.to_str().unwrap()).run(env);
+        let struck = match self {
+            Self::Kill(_) | Self::Tear(_) => is_killed(&ran),
+            Self::Error { .. } => fs::read_to_string(log).unwrap().contains("(INJECTED)"),
+            Self::NoLonger(_) => !ran.status.success(),
+        };
+        (ran, struck)
+    }
+
+    fn over(&self, call: Call, log: &str) -> Call {
         match self {
             Self::Kill(Point { name, nth }) => {
                 let inject = format!("inject={name}:signal=KILL:when={nth}");
-                call.under("strace", &strace(name, "/dev/null", &inject))
+                call.under("strace", &strace(name, log, &inject))
             }
             Self::Error { errno, at: Point { name, nth }, lasts } => {
                 let more = if *lasts { "+" } else { "" };
                 let inject = format!("inject={name}:error={errno}:when={nth}{more}");
-                call.under("strace", &strace(name, "/dev/null", &inject))
+                call.under("strace", &strace(name, log, &inject))
+            }
+            Self::Tear(bytes) => {
+                let limits = ["--core=0".to_owned(), format!("--fsize={bytes}"), "--".to_owned()];
+                call.under("prlimit", &limits)
             }
             Self::NoLonger(bytes) => {
-                // Whoever does not ignore the signal is killed instead.
+                // Whoever ignores the signal is told by an error instead.
                 let script = format!("trap '' XFSZ; exec prlimit --fsize={bytes} -- \"$0\" \"$@\"");
                 call.under("/bin/sh", &["-c".to_owned(), script])
             }
         }
     }
+}
+
+/// Whether a process ended by the signal that kills, or by the one of a file that is too long.
+pub(crate) fn is_killed(ran: &Ran) -> bool {
+    let signals = [Signal::KILL, Signal::XFSZ].map(|signal| Some(signal.as_raw()));
+    signals.contains(&ran.status.signal())
+}
+
+/// A length of a file, short ones as often as long ones.
+fn some_length(random: &mut SplitMix64) -> u64 {
+    let most = 1 << (4 + random.below(14));
+    random.below(most) as u64
 }
 
 fn strace(calls: &str, log: &str, inject: &str) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use plimsoll_testbed::generator::SplitMix64;
 use serde_json::Value;
@@ -11,6 +12,7 @@ use super::campaigns;
 use crate::campaign::{Harm, Writer};
 use crate::env::{Ran, TestEnv};
 use crate::fault::Call;
+use crate::invariants::half_written;
 
 /// Notes each task that it is told of when it begins with it, and when it is done.
 const AGENT: &str = r#"#!/bin/sh
@@ -65,14 +67,16 @@ impl Conductor {
     }
 }
 
-/// The lines of the newest journal.
-fn journal(env: &TestEnv) -> Vec<Value> {
+/// The newest journal.
+fn newest(env: &TestEnv) -> Option<PathBuf> {
     let folder = fs::read_dir(env.data().join("runs")).into_iter().flatten().flatten();
     let journals = folder.map(|entry| entry.path());
-    let mut journals: Vec<_> =
-        journals.filter(|path| path.extension().is_some_and(|it| it == "jsonl")).collect();
-    journals.sort();
-    let text = journals.last().map(|path| fs::read_to_string(path).unwrap()).unwrap_or_default();
+    journals.filter(|path| path.extension().is_some_and(|it| it == "jsonl")).max()
+}
+
+/// The lines of the newest journal.
+fn journal(env: &TestEnv) -> Vec<Value> {
+    let text = newest(env).map(|path| fs::read_to_string(path).unwrap()).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
@@ -136,6 +140,8 @@ impl Writer for Conductor {
         assert_eq!(done(&journal).len(), 3);
         let ended: BTreeSet<String> = noted(env, "ended").into_iter().collect();
         assert!(ended.is_superset(&done(&journal)), "{ended:?}");
+        let folder = newest(env).unwrap().with_extension("");
+        assert_eq!(half_written(env, &folder), [""; 0].map(PathBuf::from));
     }
 }
 

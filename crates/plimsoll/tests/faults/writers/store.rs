@@ -18,7 +18,8 @@ struct Store {
 }
 
 /// Transcripts that tell of tools, of hooks and of a compaction.
-const CAPTURED: [&str; 3] = ["tools.jsonl", "compact-auto-interactive.jsonl", "hook-context-every-event.jsonl"];
+const CAPTURED: [&str; 3] =
+    ["tools.jsonl", "compact-auto-interactive.jsonl", "hook-context-every-event.jsonl"];
 
 impl Store {
     fn new() -> (TestEnv, Self) {
@@ -28,7 +29,8 @@ impl Store {
             let text = captured(name).replace("/home/dev/project", project.to_str().unwrap());
             text.split_inclusive('\n').rev().map(str::to_owned).collect()
         };
-        let rest = CAPTURED.iter().enumerate().map(|(at, name)| (format!("ship-{at}"), lines(name)));
+        let rest =
+            CAPTURED.iter().enumerate().map(|(at, name)| (format!("ship-{at}"), lines(name)));
         let store = Self { rest: rest.collect() };
         (env, store)
     }
@@ -88,7 +90,8 @@ impl Writer for Store {
 fn counts(env: &TestEnv) -> BTreeMap<String, i64> {
     let path = env.data().join("store.sqlite");
     let store = Connection::open(path).unwrap();
-    let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%\\_%' ESCAPE '\\'";
+    let names =
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%\\_%' ESCAPE '\\'";
     let mut names = store.prepare(names).unwrap();
     let names = names.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap);
     let count = |name: String| {
