@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -110,7 +111,7 @@ pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
     const PATIENCE: Duration = Duration::from_secs(2);
     const STEP: Duration = Duration::from_millis(5);
     let path = paths::beside(leg, ".pid");
-    match File::create_new(&path) {
+    match File::options().write(true).create_new(true).mode(0o600).open(&path) {
         Ok(_) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),

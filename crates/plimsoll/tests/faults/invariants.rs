@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -130,6 +131,10 @@ pub(crate) fn the_store_is_sound(env: &TestEnv) {
 /// goes as a whole; what its conductor owes is for that campaign to say.)
 #[track_caller]
 pub(crate) fn no_litter(env: &TestEnv) {
+    // The next change of a config makes the cached settings anew.
+    env.project_config("lines: {save: 66}\n");
+    thread::sleep(Duration::from_millis(40));
+    the_hook_answers(env);
     let mut litter = half_written(env, &env.home());
     litter.extend(half_written(env, &env.project()));
     litter.retain(|path| !path.starts_with(env.data().join("runs")));

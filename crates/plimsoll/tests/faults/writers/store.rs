@@ -72,7 +72,8 @@ impl Writer for Store {
 
     /// The store holds what one made anew from the same files would.
     fn finish(&mut self, env: &TestEnv) {
-        // A session that was killed at its end left its checkpoint's traces to the next one.
+        // A session that was killed at its end left its traces to the next end, and the next checkpoint.
+        env.session("ship-0").hook("SessionEnd");
         env.plimsoll("checkpoint create ship-0");
         succeeds(env, "status --all");
         Self::take_in(env);
