@@ -85,11 +85,11 @@ impl Fault {
 
     /// A disk that fails, in one of the ways disks do.
     pub(crate) fn failing(random: &mut SplitMix64, points: &[Point]) -> Self {
-        if random.below(3) == 0 {
+        let points: Vec<&Point> = points.iter().filter(|point| point.may_fail).collect();
+        if points.is_empty() || random.below(3) == 0 {
             return Self::NoLonger(some_length(random));
         }
         let errno = ["EIO", "ENOSPC", "EROFS", "EDQUOT", "EINTR"][random.below(5)];
-        let points: Vec<&Point> = points.iter().filter(|point| point.may_fail).collect();
         let at = points[random.below(points.len())].clone();
         // Whoever is interrupted tries again, and not for ever.
         Self::Error { errno, at, lasts: errno != "EINTR" && random.below(2) == 0 }
