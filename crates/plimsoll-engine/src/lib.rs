@@ -11,6 +11,7 @@ pub mod capture;
 pub mod checkpoint;
 mod child;
 pub mod criteria;
+pub mod damage;
 pub mod doctor;
 pub mod fate;
 pub mod fill;

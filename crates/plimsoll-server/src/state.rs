@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use plimsoll_agents::Adapter;
 use plimsoll_core::settings::{Settings, Team};
 use plimsoll_engine::criteria::Criteria;
+use plimsoll_engine::damage;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::token;
 use plimsoll_engine::world::World;
@@ -159,7 +160,10 @@ impl AppState {
         self.blocking(move |app| {
             let mut store = app.store()?;
             let done = work(app, &mut store);
-            app.stores().push(store);
+            // What failed is opened anew: it may be another file by then.
+            if done.is_ok() {
+                app.stores().push(store);
+            }
             done
         })
         .await
@@ -170,6 +174,13 @@ impl App {
     /// Notes why we failed, and gives what whoever asked is told.
     pub(crate) fn failed(&self, error: &anyhow::Error) -> Problem {
         self.log.say(&format!("{error:#}"));
+        if damage::is_cause(error) {
+            self.stores().clear();
+            match damage::put_aside(&self.world.paths) {
+                Ok(aside) => self.log.say(&damage::told(&aside)),
+                Err(error) => self.log.say(&format!("{error:#}")),
+            }
+        }
         Problem::failed("the request could not be carried out")
     }
 

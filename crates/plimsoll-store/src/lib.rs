@@ -22,4 +22,4 @@ pub use rows::{
     PastTask, PeakRow, Piece, Point, PointRow, ReadingRow, RunCounts, RunRow, SaveFilter,
     SessionRow, Shipment, SourceFile, Stretch, Waiting,
 };
-pub use sqlite::Store;
+pub use sqlite::{Store, machine_of};

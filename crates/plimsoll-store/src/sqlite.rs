@@ -81,6 +81,25 @@ impl Store {
         &self.machine
     }
 
+    /// Calls this machine what it was called before.
+    pub fn call_machine(&mut self, name: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE meta SET value = ?1 WHERE name = 'machine'";
+        self.connection.execute(sql, params![name]).map_err(self.failed("name"))?;
+        self.machine = name.to_owned();
+        Ok(())
+    }
+
+    /// Whether every page of the file is as it should be. Reads all of it.
+    pub fn is_sound(&self) -> bool {
+        let check = "PRAGMA quick_check(1)";
+        let verdict = self.connection.query_row(check, [], |row| row.get::<_, String>(0));
+        // One that is busy or out of reach is no damaged one.
+        match verdict {
+            Ok(verdict) => verdict == "ok",
+            Err(error) => !matches!(self.failed("check")(error), StoreError::Corrupt { .. }),
+        }
+    }
+
     fn over(
         mut connection: Connection,
         path: &Path,
@@ -96,6 +115,12 @@ impl Store {
         let path = self.path.clone();
         move |error| StoreError::new(task, &path, error)
     }
+}
+
+/// What the store in a file calls its machine, as far as that can be read.
+pub fn machine_of(path: &Path) -> Option<String> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
+    named(&connection).ok()?
 }
 
 /// Makes the connection ours and the tables current; gives the machine's name.
@@ -141,16 +166,17 @@ fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
 
 /// The machine's name: what the first to open the store has called it.
 fn machine(connection: &Connection) -> rusqlite::Result<String> {
-    let named = || {
-        let sql = "SELECT value FROM meta WHERE name = 'machine'";
-        connection.query_row(sql, [], |row| row.get(0))
-    };
-    if let Some(name) = named().optional()? {
+    if let Some(name) = named(connection)? {
         return Ok(name);
     }
     connection.execute(
         "INSERT INTO meta (name, value) VALUES ('machine', ?1) ON CONFLICT DO NOTHING",
         params![Uuid::now_v7().to_string()],
     )?;
-    named()
+    named(connection)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+fn named(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT value FROM meta WHERE name = 'machine'";
+    connection.query_row(sql, [], |row| row.get(0)).optional()
 }

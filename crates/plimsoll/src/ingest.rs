@@ -5,9 +5,12 @@ use std::time::Duration;
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_engine::checkpoint::Place;
+use plimsoll_engine::damage;
 use plimsoll_engine::ingest::Ingester;
+use plimsoll_engine::saves;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::world::World;
+use plimsoll_store::Store;
 
 use crate::report::HintExt;
 use crate::ui::{self, Ui};
@@ -51,18 +54,53 @@ pub(crate) fn checkpoints<'a>(
     here: &Place,
 ) -> anyhow::Result<Ingester<'a>> {
     let data = ui::pasted(&world.paths.data);
-    let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)
-        .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
-    take_checkpoints(ui, &mut ingester);
-    // What is wrong with it was said just now, unless nobody knew of it.
-    let _ = ingester.checkpoints(here);
-    Ok(ingester)
+    let taken = mended(world, ui, || {
+        let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
+        take_checkpoints(ui, &mut ingester)?;
+        // What is wrong with it was said just now, unless nobody knew of it.
+        let _ = ingester.checkpoints(here);
+        Ok(ingester)
+    });
+    taken.hint(format!("run `ls -l {data}` to see whether it can be written"))
 }
 
-fn take_checkpoints(ui: &Ui, ingester: &mut Ingester<'_>) {
-    if let Err(error) = ingester.all_checkpoints() {
-        ui.warn(&format!("your checkpoints could not be taken in: {error:#}"));
+/// Takes in what was saved.
+pub(crate) fn saves(world: &World, ui: &Ui) -> anyhow::Result<Store> {
+    let data = ui::pasted(&world.paths.data);
+    mended(world, ui, || saves::open(&world.paths, STORE_PATIENCE))
+        .hint(format!("run `ls -l {data}` to see whether it can be written"))
+}
+
+/// Does something with the store before anything is said of it, and once more with a new one if the
+/// store turns out to be damaged.
+pub(crate) fn mended<T>(
+    world: &World,
+    ui: &Ui,
+    work: impl Fn() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    match work() {
+        Err(error) if damage::is_cause(&error) => {
+            renew_store(world, ui)?;
+            work()
+        }
+        done => done,
     }
+}
+
+/// Puts a damaged store aside, and says so.
+pub(crate) fn renew_store(world: &World, ui: &Ui) -> anyhow::Result<()> {
+    let aside = damage::put_aside(&world.paths)?;
+    ui.warn(&damage::told(&aside));
+    Ok(())
+}
+
+fn take_checkpoints(ui: &Ui, ingester: &mut Ingester<'_>) -> anyhow::Result<()> {
+    match ingester.all_checkpoints() {
+        Err(error) if damage::is_cause(&error) => return Err(error),
+        Err(error) => ui.warn(&format!("your checkpoints could not be taken in: {error:#}")),
+        Ok(_) => {}
+    }
+    Ok(())
 }
 
 fn take_in<'a>(
@@ -71,10 +109,12 @@ fn take_in<'a>(
     adapter: &'a dyn Adapter,
     found: &[Found],
 ) -> anyhow::Result<(Ingester<'a>, usize)> {
-    let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
-    let unreadable =
-        ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
-    take_checkpoints(ui, &mut ingester);
-    ingester.saves()?;
-    Ok((ingester, unreadable))
+    mended(world, ui, || {
+        let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
+        let unreadable =
+            ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
+        take_checkpoints(ui, &mut ingester)?;
+        ingester.saves()?;
+        Ok((ingester, unreadable))
+    })
 }

@@ -134,7 +134,9 @@ pub fn to_ask(
     noticed: u64,
     now: u64,
 ) -> Option<SessionState> {
-    let is_sealed = state.sealed.as_ref().is_some_and(|seal| seal.at >= noticed);
+    // One of a moment well to come is of a clock that was set back since, and tells nothing.
+    let is_since = |at: u64| at >= noticed && at <= now.saturating_add(LONGEST_CALL);
+    let is_sealed = state.sealed.as_ref().is_some_and(|seal| is_since(seal.at));
     let mut next = state.clone();
     let is_open = match crossing {
         Crossing::Line { bucket } => {

@@ -422,6 +422,7 @@ fn a_crossing_is_asked_about_once_and_not_where_there_is_a_checkpoint() {
     let sealed = |at| SessionState { sealed: seal(at), ..fresh.clone() };
     assert_eq!(to_ask(&sealed(5_000), line, 5_000, 6_000), None);
     assert!(to_ask(&sealed(4_999), line, 5_000, 6_000).is_some());
+    assert!(to_ask(&sealed(900_000), line, 5_000, 6_000).is_some(), "the clock was set back");
 }
 
 #[test]

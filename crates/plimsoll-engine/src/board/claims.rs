@@ -75,17 +75,18 @@ pub fn release(paths: &Paths, path: &Path, holder: Option<&str>) -> Result<Claim
 /// The claims that hold, by their paths.
 pub fn claims(paths: &Paths) -> io::Result<Vec<Claim>> {
     let now = now() as Millis;
-    let mut claims: Vec<Claim> =
-        listed(&paths.claims())?.iter().filter_map(|it| read(it)).collect();
+    let files = listed(&paths.claims())?.into_iter().filter(|file| !is_unfinished(file));
+    let mut claims: Vec<Claim> = files.filter_map(|file| read(&file)).collect();
     claims.retain(|claim| claim.holds(now));
     claims.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(claims)
 }
 
-/// Removes the claims that have run out.
+/// Removes the claims that have run out, and those that somebody was killed over.
 pub(super) fn tidy(paths: &Paths) -> io::Result<()> {
     let now = now() as Millis;
-    let is_over = |file: &Path| read(file).is_some_and(|claim| !claim.holds(now));
+    let is_over =
+        |file: &Path| is_unfinished(file) || read(file).is_some_and(|claim| !claim.holds(now));
     if !listed(&paths.claims())?.iter().any(|file| is_over(file)) {
         return Ok(());
     }
@@ -94,6 +95,11 @@ pub(super) fn tidy(paths: &Paths) -> io::Result<()> {
         fs::remove_file(file)?;
     }
     Ok(())
+}
+
+/// Whether a file is yet to take the place of a claim: whoever writes one holds the lock, or is dead.
+fn is_unfinished(file: &Path) -> bool {
+    file.extension().is_none_or(|ending| ending != "json")
 }
 
 fn read(file: &Path) -> Option<Claim> {

@@ -159,6 +159,20 @@ fn a_claim_keeps_others_out_until_it_is_given_up_or_runs_out() {
 }
 
 #[test]
+fn a_claim_that_somebody_was_killed_over_is_none_and_goes() {
+    let (_folder, paths) = bed();
+    claim(&paths, "/p/a".into(), "one", LONG).unwrap();
+    let finished = fs::read_dir(paths.claims()).unwrap().next().unwrap().unwrap().path();
+    let unfinished = finished.with_extension(format!("plimsoll-{}.tmp", i32::MAX));
+    fs::rename(finished, &unfinished).unwrap();
+    assert_eq!(claims(&paths).unwrap(), []);
+    claim(&paths, "/p/a".into(), "two", LONG).unwrap();
+    tidy(&paths).unwrap();
+    assert!(!unfinished.exists());
+    assert_eq!(claims(&paths).unwrap()[0].holder, "two");
+}
+
+#[test]
 fn of_many_who_claim_a_path_at_once_one_gets_it() {
     let (_folder, paths) = bed();
     let got = AtomicUsize::new(0);

@@ -288,7 +288,7 @@ impl Deciding<'_> {
         saved: Option<&Environment>,
     ) -> Reply {
         let Some(speech) = &decision.speech else { return Reply::default() };
-        let is_fresh = |at: u64| self.call.now.saturating_sub(at) < LONGEST_WITHOUT;
+        let is_fresh = |at: u64| self.call.now.abs_diff(at) < LONGEST_WITHOUT;
         let sealed = state.sealed.as_ref().filter(|seal| is_fresh(seal.at));
         // Never a phantom: it is named only if it is there.
         let sealed = sealed.filter(|_| self.hook.is_there(&self.place(), state));

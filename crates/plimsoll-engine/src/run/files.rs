@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -87,11 +88,25 @@ impl Files {
         File::open(&self.0)?.sync_all()
     }
 
-    /// What whoever conducts the run holds; nothing if somebody else does.
+    /// What whoever conducts the run holds; nothing if somebody else does. What conductors before left
+    /// half written goes.
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
         match lock(|| paths::append(&self.0.join("lock")), Instant::now()) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
-            taken => taken.map(Some),
+            taken => {
+                let taken = taken?;
+                self.sweep();
+                Ok(Some(taken))
+            }
+        }
+    }
+
+    fn sweep(&self) {
+        for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|ending| ending == "tmp") {
+                // It goes with the run at the latest.
+                let _ = fs::remove_file(entry.path());
+            }
         }
     }
 }
@@ -109,7 +124,7 @@ pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
     const PATIENCE: Duration = Duration::from_secs(2);
     const STEP: Duration = Duration::from_millis(5);
     let path = paths::beside(leg, ".pid");
-    match File::create_new(&path) {
+    match File::options().write(true).create_new(true).mode(0o600).open(&path) {
         Ok(_) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),

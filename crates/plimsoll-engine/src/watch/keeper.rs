@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_agents::Adapter;
 
+use crate::damage;
 use crate::ingest::Ingester;
 use crate::log;
 use crate::world::{World, now};
@@ -116,5 +117,10 @@ impl<'a> Keeper<'a> {
             log::write(&self.world.paths.log(), &format!("watch: {error:#}"));
         }
         self.store = None;
+        if damage::is_cause(error)
+            && let Err(error) = damage::put_aside(&self.world.paths)
+        {
+            log::write(&self.world.paths.log(), &format!("watch: {error:#}"));
+        }
     }
 }

@@ -38,9 +38,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 use plimsoll_agents::Adapter;
+use plimsoll_engine::damage;
 use plimsoll_engine::load;
 use plimsoll_engine::world::World;
 
+use crate::ingest;
 use crate::report::{HintExt, report};
 use crate::ui::Ui;
 pub(crate) use checkpoint::create::seal;
@@ -125,7 +127,16 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     let ui = Ui::of_process();
-    report(&ui, &carry_out(&ui, cli.command))
+    let mut done = carry_out(&ui, cli.command);
+    // What was found to be damaged amid an answer is put aside for the next one.
+    if done.as_ref().is_err_and(damage::is_cause) && renew_store(&ui).is_ok() {
+        done = done.hint("run the same again");
+    }
+    report(&ui, &done)
+}
+
+fn renew_store(ui: &Ui) -> anyhow::Result<()> {
+    ingest::renew_store(&world()?, ui)
 }
 
 fn carry_out(ui: &Ui, command: Command) -> anyhow::Result<()> {

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_core::Millis;
@@ -17,8 +16,9 @@ use plimsoll_engine::world::{World, now};
 use plimsoll_store::{Match, SaveFilter, Store};
 use serde::Serialize;
 
+use crate::ingest;
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, plain};
+use crate::ui::{Ui, plain};
 
 /// Restore what was saved with `ss`: the newest, or what a search finds
 ///
@@ -51,13 +51,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-const STORE_PATIENCE: Duration = Duration::from_secs(5);
-
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let environment = environment(world, args.environment.as_deref())?;
-    let data = pasted(&world.paths.data);
-    let store = saves::open(&world.paths, STORE_PATIENCE)
-        .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
+    let store = ingest::saves(world, ui)?;
     let saves = find(&store, ui, args, &environment)
         .context("could not look for your saves")
         .hint("run `plimsoll doctor` to see why")?;

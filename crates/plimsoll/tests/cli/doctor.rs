@@ -98,7 +98,8 @@ fn a_broken_store_is_named_and_its_mending_works() {
     for beside in ["store.sqlite-wal", "store.sqlite-shm"] {
         let _ = fs::remove_file(env.data().join(beside));
     }
-    fs::write(&store, "this is no database, whatever its name says ".repeat(100)).unwrap();
+    fs::remove_file(&store).unwrap();
+    fs::create_dir(&store).unwrap();
     let [state, text, mend] = about(&env, "store").remove(0);
     assert_eq!(state, "broken");
     assert!(text.starts_with("it cannot be used: "), "{text}");
@@ -106,6 +107,20 @@ fn a_broken_store_is_named_and_its_mending_works() {
     let mend = mend.split(" && ").next().unwrap().replace("$TEST/", env.path("").to_str().unwrap());
     assert!(env.run(env.shell(&mend, &[]), b"").status.success());
     assert!(env.plimsoll("status --all").stderr.is_empty());
+    assert!(about(&env, "store").is_empty());
+}
+
+#[test]
+fn a_damaged_store_is_mended_by_whoever_looks() {
+    let env = TestEnv::new();
+    env.session("s").fill(100_000);
+    env.plimsoll("status");
+    fs::write(env.data().join("store.sqlite"), "this is no database ".repeat(100)).unwrap();
+    let said = env.plimsoll("doctor").stderr;
+    assert!(
+        said.contains("note: the store was damaged and is made anew from your files"),
+        "{said}"
+    );
     assert!(about(&env, "store").is_empty());
 }
 

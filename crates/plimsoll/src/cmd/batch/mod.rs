@@ -14,6 +14,7 @@ use plimsoll_engine::calibration;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::world::World;
 
+use crate::ingest;
 use crate::ui::Ui;
 
 /// Cut work so that it fits a context window, and carry it out batch by batch
@@ -71,8 +72,10 @@ fn available(text: &str) -> Result<Tokens, String> {
 /// What past work teaches estimates. Where nobody can tell, that is said, and the formula must do.
 fn learned(world: &World, ui: &Ui, adapter: &dyn Adapter) -> Calibration {
     let progress = |done, of| ui.progress("reading transcripts", done, of);
-    let learned = Ingester::open(world, adapter, PATIENCE, None)
-        .and_then(|mut ingester| calibration::learn(world, adapter, &mut ingester.store, progress));
+    let learned = ingest::mended(world, ui, || {
+        let mut ingester = Ingester::open(world, adapter, PATIENCE, None)?;
+        calibration::learn(world, adapter, &mut ingester.store, progress)
+    });
     learned.unwrap_or_else(|error| {
         ui.warn(&format!("past work cannot be learned from: {error:#}"));
         Calibration::default()

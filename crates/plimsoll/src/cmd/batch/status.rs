@@ -15,6 +15,7 @@ use plimsoll_engine::world::World;
 use plimsoll_server::{RunStory, RunView};
 use plimsoll_store::Store;
 
+use crate::ingest;
 use crate::report::HintExt;
 use crate::ui::{self, Ui};
 
@@ -51,7 +52,7 @@ const SEE_ALL: &str = "run `plimsoll batch status --all` to see all runs";
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let adapter = plimsoll_agents::ALL[0];
-    let mut store = open(world, adapter)?;
+    let mut store = open(world, ui, adapter)?;
     if args.calibration {
         return calibration::run(world, ui, adapter, &mut store, args.json);
     }
@@ -67,9 +68,10 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 }
 
 /// The store, waiting a little for others.
-fn open(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Store> {
+fn open(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::Result<Store> {
     let data = ui::pasted(&world.paths.data);
-    let opened = Ingester::open(world, adapter, super::PATIENCE, None);
+    let opened =
+        ingest::mended(world, ui, || Ingester::open(world, adapter, super::PATIENCE, None));
     let store = opened.map(|ingester| ingester.store);
     store.hint(format!("run `ls -l {data}` to see whether it can be written"))
 }

@@ -1,0 +1,116 @@
+//! A damaged store is put aside. Everything in it comes from files, so whoever opens it next makes it
+//! anew from them; nothing but the machine's name is taken over.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use plimsoll_store::{Store, StoreError};
+
+use crate::lock::lock;
+use crate::log;
+use crate::paths::{self, Paths};
+
+/// How long others are waited for who do the same.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether something failed because the store is damaged.
+pub fn is_cause(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref());
+    causes.any(|cause| matches!(cause, StoreError::Corrupt { .. }))
+}
+
+/// Puts the store aside, unless somebody else has done so meanwhile; gives where it is now.
+pub fn put_aside(paths: &Paths) -> anyhow::Result<PathBuf> {
+    let store = paths.store();
+    let aside = paths::beside(&store, ".damaged");
+    let moved = || -> anyhow::Result<()> {
+        let lock_file = paths::beside(&store, ".lock");
+        let _locked = lock(|| paths::append(&lock_file), Instant::now() + PATIENCE)?;
+        if is_damaged(&store) {
+            let machine = plimsoll_store::machine_of(&store);
+            move_to(&store, &aside)?;
+            log::write(&paths.log(), &told(&aside));
+            take_over(&store, machine)?;
+        }
+        Ok(())
+    };
+    moved().with_context(|| format!("could not put `{}` aside", store.display()))?;
+    Ok(aside)
+}
+
+/// What people are told when that was done.
+pub fn told(aside: &Path) -> String {
+    format!(
+        "the store was damaged and is made anew from your files; the old one is `{}`",
+        aside.display()
+    )
+}
+
+fn is_damaged(store: &Path) -> bool {
+    match Store::open(store, PATIENCE) {
+        Ok(store) => !store.is_sound(),
+        Err(error) => matches!(error, StoreError::Corrupt { .. }),
+    }
+}
+
+/// The log goes first: beside another file it would be taken for that one's.
+fn move_to(store: &Path, aside: &Path) -> io::Result<()> {
+    for ending in ["-wal", "-shm", ""] {
+        match fs::rename(paths::beside(store, ending), paths::beside(aside, ending)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            moved => moved?,
+        }
+    }
+    Ok(())
+}
+
+/// A team knows this machine by its name.
+fn take_over(store: &Path, machine: Option<String>) -> anyhow::Result<()> {
+    let Some(machine) = machine else { return Ok(()) };
+    paths::append(store)?;
+    Ok(Store::open(store, PATIENCE)?.call_machine(&machine)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(folder: &Path) -> Paths {
+        Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }
+    }
+
+    fn open(paths: &Paths) -> Result<Store, StoreError> {
+        paths::append(&paths.store()).unwrap();
+        Store::open(&paths.store(), PATIENCE)
+    }
+
+    #[test]
+    fn a_sound_store_stays_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let machine = open(&paths).unwrap().machine().to_owned();
+        assert!(!put_aside(&paths).unwrap().exists());
+        assert_eq!(open(&paths).unwrap().machine(), machine);
+    }
+
+    #[test]
+    fn a_damaged_one_makes_room_and_leaves_its_name_where_that_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let machine = open(&paths).unwrap().machine().to_owned();
+        let mut bytes = fs::read(paths.store()).unwrap();
+        let last = bytes.len() - 8_192;
+        bytes[last..].fill(0xff);
+        fs::write(paths.store(), bytes).unwrap();
+        assert!(put_aside(&paths).unwrap().exists());
+        assert_eq!(open(&paths).unwrap().machine(), machine);
+        fs::write(paths.store(), "no store, ".repeat(1000)).unwrap();
+        let error = anyhow::Error::from(open(&paths).unwrap_err()).context("could not do it");
+        assert!(is_cause(&error));
+        assert!(put_aside(&paths).unwrap().exists());
+        assert_ne!(open(&paths).unwrap().machine(), machine);
+    }
+}
