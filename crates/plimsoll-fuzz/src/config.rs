@@ -20,7 +20,6 @@ pub(crate) fn run(input: &[u8]) {
         if layer == Layer::Project {
             leaves_the_users(&file);
             assert_eq!(settings.team, defaults.team, "a project sends nothing anywhere");
-            assert_eq!(settings.warn_command, defaults.warn_command, "a project runs nothing");
             assert_eq!(settings.reviewer, defaults.reviewer, "a project runs nothing");
         }
     }

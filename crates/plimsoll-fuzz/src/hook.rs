@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plimsoll_agents::{Adapter, Output, Step};
+use plimsoll_agents::{Adapter, Output};
 use plimsoll_core::event::{Event, EventKind};
 use plimsoll_engine::hook;
 use plimsoll_engine::world::World;
@@ -22,7 +22,7 @@ pub(crate) fn run(input: &[u8]) {
         return;
     }
     let sandbox = Sandbox::new();
-    let transcript = sandbox.file("session.jsonl", recorded(adapter).as_bytes());
+    let transcript = sandbox.file("session.jsonl", sandbox.recorded().as_bytes());
     // Whatever folders a payload names, nothing outside of the sandbox is touched.
     payload["transcript_path"] = transcript.to_str().into();
     payload["cwd"] = sandbox.project().to_str().into();
@@ -32,16 +32,7 @@ pub(crate) fn run(input: &[u8]) {
 }
 
 /// A window in which the recorded session is past every line.
-const FULL: &[(&str, &str)] = &[("PLIMSOLL_WINDOW", "20000")];
-
-/// The transcript of a session that was recorded from the agent.
-fn recorded(adapter: &dyn Adapter) -> String {
-    let records = adapter.sample().steps("/home/user").filter_map(|step| match step {
-        Step::Record(line) => Some(line + "\n"),
-        Step::Hook(_) => None,
-    });
-    records.collect()
-}
+const FULL: &[(&str, &str)] = &[("PLIMSOLL_CONTEXT_WINDOW", "20000")];
 
 /// The walk that steps over what nobody asks for sees what a full reader sees, where no name stands
 /// twice and none is written in escapes.

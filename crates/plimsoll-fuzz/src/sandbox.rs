@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::{Adapter, Step};
 use plimsoll_engine::world::World;
 use tempfile::TempDir;
 
@@ -40,9 +40,20 @@ impl Sandbox {
         self.folder.path().join("project")
     }
 
+    /// The transcript of a session that was recorded from the agent, as if that had lived here.
+    pub(crate) fn recorded(&self) -> String {
+        let home = self.folder.path().to_str().unwrap();
+        let records = adapter().sample().steps(home).filter_map(|step| match step {
+            Step::Record(line) => Some(line + "\n"),
+            Step::Hook(_) => None,
+        });
+        records.collect()
+    }
+
     /// A file that holds these bytes.
     pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, bytes).unwrap();
         path
     }

@@ -20,7 +20,7 @@ pub(crate) fn run(input: &[u8]) {
 /// How to install, as the first byte of an input says.
 fn wish(choice: u8) -> Wish<'static> {
     Wish {
-        program: ["/home/me/.local/bin/plimsoll", "/a b/pli'm\"soll"][usize::from(choice & 1)],
+        program: ["/home/me/.local/bin/plimsoll", "/it's \"a b\"/plimsoll"][usize::from(choice & 1)],
         client: (choice & 2 != 0).then_some(Version(2, 1, 197)),
         status_line: choice & 4 != 0,
         compact_at: (choice & 8 != 0).then_some(choice >> 4),
