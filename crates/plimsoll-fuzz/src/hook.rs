@@ -27,12 +27,12 @@ pub(crate) fn run(input: &[u8]) {
     payload["transcript_path"] = transcript.to_str().into();
     payload["cwd"] = sandbox.project().to_str().into();
     for world in [sandbox.world(&[]), sandbox.world(FULL)] {
-        answered(&world, adapter, &payload);
+        answered(&world, adapter, payload.to_string().into_bytes());
     }
 }
 
 /// A window in which the recorded session is past every line.
-const FULL: &[(&str, &str)] = &[("PLIMSOLL_CONTEXT_WINDOW", "20000")];
+pub(crate) const FULL: &[(&str, &str)] = &[("PLIMSOLL_CONTEXT_WINDOW", "20000")];
 
 /// The walk that steps over what nobody asks for sees what a full reader sees, where no name stands
 /// twice and none is written in escapes.
@@ -52,8 +52,8 @@ fn same_as_a_full_reader(event: &Event, payload: &Value, input: &[u8]) {
     }
 }
 
-fn answered(world: &World, adapter: &dyn Adapter, payload: &Value) {
-    let payload = payload.to_string().into_bytes();
+/// A call that is answered in words which the agent understands, and remembered.
+pub(crate) fn answered(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) {
     let Ok(Some(event)) = adapter.event(&payload) else { return };
     let answer = hook::answer(world, adapter, payload).unwrap();
     understood(&event.kind, &answer.output);

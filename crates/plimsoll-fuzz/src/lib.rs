@@ -16,8 +16,10 @@ mod journal;
 mod redact;
 mod sandbox;
 mod settings;
+mod spool;
 mod tasks;
 mod transcript;
+mod words;
 
 use std::path::PathBuf;
 
@@ -31,7 +33,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "hook", run: hook::run },
     Target { name: "transcript", run: transcript::run },
     Target { name: "front_matter", run: front_matter::run },
@@ -41,6 +43,8 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "board", run: board::run },
     Target { name: "tasks", run: tasks::run },
     Target { name: "journal", run: journal::run },
+    Target { name: "spool", run: spool::run },
+    Target { name: "words", run: words::run },
     Target { name: "redact", run: redact::run },
     Target { name: "fence", run: fence::run },
 ];

@@ -28,7 +28,11 @@ fn idempotent(text: &str) {
     let mut end = 0;
     for secret in secrets(text) {
         assert!(end <= secret.range.start && secret.range.start < secret.range.end);
-        assert!(text.get(secret.range.clone()).is_some(), "{:?} is within a character", secret.range);
+        assert!(
+            text.get(secret.range.clone()).is_some(),
+            "{:?} is within a character",
+            secret.range
+        );
         end = secret.range.end;
     }
 }

@@ -1,7 +1,7 @@
 //! A client's settings file, and the user's instructions: the way in and out gives back every byte.
 
 use plimsoll_agents::install::{
-    Installed, Installer, Version, Wish, with_paragraph, without_paragraph,
+    HookEntry, Inspection, Installed, Installer, Version, Wish, with_paragraph, without_paragraph,
 };
 
 use crate::sandbox::adapter;
@@ -20,7 +20,8 @@ pub(crate) fn run(input: &[u8]) {
 /// How to install, as the first byte of an input says.
 fn wish(choice: u8) -> Wish<'static> {
     Wish {
-        program: ["/home/me/.local/bin/plimsoll", "/it's \"a b\"/plimsoll"][usize::from(choice & 1)],
+        program: ["/home/me/.local/bin/plimsoll", "/it's \"a b\"/plimsoll"]
+            [usize::from(choice & 1)],
         client: (choice & 2 != 0).then_some(Version(2, 1, 197)),
         status_line: choice & 4 != 0,
         compact_at: (choice & 8 != 0).then_some(choice >> 4),
@@ -32,14 +33,25 @@ fn in_and_out(installer: &dyn Installer, text: &str, wish: &Wish<'_>) {
     let Ok(after) = installer.install(text, wish) else { return };
     let now = installer.inspect(&after).unwrap();
     assert!(now.has_ours(), "{after}");
-    assert_eq!(installer.install(&after, wish).as_ref(), Ok(&after), "a second time changes nothing");
-    if found.unwrap().has_ours() {
+    assert_eq!(
+        installer.install(&after, wish).as_ref(),
+        Ok(&after),
+        "a second time changes nothing"
+    );
+    let found = found.unwrap();
+    assert_eq!(foreign(&now), foreign(&found), "what is not ours stays");
+    if found.has_ours() {
         return;
     }
     let installed = Installed { before: text, after: &after };
     assert_eq!(installer.uninstall(&after, Some(&installed)).as_deref(), Ok(text));
     let left = installer.inspect(&installer.uninstall(&after, None).unwrap()).unwrap();
     assert!(!left.has_ours(), "nothing of ours is left");
+}
+
+/// The hooks that are not ours.
+fn foreign(found: &Inspection) -> Vec<&HookEntry> {
+    found.hooks.iter().filter(|hook| !hook.is_ours).collect()
 }
 
 fn paragraph_in_and_out(text: &str, paragraph: &str) {

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use plimsoll_core::batch::read::{Format, read};
-use plimsoll_core::batch::{Piece, Plan, Planned, Task, Terms, Workflow, load, plan, prompt, repack};
+use plimsoll_core::batch::{
+    Piece, Plan, Planned, Task, Terms, Workflow, load, plan, prompt, repack,
+};
 
 pub(crate) fn run(input: &[u8]) {
     let Some((choice, text)) = input.split_first() else { return };
@@ -33,7 +35,8 @@ fn holds(plan: &Plan) {
         let is_warned = matches!(&batch[..], [piece] if piece.warning.is_some());
         assert!(load(batch) <= plan.available || is_warned, "{batch:?}");
     }
-    let places: HashMap<&str, usize> = (0..).zip(&plan.batches).flat_map(|(at, batch)| ids(batch, at)).collect();
+    let places: HashMap<&str, usize> =
+        (0..).zip(&plan.batches).flat_map(|(at, batch)| ids(batch, at)).collect();
     assert_eq!(places.len(), plan.pieces().count(), "no name is given twice");
     for piece in plan.pieces() {
         for before in &piece.after {
@@ -48,8 +51,11 @@ fn ids(batch: &[Piece], at: usize) -> impl Iterator<Item = (&str, usize)> {
 
 /// Every task that has nothing below it is planned, by itself or with what it is a part of.
 fn once(tasks: &[Task], plan: &Plan) {
-    let planned: HashSet<&str> =
-        plan.pieces().flat_map(|piece| [Some(piece.id.as_str()), piece.of.as_deref()]).flatten().collect();
+    let planned: HashSet<&str> = plan
+        .pieces()
+        .flat_map(|piece| [Some(piece.id.as_str()), piece.of.as_deref()])
+        .flatten()
+        .collect();
     for task in tasks.iter().filter(|task| !task.done) {
         let parts = task.subtasks.iter().filter(|part| !part.done).count();
         assert!(planned.contains(task.id.as_str()) || parts > 0, "`{}` is not planned", task.id);

@@ -80,12 +80,25 @@ fn fence() {
 }
 
 #[test]
+fn spool() {
+    replay(find("spool").unwrap());
+}
+
+#[test]
+fn words() {
+    replay(find("words").unwrap());
+}
+
+#[test]
 fn no_target_takes_offence_at_what_is_meant_for_another() {
     for target in &TARGETS {
         let [corpus, crashes] = target.folders().map(|folder| inputs(&folder));
         for path in corpus.iter().chain(&crashes) {
             let input = fs::read(path).unwrap();
-            TARGETS.iter().filter(|other| other.name != "http").for_each(|other| (other.run)(&input));
+            TARGETS
+                .iter()
+                .filter(|other| other.name != "http")
+                .for_each(|other| (other.run)(&input));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What people are told of a run: how far it is, how it stands, and how it goes on.
 
 use super::{Job, JobState, Leg, Line, Outcome, Repeats, Run, Sort, What};
-use crate::batch::{self, Piece};
 use crate::batch::calibration::Case;
+use crate::batch::{self, Piece};
 use crate::redact::redact;
 use crate::{Millis, Tokens};
 
