@@ -19,7 +19,7 @@ pub mod team;
 mod watch;
 mod writer;
 
-pub use http::{RunStory, RunView, openapi};
+pub use http::{RunStory, RunView, openapi, router};
 pub use listen::{CannotListen, Server, bind};
 pub use log::LogForm;
 pub use state::{AppState, Options};

@@ -14,10 +14,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Millis;
 use crate::event::SessionId;
-use crate::policy::is_plain;
-use crate::redact::redact;
 use crate::settings::Percent;
 use crate::time;
+use crate::work::told as kept;
 
 /// Who sends the messages that the watcher posts.
 pub const WATCHER: &str = "watcher";
@@ -182,14 +181,11 @@ impl Message {
 
 /// A name in one line.
 fn name(text: &str) -> String {
-    let text = redact(text.trim());
-    text.chars().filter(|character| is_plain(*character)).take(LONGEST_NAME).collect()
+    kept::beginning(&kept::name(text), LONGEST_NAME)
 }
 
 fn cleaned(text: &str) -> String {
-    let text = redact(text.trim());
-    let kept = text.chars().filter(|it| is_plain(*it) || matches!(it, '\n' | '\t'));
-    kept.take(LONGEST_TEXT).collect()
+    kept::beginning(&kept::told(text), LONGEST_TEXT)
 }
 
 /// A moment, as people and other tools read it.
@@ -259,6 +255,13 @@ pub(crate) mod tests {
         assert_eq!(posted.from, "ab");
         let What::Message { text } = posted.what else { panic!("another kind") };
         assert!(text.starts_with("use [redacted:") && text.ends_with("\nthen rest"), "{text}");
+    }
+
+    #[test]
+    fn a_secret_with_a_control_character_in_it_is_none_the_less_one() {
+        let said = text("use ghp_0123456789\u{8}abcdefghijABCDEFGHIJ456789");
+        let What::Message { text } = message(said).cleaned().what else { panic!("another kind") };
+        assert_eq!(text, "use [redacted:github-token]");
     }
 
     #[test]

@@ -44,8 +44,8 @@ impl Run {
             SessionPer::Task => 1,
         };
         let last = self.jobs.iter().map(|job| job.begun.job).max().unwrap_or(0);
-        jobs.extend(fresh.chunks(size).zip(last + 1..).map(|(pieces, job)| JobBegun {
-            job,
+        jobs.extend(fresh.chunks(size).zip(1..).map(|(pieces, nth)| JobBegun {
+            job: last.saturating_add(nth),
             title: title(pieces),
             batch: Some(at as u32 + 1),
             pieces: pieces.iter().map(|piece| piece.id.clone()).collect(),

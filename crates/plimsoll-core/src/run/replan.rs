@@ -8,7 +8,7 @@ use crate::batch::{self, Kind, Piece, Plan, Together};
 use crate::text::thousands;
 
 /// How much more than estimated a batch must take for the rest to be planned again: half as much.
-const FAR_MORE: (Tokens, Tokens) = (3, 2);
+const FAR_MORE: (u128, u128) = (3, 2);
 
 /// What was measured, and what was estimated.
 type Taken = (Tokens, Tokens);
@@ -74,7 +74,9 @@ impl Run {
             }
         }
         let (times, of) = FAR_MORE;
-        sums.retain(|_, (measured, estimated)| *measured * of > *estimated * times);
+        sums.retain(|_, (measured, estimated)| {
+            u128::from(*measured) * of > u128::from(*estimated) * times
+        });
         sums
     }
 }

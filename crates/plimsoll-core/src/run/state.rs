@@ -120,7 +120,7 @@ impl Run {
     pub fn take(&mut self, Line { at, what }: Line) {
         match &what {
             What::Conducted { .. } => self.taken_up = at,
-            _ => self.conducted += (at - self.until).max(0),
+            _ => self.conducted = self.conducted_by(at),
         }
         self.until = self.until.max(at);
         match what {
@@ -196,7 +196,7 @@ impl Run {
     /// What the run has taken by `now`, somebody conducting it.
     pub fn spent(&self, now: Millis) -> Spent {
         let failed = |job: &&Job| matches!(job.state, JobState::Failed { .. });
-        let conducted = self.conducted + (now - self.until).max(0);
+        let conducted = self.conducted_by(now);
         Spent {
             sessions: self.legs().count() as u32,
             tokens: self.held().unwrap_or(0),
@@ -208,7 +208,12 @@ impl Run {
     /// What the windows of its sessions held at their ends, added up, as far as it is known: what its
     /// limit counts.
     pub fn held(&self) -> Option<Tokens> {
-        self.legs().filter_map(Leg::used).reduce(|sum, more| sum + more)
+        self.legs().filter_map(Leg::used).reduce(Tokens::saturating_add)
+    }
+
+    /// How long somebody has conducted it by `now`. The clock may have been set meanwhile, by any amount.
+    fn conducted_by(&self, now: Millis) -> Millis {
+        self.conducted.saturating_add(now.saturating_sub(self.until).max(0))
     }
 
     /// The breaker of a job, as it stands. Whoever takes a run up again has looked at it, so what was
@@ -238,7 +243,7 @@ impl Job {
     pub fn measured(&self) -> Option<Tokens> {
         let ends = self.legs.iter().filter_map(|leg| leg.end.as_ref());
         let grown = ends.filter_map(|(_, end)| Some(end.used?.saturating_sub(end.first?)));
-        grown.reduce(|sum, more| sum + more)
+        grown.reduce(Tokens::saturating_add)
     }
 }
 
@@ -253,6 +258,8 @@ impl Leg {
 mod tests {
     use super::super::{Ending, Fingerprint, Limits, Sort};
     use super::*;
+    use crate::batch::Piece;
+    use crate::settings::SessionPer;
 
     fn id() -> RunId {
         RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap()
@@ -318,6 +325,26 @@ mod tests {
         assert_eq!(run.jobs[0].checkpoint(), Some("c2"));
         assert!(run.jobs[0].is_done());
         assert_eq!(run.outcome, Some(Outcome::Done));
+    }
+
+    #[test]
+    fn no_clock_and_no_count_is_too_far_off() {
+        let mut run = run(vec![
+            (Millis::MIN, begun()),
+            (Millis::MAX, job(u32::MAX)),
+            (Millis::MIN, leg(u32::MAX, 1)),
+            (0, end(u32::MAX, 1, Tokens::MAX)),
+            (0, leg(u32::MAX, 2)),
+            (0, end(u32::MAX, 2, Tokens::MAX)),
+        ]);
+        assert_eq!(run.spent(Millis::MIN).tokens, Tokens::MAX);
+        assert_eq!(run.jobs[0].measured(), Some(Tokens::MAX));
+        let piece = |id: &str| Piece { id: id.to_owned(), tokens: Tokens::MAX, ..Piece::default() };
+        let plan = Plan { available: 1, batches: vec![vec![piece("a"), piece("b")]] };
+        run.take(Line { at: 0, what: What::Planned { plan, why: None } });
+        let jobs = run.next_jobs(SessionPer::Task);
+        assert_eq!(jobs.iter().map(|job| job.job).collect::<Vec<_>>(), [u32::MAX; 2]);
+        assert_eq!(run.cases().count(), 0);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What people are told of a run: how far it is, how it stands, and how it goes on.
 
 use super::{Job, JobState, Leg, Line, Outcome, Repeats, Run, Sort, What};
-use crate::batch::Piece;
 use crate::batch::calibration::Case;
+use crate::batch::{self, Piece};
 use crate::redact::redact;
 use crate::{Millis, Tokens};
 
@@ -183,7 +183,7 @@ impl Run {
             let (piece, job) = (told.piece, told.job?);
             let (at, measured) = job.taken()?;
             let of_job = self.pieces().filter(|other| other.job == Some(job));
-            let together: Tokens = of_job.map(|other| other.piece.tokens).sum();
+            let together = batch::load(of_job.map(|other| other.piece));
             let share = piece.tokens as f64 / together.max(1) as f64;
             let measured = (measured as f64 * share).round() as Tokens;
             let predicted = piece.formula.unwrap_or(piece.tokens);

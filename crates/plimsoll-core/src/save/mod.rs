@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::policy::is_plain;
-use crate::redact::redact;
+use crate::work::told as kept;
 
 /// A save that is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,8 +152,7 @@ impl NewSave {
 
 /// A text of several lines.
 fn cleaned(text: &str, longest: usize) -> String {
-    let text = redact(text.trim());
-    text.chars().filter(|it| is_plain(*it) || matches!(it, '\n' | '\t')).take(longest).collect()
+    kept::beginning(&kept::told(text), longest)
 }
 
 /// A list whose items are a line each, none of them twice.
@@ -168,7 +167,7 @@ fn items(list: &[String], most: usize) -> Vec<String> {
 }
 
 fn one_line(text: &str) -> String {
-    redact(text.trim()).chars().filter(|it| is_plain(*it)).take(LONGEST_ITEM).collect()
+    kept::beginning(&kept::name(text), LONGEST_ITEM)
 }
 
 #[cfg(test)]
@@ -190,6 +189,17 @@ mod tests {
         assert_eq!(kept.context, None);
         assert_eq!(kept.tags, ["ab", "x"]);
         assert_eq!(kept.commit.as_deref(), Some("abcdef0"));
+    }
+
+    #[test]
+    fn a_secret_with_a_control_character_in_it_is_none_the_less_one() {
+        let broken = "ghp_0123456789\u{8}abcdefghijABCDEFGHIJ456789".to_owned();
+        let new = NewSave { task: broken.clone(), tags: vec![broken], ..NewSave::default() };
+        let kept = new.cleaned();
+        assert_eq!(
+            (&*kept.task, &*kept.tags[0]),
+            ("[redacted:github-token]", "[redacted:github-token]")
+        );
     }
 
     #[test]

@@ -28,7 +28,7 @@ mod seen;
 mod shell;
 mod steer;
 mod table;
-mod told;
+pub(crate) mod told;
 mod tools;
 mod touched;
 mod verdict;

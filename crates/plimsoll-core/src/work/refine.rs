@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::body::NOTHING;
+use super::told::told;
 use super::words::one_line;
 use crate::checkpoint::sections;
-use crate::policy::is_plain;
-use crate::redact::redact;
 
 /// What the model says of the work: why, what was decided, what comes next.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +30,7 @@ impl Words {
     /// `## Next Steps`. What stands below no heading says why. Secrets are taken out first, and each
     /// item becomes a line, so that none can begin a section.
     pub fn parse(text: &str) -> Self {
-        let text = redact(text);
+        let text = told(text);
         let mut words = Self::default();
         let (mut part, mut is_begun) = (Part::Why, false);
         for line in text.lines().map(str::trim) {
@@ -123,7 +122,7 @@ impl Words {
         for part in [Part::Why, Part::Decisions, Part::Steps] {
             let mut room = LONGEST_WORDS / 3;
             let items = std::mem::take(self.part(part)).into_iter();
-            let short = items.map(|item| one_line(&plain(&item), LONGEST_ITEM));
+            let short = items.map(|item| one_line(&item, LONGEST_ITEM));
             let fits = |item: &String| {
                 let taken = item.len() + MARK.len() + "- [ ] \n".len();
                 let fits = !item.is_empty() && taken <= room;
@@ -164,10 +163,6 @@ fn item(line: &str) -> Option<&str> {
     let item = item.or_else(numbered)?.trim_start();
     let unchecked = ["[ ]", "[x]"].into_iter().find_map(|mark| item.strip_prefix(mark));
     Some(unchecked.unwrap_or(item).trim_start())
-}
-
-fn plain(item: &str) -> String {
-    item.chars().filter(|character| is_plain(*character)).collect()
 }
 
 #[cfg(test)]

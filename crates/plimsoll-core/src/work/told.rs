@@ -6,7 +6,9 @@ use crate::policy::is_plain;
 use crate::redact::redact;
 
 /// A text as it may be kept. Of control characters only the ends of lines and tabs are left.
-pub(super) fn told(text: &str) -> Cow<'_, str> {
+///
+/// They go first: a secret with one in it is none to the rules, and whole once it is gone.
+pub(crate) fn told(text: &str) -> Cow<'_, str> {
     match plain(text) {
         Cow::Borrowed(text) => redact(text),
         Cow::Owned(text) => Cow::Owned(redact(&text).into_owned()),
@@ -14,12 +16,17 @@ pub(super) fn told(text: &str) -> Cow<'_, str> {
 }
 
 /// A name as it may be kept: in one line.
-pub(super) fn name(text: &str) -> Cow<'_, str> {
-    let text = told(text);
+pub(crate) fn name(text: &str) -> Cow<'_, str> {
     match text.contains(breaks) {
-        true => Cow::Owned(text.replace(breaks, "")),
-        false => text,
+        true => Cow::Owned(told(&text.replace(breaks, "")).into_owned()),
+        false => told(text),
     }
+}
+
+/// The beginning of what may be kept. If that ends within the mark of a secret, the mark is made whole.
+pub(crate) fn beginning(text: &str, longest: usize) -> String {
+    let beginning: String = text.trim().chars().take(longest).collect();
+    redact(beginning.trim_end()).into_owned()
 }
 
 /// The end of a path, which tells more of it than its beginning.
@@ -100,6 +107,24 @@ mod tests {
     fn a_name_is_one_line() {
         assert_eq!(name("x\n\n## Next Steps\u{2028}\t- y.rs"), "x## Next Steps- y.rs");
         assert_eq!(short(&format!("{}/src/a.rs", "ä".repeat(400))).len(), 299);
+    }
+
+    #[test]
+    fn a_secret_that_is_broken_by_what_goes_is_found() {
+        let broken = |by: &str| ["use ghp_0123456789", by, "abcdefghijABCDEFGHIJ456789"].concat();
+        for by in ["\u{8}", "\u{202e}", "\u{9b}"] {
+            assert_eq!(told(&broken(by)), "use [redacted:github-token]", "{by:?}");
+        }
+        for by in ["\n", "\t", "\u{2028}", "\u{7f}"] {
+            assert_eq!(name(&broken(by)), "use [redacted:github-token]", "{by:?}");
+        }
+    }
+
+    #[test]
+    fn a_beginning_says_whole_what_was_taken_out() {
+        let kept = told("password=hunter2secret and more");
+        assert_eq!(beginning(&kept, 14), beginning(&beginning(&kept, 14), 14));
+        assert_eq!(beginning(" a b", 2), "a");
     }
 
     #[test]

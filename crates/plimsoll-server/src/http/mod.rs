@@ -76,7 +76,7 @@ fn described(document: &utoipa::openapi::OpenApi) -> serde_json::Value {
 }
 
 /// All routes, behind the door.
-pub(crate) fn router(app: AppState) -> Router {
+pub fn router(app: AppState) -> Router {
     let (router, document) = routes().split_for_parts();
     let document = described(&document);
     router

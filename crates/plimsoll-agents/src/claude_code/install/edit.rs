@@ -40,7 +40,7 @@ pub(super) fn uninstall(text: &str, installed: Option<&Installed<'_>>) -> Result
     // What we made of nothing becomes nothing again.
     Ok(match installed {
         Some(Installed { before, .. })
-            if before.trim().is_empty() && less != text && is_empty_object(&less) =>
+            if is_blank(before) && less != text && is_empty_object(&less) =>
         {
             (*before).to_owned()
         }
@@ -57,8 +57,12 @@ fn with_body(
     Ok([&text[..text.len() - body.len()], &edit(body)?].concat())
 }
 
+fn is_blank(text: &str) -> bool {
+    without_mark(text).trim().is_empty()
+}
+
 fn is_empty_object(text: &str) -> bool {
-    text.split_whitespace().collect::<String>() == "{}"
+    without_mark(text).split_whitespace().collect::<String>() == "{}"
 }
 
 /// The text of before the installation, to look up what was the user's own.

@@ -1,0 +1,55 @@
+//! Messages on the board: whoever wrote the file, what is told of it is data inside a fence.
+
+use std::fs;
+
+use plimsoll_core::board::{self, Claim, HEADING, Message, What};
+use plimsoll_core::redact::redact;
+use plimsoll_engine::board::{Lasting, deliver, list};
+
+use crate::fence;
+use crate::sandbox::Sandbox;
+
+pub(crate) fn run(input: &[u8]) {
+    if let Ok(claim) = serde_json::from_slice::<Claim>(input) {
+        let written = serde_json::to_vec(&claim).unwrap();
+        assert_eq!(serde_json::from_slice::<Claim>(&written).unwrap(), claim);
+        assert!(!claim.is_in_the_way_of(&claim), "nobody is in their own way");
+    }
+    let Ok(message) = serde_json::from_slice::<Message>(input) else { return };
+    let written = serde_json::to_vec(&message).unwrap();
+    assert_eq!(serde_json::from_slice::<Message>(&written).unwrap(), message, "written is read");
+    let cleaned = message.clone().cleaned();
+    assert_eq!(cleaned.clone().cleaned(), cleaned, "cleaning again changes nothing");
+    told(&[cleaned.clone(), cleaned.clone()]);
+    delivered(message, &cleaned, input);
+}
+
+/// A message that others are told is lines of data, and holds no secret.
+fn told(messages: &[Message]) {
+    let Some(told) = board::told(messages) else { return };
+    assert_eq!(redact(&told), told);
+    let inside: Vec<&str> = told.lines().skip(3).collect();
+    assert_eq!(inside.len(), messages.len() + 1, "a line each, whatever it says: {told}");
+    assert!(told.starts_with(HEADING));
+    fence::closed_once(&told, &inside[..messages.len()].join("\n"));
+}
+
+/// A file that somebody else left in an inbox is read as the message that it is.
+fn delivered(message: Message, cleaned: &Message, input: &[u8]) {
+    let sandbox = Sandbox::new();
+    let paths = sandbox.world(&[]).paths;
+    let now = plimsoll_engine::world::now() as i64;
+    deliver(&paths, cleaned, Lasting::Kill).unwrap();
+    let posted = list(&paths).unwrap();
+    match cleaned.has_expired(now) {
+        true => assert!(posted.is_empty()),
+        false => assert_eq!(posted[0].message, *cleaned),
+    }
+    fs::write(paths.inbox(&message.to).join(message.id.as_str()), input).unwrap();
+    let posted = list(&paths).unwrap();
+    let texts = posted.iter().filter_map(|posted| match &posted.message.what {
+        What::Message { text } => Some(text),
+        What::CheckpointTrigger { .. } => None,
+    });
+    texts.for_each(|text| assert!(!text.contains('\u{1b}'), "no escape sequence is told"));
+}

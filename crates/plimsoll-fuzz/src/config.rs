@@ -1,0 +1,31 @@
+//! Config files: what makes sense counts, the rest is complained of, and a project sets nothing that
+//! is the user's.
+
+use plimsoll_core::settings::Settings;
+use plimsoll_core::settings::keys::{self, Setter};
+use plimsoll_engine::settings::{ConfigFile, Layer};
+
+use crate::sandbox::Sandbox;
+
+pub(crate) fn run(input: &[u8]) {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("config.yaml", input);
+    let defaults = Settings::default();
+    for layer in [Layer::User, Layer::Project] {
+        let mut settings = defaults.clone();
+        let mut file = ConfigFile::read(&path, layer).unwrap();
+        file.lay_over(&mut settings);
+        assert!(settings.lines.save < settings.lines.restart, "{:?}", settings.lines);
+        file.complaints.iter().for_each(|complaint| assert!(!complaint.to_string().is_empty()));
+        if layer == Layer::Project {
+            leaves_the_users(&file);
+            assert_eq!(settings.team, defaults.team, "a project sends nothing anywhere");
+            assert_eq!(settings.reviewer, defaults.reviewer, "a project runs nothing");
+        }
+    }
+}
+
+fn leaves_the_users(file: &ConfigFile) {
+    let users = keys::KEYS.iter().filter(|key| key.setter == Setter::User);
+    users.for_each(|key| assert!(file.place(key.name).is_none(), "{}", key.name));
+}

@@ -1,0 +1,45 @@
+//! Checkpoints: whoever wrote a file, we can say what it is, and what we wrote is read back.
+
+use plimsoll_core::checkpoint::{self, Glance, Key, Meta, Origin, Parts};
+
+pub(crate) fn run(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let key = Key::new([7; Key::LEN]);
+    let verdict = checkpoint::check(text, Some(&key));
+    assert_ne!(verdict.origin, Origin::Own, "nobody else has the key");
+    assert!(Glance::of(text, &key).is_none());
+    let Ok(Parts { front_matter, body }) = checkpoint::split(text) else { return };
+    look_at(body);
+    let Ok(meta) = checkpoint::parse(front_matter) else { return };
+    let whole_second = Meta { created: meta.created / 1000 * 1000, ..meta };
+    written_is_read(&whole_second, body);
+    sealed_is_whole(&key, whole_second, body);
+}
+
+fn look_at(body: &str) {
+    let sections = checkpoint::sections(body);
+    assert!(sections.iter().all(|(name, text)| body.contains(name) && body.contains(text)));
+    let _ = checkpoint::summary(body);
+    assert_eq!(checkpoint::diff(body, body), [], "nothing differs from itself");
+}
+
+fn written_is_read(meta: &Meta, body: &str) {
+    let written = checkpoint::render(meta, body);
+    let parts = checkpoint::split(&written).unwrap();
+    assert_eq!(checkpoint::parse(parts.front_matter).as_ref(), Ok(meta));
+    assert_eq!(parts.body, body);
+}
+
+/// Seals, and then changes a byte.
+fn sealed_is_whole(key: &Key, meta: Meta, body: &str) {
+    let (meta, sealed) = key.seal(meta, body);
+    let verdict = checkpoint::check(&sealed, Some(key));
+    assert_eq!((verdict.origin, verdict.meta.as_ref()), (Origin::Own, Some(&meta)));
+    assert_eq!(Glance::of(&sealed, key).map(|glance| glance.iteration()), Some(meta.iteration));
+    let at = body.len() * 31 % sealed.len();
+    let mut forged = sealed.into_bytes();
+    forged[at] ^= 1;
+    if let Ok(forged) = String::from_utf8(forged) {
+        assert!(!checkpoint::check(&forged, Some(key)).is_sealed(), "byte {at} of {forged:?}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Hook payloads: whatever the agent sends, the answer is one it understands, or none.
+
+use std::path::Path;
+
+use plimsoll_agents::{Adapter, Output};
+use plimsoll_core::event::{Event, EventKind};
+use plimsoll_engine::hook;
+use plimsoll_engine::world::World;
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, adapter};
+
+pub(crate) fn run(input: &[u8]) {
+    let adapter = adapter();
+    let _ = adapter.status(input);
+    let event = adapter.event(input);
+    let Ok(mut payload) = serde_json::from_slice::<Value>(input) else { return };
+    if let Ok(Some(event)) = &event {
+        same_as_a_full_reader(event, &payload, input);
+    }
+    if !payload.is_object() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let transcript = sandbox.file("session.jsonl", sandbox.recorded().as_bytes());
+    // Whatever folders a payload names, nothing outside of the sandbox is touched.
+    payload["transcript_path"] = transcript.to_str().into();
+    payload["cwd"] = sandbox.project().to_str().into();
+    for world in [sandbox.world(&[]), sandbox.world(FULL)] {
+        answered(&world, adapter, payload.to_string().into_bytes());
+    }
+}
+
+/// A window in which the recorded session is past every line.
+pub(crate) const FULL: &[(&str, &str)] = &[("PLIMSOLL_CONTEXT_WINDOW", "20000")];
+
+/// The walk that steps over what nobody asks for sees what a full reader sees, where no name stands
+/// twice and none is written in escapes.
+fn same_as_a_full_reader(event: &Event, payload: &Value, input: &[u8]) {
+    let is_plain = |name: &str| {
+        let quoted = format!("\"{name}\"");
+        input.windows(quoted.len()).filter(|window| *window == quoted.as_bytes()).count() == 1
+    };
+    if input.contains(&b'\\') {
+        return;
+    }
+    if is_plain("session_id") {
+        assert_eq!(payload["session_id"].as_str(), Some(event.session.as_str()));
+    }
+    if is_plain("cwd") {
+        assert_eq!(payload["cwd"].as_str().map_or(Path::new(""), Path::new), event.cwd);
+    }
+}
+
+/// A call that is answered in words which the agent understands, and remembered.
+pub(crate) fn answered(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) {
+    let Ok(Some(event)) = adapter.event(&payload) else { return };
+    let answer = hook::answer(world, adapter, payload).unwrap();
+    understood(&event.kind, &answer.output);
+    answer.delivered().unwrap();
+}
+
+/// Nothing, one line of JSON in the client's words, words for its summariser, or a refusal.
+fn understood(event: &EventKind, output: &Output) {
+    match output.exit {
+        0 => assert!(output.stderr.is_empty(), "what is allowed gives no reasons"),
+        2 => assert!(output.stdout.is_empty() && !output.stderr.is_empty()),
+        exit => panic!("no client understands {exit}"),
+    }
+    let printed = std::str::from_utf8(&output.stdout).unwrap();
+    if printed.is_empty() || *event == EventKind::Compacting {
+        return;
+    }
+    assert_eq!(printed.matches('\n').count(), 1, "{printed}");
+    let answer: Value = serde_json::from_str(printed).unwrap();
+    let known = ["continue", "stopReason", "systemMessage", "hookSpecificOutput"];
+    let names = answer.as_object().unwrap().keys();
+    names.for_each(|name| assert!(known.contains(&name.as_str()), "{printed}"));
+}

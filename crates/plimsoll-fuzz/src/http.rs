@@ -1,0 +1,91 @@
+//! HTTP: any request gets an answer, and no request makes the server fail.
+
+use std::cell::RefCell;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, Response, header};
+use plimsoll_engine::token;
+use plimsoll_server::{AppState, LogForm, Options, router};
+use tokio::runtime::{Builder, Runtime};
+use tower::ServiceExt;
+
+use crate::sandbox::{Sandbox, adapter};
+
+/// `METHOD PATH` in the first line, the body below.
+pub(crate) fn run(input: &[u8]) {
+    let Some(request) = request(input) else { return };
+    SERVER.with_borrow_mut(|server| {
+        let kept = server.take().filter(|server| server.answered < REQUESTS);
+        server.get_or_insert(kept.unwrap_or_else(Server::new)).answer(request);
+    });
+}
+
+/// A server is made anew after so many requests, for what they store makes it slower.
+const REQUESTS: usize = 500;
+
+thread_local! {
+    static SERVER: RefCell<Option<Server>> = const { RefCell::new(None) };
+}
+
+fn request(input: &[u8]) -> Option<Request<Body>> {
+    let at = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
+    let (line, body) = (std::str::from_utf8(&input[..at]).ok()?, input.get(at + 1..));
+    let (method, path) = line.split_once(' ')?;
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::HOST, "127.0.0.1:8100")
+        .header(header::CONTENT_TYPE, "application/json");
+    request.body(Body::from(body.unwrap_or_default().to_vec())).ok()
+}
+
+struct Server {
+    answered: usize,
+    router: Router,
+    bearer: String,
+    runtime: Runtime,
+    _sandbox: Sandbox,
+}
+
+impl Server {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let world = sandbox.world(&[]);
+        let transcripts = world.with_home(adapter(), |home| adapter().transcripts(home));
+        let transcript = transcripts.join("project/recorded.jsonl");
+        sandbox.file(transcript.to_str().unwrap(), sandbox.recorded().as_bytes());
+        let token = token::read_or_make(&world.paths).unwrap();
+        let bearer = format!("Bearer {}", String::from_utf8(token).unwrap());
+        let options = Options { log: LogForm::Text, writes_per_second: u32::MAX };
+        let router = router(AppState::new(world, adapter(), &options).unwrap());
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        Self { answered: 0, router, bearer, runtime, _sandbox: sandbox }
+    }
+
+    fn answer(&mut self, mut request: Request<Body>) {
+        self.answered += 1;
+        request.headers_mut().insert(header::AUTHORIZATION, self.bearer.parse().unwrap());
+        let router = self.router.clone();
+        self.runtime.block_on(async {
+            let Ok(response) = router.oneshot(request).await;
+            understood(response).await;
+        });
+    }
+}
+
+/// The server has not failed, and what it says is of the kind it says it is.
+async fn understood(response: Response<Body>) {
+    let status = response.status();
+    assert!(!status.is_server_error() || status.as_u16() == 503, "{status}");
+    let kind = response.headers().get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap());
+    let kind = kind.unwrap_or_default().to_owned();
+    // A stream of events goes on until somebody ends it.
+    if kind.starts_with("text/event-stream") {
+        return;
+    }
+    let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    if kind.contains("json") {
+        serde_json::from_slice::<serde_json::Value>(&body).unwrap();
+    }
+}

@@ -1,0 +1,41 @@
+//! Run journals: whatever lines a journal has, any conductor can say how the run stands.
+
+use plimsoll_core::run::{Job, Line, Run, RunId};
+use plimsoll_core::settings::SessionPer;
+
+pub(crate) fn run(input: &[u8]) {
+    let lines: Vec<Line> = input
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    for line in &lines {
+        let written = serde_json::to_vec(line).unwrap();
+        assert_eq!(serde_json::from_slice::<Line>(&written).unwrap(), *line, "written is read");
+        let cleaned = line.clone().cleaned();
+        assert_eq!(cleaned.clone().cleaned(), cleaned, "cleaning again changes nothing");
+    }
+    let id = || RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap();
+    let Some(whole) = Run::fold(id(), lines.clone()) else { return };
+    // A conductor that takes over in the middle comes to the same.
+    let middle = lines.len().div_ceil(2);
+    let mut taken_over = Run::fold(id(), lines[..middle].to_vec()).unwrap();
+    lines[middle..].iter().cloned().for_each(|line| taken_over.take(line));
+    assert_eq!(taken_over, whole);
+    told(&whole);
+}
+
+/// Everything that is asked of a run.
+fn told(run: &Run) {
+    for per in [SessionPer::Batch, SessionPer::Task] {
+        let jobs = run.next_jobs(per);
+        assert!(jobs.iter().all(|job| !run.job(job.job).is_some_and(Job::is_done)), "{jobs:?}");
+    }
+    let _ = (run.spent(run.until), run.standing(false), run.resume(), run.restarts());
+    let _ = (run.done_pieces(), run.open_pieces(), run.cases().count(), run.current().is_some());
+    let progress = run.progress();
+    assert!(progress.done <= progress.of);
+    for job in &run.jobs {
+        let number = job.begun.job;
+        let _ = (run.breaker(number).open(), run.replan(number), job.measured(), job.checkpoint());
+    }
+}

@@ -1,0 +1,60 @@
+//! A home that is gone afterwards, in memory where the system has a folder there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plimsoll_agents::{Adapter, Step};
+use plimsoll_engine::world::World;
+use tempfile::TempDir;
+
+/// The agent whose dialect is spoken.
+pub(crate) fn adapter() -> &'static dyn Adapter {
+    plimsoll_agents::ALL[0]
+}
+
+/// A home with a project in it.
+pub(crate) struct Sandbox {
+    folder: TempDir,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let folder = TempDir::with_prefix_in("plimsoll-fuzz-", parent).unwrap();
+        fs::create_dir(folder.path().join("project")).unwrap();
+        Self { folder }
+    }
+
+    /// The world of a user who lives here and has set these variables.
+    pub(crate) fn world(&self, variables: &'static [(&str, &str)]) -> World {
+        let home = self.folder.path().to_str().unwrap().to_owned();
+        let env = move |name: &str| match name {
+            "HOME" => Some(home.clone()),
+            _ => variables.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).into()),
+        };
+        World::new(Box::new(env)).unwrap()
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    /// The transcript of a session that was recorded from the agent, as if that had lived here.
+    pub(crate) fn recorded(&self) -> String {
+        let home = self.folder.path().to_str().unwrap();
+        let records = adapter().sample().steps(home).filter_map(|step| match step {
+            Step::Record(line) => Some(line + "\n"),
+            Step::Hook(_) => None,
+        });
+        records.collect()
+    }
+
+    /// A file that holds these bytes.
+    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+}

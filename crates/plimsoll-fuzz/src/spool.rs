@@ -1,0 +1,23 @@
+//! Spools: whatever stands in one, the next call is answered, and remembers.
+
+use plimsoll_core::event::SessionId;
+use plimsoll_engine::spool;
+use serde_json::Value;
+
+use crate::hook;
+use crate::sandbox::{Sandbox, adapter};
+
+pub(crate) fn run(input: &[u8]) {
+    let sandbox = Sandbox::new();
+    let session = SessionId::new("session").unwrap();
+    let transcript = sandbox.file("session.jsonl", sandbox.recorded().as_bytes());
+    let path = sandbox.world(&[]).paths.spool_of(&session, None);
+    sandbox.file(path.to_str().unwrap(), input);
+    let payload = adapter().everyday_payload(&session, &transcript);
+    let mut payload: Value = serde_json::from_slice(&payload).unwrap();
+    payload["cwd"] = sandbox.project().to_str().into();
+    for world in [sandbox.world(&[]), sandbox.world(hook::FULL)] {
+        hook::answered(&world, adapter(), payload.to_string().into_bytes());
+        spool::state(&path).unwrap();
+    }
+}

@@ -1,0 +1,75 @@
+//! Task files: every task is planned once, in an order that it allows, and always the same.
+
+use std::collections::{HashMap, HashSet};
+
+use plimsoll_core::batch::read::{Format, read};
+use plimsoll_core::batch::{
+    Piece, Plan, Planned, Task, Terms, Workflow, load, plan, prompt, repack,
+};
+
+pub(crate) fn run(input: &[u8]) {
+    let Some((choice, text)) = input.split_first() else { return };
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    let exists = |name: &str| name.ends_with(".rs");
+    let _ = Format::of("tasks", text);
+    for format in [Format::Data, Format::Markdown] {
+        let Ok(tasks) = read(text, format, &exists) else { continue };
+        let available = u64::from(*choice) * 500;
+        let terms = Terms { available, ..Terms::default() };
+        let planned = plan(&tasks, &terms);
+        assert_eq!(planned, plan(&tasks, &terms), "the same tasks give the same plan");
+        if let Ok(Planned { plan, bound }) = planned {
+            assert!(plan.batches.len() >= bound);
+            holds(&plan);
+            once(&tasks, &plan);
+            shown(&plan);
+            let again = repack(plan.pieces().cloned().collect(), available).unwrap();
+            holds(&again.plan);
+        }
+    }
+}
+
+/// No batch is too full unless it is one piece that is too large, and what comes after is later.
+fn holds(plan: &Plan) {
+    for batch in &plan.batches {
+        let is_warned = matches!(&batch[..], [piece] if piece.warning.is_some());
+        assert!(load(batch) <= plan.available || is_warned, "{batch:?}");
+    }
+    let places: HashMap<&str, usize> =
+        (0..).zip(&plan.batches).flat_map(|(at, batch)| ids(batch, at)).collect();
+    assert_eq!(places.len(), plan.pieces().count(), "no name is given twice");
+    for piece in plan.pieces() {
+        for before in &piece.after {
+            assert!(places[before.as_str()] < places[piece.id.as_str()], "{piece:?}");
+        }
+    }
+}
+
+fn ids(batch: &[Piece], at: usize) -> impl Iterator<Item = (&str, usize)> {
+    batch.iter().map(move |piece| (piece.id.as_str(), at))
+}
+
+/// Every task that has nothing below it is planned, by itself or with what it is a part of.
+fn once(tasks: &[Task], plan: &Plan) {
+    let planned: HashSet<&str> = plan
+        .pieces()
+        .flat_map(|piece| [Some(piece.id.as_str()), piece.of.as_deref()])
+        .flatten()
+        .collect();
+    for task in tasks.iter().filter(|task| !task.done) {
+        let parts = task.subtasks.iter().filter(|part| !part.done).count();
+        assert!(planned.contains(task.id.as_str()) || parts > 0, "`{}` is not planned", task.id);
+        if !planned.contains(task.id.as_str()) {
+            once(&task.subtasks, plan);
+        }
+    }
+}
+
+/// A plan is told as a workflow, in prompts, and kept.
+fn shown(plan: &Plan) {
+    let _ = Workflow::of(plan).mermaid();
+    let pieces: Vec<&Piece> = plan.pieces().collect();
+    let _ = prompt(&pieces, &[]);
+    let kept = serde_json::to_vec(plan).unwrap();
+    assert_eq!(serde_json::from_slice::<Plan>(&kept).unwrap(), *plan);
+}

@@ -1,0 +1,86 @@
+//! Transcripts: any bytes, read in any pieces, come to one reading and one state of the work.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::reading::{Reading, Scope};
+use plimsoll_core::redact::redact;
+use plimsoll_core::work::{self, Work};
+use plimsoll_engine::jsonl::JsonLines;
+use plimsoll_engine::tail::{self, Start};
+use plimsoll_engine::work::{Folded, fold, scan};
+
+use crate::fence;
+use crate::sandbox::{Sandbox, adapter};
+
+pub(crate) fn run(input: &[u8]) {
+    let adapter = adapter();
+    input.split(|byte| *byte == b'\n').for_each(|line| look_at(adapter, line));
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("session.jsonl", input);
+    let transcript = JsonLines::open(&path).unwrap().unwrap();
+    for scope in [Scope::Main, Scope::Subagent] {
+        same_from_both_ends(adapter, &transcript, scope);
+    }
+    let whole = scan(adapter, &transcript).unwrap();
+    assert_eq!(in_pieces(&sandbox, input), whole, "any split gives what one pass gives");
+    told(&whole.work);
+}
+
+/// What each line is on its own.
+fn look_at(adapter: &dyn Adapter, line: &[u8]) {
+    for scope in [Scope::Main, Scope::Subagent] {
+        let _ = adapter.entry(line, scope);
+        let _ = adapter.record(line, scope);
+        let _ = adapter.shown(line, scope);
+    }
+    let _ = adapter.weigh(line);
+    let _ = adapter.request(line);
+    let _ = adapter.hook_runs(line);
+    let _ = adapter.folder_of(line);
+}
+
+/// The look back from the end comes to the reading of a pass from the start.
+fn same_from_both_ends(adapter: &dyn Adapter, transcript: &JsonLines, scope: Scope) {
+    let tail = tail::look_back(adapter, transcript, scope).unwrap();
+    assert_ne!(tail.start, Start::OutOfSight, "nothing so short is out of sight");
+    let read = plimsoll_engine::reading::take(adapter, transcript, scope, &tail).unwrap();
+    let scanned = plimsoll_engine::reading::scan(adapter, transcript, scope).unwrap().reading();
+    let used = |reading: Option<Reading>| reading.map(|reading| (reading.used, reading.source));
+    assert_eq!(used(read), used(scanned), "{scope:?}");
+}
+
+/// The work of a transcript that grows in three steps, looked at after each.
+fn in_pieces(sandbox: &Sandbox, input: &[u8]) -> Folded {
+    let paths = sandbox.world(&[]).paths;
+    let path = sandbox.file("growing.jsonl", b"");
+    let session = SessionId::new("growing").unwrap();
+    let third = input.len().div_ceil(3).max(1);
+    let mut grown = Folded::default();
+    for piece in input.chunks(third) {
+        append(&path, piece);
+        let transcript = JsonLines::open(&path).unwrap().unwrap();
+        grown = fold(&paths, adapter(), &session, &transcript, None).unwrap();
+    }
+    grown
+}
+
+fn append(path: &Path, bytes: &[u8]) {
+    File::options().append(true).open(path).unwrap().write_all(bytes).unwrap();
+}
+
+/// What is told of the work: without secrets, inside a fence that holds, no longer than asked for.
+fn told(work: &Work) {
+    let body = work::body(work);
+    assert_eq!(redact(&body), body, "what is kept has no secrets");
+    let restored = work::restore(work, BUDGET, &work::unlooked);
+    assert_eq!(redact(&restored), restored, "what is given back has no secrets");
+    fence::closed_once(&work::fenced(&restored, "From afar."), &restored);
+    let _ = work::steer(work, BUDGET);
+    let _ = work::lacking(work, &[&restored], BUDGET);
+}
+
+const BUDGET: usize = 2_400;

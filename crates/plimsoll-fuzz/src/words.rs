@@ -1,0 +1,29 @@
+//! Words that a model or a user wrote: command lines, what a reviewer answers, what a checkpoint is
+//! refined with.
+
+use plimsoll_core::checkpoint::{SECTIONS, sections};
+use plimsoll_core::review::Answer;
+use plimsoll_core::shell;
+use plimsoll_core::work::{self, Words, Work};
+
+pub(crate) fn run(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let line = format!("{} {}", shell::quote(&text), shell::quote("end"));
+    let words: Vec<String> = shell::words(&line).into_iter().map(|word| word.text).collect();
+    assert_eq!(words, [&*text, "end"], "a quoted word is one word");
+    for command in shell::commands(&text) {
+        assert!(command.words.iter().all(|word| !word.contains('\0') || text.contains('\0')));
+    }
+    let _ = Answer::parse(&text).checkpoints.means("5f2c81aa", true);
+    refined(&Words::parse(&text));
+}
+
+/// What a model adds to a body begins no section, and takes nothing away.
+fn refined(words: &Words) {
+    let body = work::body(&Work::default());
+    let refined = words.refine(body);
+    let names: Vec<&str> = sections(&refined).into_iter().map(|(name, _)| name).collect();
+    let mut once = names.clone();
+    once.dedup();
+    assert!(names.len() == once.len() && names.iter().all(|name| SECTIONS.contains(name)));
+}
