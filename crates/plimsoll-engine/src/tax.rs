@@ -58,6 +58,8 @@ impl Cost {
 /// The distribution of times, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
+    /// None took less.
+    pub min: f64,
     /// Half of the runs took no longer.
     pub p50: f64,
     /// Nineteen in twenty took no longer.
@@ -120,7 +122,7 @@ fn times(taken: impl Iterator<Item = (f64, u64)>) -> Option<Times> {
         });
         found.map(|(millis, _)| *millis)
     };
-    Some(Times { p50: at(0.5)?, p95: at(0.95)?, max: at(1.0)? })
+    Some(Times { min: at(0.0)?, p50: at(0.5)?, p95: at(0.95)?, max: at(1.0)? })
 }
 
 const WARM_UP: usize = 2;
@@ -189,8 +191,11 @@ mod tests {
     #[test]
     fn quantiles_are_times_that_were_taken() {
         let taken = [(5.0, 18), (40.0, 1), (900.0, 1)];
-        assert_eq!(times(taken.into_iter()), Some(Times { p50: 5.0, p95: 40.0, max: 900.0 }));
-        let one = Times { p50: 7.0, p95: 7.0, max: 7.0 };
+        assert_eq!(
+            times(taken.into_iter()),
+            Some(Times { min: 5.0, p50: 5.0, p95: 40.0, max: 900.0 })
+        );
+        let one = Times { min: 7.0, p50: 7.0, p95: 7.0, max: 7.0 };
         assert_eq!(times([(7.0, 1)].into_iter()), Some(one));
         assert_eq!(times(std::iter::empty()), None);
     }
@@ -214,7 +219,7 @@ mod tests {
         let cost = cost(&counts, Some(&span));
         assert_eq!(cost.events, ["PreToolUse", "Stop"]);
         assert_eq!((cost.runs, cost.stopped, cost.failed, cost.total_millis), (6, 1, 0, 330));
-        assert_eq!(cost.times, Some(Times { p50: 10.0, p95: 300.0, max: 300.0 }));
+        assert_eq!(cost.times, Some(Times { min: 10.0, p50: 10.0, p95: 300.0, max: 300.0 }));
         assert_eq!(cost.share(), 0.05);
     }
 }

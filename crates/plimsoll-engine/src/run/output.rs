@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use plimsoll_core::policy::is_plain;
 use plimsoll_core::redact::redact;
 use plimsoll_core::run::RunId;
 
@@ -15,7 +16,7 @@ use crate::paths::Paths;
 pub struct LastWords {
     /// The file that holds all of it.
     pub file: PathBuf,
-    /// The last lines, without secrets.
+    /// The last lines, without secrets and what moves a cursor.
     pub lines: Vec<String>,
 }
 
@@ -30,8 +31,9 @@ pub fn printed(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Vec<PathBuf> {
 /// What the agent of a leg said at last: what it complained about, else what it printed.
 pub fn last_words(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Option<LastWords> {
     let files = printed(paths, run, job, leg).into_iter().rev();
-    let words = files.map(|file| LastWords { lines: last_lines(&file).unwrap_or_default(), file });
-    words.filter(|words| !words.lines.is_empty()).next()
+    let mut words =
+        files.map(|file| LastWords { lines: last_lines(&file).unwrap_or_default(), file });
+    words.find(|words| !words.lines.is_empty())
 }
 
 /// The last lines of a file in which there is anything, each shortened.
@@ -49,7 +51,8 @@ fn last_lines(file: &Path) -> Option<Vec<String>> {
     let whole = tail.lines().skip(usize::from(skipped > 0 && tail.contains('\n')));
     let lines: Vec<&str> = whole.map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(MOST)..];
-    Some(last.iter().map(|line| line.chars().take(LONGEST).collect()).collect())
+    let plain = |line: &str| line.chars().filter(|it| is_plain(*it)).take(LONGEST).collect();
+    Some(last.iter().map(|line| plain(line)).collect())
 }
 
 #[cfg(test)]
@@ -70,6 +73,7 @@ mod tests {
     fn the_last_lines_are_told_without_empty_ones_and_secrets() {
         check("", &[]);
         check("one\n\n  two  \n\n", &["one", "  two"]);
+        check("\u{1b}[31mred\u{1b}[0m\n", &["[31mred[0m"]);
         check(
             "key sk-ant-api03-8Fk2mNq7RtYw3XzB5cVd9LpJ1hGsQ4uE\n",
             &["key [redacted:anthropic-key]"],

@@ -170,9 +170,7 @@ fn shown_job(site: &Site, job: &Job, view: &JobView) -> Markup {
                 (view.title) " " span.band { (view.state) }
             }
             p.quiet {
-                @if let Some(measured) = view.measured { (tokens(measured)) " tokens " }
-                (against(view.estimate))
-                @if !view.pieces.is_empty() { " · tasks " (view.pieces.join(", ")) }
+                (extent(view))
                 @if let Some(id) = &view.checkpoint {
                     " · checkpoint " a href=(site.checkpoint(id)) { (id) }
                 }
@@ -185,6 +183,18 @@ fn shown_job(site: &Site, job: &Job, view: &JobView) -> Markup {
             (legs(site, &job.legs))
         }
     }
+}
+
+/// How much a job is, and what it has taken.
+fn extent(view: &JobView) -> String {
+    let tasks = match &view.pieces[..] {
+        [] => None,
+        [one] => Some(format!("task {one}")),
+        many => Some(format!("tasks {}", many.join(", "))),
+    };
+    let measured = view.measured.map(|taken| format!("{} tokens", tokens(taken)));
+    let estimate = view.estimate.map(|estimate| format!("{} estimated", tokens(estimate)));
+    [tasks, measured, estimate].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 fn legs(site: &Site, legs: &[Leg]) -> Markup {
@@ -217,7 +227,7 @@ fn shown_leg(site: &Site, leg: &Leg) -> Markup {
             td {
                 @match &leg.begun.session {
                     Some(session) => a.id href=(site.session(session.as_str())) { (short(session.as_str())) },
-                    None => span.quiet { "not named by us" },
+                    None => span.quiet { "no transcript" },
                 }
             }
             td { (ending(leg)) }
@@ -225,7 +235,7 @@ fn shown_leg(site: &Site, leg: &Leg) -> Markup {
                 @if let Some(used) = end.and_then(|end| end.used) { (tokens(used)) }
                 @if let Some(window) = end.and_then(|end| end.window) { span.of { "of " (tokens(window)) } }
             }
-            td.figure { @if let Some(end) = end { (end.responses) } }
+            td.figure { @if let Some(end) = end.filter(|end| end.used.is_some()) { (end.responses) } }
             td {
                 @match checkpoint {
                     Some(id) => a href=(site.checkpoint(id)) { (id) },
@@ -319,7 +329,7 @@ fn taken(view: &RunView) -> Markup {
 }
 
 fn against(estimate: Option<Tokens>) -> Markup {
-    html! { @if let Some(estimate) = estimate { span.of { "of " (tokens(estimate)) " estimated" } } }
+    html! { @if let Some(estimate) = estimate { span.of { (tokens(estimate)) " estimated" } } }
 }
 
 /// The band whose colour a state has.

@@ -62,7 +62,7 @@ fn print(
         costs.iter().try_for_each(|cost| print_cost(ui, out, cost, most))?;
         writeln!(out)?;
     }
-    if let Some(Times { p50, p95, max }) = ours {
+    if let Some(Times { p50, p95, max, .. }) = ours {
         let [p50, p95, max] = [p50, p95, max].map(layout::millis);
         writeln!(out, "plimsoll's own hook, measured now: p50 {p50}, p95 {p95}, max {max}")?;
     }
@@ -152,7 +152,7 @@ struct TimesView {
 impl From<Times> for TimesView {
     fn from(times: Times) -> Self {
         let rounded = |millis: f64| (millis * 1000.0).round() / 1000.0;
-        let Times { p50, p95, max } = times;
+        let Times { p50, p95, max, .. } = times;
         Self { p50_ms: rounded(p50), p95_ms: rounded(p95), max_ms: rounded(max) }
     }
 }

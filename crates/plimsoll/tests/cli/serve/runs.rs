@@ -18,15 +18,29 @@ fn runs_are_listed_and_one_is_told_with_its_sessions() {
     assert_eq!((&first["run"], &first["state"]), (&json!(run.id), &json!("running")));
     assert_eq!((&first["done"], &first["of"]), (&json!(2), &json!(3)));
     assert_eq!((&first["sessions"], &first["restarts"]), (&json!(3), &json!(1)));
-    assert_eq!((&first["tokens"], &first["estimate"]), (&json!(210_000), &json!(25_200)));
+    assert_eq!((&first["tokens"], &first["measured"]), (&json!(210_000), &json!(190_000)));
+    assert_eq!((&first["retries"], &first["estimate"]), (&json!(0), &json!(25_200)));
+    let page = server.get("/runs").body;
+    assert!(page.contains("190,000") && !page.contains("210,000"), "like with like: {page}");
     run.says(json!({"what": "job_failed", "job": 2, "why": "exit code 3, three times"}));
     run.says(json!({"what": "ended", "outcome": "failed", "code": 3}));
+    let printed = format!("runs/{}/2-1.err", run.id);
+    env.write(&format!("home/.local/share/plimsoll/{printed}"), "the <b>tide</b> is out\n");
     let told = server.get(&format!("/api/runs/{}", run.id)).json();
+    assert_eq!(told["jobs"][1]["last_words"], json!(["the <b>tide</b> is out"]));
+    assert_eq!(told["jobs"][0]["last_words"], json!([]));
     assert_eq!((&told["state"], &told["jobs"][1]["state"]), (&json!("failed"), &json!("failed")));
     assert_eq!(told["resume"], format!("plimsoll batch run --resume {}", run.id));
     assert_eq!(told["jobs"][0]["legs"][1]["session"], "bbbbbbbb-2");
     let page = server.get(&format!("/runs/{}", run.id)).body;
-    for shown in ["/session/bbbbbbbb-2", "Batch 1: ", "exit code 3, three times", "--resume"] {
+    for shown in [
+        "/session/bbbbbbbb-2",
+        "Batch 1: ",
+        "exit code 3, three times",
+        "the &lt;b&gt;tide&lt;/b&gt; is out",
+        &printed,
+        "--resume",
+    ] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
     env.session("bbbbbbbb-2").fill(40_000);
