@@ -1,5 +1,6 @@
 //! Run journals: whatever lines a journal has, any conductor can say how the run stands.
 
+use plimsoll_core::batch::Together;
 use plimsoll_core::run::{Job, Line, Run, RunId};
 use plimsoll_core::settings::SessionPer;
 
@@ -31,11 +32,12 @@ fn told(run: &Run) {
         assert!(jobs.iter().all(|job| !run.job(job.job).is_some_and(Job::is_done)), "{jobs:?}");
     }
     let _ = (run.spent(run.until), run.standing(false), run.resume(), run.restarts());
-    let _ = (run.done_pieces(), run.open_pieces(), run.cases().count(), run.current().is_some());
+    let _ = (run.done_pieces(), run.open_pieces(), run.cases().count(), run.at_work().count());
+    let _ = run.replan(&|_| Together::default());
     let progress = run.progress();
     assert!(progress.done <= progress.of);
     for job in &run.jobs {
         let number = job.begun.job;
-        let _ = (run.breaker(number).open(), run.replan(number), job.measured(), job.checkpoint());
+        let _ = (run.breaker(number).open(), job.measured(), job.checkpoint());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use plimsoll_core::batch::read::{Format, read};
 use plimsoll_core::batch::{
-    Piece, Plan, Planned, Task, Terms, Workflow, load, plan, prompt, repack,
+    Piece, Plan, Planned, Task, Terms, Together, Workflow, load, plan, prompt, repack,
 };
 
 pub(crate) fn run(input: &[u8]) {
@@ -23,8 +23,12 @@ pub(crate) fn run(input: &[u8]) {
             holds(&plan);
             once(&tasks, &plan);
             shown(&plan);
-            let again = repack(plan.pieces().cloned().collect(), available).unwrap();
-            holds(&again.plan);
+            // What is left when the first batch is done and the rest turns out to be twice as large.
+            let (kept, rest) = plan.batches.split_at(plan.batches.len().min(1));
+            let twice =
+                |piece: &Piece| Piece { tokens: piece.tokens.saturating_mul(2), ..piece.clone() };
+            let rest = rest.iter().flatten().map(twice).collect();
+            holds(&repack(kept, rest, available, &|_| Together::default()).unwrap().plan);
         }
     }
 }
