@@ -1,16 +1,21 @@
 //! What is handed to the store and what it gives back.
 
+mod found;
+mod team;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plimsoll_core::batch::Kind;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 use plimsoll_core::run::{Line, Run};
-use plimsoll_core::save::{Environment, Save};
+use plimsoll_core::save::Save;
 use plimsoll_core::{Millis, Tokens};
-use rusqlite::types::Value;
+
+pub use self::found::{Found, FoundSaves, Hit, Match, Piece, SaveFilter};
+pub use self::team::{Allowed, Shipment, Waiting};
 
 /// A transcript or spool that rows come from.
 ///
@@ -426,145 +431,4 @@ pub struct CheckpointsThere {
     pub ids: BTreeSet<String>,
     /// Those that were not known.
     pub new: Vec<CheckpointRow>,
-}
-
-/// What a search came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The checkpoints, best first.
-    pub hits: Vec<Hit>,
-    /// How they fit.
-    pub by: Match,
-}
-
-/// How what was found fits what was searched for, the closest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Match {
-    /// All words are in each, or beginnings of them.
-    Words,
-    /// All are in each as parts of words.
-    Parts,
-    /// All are in each, after words that occur nowhere were replaced: by what.
-    Corrected(Vec<(String, String)>),
-    /// Some of the words are in each.
-    Some,
-}
-
-impl Match {
-    /// How far from what was searched for it is.
-    pub fn distance(&self) -> u8 {
-        match self {
-            Self::Words => 0,
-            Self::Parts => 1,
-            Self::Corrected(_) => 2,
-            Self::Some => 3,
-        }
-    }
-}
-
-/// Which saves are asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SaveFilter<'a> {
-    /// Of this environment only.
-    pub environment: Option<&'a Environment>,
-    /// Of this project only.
-    pub project: Option<&'a str>,
-    /// Also those that were made by themselves, of a nearly full window.
-    pub auto: bool,
-}
-
-/// What a search for saves came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundSaves {
-    /// The saves, best first.
-    pub saves: Vec<Save>,
-    /// How they fit.
-    pub by: Match,
-}
-
-/// A checkpoint that fits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// The checkpoint.
-    pub checkpoint: CheckpointRow,
-    /// The section it fits in.
-    pub section: String,
-    /// The line that fits best.
-    pub line: Vec<Piece>,
-}
-
-/// A piece of a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// What it says.
-    pub text: String,
-    /// Whether it is what was searched for, or stands around that.
-    pub fits: bool,
-}
-
-/// What may go to a team's database.
-#[derive(Clone, Copy)]
-pub struct Allowed<'a> {
-    /// Readings and compactions.
-    pub readings: bool,
-    /// Checkpoints.
-    pub checkpoints: bool,
-    /// Saves.
-    pub saves: bool,
-    /// Whether anything of a project may.
-    pub sends: &'a dyn Fn(Option<&Path>) -> bool,
-    /// Nothing that is older.
-    pub since: Millis,
-}
-
-/// Rows on their way to a team's database.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shipment {
-    /// Sessions.
-    pub sessions: Vec<SessionRow>,
-    /// Responses with their usage.
-    pub readings: Vec<ReadingRow>,
-    /// Compactions.
-    pub compactions: Vec<CompactionRow>,
-    /// Checkpoints.
-    pub checkpoints: Vec<CheckpointRow>,
-    /// Saves.
-    pub saves: Vec<Save>,
-    /// Runs.
-    pub runs: Vec<RunRow>,
-    /// What past sessions were asked for.
-    pub past_tasks: Vec<PastTask>,
-    /// What of the outbox is done when they have arrived.
-    pub(crate) numbers: Vec<i64>,
-    /// The table that was gone through: from where, and how far if it has more.
-    pub(crate) swept: Option<(&'static str, Value, Option<Value>)>,
-}
-
-impl Shipment {
-    /// How many rows it is.
-    pub fn len(&self) -> usize {
-        self.sessions.len()
-            + self.readings.len()
-            + self.compactions.len()
-            + self.checkpoints.len()
-            + self.saves.len()
-    }
-
-    /// Whether none of what waited may go.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// What waits to go to a team's database.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
-    /// Rows that have come or changed.
-    pub changed: u64,
-    /// Rows that are still to be gone through.
-    pub to_sweep: u64,
-    /// When something last arrived.
-    pub shipped: Option<Millis>,
-    /// Why nothing can be shipped.
-    pub trouble: Option<String>,
 }

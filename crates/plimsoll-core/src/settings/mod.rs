@@ -8,6 +8,7 @@ mod batch;
 mod client;
 mod config;
 pub mod keys;
+mod modes;
 mod on_line;
 mod reviewer;
 mod run;
@@ -21,6 +22,7 @@ pub use self::batch::{BatchSettings, SessionPer};
 pub use self::client::{ClientSetting, ClientSettings};
 pub use self::config::Config;
 use self::config::{GuardConfig, ModelConfig};
+pub use self::modes::{GuardMode, RestoreMode};
 pub use self::on_line::OnLine;
 pub use self::reviewer::ReviewerSettings;
 pub use self::run::RunSettings;
@@ -92,109 +94,6 @@ impl Default for Lines {
             save: Percent::whole(70),
             warn: Percent::whole(80),
             restart: Percent::whole(85),
-        }
-    }
-}
-
-/// What the ceiling guard does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", from = "Written<ModeWord>")]
-pub enum GuardMode {
-    /// Tells the user and the model.
-    #[default]
-    Warn,
-    /// Refuses the call.
-    Strict,
-    /// Nothing.
-    Off,
-}
-
-/// A mode as it is written: YAML takes a bare `off` for a switch.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written<W> {
-    Switch(bool),
-    Word(W),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ModeWord {
-    Warn,
-    Strict,
-    Off,
-}
-
-impl GuardMode {
-    /// Every mode, as it is written.
-    pub const WORDS: [&str; 3] = ["warn", "strict", "off"];
-
-    /// This mode, as it is written.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::Strict => "strict",
-            Self::Off => "off",
-        }
-    }
-}
-
-impl From<Written<ModeWord>> for GuardMode {
-    fn from(written: Written<ModeWord>) -> Self {
-        match written {
-            Written::Word(ModeWord::Strict) => Self::Strict,
-            Written::Word(ModeWord::Off) | Written::Switch(false) => Self::Off,
-            Written::Word(ModeWord::Warn) | Written::Switch(true) => Self::Warn,
-        }
-    }
-}
-
-/// What a session is given when it begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", from = "Written<RestoreWord>")]
-pub enum RestoreMode {
-    /// The last checkpoint where the work was cut off or the window was nearly full, else an offer.
-    #[default]
-    Auto,
-    /// The last checkpoint.
-    Inject,
-    /// A word that there is one.
-    Offer,
-    /// Nothing, after a compaction neither.
-    Off,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RestoreWord {
-    Auto,
-    Inject,
-    Offer,
-    Off,
-}
-
-impl RestoreMode {
-    /// Every mode, as it is written.
-    pub const WORDS: [&str; 4] = ["auto", "inject", "offer", "off"];
-
-    /// This mode, as it is written.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Inject => "inject",
-            Self::Offer => "offer",
-            Self::Off => "off",
-        }
-    }
-}
-
-impl From<Written<RestoreWord>> for RestoreMode {
-    fn from(written: Written<RestoreWord>) -> Self {
-        match written {
-            Written::Word(RestoreWord::Auto) | Written::Switch(true) => Self::Auto,
-            Written::Word(RestoreWord::Inject) => Self::Inject,
-            Written::Word(RestoreWord::Offer) => Self::Offer,
-            Written::Word(RestoreWord::Off) | Written::Switch(false) => Self::Off,
         }
     }
 }
@@ -489,78 +388,4 @@ impl Settings {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::config::{AutoContextConfig, LinesConfig, ThresholdsConfig};
-    use super::*;
-
-    fn lines(save: f64, restart: f64) -> Config {
-        let lines = LinesConfig {
-            save: Percent::new(save),
-            restart: Percent::new(restart),
-            ..LinesConfig::default()
-        };
-        Config { lines, ..Config::default() }
-    }
-
-    #[test]
-    fn a_share_of_a_window_is_reached_exactly() {
-        assert_eq!(Percent::whole(80).of(200_000), 160_000);
-        assert_eq!(Percent::whole(80).of(199_999), 160_000);
-        assert_eq!(Percent::new(79.95).map(|p| p.of(200_000)), Some(159_900));
-        for bad in [0.0, -1.0, 100.1, f64::NAN, f64::INFINITY] {
-            assert_eq!(Percent::new(bad), None);
-        }
-    }
-
-    fn resolved(configs: &[&Config]) -> (Settings, Vec<Complaint>) {
-        let mut settings = Settings::default();
-        let complaints = configs.iter().flat_map(|config| settings.take(config)).collect();
-        (settings, complaints)
-    }
-
-    #[test]
-    fn a_later_config_changes_what_it_names_and_nothing_else() {
-        let user = Config { window: NonZero::new(64_000), quiet: Some(true), ..lines(50.0, 80.0) };
-        let project = Config { quiet: Some(false), ..lines(60.0, 90.0) };
-        let (settings, complaints) = resolved(&[&user, &project]);
-        assert_eq!((settings.window, settings.quiet), (Some(64_000), false));
-        assert_eq!(settings.lines.restart, Percent::whole(90));
-        assert_eq!(complaints, []);
-    }
-
-    #[test]
-    fn lines_that_cannot_hold_are_named_and_left() {
-        let (settings, complaints) = resolved(&[&lines(90.0, 80.0)]);
-        assert_eq!(settings, Settings::default());
-        let [Complaint { keys, why }] = &complaints[..] else { panic!("{complaints:?}") };
-        assert_eq!(why, "the save line (90) must lie below the restart line (80)");
-        assert!(keys.contains(&"lines.warn"), "{keys:?}");
-    }
-
-    #[test]
-    fn the_older_names_of_the_lines_are_understood_but_not_beside_other_values() {
-        let thresholds = ThresholdsConfig {
-            warning: Some(Percent::whole(65)),
-            critical: Some(Percent::whole(85)),
-        };
-        let auto_context =
-            AutoContextConfig { enabled: Some(false), thresholds, ..AutoContextConfig::default() };
-        let alias = Config { auto_context, ..Config::default() };
-        let (settings, complaints) = resolved(&[&alias]);
-        assert!(!settings.enabled && complaints.is_empty());
-        assert_eq!(settings.lines.save, Percent::whole(65));
-        let both = Config { lines: lines(60.0, 85.0).lines, ..alias };
-        let (settings, complaints) = resolved(&[&both]);
-        assert_eq!((settings.lines.save, complaints.len()), (Percent::whole(70), 1));
-    }
-
-    #[test]
-    fn the_environment_wins() {
-        let strict = Overrides { strict: Some(true), ..Overrides::default() };
-        assert_eq!(Settings::default().overridden(&strict).guard, GuardMode::Strict);
-        let off = Overrides { guard_off: true, ..strict };
-        assert_eq!(Settings::default().overridden(&off).guard, GuardMode::Off);
-        let pct = Overrides { ceiling: Percent::new(55.0), ..Overrides::default() };
-        assert_eq!(Settings::default().overridden(&pct).lines.ceiling, Percent::whole(55));
-    }
-}
+mod tests;
