@@ -120,7 +120,7 @@ impl Store {
 /// What the store in a file calls its machine, as far as that can be read.
 pub fn machine_of(path: &Path) -> Option<String> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
-    named(&connection).ok()?
+    named(&connection).ok()?.filter(|name| Uuid::parse_str(name).is_ok())
 }
 
 /// Makes the connection ours and the tables current; gives the machine's name.

@@ -135,6 +135,7 @@ pub(crate) fn run() -> ExitCode {
     report(&ui, &done)
 }
 
+/// Puts a damaged store aside, and says so.
 fn renew_store(ui: &Ui) -> anyhow::Result<()> {
     ingest::renew_store(&world()?, ui)
 }

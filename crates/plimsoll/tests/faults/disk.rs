@@ -167,11 +167,11 @@ fn a_disk_that_became_read_only_keeps_what_is_there_and_the_agent_goes_on() {
             let mut acknowledged = Acknowledged::default();
             acknowledged.try_all(&env, 0);
             let disks = if both { vec![env.home(), env.project()] } else { vec![env.home()] };
-            disks.iter().for_each(|disk| mount(&["-o", "remount,ro"], disk));
+            disks.iter().for_each(|disk| mount(&["-o", "remount,bind,ro"], disk));
             let before = acknowledged.saves.clone();
             acknowledged.try_all(&env, 1);
             assert_eq!(acknowledged.saves, before, "nothing can have been saved");
-            disks.iter().for_each(|disk| mount(&["-o", "remount,rw"], disk));
+            disks.iter().for_each(|disk| mount(&["-o", "remount,bind,rw"], disk));
             acknowledged.check(&env);
             acknowledged.try_all(&env, 2);
             assert!(acknowledged.saves.contains("task-2"), "it can be written again");
