@@ -1,6 +1,7 @@
 //! Every input that is kept, run through its target again.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::print_stderr, reason = "a test says which input it was at")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
