@@ -48,16 +48,16 @@ fn a_run_moves_on_without_a_reload_when_its_journal_grows() {
     browser.go(&format!("http://{}/runs", server.address));
     browser.wait("the stream", || browser.text("#live") == "live");
     let mut run = half_done(&env, 1, true);
-    browser.wait("the run", || browser.text("main").contains("2 of 3 pieces done"));
+    browser.wait("the run", || browser.text("main").contains("2 of 3 tasks done"));
     let label = browser.run("return document.querySelector('.gauge').getAttribute('aria-label')");
-    assert_eq!(label, "2 of 3 pieces done");
+    assert_eq!(label, "2 of 3 tasks done");
     browser.find("tbody a").click();
     browser.wait("the stream", || browser.text("#live") == "live");
     assert!(browser.text("main").contains("Batch 2: The hold"), "{}", browser.text("main"));
     run.ends(2, 1, 30_000, false);
     run.done(2);
     run.says(serde_json::json!({"what": "ended", "outcome": "done"}));
-    browser.wait("the end", || browser.text("main").contains("3 of 3 pieces done"));
+    browser.wait("the end", || browser.text("main").contains("3 of 3 tasks done"));
     browser.find("tbody a").click();
     browser.wait("the session's page", || {
         browser.run("return location.pathname").as_str().unwrap().starts_with("/session/")

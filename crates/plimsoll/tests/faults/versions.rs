@@ -11,21 +11,21 @@ use crate::env::TestEnv;
 use crate::invariants;
 use crate::writers::{succeeds, worked};
 
-/// A home in which a newer version has changed the tables of the store.
-fn with_a_newer_store() -> TestEnv {
+/// A home in which a newer version has changed the tables of the store, and what ours were.
+fn with_a_newer_store() -> (TestEnv, u32) {
     let env = TestEnv::new().with("USER", "ada");
     worked(&env, "worked", 610_000);
     env.session("waiting").fill(20_000);
     succeeds(&env, "status --all");
     let store = Connection::open(env.data().join("store.sqlite")).unwrap();
+    let version = store.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     store.execute_batch("PRAGMA user_version = 99; CREATE TABLE tides (height)").unwrap();
-    drop(store);
-    env
+    (env, version)
 }
 
 #[test]
 fn a_store_of_a_newer_version_is_left_alone_and_everything_else_works() {
-    let env = with_a_newer_store();
+    let (env, version) = with_a_newer_store();
     let before = fs::read(env.data().join("store.sqlite")).unwrap();
     for event in ["PostToolUse", "PreCompact", "SessionEnd", "SessionStart"] {
         invariants::neutral(&env.session("worked").hook(event));
@@ -48,7 +48,8 @@ fn a_store_of_a_newer_version_is_left_alone_and_everything_else_works() {
     assert_eq!(fs::read(env.data().join("store.sqlite")).unwrap(), before, "it is as it was");
     // The newer one finds all of it.
     let store = Connection::open(env.data().join("store.sqlite")).unwrap();
-    store.execute_batch("DROP TABLE tides; PRAGMA user_version = 8").unwrap();
+    let back = format!("DROP TABLE tides; PRAGMA user_version = {version}");
+    store.execute_batch(&back).unwrap();
     drop(store);
     assert!(succeeds(&env, "rs sea --json").contains("mend"));
 }
