@@ -115,13 +115,13 @@ impl Estimator {
     }
 }
 
-/// The files that a task works on: those it names, else those of [`files_from`].
+/// The files that a task works on: those it names, else, unless it says how many it touches, those of the
+/// innermost task that it is a subtask of and that names some.
 pub fn works_on<'t>(task: &'t Task, above: &[&'t Task]) -> &'t [String] {
     files_from(task, above).map_or(&task.files, |owner| &owner.files)
 }
 
-/// Whose files a task works on that names none, and does not say how many it touches: those of the
-/// innermost that it is a subtask of and that names some.
+/// Whose files a task works on, if they are not its own.
 pub(super) fn files_from<'t>(task: &Task, above: &[&'t Task]) -> Option<&'t Task> {
     let says_itself = !task.files.is_empty() || task.estimated_files.is_some();
     let mut above = above.iter().copied().filter(|_| !says_itself);
