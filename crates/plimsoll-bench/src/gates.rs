@@ -8,6 +8,7 @@ use crate::commits;
 use crate::competitors::{NOOP, post_tool_use};
 use crate::dashboard;
 use crate::listing::Listing;
+use crate::load;
 use crate::packing;
 use crate::precompact;
 use crate::report::{Figures, Reading};
@@ -51,6 +52,7 @@ pub(crate) fn judge(figures: &Figures, rivals: &[(String, String)]) -> anyhow::R
     gates.extend(figures.serving.iter().flat_map(serving::gates));
     gates.extend(figures.team.iter().flat_map(team::gates));
     gates.extend(figures.packing.iter().flat_map(packing::gates));
+    gates.extend(figures.load.iter().flat_map(load::gates));
     Ok(gates)
 }
 

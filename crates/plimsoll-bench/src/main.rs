@@ -14,6 +14,7 @@ mod dashboard;
 mod driver;
 mod gates;
 mod listing;
+mod load;
 mod naive;
 mod packing;
 mod plot;
@@ -38,6 +39,7 @@ use clap::Parser;
 use accuracy::Accuracy;
 use commits::Committing;
 use dashboard::Painting;
+use load::{Load, Pace};
 use packing::Packing;
 use precompact::{Checkpoints, Contest};
 use report::{Count, Figures, Reading};
@@ -79,6 +81,9 @@ struct Args {
     /// Only one part
     #[arg(long, value_name = "PART", conflicts_with = "counted")]
     only: Option<Part>,
+    /// With `--only load`: so many minutes at the rate of busy agents, instead of one at full rate
+    #[arg(long, value_name = "N", requires = "only")]
+    minutes: Option<u64>,
     /// A Python that can run the seed's service
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
@@ -111,6 +116,8 @@ enum Part {
     Team,
     /// How few batches plans come to
     Packing,
+    /// Sixty-four sessions at once, for a minute, or for as long as `--minutes` says
+    Load,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -188,6 +195,7 @@ fn only(part: Part, args: &Args) -> anyhow::Result<Figures> {
         Part::Dashboard => figures.painting = Some(painting(args)?),
         Part::Team => figures.team = Some(team(args)?),
         Part::Packing => figures.packing = Some(packing()?),
+        Part::Load => figures.load = Some(load(args)?),
     }
     figures.gates = gates::judge(&figures, &[])?;
     Ok(figures)
@@ -234,6 +242,13 @@ fn painting(args: &Args) -> anyhow::Result<Painting> {
 fn team(args: &Args) -> anyhow::Result<Team> {
     report::note("opening the pages of a team with a million readings");
     team::open(&program(&args.plimsoll)?)
+}
+
+fn load(args: &Args) -> anyhow::Result<Load> {
+    let plimsoll = program(&args.plimsoll)?;
+    let pace = args.minutes.map_or(Pace::Full, Pace::Soak);
+    report::note("driving sixty-four sessions at once");
+    load::press(&plimsoll, pace)
 }
 
 fn packing() -> anyhow::Result<Packing> {

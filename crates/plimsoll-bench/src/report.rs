@@ -10,6 +10,7 @@ use crate::count::Calls;
 use crate::dashboard::Painting;
 use crate::gates::Gate;
 use crate::listing::{Listing, Run};
+use crate::load::{Held, Load, Took};
 use crate::packing::{self, Packing};
 use crate::precompact::{Checkpoints, Extraction};
 use crate::saves::{Restoring, Spread};
@@ -51,6 +52,8 @@ pub(crate) struct Figures {
     pub(crate) team: Option<Team>,
     /// Plans of random and real task sets.
     pub(crate) packing: Option<Packing>,
+    /// Many sessions at once.
+    pub(crate) load: Option<Load>,
     pub(crate) gates: Vec<Gate>,
 }
 
@@ -98,6 +101,7 @@ pub(crate) fn print(figures: &Figures) {
     figures.serving.iter().for_each(serving);
     figures.team.iter().for_each(team);
     figures.packing.iter().for_each(packing);
+    figures.load.iter().for_each(load);
     println!("\n## Promises\n\n| promise | measured | |\n|---|---:|---|");
     for Gate { promise, measured, kept } in &figures.gates {
         println!("| {promise} | {measured} | {} |", if *kept { "ok" } else { "MISSED" });
@@ -302,4 +306,22 @@ fn checkpoints(found: &Checkpoints) {
     }
     let peak = found.peak_bytes as f64 / 1e6;
     println!("\nPeak memory from nothing at 200 MB: {peak:.1} MB; fsyncs: {}.", found.syncs);
+}
+
+fn load(figures: &Load) {
+    let Load { sessions, seconds, readings, checkpoints, .. } = figures;
+    println!("\n## {sessions} sessions at once, for {seconds} s\n");
+    println!(
+        "{readings} readings, {checkpoints} checkpoints kept; server, watcher and PostgreSQL beside them.\n"
+    );
+    println!("| call | calls | p50 ms | p99 ms | longest ms |\n|---|---:|---:|---:|---:|");
+    for (name, took) in [("hook", &figures.hooks), ("PreCompact", &figures.compactions)] {
+        let Took { calls, p50_ms, p99_ms, max_ms } = took;
+        println!("| {name} | {calls} | {p50_ms:.1} | {p99_ms:.1} | {max_ms:.1} |");
+    }
+    println!("\n| the server | memory MB | open files | threads |\n|---|---:|---:|---:|");
+    for (when, held) in [("after a quarter", figures.early), ("at the end", figures.late)] {
+        let Held { memory_bytes, files, threads } = held;
+        println!("| {when} | {:.1} | {files} | {threads} |", memory_bytes as f64 / 1e6);
+    }
 }
