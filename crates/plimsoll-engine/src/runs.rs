@@ -147,9 +147,10 @@ mod tests {
             title: "Careen the hull".to_owned(),
             command: vec!["agent".to_owned()],
             limits: Limits::default(),
+            pace: None,
         };
         let journal = Journal::begin(paths, begun).unwrap();
-        journal.take_up(None).unwrap();
+        journal.take_up(None, None).unwrap();
         journal
     }
 
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(lookout.look(&paths).unwrap(), [], "nothing has happened");
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let by = crate::process::named(child.id()).unwrap();
-        journal.append(What::Conducted { by, limits: None }).unwrap();
+        journal.append(What::Conducted { by, limits: None, pace: None }).unwrap();
         assert_eq!(lookout.look(&paths).unwrap(), [(id.clone(), Standing::Running)]);
         child.kill().unwrap();
         child.wait().unwrap();

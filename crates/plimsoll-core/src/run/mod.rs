@@ -16,6 +16,7 @@ mod told;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Plan;
+use crate::settings::SessionPer;
 use crate::{Millis, Tokens, name};
 
 pub use breaker::{Breaker, Repeats};
@@ -94,6 +95,9 @@ pub enum What {
         /// The limits from now on, where they are others.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<Limits>,
+        /// How its plan is carried out from now on, where that is another way.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pace: Option<Pace>,
     },
     /// The plan of the run from now on, the whole of it: what is done, and what is left.
     Planned {
@@ -151,6 +155,20 @@ pub struct Begun {
     /// Where it ends, whatever is done by then.
     #[serde(default)]
     pub limits: Limits,
+    /// How its plan is carried out, if it has one; an earlier release did not write that down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
+}
+
+/// How a plan is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pace {
+    /// What a fresh session is begun for.
+    pub session: SessionPer,
+    /// How many sessions of a batch run at once.
+    pub at_once: u32,
+    /// How often a job that fails is tried again.
+    pub retries: u32,
 }
 
 /// What sort of work a run is.
@@ -283,7 +301,7 @@ mod tests {
     fn lines_are_flat_json() {
         let by = Process { pid: 12, started: 34 };
         check(
-            What::Conducted { by, limits: None },
+            What::Conducted { by, limits: None, pace: None },
             r#"{"at":7,"what":"conducted","by":{"pid":12,"started":34}}"#,
         );
         check(

@@ -125,9 +125,10 @@ impl Run {
         self.until = self.until.max(at);
         match what {
             What::Begun(_) => {}
-            What::Conducted { by, limits } => {
+            What::Conducted { by, limits, pace } => {
                 (self.conductor, self.outcome) = (Some(by), None);
                 self.begun.limits = limits.unwrap_or(self.begun.limits);
+                self.begun.pace = pace.or(self.begun.pace);
             }
             What::Planned { plan, why } => {
                 (self.plan, self.planned_after) = (Some(plan), self.last_batch());
@@ -272,11 +273,12 @@ mod tests {
             title: "Mend it".to_owned(),
             command: vec!["agent".to_owned()],
             limits: Limits::default(),
+            pace: None,
         })
     }
 
     fn conducted(pid: u32) -> What {
-        What::Conducted { by: Process { pid, started: 1 }, limits: None }
+        What::Conducted { by: Process { pid, started: 1 }, limits: None, pace: None }
     }
 
     fn job(job: u32) -> What {

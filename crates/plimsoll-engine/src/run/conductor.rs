@@ -9,7 +9,7 @@ use anyhow::Context;
 use plimsoll_core::Tokens;
 use plimsoll_core::redact::redact;
 use plimsoll_core::run::{
-    Begun, JobBegun, LegBegun, LegEnd, Limits, Outcome, Process, Run, RunId, Sort, What,
+    Begun, JobBegun, LegBegun, LegEnd, Limits, Outcome, Pace, Process, Run, RunId, Sort, What,
 };
 
 use super::agent::{Agent, Unfit};
@@ -163,11 +163,16 @@ impl<'w> Conductor<'w> {
         input.map_or(Ok(()), |input| files.keep_input(input))?;
         // Only now, so that whatever has a journal can be taken up.
         journal.append(What::Begun(Begun { command, title, ..begun }))?;
-        Self::conduct(stage, agent, journal, files, lock, None)
+        Self::conduct(stage, agent, journal, files, lock, (None, None))
     }
 
     /// Takes up a run that rests, or whose conductor is gone.
-    pub fn take_up(stage: Stage<'w>, run: &Run, limits: Limits) -> Result<Self, NotTakenUp> {
+    pub fn take_up(
+        stage: Stage<'w>,
+        run: &Run,
+        limits: Limits,
+        pace: Option<Pace>,
+    ) -> Result<Self, NotTakenUp> {
         let paths = &stage.world.paths;
         let files = Files::of(paths, &run.id);
         let lock = files.lock()?.ok_or(NotTakenUp::Busy(run.conductor))?;
@@ -177,8 +182,8 @@ impl<'w> Conductor<'w> {
             return Err(NotTakenUp::Done);
         }
         let agent = agent_of(stage.world, &run)?;
-        let limits = limits.or(run.begun.limits);
-        Ok(Self::conduct(stage, agent, Journal::of(paths, run.id), files, lock, Some(limits))?)
+        let anew = (Some(limits.or(run.begun.limits)), pace);
+        Ok(Self::conduct(stage, agent, Journal::of(paths, run.id), files, lock, anew)?)
     }
 
     fn conduct(
@@ -187,9 +192,9 @@ impl<'w> Conductor<'w> {
         journal: Journal,
         files: Files,
         lock: File,
-        limits: Option<Limits>,
+        (limits, pace): (Option<Limits>, Option<Pace>),
     ) -> std::io::Result<Self> {
-        journal.take_up(limits)?;
+        journal.take_up(limits, pace)?;
         let run = journal.fold()?;
         let project = PathBuf::from(&run.begun.project);
         let (run, turn) = (Mutex::new(run), Mutex::new(()));

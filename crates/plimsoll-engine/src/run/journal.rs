@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use plimsoll_core::Millis;
-use plimsoll_core::run::{Begun, Limits, Line, Run, RunId, What};
+use plimsoll_core::run::{Begun, Limits, Line, Pace, Run, RunId, What};
 use uuid::Uuid;
 
 use crate::journal;
@@ -51,8 +51,8 @@ impl Journal {
     }
 
     /// Writes that this process conducts the run from now on.
-    pub fn take_up(&self, limits: Option<Limits>) -> io::Result<Line> {
-        self.append(What::Conducted { by: process::this(), limits })
+    pub fn take_up(&self, limits: Option<Limits>, pace: Option<Pace>) -> io::Result<Line> {
+        self.append(What::Conducted { by: process::this(), limits, pace })
     }
 
     /// Appends what has happened; it is on the disk when this returns.
@@ -128,6 +128,7 @@ mod tests {
             title: title.to_owned(),
             command: vec!["agent".to_owned()],
             limits: Limits::default(),
+            pace: None,
         }
     }
 
@@ -136,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         let journal = Journal::begin(&paths, begun("one")).unwrap();
-        journal.take_up(None).unwrap();
+        journal.take_up(None, None).unwrap();
         let path = paths.run_journal(journal.run());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();

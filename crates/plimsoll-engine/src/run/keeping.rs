@@ -91,6 +91,7 @@ mod tests {
             title: String::new(),
             command: Vec::new(),
             limits: Limits::default(),
+            pace: None,
         };
         let journal = Journal::begin(&paths, begun).unwrap();
         journal.append(What::Ended(Outcome::Done)).unwrap();

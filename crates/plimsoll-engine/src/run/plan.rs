@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use plimsoll_core::batch::{self, Piece, Plan};
 use plimsoll_core::redact::redact;
-use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Limit, Outcome, Run, What, pause};
-use plimsoll_core::settings::SessionPer;
+use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Limit, Outcome, Pace, Run, What, pause};
 
 use super::conductor::{Conductor, JobEnd, Order, Progress};
 use super::output::{LastWords, last_words};
@@ -19,13 +18,10 @@ use crate::world::World;
 /// How a plan is carried out.
 #[derive(Clone, Copy)]
 pub struct Manner<'m> {
-    /// What a fresh session is begun for.
-    pub per: SessionPer,
-    /// How many sessions of a batch run at once.
-    pub at_once: usize,
-    /// How often a job that fails is tried again.
-    pub retries: u32,
-    /// How long to wait before the first of these times; before each other twice as long.
+    /// What was said about that.
+    pub pace: Pace,
+    /// How long to wait before a job that fails is tried again for the first time; before each other time twice as
+    /// long.
     pub pause: Duration,
     /// Who is told what becomes of the jobs.
     pub news: &'m (dyn Fn(News<'_>) + Sync),
@@ -102,7 +98,7 @@ impl Conductor<'_> {
         failed.into_iter().try_for_each(|job| self.note(What::JobBegun(job)))?;
         let outcome = loop {
             self.replan(manner)?;
-            let jobs = self.state().next_jobs(manner.per);
+            let jobs = self.state().next_jobs(manner.pace.session);
             if jobs.is_empty() {
                 break outcome(&self.state());
             }
@@ -125,7 +121,7 @@ impl Conductor<'_> {
         jobs: Vec<JobBegun>,
         manner: &Manner<'_>,
     ) -> anyhow::Result<Option<Outcome>> {
-        let workers = manner.at_once.clamp(1, jobs.len());
+        let workers = (manner.pace.at_once as usize).clamp(1, jobs.len());
         let queue = Mutex::new(VecDeque::from(jobs));
         let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || loop {
@@ -160,7 +156,7 @@ impl Conductor<'_> {
             };
             tried += 1;
             let words = &self.last_words(job.job);
-            if tried > manner.retries {
+            if tried > manner.pace.retries {
                 self.note(What::JobFailed { job: job.job, why: format!("exit code {code}") })?;
                 (manner.news)(News::Failed { job, code, words });
                 return Ok(None);

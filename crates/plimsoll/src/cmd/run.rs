@@ -8,7 +8,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 
 use anyhow::Context;
-use plimsoll_core::run::{Begun, JobBegun, Limit, Limits, Outcome, Run, Sort, Standing, What};
+use plimsoll_core::run::{Begun, JobBegun, Limit, Limits, Outcome, Pace, Run, Sort, Standing, What};
 use plimsoll_core::shell;
 use plimsoll_engine::run::{
     self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Order, Stage, Unfit,
@@ -62,7 +62,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Shown };
     let limits = limits(&args);
     let conductor = match &args.resume {
-        Some(name) => take_up(stage, ui, &find(world, Sort::Task, name)?, limits)?,
+        Some(name) => take_up(stage, ui, &find(world, Sort::Task, name)?, limits, None)?,
         None => begin(stage, ui, args.command, limits)?,
     };
     listen(&halt)?;
@@ -131,7 +131,7 @@ fn begin<'w>(
     check_hooks(stage.world, ui, &agent, &project)?;
     let limits = limits.or(settings::load(stage.world, adapter, &project).settings.run.limits());
     let project = project.to_string_lossy().into_owned();
-    let begun = Begun { sort: Sort::Task, project, title: line, command, limits };
+    let begun = Begun { sort: Sort::Task, project, title: line, command, limits, pace: None };
     let mut input = piped();
     let input = input.as_mut().map(|input| input as &mut dyn Read);
     Conductor::begin(stage, agent, begun, input)
@@ -167,11 +167,12 @@ pub(super) fn take_up<'w>(
     ui: &Ui,
     run: &Run,
     limits: Limits,
+    pace: Option<Pace>,
 ) -> anyhow::Result<Conductor<'w>> {
     if let Ok(agent) = run::agent_of(stage.world, run) {
         check_hooks(stage.world, ui, &agent, Path::new(&run.begun.project))?;
     }
-    let taken_up = Conductor::take_up(stage, run, limits);
+    let taken_up = Conductor::take_up(stage, run, limits, pace);
     let hint = match &taken_up {
         Err(NotTakenUp::Busy(Some(by))) => format!("run `kill {}` to end that", by.pid),
         _ => "run `plimsoll batch status` to see all of them".to_owned(),

@@ -27,6 +27,7 @@ impl Story {
             title: "Refit".to_owned(),
             command: vec!["agent".to_owned()],
             limits: Limits::default(),
+            pace: None,
         };
         let plan = Plan { available: 100, batches };
         Self(vec![What::Begun(begun), What::Planned { plan, why: None }])

@@ -3,13 +3,13 @@
 mod shown;
 mod view;
 
-use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
 use plimsoll_core::batch::{Plan, Task};
-use plimsoll_core::run::{Begun, Limits, Outcome, Run, Sort};
+use plimsoll_core::run::{Begun, Limits, Outcome, Pace, Run, Sort};
 use plimsoll_core::settings::{BatchSettings, SessionPer};
 use plimsoll_core::{Tokens, shell};
 use plimsoll_engine::run::{self as engine, Agent, Conductor, Errors, Manner, Stage};
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     session: Option<Per>,
     /// How many sessions run at once; each task has its own then
     #[arg(long, value_name = "N")]
-    at_once: Option<NonZeroUsize>,
+    at_once: Option<NonZeroU32>,
     /// The agent's command; `{prompt}` stands for what is asked
     #[arg(long, value_name = "COMMAND", value_parser = words)]
     agent_command: Option<Words>,
@@ -129,25 +129,24 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         None => None,
     };
     if let Some(work) = work.as_ref().filter(|_| args.dry_run) {
-        return work.asked(per(args, None, &settings)).print(ui, args.json);
+        return work.asked(pace(args, None, &settings).session).print(ui, args.json);
     }
     let halt = engine::Halt::default();
     let shown = Shown::new(ui, &world.paths.home);
     let progress = |progress: engine::Progress<'_>| shown.take(progress);
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Kept };
     let conductor = match work {
-        None => resume(stage, ui, args.resume.as_deref().unwrap_or_default(), limits(args))?,
+        None => resume(stage, ui, args, &settings)?,
         Some(work) => begin(stage, ui, work, args, &settings, &project)?,
     };
     listen(&halt)?;
     let run = conductor.run();
-    warn(ui, &conductor, args, &settings);
+    let pace = pace(args, Some(&run), &settings);
+    warn(ui, &conductor, pace, &settings);
     shown.begin(&run);
     let news = |news: engine::News<'_>| shown.tell(news);
     let ended = conductor.carry_out_plan(&Manner {
-        per: per(args, Some(&run), &settings),
-        at_once: args.at_once.map_or(settings.at_once as usize, NonZeroUsize::get),
-        retries: args.retries.unwrap_or(u32::try_from(settings.retries).unwrap_or(u32::MAX)),
+        pace,
         pause: engine::usual_pause(world),
         news: &news,
     });
@@ -169,15 +168,29 @@ fn limits(args: &Args) -> Limits {
     }
 }
 
-/// What a fresh session is begun for: as is said here, as in the run that is gone on with, or as the
-/// config says.
+/// How the plan is carried out: as is said here, as in the run that is gone on with, or as the config
+/// says.
+fn pace(args: &Args, run: Option<&Run>, settings: &BatchSettings) -> Pace {
+    let before = run.and_then(|run| run.begun.pace);
+    let number = |setting: u64| u32::try_from(setting).unwrap_or(u32::MAX);
+    let at_once = args.at_once.map(NonZeroU32::get).or(before.map(|pace| pace.at_once));
+    let retries = args.retries.or(before.map(|pace| pace.retries));
+    Pace {
+        session: per(args, run, settings),
+        at_once: at_once.unwrap_or(number(settings.at_once)),
+        retries: retries.unwrap_or(number(settings.retries)),
+    }
+}
+
+/// What a fresh session is begun for. A run of an earlier release tells that by its jobs alone.
 fn per(args: &Args, run: Option<&Run>, settings: &BatchSettings) -> SessionPer {
     let several = args.at_once.is_some_and(|many| many.get() > 1).then_some(Per::Task);
     let said = args.session.or(several).map(|per| match per {
         Per::Batch => SessionPer::Batch,
         Per::Task => SessionPer::Task,
     });
-    said.or_else(|| run?.session_per()).unwrap_or(settings.session)
+    let before = || run?.begun.pace.map(|pace| pace.session).or_else(|| run?.session_per());
+    said.or_else(before).unwrap_or(settings.session)
 }
 
 /// Batches run one after the other.
@@ -196,10 +209,10 @@ fn check_at_once(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Says which settings and limits do nothing in this run.
-fn warn(ui: &Ui, conductor: &Conductor<'_>, args: &Args, settings: &BatchSettings) {
+fn warn(ui: &Ui, conductor: &Conductor<'_>, pace: Pace, settings: &BatchSettings) {
     let run = conductor.run();
-    let is_said = args.at_once.is_some() || per(args, Some(&run), settings) == SessionPer::Task;
-    if let Some(sentence) = settings.contradiction().filter(|_| !is_said) {
+    let is_in_vain = pace.at_once > 1 && pace.session == SessionPer::Batch;
+    if let Some(sentence) = settings.contradiction().filter(|_| is_in_vain) {
         ui.warn(sentence);
     }
     if run.begun.limits.tokens.is_some() && !conductor.measures() {
@@ -274,6 +287,7 @@ fn begin<'w>(
         title: format!("{}, {}", file.to_string_lossy(), view::extent(&plan)),
         command: agent.command().to_vec(),
         limits: limits(args).or(settings.limits()),
+        pace: Some(pace(args, None, settings)),
     };
     let conductor = Conductor::begin(stage, agent, begun, None)
         .context("could not begin the run")
@@ -285,17 +299,17 @@ fn begin<'w>(
 fn resume<'w>(
     stage: Stage<'w>,
     ui: &Ui,
-    name: &str,
-    limits: Limits,
+    args: &Args,
+    settings: &BatchSettings,
 ) -> anyhow::Result<Conductor<'w>> {
-    let run = find(stage.world, Sort::Plan, name)?;
+    let run = find(stage.world, Sort::Plan, args.resume.as_deref().unwrap_or_default())?;
     if run.plan.is_none() {
         let error = anyhow::anyhow!("it ended before its plan was written down");
         return Err(error)
             .with_context(|| format!("could not resume run `{}`", run.id))
             .hint("begin it again with `plimsoll batch run FILE`");
     }
-    take_up(stage, ui, &run, limits)
+    take_up(stage, ui, &run, limits(args), Some(pace(args, Some(&run), settings)))
 }
 
 fn resume_command(run: &Run) -> String {

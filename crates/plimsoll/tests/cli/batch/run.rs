@@ -3,6 +3,7 @@
 mod killed;
 mod misused;
 mod replanned;
+mod resumed;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
