@@ -59,12 +59,12 @@ pub struct LegEnd {
 pub enum Ending {
     /// Our hook stopped it at the restart line.
     Stopped,
-    /// It ended by itself.
+    /// It ended by itself, or its conductor saw that it was killed.
     Exited {
-        /// With this exit code.
+        /// With this exit code, which tells of a signal as a shell does: see [`killed_by`].
         code: i32,
     },
-    /// Its process was killed, or is gone without a trace.
+    /// It was killed, or is gone without a trace, while nobody conducted it.
     Lost,
     /// The conductor ended it: a limit was reached, or somebody ended the run.
     Halted,
@@ -79,6 +79,21 @@ impl Ending {
             Self::Lost => "lost",
             Self::Halted => "halted",
         }
+    }
+}
+
+/// The signal that killed or crashed a process of that exit code; nothing if it ended by itself.
+pub fn killed_by(code: i32) -> Option<i32> {
+    /// ILL, ABRT, BUS, FPE, KILL and SEGV: agents end by themselves when they get another one.
+    const DEATHS: [i32; 6] = [4, 6, 7, 8, 9, 11];
+    DEATHS.into_iter().find(|signal| code == 128 + signal)
+}
+
+/// How an agent ended, in words.
+pub fn how_ended(code: i32) -> String {
+    match killed_by(code) {
+        Some(signal) => format!("was killed by signal {signal}"),
+        None => format!("ended with exit code {code}"),
     }
 }
 

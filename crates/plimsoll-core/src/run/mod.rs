@@ -20,7 +20,7 @@ use crate::settings::SessionPer;
 use crate::{Millis, Tokens, name};
 
 pub use breaker::{Breaker, Repeats};
-pub use leg::{Ending, Fingerprint, LegBegun, LegEnd};
+pub use leg::{Ending, Fingerprint, LegBegun, LegEnd, how_ended, killed_by};
 pub use limits::{Limit, Limits, Spent};
 pub use nodes::pause;
 pub use state::{Job, JobState, Leg, Run};
@@ -268,7 +268,7 @@ impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Done => f.write_str("done"),
-            Self::Failed { code } => write!(f, "the agent ended with exit code {code}"),
+            Self::Failed { code } => write!(f, "the agent {}", how_ended(*code)),
             Self::Limited { limit } => write!(f, "{limit}"),
             Self::Broken { repeats } => write!(f, "{repeats}"),
             Self::Interrupted { signal } => write!(f, "interrupted by signal {signal}"),

@@ -28,6 +28,9 @@ pub enum Unfit {
     /// There is no such program.
     #[error("there is no program `{0}`")]
     Missing(String),
+    /// There is such a file, and it is no program.
+    #[error("`{0}` cannot be executed")]
+    NotExecutable(String),
     /// The agent is known, and cannot be conducted like that.
     #[error("{}{why}", option.map(|option| format!("`{option}`: ")).unwrap_or_default())]
     NotConducted {
@@ -58,7 +61,9 @@ impl Agent {
             false => on_path(world, &program).next().is_some(),
         };
         if !is_there {
-            return Err(Unfit::Missing(program));
+            let is_file = program.contains('/') && Path::new(&program).is_file();
+            let unfit = if is_file { Unfit::NotExecutable } else { Unfit::Missing };
+            return Err(unfit(program));
         }
         let launches = plimsoll_agents::ALL.into_iter();
         let known =

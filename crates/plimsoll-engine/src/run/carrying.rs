@@ -46,7 +46,7 @@ impl Conductor<'_> {
                 }
             };
             let halted = self.wait(&leg, &mut running)?;
-            if let Some(end) = self.finish_leg(&leg, halted)? {
+            if let Some(end) = self.finish_leg(&leg, &mut running, halted)? {
                 return Ok(end);
             }
         }
@@ -176,10 +176,12 @@ impl Conductor<'_> {
     fn finish_leg(
         &self,
         leg: &LegBegun,
+        running: &mut Running,
         halted: Option<Outcome>,
     ) -> anyhow::Result<Option<JobEnd>> {
         let LegBegun { job, leg: number, .. } = *leg;
-        let code = leg::code(&self.files.leg(job, number), self.journal.run());
+        let left = leg::left_code(&self.files.leg(job, number), self.journal.run());
+        let code = running.code(left).context("could not see how the agent ended")?;
         let looked = self.looked(leg);
         let how = match (code, &halted) {
             _ if looked.as_ref().is_some_and(Looked::was_stopped) => Ending::Stopped,

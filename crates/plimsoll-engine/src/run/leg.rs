@@ -4,11 +4,11 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use plimsoll_core::run::{Process, RunId};
+use plimsoll_core::run::{Process, RunId, killed_by};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::files::{claimed, exit_code, left_number};
@@ -104,6 +104,20 @@ impl Running {
         })
     }
 
+    /// The exit code of one that has ended while this process waited for it: the one that its shell has
+    /// left, else what the shell itself was killed by. Of one that was gone when somebody looked, only
+    /// whether it ended by itself can be told.
+    pub(super) fn code(&mut self, left: Option<i32>) -> io::Result<Option<i32>> {
+        Ok(match self {
+            Self::Own(child) => {
+                let signal = child.try_wait()?.and_then(|status| status.signal());
+                left.or(signal.map(|signal| 128 + signal))
+            }
+            Self::Found(_) => left,
+            Self::Gone => left.filter(|code| killed_by(*code).is_none()),
+        })
+    }
+
     /// Sends a signal to it and to all it has started.
     pub(super) fn signal(&self, signal: Signal) {
         if let Some(pid) = self.process().and_then(|process| pid(process.pid)) {
@@ -113,9 +127,9 @@ impl Running {
     }
 }
 
-/// The exit code of a leg of a run that has ended. Where its shell was killed, what it had started is
+/// The exit code that a leg of a run has left at its end. Where its shell was killed, what it had started is
 /// ended, too: nobody would ever know how it ends, and the next session would work beside it.
-pub(super) fn code(leg: &Path, run: &RunId) -> Option<i32> {
+pub(super) fn left_code(leg: &Path, run: &RunId) -> Option<i32> {
     let code = exit_code(leg);
     let leader = left_number(leg).filter(|_| code.is_none());
     if let Some(group) = leader.filter(|leader| process::started(*leader).is_none())
@@ -125,7 +139,7 @@ pub(super) fn code(leg: &Path, run: &RunId) -> Option<i32> {
     {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    code.filter(|code| !is_death(*code))
+    code
 }
 
 /// Whether a process was started in a run.
@@ -143,13 +157,6 @@ fn is_of(leg: &Path, pid: u32) -> bool {
 
 fn pid(number: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(number).ok()?)
-}
-
-/// Whether an exit code says that a process was killed or crashed, and did not end by itself.
-fn is_death(code: i32) -> bool {
-    const BY: [Signal; 6] =
-        [Signal::ILL, Signal::ABORT, Signal::BUS, Signal::FPE, Signal::KILL, Signal::SEGV];
-    BY.iter().any(|signal| code == 128 + signal.as_raw())
 }
 
 #[cfg(test)]
@@ -189,7 +196,7 @@ mod tests {
         fs::write(folder.path().join("stdin"), "in ").unwrap();
         let mut running = start(folder.path(), "cat; echo $LEG; echo no >&2; exit 3");
         wait(&mut running);
-        assert_eq!(code(&folder.path().join("1-1"), &run()), Some(3));
+        assert_eq!(left_code(&folder.path().join("1-1"), &run()), Some(3));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "in one\n");
         assert_eq!(fs::read_to_string(folder.path().join("1-1.err")).unwrap(), "no\n");
     }
@@ -204,7 +211,7 @@ mod tests {
         }
         running.signal(Signal::TERM);
         wait(&mut running);
-        assert_eq!(code(&folder.path().join("1-1"), &run()), Some(9));
+        assert_eq!(left_code(&folder.path().join("1-1"), &run()), Some(9));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "begun\nsealed\n");
     }
 
@@ -215,7 +222,7 @@ mod tests {
         assert!(matches!(Running::find(&leg, None).unwrap(), Running::Gone));
         wait(&mut start(folder.path(), "echo begun"));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "");
-        assert_eq!(code(&leg, &run()), None);
+        assert_eq!(left_code(&leg, &run()), None);
     }
 
     #[test]
@@ -231,7 +238,19 @@ mod tests {
         found.signal(Signal::KILL);
         wait(&mut running);
         assert!(matches!(Running::find(&leg, None).unwrap(), Running::Gone));
-        assert_eq!(code(&leg, &run()), None);
+        assert_eq!(left_code(&leg, &run()), None);
+        assert_eq!(running.code(None).unwrap(), Some(137), "it was seen how it ended");
+    }
+
+    #[test]
+    fn an_agent_that_was_killed_while_nobody_looked_has_no_exit_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut running = start(folder.path(), "kill -9 $$");
+        wait(&mut running);
+        let left = left_code(&folder.path().join("1-1"), &run());
+        assert_eq!((left, running.code(left).unwrap()), (Some(137), Some(137)));
+        assert_eq!(Running::Gone.code(left).unwrap(), None);
+        assert_eq!(Running::Gone.code(Some(3)).unwrap(), Some(3));
     }
 
     /// Whether what a leg had started goes on when its shell was killed and somebody looks at its run.
@@ -247,7 +266,7 @@ mod tests {
         let shell = running.process().unwrap().pid;
         rustix::process::kill_process(pid(shell).unwrap(), Signal::KILL).unwrap();
         wait(&mut running);
-        assert_eq!(code(&leg, run), None);
+        assert_eq!(left_code(&leg, run), None);
         fs::write(go, "").unwrap();
         while process::of_group(shell).next().is_some() {
             std::thread::sleep(Duration::from_millis(5));

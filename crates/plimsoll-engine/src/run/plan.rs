@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use plimsoll_core::batch::{self, Piece, Plan};
 use plimsoll_core::redact::redact;
-use plimsoll_core::run::{Ending, JobBegun, JobState, Leg, Limit, Outcome, Pace, Run, What, pause};
+use plimsoll_core::run::{
+    Ending, JobBegun, JobState, Leg, Limit, Outcome, Pace, Run, What, killed_by, pause,
+};
 
 use super::conductor::{Conductor, JobEnd, Order, Progress};
 use super::output::{LastWords, last_words};
@@ -71,6 +73,25 @@ pub fn usual_pause(world: &World) -> Duration {
 }
 
 impl Conductor<'_> {
+    /// Carries out the one job of a run that has no plan. An agent that was killed did not give up: it is
+    /// tried again, after a pause, a few times.
+    pub fn carry_out_task(&self, begun: JobBegun, base: Duration) -> anyhow::Result<JobEnd> {
+        const RETRIES: u32 = 2;
+        let attempt = self.next_attempt(begun.job);
+        let mut order = Order { begun, prompt: None, restore: None, attempt };
+        for tried in 1..=RETRIES {
+            match self.carry_out(&order)? {
+                JobEnd::Failed { code, .. } if killed_by(code).is_some() => {}
+                end => return Ok(end),
+            }
+            if let Some(outcome) = self.rest(pause(base, tried)) {
+                return Ok(JobEnd::Rests(outcome));
+            }
+            order.attempt += 1;
+        }
+        self.carry_out(&order)
+    }
+
     /// Gives the run its plan. The journal gets it without secrets, the agents with them.
     pub fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
         self.keep_plan(0, plan, None)
@@ -157,7 +178,11 @@ impl Conductor<'_> {
             tried += 1;
             let words = &self.last_words(job.job);
             if tried > manner.pace.retries {
-                self.note(What::JobFailed { job: job.job, why: format!("exit code {code}") })?;
+                let why = match killed_by(code) {
+                    Some(signal) => format!("killed by signal {signal}"),
+                    None => format!("exit code {code}"),
+                };
+                self.note(What::JobFailed { job: job.job, why })?;
                 (manner.news)(News::Failed { job, code, words });
                 return Ok(None);
             }
@@ -196,14 +221,21 @@ impl Conductor<'_> {
         let (_, plan) = self.plan()?;
         let named = |id: &String| plan.pieces().find(|piece| piece.id == *id);
         let pieces: Vec<&Piece> = begun.pieces.iter().filter_map(named).collect();
+        let attempt = self.next_attempt(begun.job);
         let run = self.state();
-        let last = run.job(begun.job).and_then(|job| job.legs.last());
         Ok(Order {
             begun: begun.clone(),
             prompt: Some(batch::prompt(&pieces, &run.done_pieces())),
             restore: run.last_checkpoint().map(str::to_owned),
-            attempt: last.map_or(1, next_attempt),
+            attempt,
         })
+    }
+
+    /// Which attempt at a job comes next, or is gone on with.
+    fn next_attempt(&self, job: u32) -> u32 {
+        let run = self.state();
+        let last = run.job(job).and_then(|job| job.legs.last());
+        last.map_or(1, next_attempt)
     }
 
     /// Plans again what is left, if the batch before has taken far more than was estimated.

@@ -249,12 +249,15 @@ fn shown_leg(site: &Site, leg: &Leg) -> Markup {
 
 /// How a session ended, in words.
 fn ending(leg: &Leg) -> String {
-    use plimsoll_core::run::Ending;
+    use plimsoll_core::run::{Ending, killed_by};
     match leg.end.as_ref().map(|(_, end)| end.how) {
         None => "runs".to_owned(),
         Some(Ending::Stopped) => "full: stopped by us".to_owned(),
         Some(Ending::Exited { code: 0 }) => "by itself".to_owned(),
-        Some(Ending::Exited { code }) => format!("exit code {code}"),
+        Some(Ending::Exited { code }) => match killed_by(code) {
+            Some(signal) => format!("killed by signal {signal}"),
+            None => format!("exit code {code}"),
+        },
         Some(Ending::Lost) => "killed, or gone".to_owned(),
         Some(Ending::Halted) => "ended by us".to_owned(),
     }

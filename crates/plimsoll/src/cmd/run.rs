@@ -8,10 +8,12 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 
 use anyhow::Context;
-use plimsoll_core::run::{Begun, JobBegun, Limit, Limits, Outcome, Pace, Run, Sort, Standing, What};
+use plimsoll_core::run::{
+    Begun, JobBegun, Limit, Limits, Outcome, Pace, Run, Sort, Standing, What, how_ended,
+};
 use plimsoll_core::shell;
 use plimsoll_engine::run::{
-    self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Order, Stage, Unfit,
+    self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Stage, Unfit,
 };
 use plimsoll_engine::runs::standing;
 use plimsoll_engine::world::World;
@@ -66,8 +68,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
         None => begin(stage, ui, args.command, limits)?,
     };
     listen(&halt)?;
-    shown.begin(&conductor.run());
-    let ended = carry_out(&conductor);
+    shown.begin(&conductor.run(), has_hooks(world, &conductor));
+    let ended = carry_out(world, &conductor);
     shown.wipe();
     end(ui, &conductor, ended, &shown)
 }
@@ -91,6 +93,12 @@ pub(super) fn check_hooks(
         ui.warn(&format!("hooks: {} ({so}){mend}", finding.text));
     }
     Ok(())
+}
+
+/// Whether hooks of ours are there that can give a session its checkpoint.
+fn has_hooks(world: &World, conductor: &Conductor<'_>) -> bool {
+    let adapter = plimsoll_agents::ALL[0];
+    doctor::broken_hooks(world, adapter, conductor.project()).is_empty()
 }
 
 /// Listens to what ends a run: the signals that a user, or a system that goes down, sends. Until then
@@ -123,6 +131,7 @@ fn begin<'w>(
     let agent = Agent::of_task(stage.world, command.clone());
     let hint = match &agent {
         Err(Unfit::Unknown) => batched(&line),
+        Err(Unfit::NotExecutable(program)) => made_executable(program),
         _ => "give a command such as `plimsoll run -- claude -p 'Mend the hull'`".to_owned(),
     };
     let agent = agent.with_context(|| format!("could not conduct `{line}`")).hint(hint)?;
@@ -137,6 +146,11 @@ fn begin<'w>(
     Conductor::begin(stage, agent, begun, input)
         .context("could not begin the run")
         .hint("run `plimsoll doctor` to check the data folder")
+}
+
+/// How a file becomes a program.
+pub(super) fn made_executable(program: &str) -> String {
+    format!("run `chmod +x {}`", shell::quote(&plain(program)))
 }
 
 /// How an agent that nobody knows is given work.
@@ -174,6 +188,7 @@ pub(super) fn take_up<'w>(
     }
     let taken_up = Conductor::take_up(stage, run, limits, pace);
     let hint = match &taken_up {
+        Err(NotTakenUp::Unfit(Unfit::NotExecutable(program))) => made_executable(program),
         Err(NotTakenUp::Busy(Some(by))) => format!("run `kill {}` to end that", by.pid),
         _ => "run `plimsoll batch status` to see all of them".to_owned(),
     };
@@ -190,29 +205,50 @@ pub(super) fn find(world: &World, sort: Sort, name: &str) -> anyhow::Result<Run>
     };
     let is_left = |run: &Run| is_open(run) && standing(run) != Standing::Running;
     let newest = |fits: &dyn Fn(&Run) -> bool| {
-        let found = run::newest(&world.paths, |run| run.begun.sort == sort && fits(run));
-        found.context("could not look for runs")
+        run::newest(&world.paths, fits).context("could not look for runs")
     };
+    let is_named = |run: &Run| run.id.as_str().ends_with(name);
+    let is_ours = |run: &Run| run.begun.sort == sort;
     let found = match name {
-        "" => newest(&is_left)?.map_or_else(|| newest(&is_open), |run| Ok(Some(run)))?,
-        _ => newest(&|run| run.id.as_str().ends_with(name))?,
+        "" => newest(&|run| is_ours(run) && is_left(run))?
+            .map_or_else(|| newest(&|run| is_ours(run) && is_open(run)), |run| Ok(Some(run)))?,
+        _ => newest(&|run| is_ours(run) && is_named(run))?,
     };
-    let none = || match name {
-        "" => anyhow::anyhow!("no run of `{}` is left to go on with", project.display()),
-        _ => anyhow::anyhow!("no run `{name}`"),
+    if let Some(run) = found {
+        return Ok(run);
+    }
+    let other = if name.is_empty() { newest(&is_left)? } else { newest(&is_named)? };
+    not_found(sort, name, &project, other.as_ref())
+}
+
+/// Each of the two commands goes on with its own runs alone: where the one that is meant is `other`'s,
+/// that is said.
+fn not_found(sort: Sort, name: &str, project: &Path, other: Option<&Run>) -> anyhow::Result<Run> {
+    let command = |sort| match sort {
+        Sort::Task => "plimsoll run",
+        Sort::Plan => "plimsoll batch run",
     };
-    found.ok_or_else(none).hint(match sort {
-        Sort::Task => "begin one with `plimsoll run -- claude -p …`",
-        Sort::Plan => "begin one with `plimsoll batch run TODO.md`",
-    })
+    let error = match (name, other) {
+        ("", _) => anyhow::anyhow!("no run of `{}` is left to go on with", project.display()),
+        (_, Some(run)) => anyhow::anyhow!("run `{name}` is one of `{}`", command(run.begun.sort)),
+        (_, None) => anyhow::anyhow!("no run `{name}`"),
+    };
+    let hint = match (other, sort) {
+        (Some(run), _) => match run.resume() {
+            Some(resume) => format!("run `{resume}` to go on with it"),
+            None => format!("it is done: run `plimsoll batch status {}` to see it", run.id),
+        },
+        (None, Sort::Task) => "begin one with `plimsoll run -- claude -p …`".to_owned(),
+        (None, Sort::Plan) => "begin one with `plimsoll batch run TODO.md`".to_owned(),
+    };
+    Err(error).hint(hint)
 }
 
 /// The one job of the run.
-fn carry_out(conductor: &Conductor<'_>) -> anyhow::Result<JobEnd> {
+fn carry_out(world: &World, conductor: &Conductor<'_>) -> anyhow::Result<JobEnd> {
     let title = conductor.run().begun.title;
     let begun = JobBegun { job: 1, title, batch: None, pieces: Vec::new(), tokens: None };
-    let order = Order { begun, prompt: None, restore: None, attempt: 1 };
-    let end = conductor.carry_out(&order)?;
+    let end = conductor.carry_out_task(begun, run::usual_pause(world))?;
     conductor.note(What::Ended(match &end {
         JobEnd::Done { .. } => Outcome::Done,
         JobEnd::Failed { code, .. } => Outcome::Failed { code: *code },
@@ -237,7 +273,7 @@ fn end(
         }
         JobEnd::Failed { code, out } => {
             print(ui, conductor, &out)?;
-            ui.warn(&format!("the agent ended with exit code {code}; `{resume}` goes on"));
+            ui.warn(&format!("the agent {}; `{resume}` goes on", how_ended(code)));
             report::ends_as(u8::try_from(code).unwrap_or(1))
         }
         JobEnd::Rests(Outcome::Interrupted { signal }) => {

@@ -36,6 +36,7 @@ kind=light
 [ $number -le $(cat "$here/full") ] && kind=heavy
 sed "s/NUMBER/$number/g" "$here/$kind.jsonl" > "$transcript"
 echo "part $number" > "part-$number.txt"
+[ -e "$here/killed" ] && kill -9 $$
 [ -e "$here/waits" ] && touch "$here/ready" && sleep 600
 case $(hook PostToolUse) in
   *'"continue":false'*) echo "stopped in session $number"; exit 0 ;;
@@ -165,9 +166,25 @@ fn the_exit_code_is_that_of_the_work_and_a_failed_run_can_go_on() {
     env.write("bin/exit", "0");
     let ran = run(&env, &["--resume"]);
     assert_eq!((ran.stdout.as_str(), ran.status.code()), ("done in session 2\n", Some(0)), "{ran}");
+    assert!(ran.stderr.contains("session 2 begins\n"), "no hook gives it anything: {ran}");
+    let told = env.plimsoll("batch status").stdout;
+    assert!(told.contains("2 sessions, 1 retry;"), "{told}");
     let ran = run(&env, &["--resume"]);
     assert_eq!(ran.status.code(), Some(1), "{ran}");
     assert!(ran.stderr.contains("is left to go on with"), "{ran}");
+}
+
+#[test]
+fn an_agent_that_is_killed_is_tried_again_a_few_times_and_that_is_said() {
+    let env = machine(0).with("PLIMSOLL_TEST_PAUSE_MS", "20");
+    env.write("bin/killed", "");
+    let ran = begin(&env, &[]);
+    assert_eq!(ran.status.code(), Some(137), "{ran}");
+    assert!(ran.stderr.contains("session 1 was killed by signal 9"), "{ran}");
+    assert!(ran.stderr.contains("note: the agent was killed by signal 9; `plimsoll run"), "{ran}");
+    assert_eq!((count(&env, "leg_begun"), outcome(&env)), (3, "failed".into()));
+    fs::remove_file(env.path("bin/killed")).unwrap();
+    assert_eq!(run(&env, &["--resume"]).stdout, "done in session 4\n");
 }
 
 #[test]

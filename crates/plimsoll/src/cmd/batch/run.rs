@@ -12,14 +12,16 @@ use plimsoll_core::batch::{Plan, Task};
 use plimsoll_core::run::{Begun, Limits, Outcome, Pace, Run, Sort};
 use plimsoll_core::settings::{BatchSettings, SessionPer};
 use plimsoll_core::{Tokens, shell};
-use plimsoll_engine::run::{self as engine, Agent, Conductor, Errors, Manner, Stage};
+use plimsoll_engine::run::{self as engine, Agent, Conductor, Errors, Manner, Stage, Unfit};
 use plimsoll_engine::settings;
 use plimsoll_engine::world::World;
 
 use self::shown::Shown;
 use self::view::{DryRun, View};
 use super::plan;
-use crate::cmd::run::{check_hooks, find, line, listen, raised_by, seconds, take_up};
+use crate::cmd::run::{
+    check_hooks, find, line, listen, made_executable, raised_by, seconds, take_up,
+};
 use crate::report::{self, HintExt};
 use crate::ui::Ui;
 
@@ -145,11 +147,8 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     warn(ui, &conductor, pace, &settings);
     shown.begin(&run);
     let news = |news: engine::News<'_>| shown.tell(news);
-    let ended = conductor.carry_out_plan(&Manner {
-        pace,
-        pause: engine::usual_pause(world),
-        news: &news,
-    });
+    let ended =
+        conductor.carry_out_plan(&Manner { pace, pause: engine::usual_pause(world), news: &news });
     shown.wipe();
     let run = conductor.run();
     let outcome = ended.hint(format!("run `{}` to go on", resume_command(&run)))?;
@@ -266,9 +265,12 @@ fn agent(world: &World, args: &Args, settings: &BatchSettings) -> anyhow::Result
         None => settings.command.clone(),
     };
     let line = line(&command);
-    Agent::of_plan(world, command)
-        .with_context(|| format!("could not conduct `{line}`"))
-        .hint("run `plimsoll batch run --help` to see what an agent's command may be")
+    let agent = Agent::of_plan(world, command);
+    let hint = match &agent {
+        Err(Unfit::NotExecutable(program)) => made_executable(program),
+        _ => "run `plimsoll batch run --help` to see what an agent's command may be".to_owned(),
+    };
+    agent.with_context(|| format!("could not conduct `{line}`")).hint(hint)
 }
 
 fn begin<'w>(

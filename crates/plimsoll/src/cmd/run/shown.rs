@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use plimsoll_core::run::{Ending, LegBegun, LegEnd, Run};
+use plimsoll_core::run::{Ending, LegBegun, LegEnd, Run, killed_by};
 use plimsoll_core::text::duration;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::run::Progress;
@@ -30,7 +30,10 @@ struct State {
     before: Millis,
     since: Millis,
     session: u32,
+    restarts: u32,
     load: Option<(Tokens, Tokens)>,
+    /// Whether hooks of ours give sessions their checkpoints.
+    gives: bool,
 }
 
 impl<'u> Shown<'u> {
@@ -38,9 +41,10 @@ impl<'u> Shown<'u> {
         Self { ui, footer: Footer::new(ui), state: Mutex::default() }
     }
 
-    /// A run begins, or goes on.
-    pub(super) fn begin(&self, run: &Run) {
+    /// A run begins, or goes on; hooks give its sessions their checkpoints, or do not.
+    pub(super) fn begin(&self, run: &Run, gives: bool) {
         let mut state = self.state();
+        state.gives = gives;
         (state.before, state.since) = (run.conducted, now() as Millis);
         state.session = run.legs().count() as u32;
         let begins = if run.jobs.is_empty() { "begins" } else { "goes on" };
@@ -59,7 +63,9 @@ impl<'u> Shown<'u> {
         match progress {
             Progress::Begun { leg, .. } => self.begun(leg),
             Progress::Found { leg, .. } => {
-                self.state().session = leg.leg;
+                let mut state = self.state();
+                (state.session, state.restarts) = (leg.leg, leg.leg.saturating_sub(leg.attempt));
+                drop(state);
                 self.say(&format!("session {} goes on", leg.leg));
             }
             Progress::Load { used, window, .. } => self.state().load = Some((used, window)),
@@ -76,11 +82,15 @@ impl<'u> Shown<'u> {
     }
 
     fn begun(&self, leg: &LegBegun) {
-        {
+        let gives = {
             let mut state = self.state();
             (state.session, state.load) = (leg.leg, None);
-        }
-        let from = leg.restore.as_ref().map(|id| format!(" from checkpoint {id}"));
+            // The others tried again.
+            state.restarts = leg.leg.saturating_sub(leg.attempt);
+            state.gives
+        };
+        let from =
+            leg.restore.as_ref().filter(|_| gives).map(|id| format!(" from checkpoint {id}"));
         self.say(&format!("session {} begins{}", leg.leg, from.unwrap_or_default()));
     }
 
@@ -88,7 +98,10 @@ impl<'u> Shown<'u> {
         let how = match end.how {
             Ending::Stopped => "is full".to_owned(),
             Ending::Exited { code: 0 } => "has ended".to_owned(),
-            Ending::Exited { code } => format!("has ended with exit code {code}"),
+            Ending::Exited { code } => match killed_by(code) {
+                Some(signal) => format!("was killed by signal {signal}"),
+                None => format!("has ended with exit code {code}"),
+            },
             Ending::Lost => "was lost".to_owned(),
             Ending::Halted => "was ended".to_owned(),
         };
@@ -119,7 +132,7 @@ impl<'u> Shown<'u> {
 
 impl State {
     fn line(&self) -> String {
-        let restarts = counted(self.session.saturating_sub(1).into(), "restart", "restarts");
+        let restarts = counted(self.restarts.into(), "restart", "restarts");
         let load = match self.load {
             Some((used, window)) => {
                 let share = used.saturating_mul(100) / window.max(1);

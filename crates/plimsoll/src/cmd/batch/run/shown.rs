@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plimsoll_core::Millis;
-use plimsoll_core::run::{Ending, JobBegun, LegBegun, LegEnd, Run};
+use plimsoll_core::run::{Ending, JobBegun, LegBegun, LegEnd, Run, killed_by};
 use plimsoll_engine::run::{LastWords, News, Progress};
 use plimsoll_engine::world::now;
 
@@ -59,12 +59,19 @@ impl<'u> Shown<'u> {
             News::Done(job) => self.done(job),
             News::Waits { job, code, words, pause } => {
                 let last = words.lines.last().map(|line| format!(" ({})", plain(line.trim())));
-                let failed = format!("{} failed with exit code {code}", name(job));
+                let failed = match killed_by(code) {
+                    Some(signal) => format!("{} was killed by signal {signal}", name(job)),
+                    None => format!("{} failed with exit code {code}", name(job)),
+                };
                 let pause = format!("tried again in {} s", pause.as_secs_f64().ceil());
                 self.footer.say(&format!("{failed}{}; {pause}", last.unwrap_or_default()));
             }
             News::Failed { job, code, words } => {
-                let failed = format!("{} has failed with exit code {code}", name(job));
+                let how = match killed_by(code) {
+                    Some(signal) => format!(", killed by signal {signal}"),
+                    None => format!(" with exit code {code}"),
+                };
+                let failed = format!("{} has failed{how}", name(job));
                 self.footer.say(&format!("{failed}{}", self.said(words)));
             }
             News::Replanned { why, run } => self.replanned(why, run),
@@ -124,7 +131,8 @@ impl<'u> Shown<'u> {
 
     /// The first session of a job tells of the job, too.
     fn begun(&self, job: &JobBegun, leg: &LegBegun, how: &str) {
-        self.state().running.insert(leg.job, line::Session { name: short_name(job), load: None });
+        let session = line::Session { name: short_name(job), of: of(job), load: None };
+        self.state().running.insert(leg.job, session);
         if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(leg.job) {
             self.footer.say(&format!("{} {how}: {}", name(job), plain(&job.title)));
         }
@@ -139,7 +147,7 @@ impl<'u> Shown<'u> {
             Ending::Lost => "was lost",
             Ending::Halted => "was ended",
         };
-        let of = session.map(|session| format!(" of {}", session.name)).unwrap_or_default();
+        let of = session.map(|session| format!(" of {}", session.of)).unwrap_or_default();
         let held = end.used.map(|used| format!(" with {} tokens", short_tokens(used)));
         let held = held.unwrap_or_default();
         self.footer.say(&format!("session {}{of} {how}{held}", end.leg));
@@ -167,6 +175,14 @@ fn name(job: &JobBegun) -> String {
         pieces => format!("{} tasks", pieces.len()),
     };
     job.batch.map_or_else(|| pieces.clone(), |batch| format!("batch {batch} ({pieces})"))
+}
+
+/// The same as what a session is of.
+fn of(job: &JobBegun) -> String {
+    match (&job.pieces[..], job.batch) {
+        ([piece], _) | ([piece, ..], None) => format!("task `{}`", plain(piece)),
+        (_, batch) => format!("batch {}", batch.unwrap_or_default()),
+    }
 }
 
 /// The same in a few characters.

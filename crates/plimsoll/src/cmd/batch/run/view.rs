@@ -28,7 +28,8 @@ pub(super) struct View {
     failed: Vec<String>,
     replanned: Vec<String>,
     sessions: u32,
-    tokens: Tokens,
+    /// Nothing where nobody could measure it.
+    tokens: Option<Tokens>,
     seconds: u64,
     checkpoint: Option<String>,
 }
@@ -48,7 +49,7 @@ impl View {
             failed: run.failed_jobs().flat_map(|job| job.begun.pieces.clone()).collect(),
             replanned: run.replanned.clone(),
             sessions: spent.sessions,
-            tokens: spent.tokens,
+            tokens: run.held(),
             seconds: spent.seconds,
             checkpoint: run.last_checkpoint().map(str::to_owned),
         }

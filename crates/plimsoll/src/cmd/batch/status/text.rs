@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plimsoll_core::Tokens;
 use plimsoll_core::name::short;
-use plimsoll_core::run::{Ending, Job, JobState, Leg, Run, Standing};
+use plimsoll_core::run::{Ending, Job, JobState, Leg, Run, Standing, how_ended};
 use plimsoll_core::text::duration;
 use plimsoll_engine::run as engine;
 use plimsoll_engine::runs::{self, standing};
@@ -147,7 +147,7 @@ fn ending(leg: &Leg) -> String {
         None => "has not ended".to_owned(),
         Some(Ending::Stopped) => "full, stopped by us".to_owned(),
         Some(Ending::Exited { code: 0 }) => "ended by itself".to_owned(),
-        Some(Ending::Exited { code }) => format!("ended with exit code {code}"),
+        Some(Ending::Exited { code }) => how_ended(code),
         Some(Ending::Lost) => "killed, or gone".to_owned(),
         Some(Ending::Halted) => "ended by us".to_owned(),
     }

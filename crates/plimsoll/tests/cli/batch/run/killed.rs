@@ -11,7 +11,7 @@ use plimsoll_testbed::generator::SplitMix64;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{harbour, noted};
+use super::{TASKS, begin, harbour, noted};
 use crate::env::TestEnv;
 use crate::run::journals;
 
@@ -133,4 +133,22 @@ fn a_plan_that_is_killed_again_and_again_is_done_at_last_and_nothing_twice() {
     assert_eq!(done(&env).len(), batches as usize * 2);
     let ended: BTreeSet<String> = noted(&env, "ended").lines().map(str::to_owned).collect();
     assert_eq!(ended, done(&env));
+}
+
+#[test]
+fn an_agent_that_is_killed_is_tried_again_as_often_as_may_be() {
+    let env = harbour(TASKS);
+    env.write("bin/killed", "");
+    let ran = begin(&env, &["--retries", "4"]);
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+    assert!(
+        ran.stderr.contains("batch 1 (2 tasks) was killed by signal 9 (Killed); tried"),
+        "{ran}"
+    );
+    assert!(ran.stderr.contains("caused by: the agent was killed by signal 9\n"), "{ran}");
+    let attempts: Vec<Value> =
+        lines(&env, "leg_begun").iter().map(|leg| leg["attempt"].clone()).collect();
+    assert_eq!(attempts, [1, 2, 3, 4, 5]);
+    let told = env.plimsoll("batch status").stdout;
+    assert!(told.contains("5 sessions, 4 retries"), "{told}");
 }

@@ -25,6 +25,20 @@ fn commands_that_are_no_commands_are_misused() {
 }
 
 #[test]
+fn a_file_that_is_no_program_is_told_from_one_that_is_not_there() {
+    let env = harbour(TASKS);
+    env.write("project/agent.sh", "#!/bin/sh\n");
+    insta::assert_snapshot!(run(&env, &["tasks.yaml", "--agent-command", "./agent.sh"]), @"
+    --- stderr
+    error: could not conduct `./agent.sh`
+      caused by: `./agent.sh` cannot be executed
+    hint: run `chmod +x ./agent.sh`
+    [exit 1]
+    ");
+    assert!(nothing_was_begun(&env));
+}
+
+#[test]
 fn where_all_tasks_are_done_nothing_is_begun() {
     let env =
         harbour("- {description: Fix the keel, done: true}\n- {description: Add, done: true}\n");

@@ -30,8 +30,10 @@ pub(super) struct State {
 
 /// A session that runs.
 pub(super) struct Session {
-    /// What it is at.
+    /// What it is at, in a few characters.
     pub(super) name: String,
+    /// The same in words.
+    pub(super) of: String,
     /// What its window holds and how large that is, where anybody knows.
     pub(super) load: Option<(Tokens, Tokens)>,
 }
@@ -82,7 +84,11 @@ mod tests {
     fn one_line_shows_all_tasks_and_as_many_sessions_as_fit() {
         let loads = [Some((50_000, 200_000)), None, Some((180_000, 200_000)), None];
         let names = ["keel", "mast", "sails", "a-task-with-a-long-name"].map(str::to_owned);
-        let sessions = names.into_iter().zip(loads).map(|(name, load)| Session { name, load });
+        let sessions = names.into_iter().zip(loads).map(|(name, load)| Session {
+            of: name.clone(),
+            name,
+            load,
+        });
         let state = State {
             // Its clock stands still meanwhile.
             since: now() as Millis + 60_000,
