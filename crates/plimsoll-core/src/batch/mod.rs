@@ -35,6 +35,7 @@ pub use self::task::{Above, Kind, Piece, Task};
 pub use self::told::told;
 pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
 use crate::Tokens;
+use crate::text::thousands;
 
 /// The budget where nothing is known of the window.
 pub const UNKNOWN_BUDGET: Tokens = 100_000;
@@ -68,6 +69,16 @@ impl Plan {
     /// Calls `with` with every text in it that the user has written, for whoever must not keep secrets.
     pub fn for_each_text(&mut self, mut with: impl FnMut(&mut String)) {
         self.batches.iter_mut().flatten().for_each(|piece| piece.for_each_text(&mut with));
+    }
+
+    /// How much it is, in words.
+    pub fn extent(&self) -> String {
+        let counted = |count: usize, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            _ => format!("{} {many}", thousands(count as u64)),
+        };
+        let tasks = counted(self.pieces().count(), "task", "tasks");
+        format!("{tasks} in {}", counted(self.batches.len(), "batch", "batches"))
     }
 
     /// What is estimated for all of it.

@@ -42,7 +42,8 @@ impl Run {
             return None;
         }
         let planned = batch::repack(kept, rest, plan.available, together).ok()?;
-        Some((planned.plan, self.why(number, &kinds)))
+        let why = format!("{}: {}", self.why(number, &kinds), planned.plan.extent());
+        Some((planned.plan, why))
     }
 
     fn why(&self, number: u32, kinds: &BTreeSet<Kind>) -> String {
@@ -140,7 +141,7 @@ mod tests {
         assert!(place(&plan, "c") < place(&plan, "d"));
         assert_eq!(plan.batches[place(&plan, "c").unwrap()][0].after, ["a"]);
         let expected = "batch 1 took 160 tokens and was estimated at 80; what is left of its kinds (fix) \
-                        is estimated in proportion";
+                        is estimated in proportion: 6 tasks in 5 batches";
         assert_eq!(why, expected);
     }
 

@@ -130,6 +130,7 @@ impl Run {
                 self.begun.limits = limits.unwrap_or(self.begun.limits);
             }
             What::Planned { plan, why } => {
+                self.retitle(&plan);
                 (self.plan, self.planned_after) = (Some(plan), self.last_batch());
                 self.replanned.extend(why);
             }
@@ -148,6 +149,15 @@ impl Run {
             What::JobDone { job, checkpoint } => self.close(job, JobState::Done { at, checkpoint }),
             What::JobFailed { job, why } => self.close(job, JobState::Failed { at, why }),
             What::Ended(outcome) => self.outcome = Some(outcome),
+        }
+    }
+
+    /// A title that tells how much the plan is tells it of the one that takes its place.
+    fn retitle(&mut self, plan: &Plan) {
+        let extent = self.plan.as_ref().map(Plan::extent);
+        let about = extent.and_then(|extent| self.begun.title.strip_suffix(&extent));
+        if let Some(about) = about {
+            self.begun.title = format!("{about}{}", plan.extent());
         }
     }
 

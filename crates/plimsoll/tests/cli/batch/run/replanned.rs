@@ -83,6 +83,10 @@ fn a_warning_of_the_plan_is_seen_in_the_status() {
     let id = listed[0]["run"].as_str().unwrap();
     let shown = env.plimsoll(&format!("batch status {id}")).stdout;
     assert!(shown.contains("planned again: batch 1 took 1"), "{shown}");
+    assert!(shown.contains("estimated in proportion: 5 tasks in 5 batches\n"), "{shown}");
+    assert!(shown.contains("  tasks.yaml, 5 tasks in 5 batches\n"), "{shown}");
+    let hint = format!("to go on: plimsoll batch run --resume {id} --max-sessions 2\n");
+    assert!(shown.contains(&hint), "{shown}");
     assert!(shown.contains(WARNING), "{shown}");
 }
 
