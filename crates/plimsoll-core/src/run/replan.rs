@@ -41,9 +41,9 @@ impl Run {
         if kinds.is_empty() {
             return None;
         }
-        let planned = batch::repack(kept, rest, plan.available, together).ok()?;
-        let why = format!("{}: {}", self.why(number, &kinds), planned.plan.extent());
-        Some((planned.plan, why))
+        let planned = batch::repack(kept, rest, plan.available, together).ok()?.plan;
+        let why = format!("{}: {}", self.why(number, &kinds), planned.extent());
+        Some((Plan { done: plan.done.clone(), ..planned }, why))
     }
 
     fn why(&self, number: u32, kinds: &BTreeSet<Kind>) -> String {

@@ -350,7 +350,8 @@ mod tests {
         assert_eq!(run.spent(Millis::MIN).tokens, Tokens::MAX);
         assert_eq!(run.jobs[0].measured(), Some(Tokens::MAX));
         let piece = |id: &str| Piece { id: id.to_owned(), tokens: Tokens::MAX, ..Piece::default() };
-        let plan = Plan { available: 1, batches: vec![vec![piece("a"), piece("b")]] };
+        let plan =
+            Plan { available: 1, batches: vec![vec![piece("a"), piece("b")]], done: Vec::new() };
         run.take(Line { at: 0, what: What::Planned { plan, why: None } });
         let jobs = run.next_jobs(SessionPer::Task);
         assert_eq!(jobs.iter().map(|job| job.job).collect::<Vec<_>>(), [u32::MAX; 2]);

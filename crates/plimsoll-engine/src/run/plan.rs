@@ -201,10 +201,11 @@ impl Conductor<'_> {
         let named = |id: &String| plan.pieces().find(|piece| piece.id == *id);
         let pieces: Vec<&Piece> = begun.pieces.iter().filter_map(named).collect();
         let run = self.state();
+        let done: Vec<&Piece> = plan.done.iter().chain(run.done_pieces()).collect();
         let last = run.job(begun.job).and_then(|job| job.legs.last());
         Ok(Order {
             begun: begun.clone(),
-            prompt: Some(batch::prompt(&pieces, &run.done_pieces())),
+            prompt: Some(batch::prompt(&pieces, &done)),
             restore: run.last_checkpoint().map(str::to_owned),
             attempt: last.map_or(1, next_attempt),
         })

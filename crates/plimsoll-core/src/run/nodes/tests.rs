@@ -28,7 +28,7 @@ impl Story {
             command: vec!["agent".to_owned()],
             limits: Limits::default(),
         };
-        let plan = Plan { available: 100, batches };
+        let plan = Plan { available: 100, batches, done: Vec::new() };
         Self(vec![What::Begun(begun), What::Planned { plan, why: None }])
     }
 

@@ -193,6 +193,19 @@ fn what_comes_after_a_failure_is_left_and_the_rest_is_done() {
 }
 
 #[test]
+fn a_session_is_told_what_the_file_says_is_done() {
+    let env = harbour("");
+    env.write(
+        "project/TODO.md",
+        "- [x] Fix the keel\n- [ ] Add sails\n  - [x] A jib\n  - [ ] A boom\n",
+    );
+    let ran = run(&env, &["TODO.md", "--agent-command", "my-agent"]);
+    assert_eq!(ran.status.code(), Some(0), "{ran}");
+    let told = "## Done already\n\n- `1`: Fix the keel\n- `2.1`: A jib\n\n";
+    assert!(noted(&env, "prompt-2").contains(told), "{}", noted(&env, "prompt-2"));
+}
+
+#[test]
 fn the_limit_that_a_failure_ends_a_run_by_is_named() {
     let tasks = format!("{TASKS}- {{id: paint, description: Add paint, tokens: 90}}\n");
     let env = harbour(&tasks);

@@ -129,7 +129,7 @@ struct Session {
 
 impl DryRun {
     pub(super) fn new(plan: &Plan, agent: &Agent, per: SessionPer) -> Self {
-        let mut done: Vec<&Piece> = Vec::new();
+        let mut done: Vec<&Piece> = plan.done.iter().collect();
         let mut sessions = Vec::new();
         for (at, pieces) in plan.batches.iter().enumerate() {
             let all: Vec<&Piece> = pieces.iter().collect();
