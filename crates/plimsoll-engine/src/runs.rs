@@ -165,7 +165,11 @@ mod tests {
 
     /// A run of two pieces in one job, which took 400.
     fn work(journal: &Journal) {
-        let plan = Plan { available: 900, batches: vec![vec![piece("1", 100), piece("2", 300)]] };
+        let plan = Plan {
+            available: 900,
+            batches: vec![vec![piece("1", 100), piece("2", 300)]],
+            done: Vec::new(),
+        };
         let job = JobBegun {
             job: 1,
             title: "Both".to_owned(),

@@ -205,11 +205,29 @@ impl Cut {
 
 /// Complains of tasks that wait for one another in a circle, however they are cut.
 pub(super) fn check_order(forest: &Forest<'_>) -> Result<(), Problem> {
+    check_parts(forest)?;
     let leaves = Cut::into_leaves(forest);
     match circle(&leaves.before_all(forest)) {
         Some(circle) => Err(waits_for_itself(forest, &leaves, &circle)),
         None => Ok(()),
     }
+}
+
+/// Complains of a task that comes after what it is a part of, or after a part of itself.
+fn check_parts(forest: &Forest<'_>) -> Result<(), Problem> {
+    let is_part = |part: usize, of: usize| forest.and_above(part).skip(1).any(|above| above == of);
+    for (place, Node { task, .. }) in forest.nodes.iter().enumerate() {
+        for before in forest.after(place) {
+            let why = match () {
+                () if is_part(place, before) => "which it is a part of",
+                () if is_part(before, place) => "which is a part of it",
+                () => continue,
+            };
+            let name = &forest.nodes[before].task.id;
+            return Err(Problem::of(task, format!("`{}` is after `{name}`, {why}", task.id)));
+        }
+    }
+    Ok(())
 }
 
 /// What is said of parts that wait for one another.

@@ -35,6 +35,7 @@ pub use self::task::{Above, Kind, Piece, Task};
 pub use self::told::told;
 pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
 use crate::Tokens;
+use crate::text::thousands;
 
 /// The budget where nothing is known of the window.
 pub const UNKNOWN_BUDGET: Tokens = 100_000;
@@ -57,6 +58,9 @@ pub struct Plan {
     pub available: Tokens,
     /// The batches.
     pub batches: Vec<Vec<Piece>>,
+    /// What was done before: nothing is planned for it, and the sessions are told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<Piece>,
 }
 
 impl Plan {
@@ -67,7 +71,18 @@ impl Plan {
 
     /// Calls `with` with every text in it that the user has written, for whoever must not keep secrets.
     pub fn for_each_text(&mut self, mut with: impl FnMut(&mut String)) {
-        self.batches.iter_mut().flatten().for_each(|piece| piece.for_each_text(&mut with));
+        let pieces = self.batches.iter_mut().flatten().chain(&mut self.done);
+        pieces.for_each(|piece| piece.for_each_text(&mut with));
+    }
+
+    /// How much it is, in words.
+    pub fn extent(&self) -> String {
+        let counted = |count: usize, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            _ => format!("{} {many}", thousands(count as u64)),
+        };
+        let tasks = counted(self.pieces().count(), "task", "tasks");
+        format!("{tasks} in {}", counted(self.batches.len(), "batch", "batches"))
     }
 
     /// What is estimated for all of it.
@@ -93,7 +108,8 @@ pub struct Planned {
 /// Cuts tasks into pieces that fit and packs them into as few batches as can be.
 pub fn plan(tasks: &[Task], terms: &Terms) -> Result<Planned, Problem> {
     let split::Pieces { pieces, before } = split::split(tasks, terms)?;
-    pack(pieces, before, terms.available)
+    let Planned { plan, bound } = pack(pieces, before, terms.available)?;
+    Ok(Planned { plan: Plan { done: split::done(tasks), ..plan }, bound })
 }
 
 /// Plans pieces anew, such as those that are left when the work takes more than was estimated: what does
@@ -115,7 +131,7 @@ pub fn repack(
     let before = pieces.iter().map(known).collect();
     let Planned { plan, bound } = pack(pieces, before, available)?;
     let batches = [kept, &plan.batches].concat();
-    Ok(Planned { plan: Plan { available, batches }, bound: kept.len() + bound })
+    Ok(Planned { plan: Plan { batches, ..plan }, bound: kept.len() + bound })
 }
 
 fn pack(
@@ -132,7 +148,7 @@ fn pack(
     let packing = freight.pack();
     let mut batch = |batch: &Vec<usize>| batch.iter().filter_map(|at| pieces[*at].take()).collect();
     let batches = packing.iter().map(&mut batch).collect();
-    Ok(Planned { plan: Plan { available, batches }, bound: freight.bound() })
+    Ok(Planned { plan: Plan { available, batches, done: Vec::new() }, bound: freight.bound() })
 }
 
 #[cfg(test)]

@@ -219,6 +219,20 @@ pub(super) fn too_large(files: &[String]) -> String {
     }
 }
 
+/// The tasks that are done, and the subtasks that are of those that are not.
+pub(super) fn done(tasks: &[Task]) -> Vec<Piece> {
+    let done = |task: &Task| match task.done {
+        true => vec![Piece {
+            id: task.id.clone(),
+            description: task.description.clone(),
+            kind: Kind::of(&task.description),
+            ..Piece::default()
+        }],
+        false => self::done(&task.subtasks),
+    };
+    tasks.iter().flat_map(done).collect()
+}
+
 /// What is to be done, with all that it consists of.
 fn told(task: &Task) -> String {
     let mut text = task.description.clone();

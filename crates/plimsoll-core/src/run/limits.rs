@@ -71,6 +71,22 @@ impl Limits {
     }
 }
 
+impl Limit {
+    /// The option of a command that raises it.
+    pub fn raised(&self) -> String {
+        match self {
+            Self::Sessions(most) => format!("--max-sessions {}", most.saturating_mul(2)),
+            Self::Tokens(most) => format!("--max-tokens {}", most.saturating_mul(2)),
+            Self::Seconds(most) => match most.saturating_mul(2) {
+                hours if hours.is_multiple_of(3600) => format!("--max-time {}h", hours / 3600),
+                minutes if minutes.is_multiple_of(60) => format!("--max-time {}m", minutes / 60),
+                seconds => format!("--max-time {seconds}s"),
+            },
+            Self::Failures(most) => format!("--max-failures {}", most.saturating_mul(2)),
+        }
+    }
+}
+
 impl std::fmt::Display for Limit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

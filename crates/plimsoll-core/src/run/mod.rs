@@ -22,7 +22,7 @@ use crate::{Millis, Tokens, name};
 pub use breaker::{Breaker, Repeats};
 pub use leg::{Ending, Fingerprint, LegBegun, LegEnd, how_ended, killed_by};
 pub use limits::{Limit, Limits, Spent};
-pub use nodes::pause;
+pub use nodes::{Waiting, pause};
 pub use state::{Job, JobState, Leg, Run};
 pub use told::{PieceTold, Progress, Standing};
 

@@ -1,6 +1,6 @@
 //! What comes next in a plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Job, JobBegun, JobState, Run};
@@ -11,6 +11,17 @@ use crate::settings::SessionPer;
 
 /// The longest title of a job.
 const LONGEST_TITLE: usize = 100;
+
+/// A piece that nobody has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting<'r> {
+    /// Its batch, from 1 on.
+    pub batch: usize,
+    /// The piece.
+    pub piece: &'r Piece,
+    /// The piece that has failed and for which it waits in vain, if there is one.
+    pub failed: Option<&'r str>,
+}
 
 impl Run {
     /// The jobs of the first batch in which there is something left to do; none if that is nowhere.
@@ -56,19 +67,46 @@ impl Run {
 
     /// Pieces that are done or have failed, and those that come after one that has failed.
     pub(super) fn closed<'p>(&'p self, plan: &'p Plan) -> BTreeSet<&'p str> {
-        let pieces = |job: &'p Job| job.begun.pieces.iter().map(String::as_str);
-        let mut hopeless: BTreeSet<&str> = self.failed_jobs().flat_map(pieces).collect();
-        let done: BTreeSet<&str> =
-            self.jobs.iter().filter(|job| job.is_done()).flat_map(pieces).collect();
-        hopeless.retain(|id| !done.contains(id));
+        let mut closed: BTreeSet<&str> = self.hopeless(plan).into_keys().collect();
+        let done = self.jobs.iter().filter(|job| job.is_done());
+        closed.extend(done.flat_map(|job| job.begun.pieces.iter().map(String::as_str)));
+        closed
+    }
+
+    /// Pieces that have failed, and those that come after one that has, each with the one that has.
+    fn hopeless<'p>(&'p self, plan: &'p Plan) -> BTreeMap<&'p str, &'p str> {
+        let failed = self.failed_pieces().into_iter();
+        let mut hopeless: BTreeMap<&str, &str> = failed.map(|id| (id, id)).collect();
         // What a piece comes after is in an earlier batch.
         for piece in plan.pieces() {
-            if piece.after.iter().any(|id| hopeless.contains(id.as_str())) {
-                hopeless.insert(&piece.id);
+            let failed = piece.after.iter().find_map(|id| hopeless.get(id.as_str()).copied());
+            if let Some(failed) = failed {
+                hopeless.entry(&piece.id).or_insert(failed);
             }
         }
-        hopeless.extend(done);
         hopeless
+    }
+
+    /// Pieces that have failed, by their names.
+    pub fn failed_pieces(&self) -> Vec<&str> {
+        let pieces = self.failed_jobs().flat_map(|job| &job.begun.pieces);
+        pieces.filter(|id| !self.is_done(id)).map(String::as_str).collect()
+    }
+
+    /// The pieces that nobody has begun, in the order of the plan.
+    pub fn waiting(&self) -> Vec<Waiting<'_>> {
+        let Some(plan) = &self.plan else { return Vec::new() };
+        let hopeless = self.hopeless(plan);
+        let is_begun =
+            |piece: &Piece| self.jobs.iter().any(|job| job.begun.pieces.contains(&piece.id));
+        let batches = (1..).zip(&plan.batches);
+        let pieces = batches.flat_map(|(batch, pieces)| pieces.iter().map(move |it| (batch, it)));
+        let left = pieces.filter(|(_, piece)| !is_begun(piece));
+        left.map(|(batch, piece)| {
+            let failed = hopeless.get(piece.id.as_str()).copied();
+            Waiting { batch, piece, failed }
+        })
+        .collect()
     }
 
     /// The last batch of the plan of which anything was begun.
@@ -102,11 +140,13 @@ impl Run {
 
     /// The pieces that are not done, in the order of the plan.
     pub fn open_pieces(&self) -> Vec<&Piece> {
-        let done = |id: &String| {
-            self.jobs.iter().any(|job| job.is_done() && job.begun.pieces.contains(id))
-        };
         let pieces = self.plan.iter().flat_map(Plan::pieces);
-        pieces.filter(|piece| !done(&piece.id)).collect()
+        pieces.filter(|piece| !self.is_done(&piece.id)).collect()
+    }
+
+    /// Whether a piece is done.
+    fn is_done(&self, id: &String) -> bool {
+        self.jobs.iter().any(|job| job.is_done() && job.begun.pieces.contains(id))
     }
 
     /// A piece of the plan by its name.

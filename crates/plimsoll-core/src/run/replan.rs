@@ -31,7 +31,8 @@ impl Run {
         let far_more = self.far_more(number);
         let mut rest: Vec<Piece> = rest.concat();
         let mut kinds = BTreeSet::new();
-        for piece in &mut rest {
+        // Where the user knows better than any estimate, nothing was estimated.
+        for piece in rest.iter_mut().filter(|piece| !piece.given) {
             if let Some(taken) = far_more.get(&piece.kind) {
                 grow(piece, *taken);
                 kinds.insert(piece.kind);
@@ -40,8 +41,9 @@ impl Run {
         if kinds.is_empty() {
             return None;
         }
-        let planned = batch::repack(kept, rest, plan.available, together).ok()?;
-        Some((planned.plan, self.why(number, &kinds)))
+        let planned = batch::repack(kept, rest, plan.available, together).ok()?.plan;
+        let why = format!("{}: {}", self.why(number, &kinds), planned.extent());
+        Some((Plan { done: plan.done.clone(), ..planned }, why))
     }
 
     fn why(&self, number: u32, kinds: &BTreeSet<Kind>) -> String {
@@ -81,12 +83,13 @@ impl Run {
     }
 }
 
-/// Estimates a piece in proportion, with all that it consists of.
+/// Estimates a piece in proportion, with all that it consists of and the user gave no figure for.
 fn grow(piece: &mut Piece, taken: Taken) {
     // What the formula gave is what calibration learns from.
     piece.formula.get_or_insert(piece.tokens);
     piece.tokens = in_proportion(piece.tokens, taken);
-    piece.parts.iter_mut().for_each(|part| grow(part, taken));
+    let parts = piece.parts.iter_mut().filter(|part| !part.given);
+    parts.for_each(|part| grow(part, taken));
 }
 
 fn add(one: Taken, other: Taken) -> Taken {
@@ -138,7 +141,7 @@ mod tests {
         assert!(place(&plan, "c") < place(&plan, "d"));
         assert_eq!(plan.batches[place(&plan, "c").unwrap()][0].after, ["a"]);
         let expected = "batch 1 took 160 tokens and was estimated at 80; what is left of its kinds (fix) \
-                        is estimated in proportion";
+                        is estimated in proportion: 6 tasks in 5 batches";
         assert_eq!(why, expected);
     }
 
@@ -153,6 +156,21 @@ mod tests {
         let last = vec![vec![Piece { tokens: 40, ..piece("a", "fix", &[]) }]];
         let run = Story::new(last).job(1, 1, &["a"], 40).leg(1, 999).done(1).run();
         assert_eq!(run.replan(&alone), None);
+    }
+
+    #[test]
+    fn what_the_user_says_a_task_takes_stands() {
+        let fix = |id: &str, given| Piece { tokens: 40, given, ..piece(id, "fix", &[]) };
+        let rest = |batch| {
+            let story = Story::new(vec![vec![fix("a", false)], batch]);
+            let run = story.job(1, 1, &["a"], 40).leg(1, 80).done(1).run();
+            run.replan(&alone).map(|(plan, _)| plan.batches[1..].concat())
+        };
+        let part = Piece { parts: vec![fix("c.1", true)], ..fix("c", false) };
+        let rest_of = rest(vec![fix("b", true), part]).unwrap();
+        let of = |id: &str| rest_of.iter().find(|piece| piece.id == id).unwrap();
+        assert_eq!((of("b").tokens, of("c").tokens, of("c").parts[0].tokens), (40, 80, 40));
+        assert_eq!(rest(vec![fix("b", true)]), None, "nothing is left to estimate");
     }
 
     #[test]

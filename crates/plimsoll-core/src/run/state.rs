@@ -131,6 +131,7 @@ impl Run {
                 self.begun.pace = pace.or(self.begun.pace);
             }
             What::Planned { plan, why } => {
+                self.retitle(&plan);
                 (self.plan, self.planned_after) = (Some(plan), self.last_batch());
                 self.replanned.extend(why);
             }
@@ -149,6 +150,15 @@ impl Run {
             What::JobDone { job, checkpoint } => self.close(job, JobState::Done { at, checkpoint }),
             What::JobFailed { job, why } => self.close(job, JobState::Failed { at, why }),
             What::Ended(outcome) => self.outcome = Some(outcome),
+        }
+    }
+
+    /// A title that tells how much the plan is tells it of the one that takes its place.
+    fn retitle(&mut self, plan: &Plan) {
+        let extent = self.plan.as_ref().map(Plan::extent);
+        let about = extent.and_then(|extent| self.begun.title.strip_suffix(&extent));
+        if let Some(about) = about {
+            self.begun.title = format!("{about}{}", plan.extent());
         }
     }
 
@@ -342,7 +352,8 @@ mod tests {
         assert_eq!(run.spent(Millis::MIN).tokens, Tokens::MAX);
         assert_eq!(run.jobs[0].measured(), Some(Tokens::MAX));
         let piece = |id: &str| Piece { id: id.to_owned(), tokens: Tokens::MAX, ..Piece::default() };
-        let plan = Plan { available: 1, batches: vec![vec![piece("a"), piece("b")]] };
+        let plan =
+            Plan { available: 1, batches: vec![vec![piece("a"), piece("b")]], done: Vec::new() };
         run.take(Line { at: 0, what: What::Planned { plan, why: None } });
         let jobs = run.next_jobs(SessionPer::Task);
         assert_eq!(jobs.iter().map(|job| job.job).collect::<Vec<_>>(), [u32::MAX; 2]);

@@ -120,7 +120,12 @@ impl Run {
             Sort::Plan => "plimsoll batch run --resume",
         };
         let is_done = self.outcome.as_ref().is_some_and(|outcome| !outcome.is_resumable());
-        (!is_done).then(|| format!("{command} {}", self.id))
+        let raised = match &self.outcome {
+            // As it is, it would end the run again at once.
+            Some(Outcome::Limited { limit }) => format!(" {}", limit.raised()),
+            _ => String::new(),
+        };
+        (!is_done).then(|| format!("{command} {}{raised}", self.id))
     }
 
     /// How far it is.

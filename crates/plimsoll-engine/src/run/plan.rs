@@ -223,9 +223,10 @@ impl Conductor<'_> {
         let pieces: Vec<&Piece> = begun.pieces.iter().filter_map(named).collect();
         let attempt = self.next_attempt(begun.job);
         let run = self.state();
+        let done: Vec<&Piece> = plan.done.iter().chain(run.done_pieces()).collect();
         Ok(Order {
             begun: begun.clone(),
-            prompt: Some(batch::prompt(&pieces, &run.done_pieces())),
+            prompt: Some(batch::prompt(&pieces, &done)),
             restore: run.last_checkpoint().map(str::to_owned),
             attempt,
         })

@@ -6,10 +6,11 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
+use std::str::FromStr;
 
 use anyhow::Context;
 use plimsoll_core::run::{
-    Begun, JobBegun, Limit, Limits, Outcome, Pace, Run, Sort, Standing, What, how_ended,
+    Begun, JobBegun, Limits, Outcome, Pace, Run, Sort, Standing, What, how_ended,
 };
 use plimsoll_core::shell;
 use plimsoll_engine::run::{
@@ -41,10 +42,10 @@ Examples:
   plimsoll run --resume")]
 pub(crate) struct Args {
     /// End after so many sessions
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU32>)]
     max_sessions: Option<NonZeroU32>,
     /// End when the windows of all sessions, added up, have held so many tokens
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU64>)]
     max_tokens: Option<NonZeroU64>,
     /// End after this time, such as `90m` or `4h`
     #[arg(long, value_name = "DURATION", value_parser = seconds)]
@@ -287,7 +288,7 @@ fn end(
             };
             let hint = match &outcome {
                 Outcome::Limited { limit } => {
-                    format!("raise the limit: `{resume} {}`", raised_by(limit))
+                    format!("raise the limit: `{resume} {}`", limit.raised())
                 }
                 _ => format!("look at what it does, then run `{resume}`"),
             };
@@ -295,20 +296,6 @@ fn end(
                 .with_context(|| format!("the task is not done after {sessions}"))
                 .hint(hint)
         }
-    }
-}
-
-/// The option that raises a limit: to twice as much, in figures that it takes.
-pub(super) fn raised_by(limit: &Limit) -> String {
-    match limit {
-        Limit::Sessions(most) => format!("--max-sessions {}", most.saturating_mul(2)),
-        Limit::Tokens(most) => format!("--max-tokens {}", most.saturating_mul(2)),
-        Limit::Seconds(most) => match most.saturating_mul(2) {
-            hours if hours.is_multiple_of(3600) => format!("--max-time {}h", hours / 3600),
-            minutes if minutes.is_multiple_of(60) => format!("--max-time {}m", minutes / 60),
-            seconds => format!("--max-time {seconds}s"),
-        },
-        Limit::Failures(most) => format!("--max-failures {}", most.saturating_mul(2)),
     }
 }
 
@@ -330,10 +317,18 @@ pub(super) fn line(command: &[String]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// A number that is not 0.
+pub(super) fn at_least_one<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "give a whole number of at least 1".to_owned())
+}
+
 /// A duration such as `90m`, in seconds.
 pub(super) fn seconds(text: &str) -> Result<u64, String> {
     let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
+    if number.parse() == Ok(0_u64) {
+        return Err("it must be above 0: write it like `90m` or `4h`".to_owned());
+    }
     let unit = match unit.trim() {
         "s" => 1,
         "m" | "min" => 60,
@@ -346,8 +341,9 @@ pub(super) fn seconds(text: &str) -> Result<u64, String> {
         }
         _ => return Err("give a number and a unit: `45s`, `90m`, `4h`, `1d`".to_owned()),
     };
-    let number = number.parse::<u64>().ok().filter(|number| *number > 0);
-    number.and_then(|number| number.checked_mul(unit)).ok_or("it is no time".to_owned())
+    let number = number.parse::<u64>().ok();
+    let seconds = number.and_then(|number| number.checked_mul(unit));
+    seconds.ok_or("give a number and a unit: `45s`, `90m`, `4h`, `1d`".to_owned())
 }
 
 #[cfg(test)]

@@ -148,9 +148,11 @@ impl Fields {
     }
 }
 
+/// Files without a `./` before their names, each once.
 fn each_once(names: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
-    names.into_iter().filter(|name| seen.insert(name.clone())).collect()
+    let names = names.into_iter().map(|name| name.trim_start_matches("./").to_owned());
+    names.filter(|name| seen.insert(name.clone())).collect()
 }
 
 impl<'de> Deserialize<'de> for Fields {

@@ -45,7 +45,14 @@ pub fn read(
         return Err(Problem { line: None, what });
     }
     number(&mut tasks, "");
+    tasks.iter_mut().for_each(tick_off);
     Ok(tasks)
+}
+
+/// A task is done where all that it consists of is.
+fn tick_off(task: &mut Task) {
+    task.subtasks.iter_mut().for_each(tick_off);
+    task.done |= !task.subtasks.is_empty() && task.subtasks.iter().all(|subtask| subtask.done);
 }
 
 /// Names the tasks that have no name of their own by their numbers.

@@ -45,6 +45,19 @@ fn tasks_are_read_from_yaml() {
 }
 
 #[test]
+fn a_task_of_which_all_is_done_is_done() {
+    let list =
+        "- [ ] Fix it\n  - [x] keel\n  - [x] mast\n- [ ] Add it\n  - [x] jib\n  - [ ] boom\n";
+    assert_eq!(tasks("t.md", list).iter().map(|it| it.done).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn a_file_counts_once_however_it_is_written() {
+    let read = tasks("t.yaml", "- {description: Fix it, files: [a.txt, ./a.txt, ./b.txt]}\n");
+    assert_eq!(read[0].files, ["a.txt", "b.txt"]);
+}
+
+#[test]
 fn json_is_read_however_it_is_written() {
     let spread = "{\n\t\"tasks\": [\n\t\t\"Fix it\",\n\t\t{\"id\": \"b\",\n\t\t \"description\": \
                   \"caf\\u00e9 \\ud83d\\ude00 \\\"x\\\"\", \"after\": [\"1\"]}\n\t]\n}\n";

@@ -179,7 +179,10 @@ fn impossible_tasks_are_named() {
     assert_eq!(problem(&[taking("a", 1, &["a"])]), "`a` waits for itself");
     let mut parent = taking("p", 1, &[]);
     parent.subtasks = vec![named(4, taking("q", 1, &["p"]))];
-    assert_eq!(problem(&[parent]), "line 4: `q` waits for itself");
+    assert_eq!(problem(&[parent]), "line 4: `q` is after `p`, which it is a part of");
+    let mut parent = taking("p", 1, &["q"]);
+    parent.subtasks = vec![taking("q", 1, &[])];
+    assert_eq!(problem(&[parent]), "`p` is after `q`, which is a part of it");
     assert_eq!(
         problem(&[taking("a", 1, &[]), named(3, taking("a", 1, &[]))]),
         "line 3: there are two tasks called `a`"

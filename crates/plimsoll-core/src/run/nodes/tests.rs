@@ -29,7 +29,7 @@ impl Story {
             limits: Limits::default(),
             pace: None,
         };
-        let plan = Plan { available: 100, batches };
+        let plan = Plan { available: 100, batches, done: Vec::new() };
         Self(vec![What::Begun(begun), What::Planned { plan, why: None }])
     }
 

@@ -8,7 +8,7 @@ use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
 use plimsoll_core::batch::calibration::Calibration;
-use plimsoll_core::batch::{self, Piece, Plan, Planned, Room, Task, Workflow};
+use plimsoll_core::batch::{self, Kind, Piece, Plan, Planned, Room, Task, Workflow};
 use plimsoll_core::name::is_meant;
 use plimsoll_engine::batch::{self as engine, Known};
 use plimsoll_engine::load::Measured;
@@ -48,7 +48,8 @@ pub(crate) struct Args {
     /// The task file
     file: PathBuf,
     /// How many tokens a batch may hold, whatever is known
-    #[arg(long, value_name = "N", value_parser = super::available, conflicts_with = "session")]
+    #[arg(long, value_name = "N", value_parser = super::available, allow_negative_numbers = true,
+        conflicts_with = "session")]
     available: Option<Tokens>,
     /// For what this session has left, by the beginning of its name (default: the one this runs in)
     #[arg(long, value_name = "ID")]
@@ -78,7 +79,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     match (args.json, args.mermaid) {
         (true, _) => ui.print_json(&workflow),
         (_, true) => ui.print(&plain_lines(&workflow.mermaid())),
-        _ => ui.print(&(tree(ui, &planned, &known) + &calibrated(ui, &learned))),
+        _ => ui.print(&(tree(ui, &planned, &known) + &calibrated(ui, &learned, &planned.plan))),
     }
 }
 
@@ -260,7 +261,7 @@ fn totals(ui: &Ui, plan: &Plan, bound: usize, known: &Known) -> String {
         whole.into_iter().chain(split).collect::<Vec<_>>().join(", "),
         format!("{} tokens", thousands(plan.tokens())),
         count(plan.batches.len(), "batch", "batches"),
-        format!("no plan has fewer than {bound}"),
+        format!("no plan has fewer than {}", thousands(bound as u64)),
     ];
     format!("{}\n{}\n", fit(&parts, COLUMNS), ui.dim(&fit(&[room(known)], COLUMNS)))
 }
@@ -278,14 +279,20 @@ fn room(known: &Known) -> String {
     text
 }
 
-/// Which kinds of tasks past work has taught to estimate.
-fn calibrated(ui: &Ui, learned: &Calibration) -> String {
-    let used: Vec<String> =
-        learned.used().map(|(kind, factor)| format!("{kind} ×{factor:.2}")).collect();
+/// Which kinds of tasks of this plan past work has taught to estimate.
+fn calibrated(ui: &Ui, learned: &Calibration, plan: &Plan) -> String {
+    let used = learned.used().filter(|(kind, _)| plan.pieces().any(|it| is_calibrated(it, *kind)));
+    let used: Vec<String> = used.map(|(kind, factor)| format!("{kind} ×{factor:.2}")).collect();
     match used.is_empty() {
         true => String::new(),
         false => ui.dim(&format!("calibrated by past work: {}", used.join(", "))) + "\n",
     }
+}
+
+/// Whether past work has changed what a piece of that kind, or a part of it, is estimated to take.
+fn is_calibrated(piece: &Piece, kind: Kind) -> bool {
+    let is_own = piece.kind == kind && piece.formula.is_some();
+    is_own || piece.parts.iter().any(|part| is_calibrated(part, kind))
 }
 
 /// A text of several lines from outside, each without what moves the cursor.

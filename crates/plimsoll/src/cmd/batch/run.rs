@@ -20,7 +20,7 @@ use self::shown::Shown;
 use self::view::{DryRun, View};
 use super::plan;
 use crate::cmd::run::{
-    check_hooks, find, line, listen, made_executable, raised_by, seconds, take_up,
+    at_least_one, check_hooks, find, line, listen, made_executable, seconds, take_up,
 };
 use crate::report::{self, HintExt};
 use crate::ui::Ui;
@@ -49,13 +49,13 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "resume")]
     file: Option<PathBuf>,
     /// How many tokens a batch may hold, whatever is known
-    #[arg(long, value_name = "N", value_parser = super::available)]
+    #[arg(long, value_name = "N", value_parser = super::available, allow_negative_numbers = true)]
     available: Option<Tokens>,
     /// What a fresh session is begun for
     #[arg(long, value_name = "WHAT")]
     session: Option<Per>,
     /// How many sessions run at once; each task has its own then
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU32>)]
     at_once: Option<NonZeroU32>,
     /// The agent's command; `{prompt}` stands for what is asked
     #[arg(long, value_name = "COMMAND", value_parser = words)]
@@ -64,13 +64,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
     /// End when so many batches, or tasks, have failed for good
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU32>)]
     max_failures: Option<NonZeroU32>,
     /// End after so many sessions
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU32>)]
     max_sessions: Option<NonZeroU32>,
     /// End when the windows of all sessions, added up, have held so many tokens
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU64>)]
     max_tokens: Option<NonZeroU64>,
     /// End after this time, such as `90m` or `4h`
     #[arg(long, value_name = "DURATION", value_parser = seconds)]
@@ -286,7 +286,7 @@ fn begin<'w>(
     let begun = Begun {
         sort: Sort::Plan,
         project: project.to_string_lossy().into_owned(),
-        title: format!("{}, {}", file.to_string_lossy(), view::extent(&plan)),
+        title: format!("{}, {}", file.to_string_lossy(), plan.extent()),
         command: agent.command().to_vec(),
         limits: limits(args).or(settings.limits()),
         pace: Some(pace(args, None, settings)),
@@ -331,11 +331,8 @@ fn end(ui: &Ui, run: &Run, outcome: Outcome) -> anyhow::Result<()> {
             let name = run.id.short();
             format!("look at it with `plimsoll batch status {name}`, then run `{resume}`")
         }
-        Outcome::Limited { limit } => format!("run `{resume} {}` to go on", raised_by(limit)),
+        Outcome::Limited { limit } => format!("run `{resume} {}` to go on", limit.raised()),
         Outcome::Broken { .. } => format!("look at what it does, then run `{resume}`"),
     };
-    let (done, all) = view::counts(run);
-    Err(anyhow::anyhow!("{outcome}"))
-        .with_context(|| format!("{done} of {all} tasks are done"))
-        .hint(hint)
+    Err(anyhow::anyhow!(view::why(run, &outcome))).context(view::told(run)).hint(hint)
 }

@@ -98,6 +98,7 @@ fn show(world: &World, ui: &Ui, run: &Run, json: bool) -> anyhow::Result<()> {
             text::run(ui, &mut out, run)?;
             text::plan(ui, &mut out, run)?;
             text::jobs(world, ui, &mut out, run)?;
+            text::waiting(ui, &mut out, run)?;
             Ok(out.flush()?)
         }
     }

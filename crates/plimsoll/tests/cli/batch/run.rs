@@ -162,7 +162,7 @@ fn what_fails_for_good_ends_the_run_and_is_tried_again_when_it_goes_on() {
     env.write("bin/fail-sails", "1");
     let ran = begin(&env, &["--retries", "0"]);
     assert_eq!(ran.status.code(), Some(1), "{ran}");
-    assert!(ran.stderr.contains("error: 2 of 3 tasks are done\n"), "{ran}");
+    assert!(ran.stderr.contains("error: 2 of 3 tasks are done; failed: sails\n"), "{ran}");
     assert!(ran.stderr.contains("caused by: the agent ended with exit code 3\n"), "{ran}");
     assert!(ran.stderr.contains("/2-1.err:\n  the tide is out\n"), "it is shown why: {ran}");
     assert!(ran.stderr.contains("hint: look at it with `plimsoll batch status "), "{ran}");
@@ -187,6 +187,37 @@ fn what_comes_after_a_failure_is_left_and_the_rest_is_done() {
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(told["left"], serde_json::json!(["mast", "sails"]));
     assert_eq!(told["failed"], serde_json::json!(["mast"]));
+    let words = "error: 2 of 4 tasks are done; failed: mast; not begun: 1 task\n";
+    assert!(ran.stderr.contains(words), "{ran}");
+    let id = told["run"].as_str().unwrap();
+    let shown = env.plimsoll(&format!("batch status {id}")).stdout;
+    let waits = "  waiting; 60 estimated\n  sails  Add sails  after mast, which has failed\n";
+    assert!(shown.ends_with(waits), "{shown}");
+}
+
+#[test]
+fn a_session_is_told_what_the_file_says_is_done() {
+    let env = harbour("");
+    env.write(
+        "project/TODO.md",
+        "- [x] Fix the keel\n- [ ] Add sails\n  - [x] A jib\n  - [ ] A boom\n",
+    );
+    let ran = run(&env, &["TODO.md", "--agent-command", "my-agent"]);
+    assert_eq!(ran.status.code(), Some(0), "{ran}");
+    let told = "## Done already\n\n- `1`: Fix the keel\n- `2.1`: A jib\n\n";
+    assert!(noted(&env, "prompt-2").contains(told), "{}", noted(&env, "prompt-2"));
+}
+
+#[test]
+fn the_limit_that_a_failure_ends_a_run_by_is_named() {
+    let tasks = format!("{TASKS}- {{id: paint, description: Add paint, tokens: 90}}\n");
+    let env = harbour(&tasks);
+    env.write("bin/fail-keel", "9");
+    let ran = begin(&env, &["--session", "task", "--retries", "0"]);
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+    assert!(ran.stderr.contains("; failed: keel; not begun: "), "{ran}");
+    let limit = "exit code 3, and the run ends there by its limit of `--max-failures 1`\n";
+    assert!(ran.stderr.contains(limit), "{ran}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn runs_are_listed_with_how_they_stand_and_how_they_go_on() {
       ░░░░░░░░░░░░░░░░  0 of 3 tasks done; 2 s
       0 sessions; tokens unknown, 25,200 estimated
       the limit of 9 sessions is reached
-      to go on: plimsoll batch run --resume 019a8f00-0000-7000-8000-012345678902
+      to go on: plimsoll batch run --resume 019a8f00-0000-7000-8000-012345678902 --max-sessions 18
     45678901  interrupted  Careen the hull
       ███████████░░░░░  2 of 3 tasks done; 9 s
       3 sessions, 1 restart; 190,000 tokens, 25,200 estimated
@@ -69,7 +69,7 @@ fn one_run_is_told_with_its_batches_and_sessions() {
         batch 1: Keel and mast  done; 190,000 tokens, 13,200 estimated
            1  aaaaaaaa  full, stopped by us; 170,000 tokens at its end
            2  bbbbbbbb  ended by itself; 40,000 tokens at its end
-          checkpoint 2026-11-15-060000-5f2c81aa
+          checkpoint 2026-11-15-060000-5f2c81aa (pruned since)
 
         batch 2: The hold  open; 13,200 estimated
            1  cccccccc  has not ended
@@ -135,6 +135,12 @@ fn what_an_agent_printed_is_pointed_to_and_its_end_is_shown_where_it_failed() {
       ~/.local/share/plimsoll/runs/019a8f00-0000-7000-8000-012345678901/1-2.err
         the [31mtide is out
         [redacted:github-token]
+
+    batch 1  waiting; 7,200 estimated
+      2  Add a mast
+
+    batch 2  waiting; 12,000 estimated
+      3  Refactor the hold
     [exit 0]
     ");
     let told = json(&env, "batch status 45678901 --json");
@@ -245,6 +251,9 @@ fn estimates_learn_from_past_sessions_where_that_makes_them_better() {
     let planned = env.plimsoll(&format!("batch plan {} --available 90000", tasks.display())).stdout;
     assert!(planned.contains("36,018") && planned.contains("6,002"), "{planned}");
     assert!(planned.contains("calibrated by past work: fix ×6.00\n"), "{planned}");
+    let tasks = env.write("project/other.yaml", "- {description: Fix it, tokens: 9}\n- Paint it\n");
+    let planned = env.plimsoll(&format!("batch plan {} --available 90000", tasks.display())).stdout;
+    assert!(!planned.contains("calibrated"), "it changed nothing here: {planned}");
     // Each transcript is read once, and what it taught outlasts it.
     std::fs::remove_dir_all(env.home().join(".claude/projects")).unwrap();
     let learned = json(&env, "batch status --calibration --json");

@@ -38,7 +38,7 @@ impl<'u> Shown<'u> {
         let name = run.id.short().to_owned();
         let begins = match run.jobs.is_empty() {
             true => format!("begins: {}", plain(&run.begun.title)),
-            false => format!("goes on: {done} of {tasks} tasks are done"),
+            false => format!("goes on: {}", view::are_done(run)),
         };
         self.footer.say(&format!("run {name} {begins}"));
         *self.state() = State {
@@ -103,7 +103,8 @@ impl<'u> Shown<'u> {
         state.done += job.pieces.len();
         let (done, tasks, time) = (state.done, state.tasks, state.time());
         let sessions = counted(state.sessions as u64, "session", "sessions");
-        let all = format!("{done} of {tasks} tasks, {sessions}, {time}");
+        let of = counted(tasks as u64, "task", "tasks");
+        let all = format!("{done} of {of}, {sessions}, {time}");
         let ends = (done == tasks).then(|| format!("run {} is done", state.name));
         drop(state);
         self.footer.say(&format!("{} is done: {all}", name(job)));

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use plimsoll_core::batch::{self, Piece, Plan};
-use plimsoll_core::run::{Run, RunId};
+use plimsoll_core::run::{Outcome, Run, RunId};
 use plimsoll_core::settings::SessionPer;
 use plimsoll_core::text::thousands;
 use plimsoll_core::{Millis, Tokens, shell};
@@ -12,6 +12,7 @@ use plimsoll_engine::run::{Agent, LONGEST_WORD};
 use plimsoll_engine::world::now;
 use serde::Serialize;
 
+use crate::past::counted;
 use crate::report::HintExt;
 use crate::ui::{Ui, plain};
 
@@ -69,20 +70,47 @@ impl View {
     }
 }
 
+/// How far a run is that has ended before its work: what is done, what has failed, how much is left.
+pub(super) fn told(run: &Run) -> String {
+    const NAMED: usize = 3;
+    let (failed, left) = (run.failed_pieces(), run.waiting().len() as u64);
+    let mut text = are_done(run);
+    if !failed.is_empty() {
+        let names: Vec<String> = failed.iter().take(NAMED).map(|id| plain(id)).collect();
+        text += &format!("; failed: {}", names.join(", "));
+    }
+    if failed.len() > NAMED {
+        text += &format!(" and {} more", failed.len() - NAMED);
+    }
+    if left > 0 {
+        text += &format!("; not begun: {}", counted(left, "task", "tasks"));
+    }
+    text
+}
+
+/// Why it has ended. Where a failure ends it although there is more to do, that is by a limit.
+pub(super) fn why(run: &Run, outcome: &Outcome) -> String {
+    let most = run.begun.limits.failures.unwrap_or_default();
+    let could_go_on = run.waiting().iter().any(|waiting| waiting.failed.is_none());
+    match outcome {
+        Outcome::Failed { .. } if could_go_on => {
+            format!("{outcome}, and the run ends there by its limit of `--max-failures {most}`")
+        }
+        _ => outcome.to_string(),
+    }
+}
+
+/// How many tasks of how many are done, in words.
+pub(super) fn are_done(run: &Run) -> String {
+    let (done, all) = counts(run);
+    let are = if all == 1 { "is" } else { "are" };
+    format!("{done} of {} {are} done", counted(all as u64, "task", "tasks"))
+}
+
 /// How many tasks are done, and how many there are.
 pub(super) fn counts(run: &Run) -> (usize, usize) {
     let all = run.plan.as_ref().map_or(0, |plan| plan.pieces().count());
     (all - run.open_pieces().len(), all)
-}
-
-/// How much a plan is, in words.
-pub(super) fn extent(plan: &Plan) -> String {
-    let counted = |count: usize, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {many}"),
-    };
-    let tasks = counted(plan.pieces().count(), "task", "tasks");
-    format!("{tasks} in {}", counted(plan.batches.len(), "batch", "batches"))
 }
 
 /// What would be asked of which session.
@@ -102,7 +130,7 @@ struct Session {
 
 impl DryRun {
     pub(super) fn new(plan: &Plan, agent: &Agent, per: SessionPer) -> Self {
-        let mut done: Vec<&Piece> = Vec::new();
+        let mut done: Vec<&Piece> = plan.done.iter().collect();
         let mut sessions = Vec::new();
         for (at, pieces) in plan.batches.iter().enumerate() {
             let all: Vec<&Piece> = pieces.iter().collect();

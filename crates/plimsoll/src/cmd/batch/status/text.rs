@@ -4,14 +4,17 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use plimsoll_core::Tokens;
+use plimsoll_core::batch;
 use plimsoll_core::name::short;
-use plimsoll_core::run::{Ending, Job, JobState, Leg, Run, Standing, how_ended};
+use plimsoll_core::run::{Ending, Job, JobState, Leg, Run, Standing, Waiting, how_ended};
 use plimsoll_core::text::duration;
+use plimsoll_engine::checkpoint::Place;
 use plimsoll_engine::run as engine;
 use plimsoll_engine::runs::{self, standing};
 use plimsoll_engine::world::World;
 use plimsoll_server::RunView;
 
+use crate::layout::{self, COLUMNS, start};
 use crate::past::counted;
 use crate::ui::{self, Ui, plain, thousands};
 
@@ -96,6 +99,8 @@ pub(super) fn plan(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
 
 /// What a run has been at, with the sessions.
 pub(super) fn jobs(world: &World, ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
+    let project = Path::new(&run.begun.project).to_owned();
+    let place = Place::of(world, plimsoll_agents::ALL[0], project);
     for job in &run.jobs {
         writeln!(out)?;
         let (state, why) = match &job.state {
@@ -106,12 +111,33 @@ pub(super) fn jobs(world: &World, ui: &Ui, out: &mut impl Write, run: &Run) -> i
         writeln!(out, "{}  {state}{}", ui.bold(&plain(&title(job))), took(job))?;
         job.legs.iter().try_for_each(|leg| self::leg(ui, out, leg))?;
         if let Some(id) = job.told_by() {
-            writeln!(out, "  {}", ui.dim(&plain(&format!("checkpoint {id}"))))?;
+            let file = place.file(id);
+            let gone = if file.exists() { "" } else { " (pruned since)" };
+            writeln!(out, "  {}", ui.dim(&plain(&format!("checkpoint {id}{gone}"))))?;
         }
         if let Some(why) = why {
             writeln!(out, "  {}", ui.red(&plain(why)))?;
         }
         printed(world, ui, out, run, job)?;
+    }
+    Ok(())
+}
+
+/// What nobody has begun, batch by batch.
+pub(super) fn waiting(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
+    let waiting = run.waiting();
+    for batch in waiting.chunk_by(|one, other| one.batch == other.batch) {
+        let estimate = thousands(batch::load(batch.iter().map(|it| it.piece)));
+        let name = ui.bold(&format!("batch {}", batch[0].batch));
+        writeln!(out, "\n{name}  waiting; {estimate} estimated")?;
+        for Waiting { piece, failed, .. } in batch {
+            let why = failed.map(|failed| format!("after {}, which has failed", plain(failed)));
+            let why = why.unwrap_or_default();
+            let columns = COLUMNS.saturating_sub(layout::width(&why) + 4).max(COLUMNS / 2);
+            let first = piece.description.lines().next().unwrap_or_default();
+            let line = start(&plain(&format!("{}  {first}", piece.id)), columns);
+            writeln!(out, "{}", format!("  {line}  {}", ui.red(&why)).trim_end())?;
+        }
     }
     Ok(())
 }

@@ -105,6 +105,23 @@ fn what_is_longer_than_a_word_may_be_is_told_before_anything_begins() {
 }
 
 #[test]
+fn nothing_is_no_number_here() {
+    let env = harbour(TASKS);
+    for (option, told) in [
+        (["--max-time", "0"], "it must be above 0: write it like `90m` or `4h`"),
+        (["--max-time", "0m"], "it must be above 0"),
+        (["--at-once", "0"], "give a whole number of at least 1"),
+        (["--max-sessions", "0"], "give a whole number of at least 1"),
+        (["--available", "-5"], "give a number of tokens, such as 50000"),
+    ] {
+        let ran = run(&env, &[&["tasks.yaml"][..], &option].concat());
+        assert_eq!(ran.status.code(), Some(2), "{ran}");
+        assert!(ran.stderr.contains(told), "{ran}");
+    }
+    assert!(nothing_was_begun(&env));
+}
+
+#[test]
 fn a_limit_names_its_unit() {
     let env = harbour(TASKS);
     let ran = begin(&env, &["--max-time", "90"]);

@@ -11,10 +11,9 @@ use crate::run::{machine, noted};
 #[test]
 fn a_batch_that_takes_far_more_than_estimated_makes_the_rest_be_planned_again() {
     let env = machine(0);
-    let task = |id: &str, after: &str| {
-        format!("- {{id: {id}, description: Fix it, tokens: 3000, after: [{after}]}}\n")
-    };
-    let tasks = [task("a", ""), task("b", "a"), task("c", "a")].concat();
+    let task = |id: &str, more: &str| format!("- {{id: {id}, description: Fix it, {more}}}\n");
+    let left = "estimated_files: 1, after: a";
+    let tasks = [task("a", "tokens: 3000"), task("b", left), task("c", left)].concat();
     env.write("project/tasks.yaml", tasks);
     let ran = run(&env, &["tasks.yaml", "--available", "8000"]);
     assert_eq!(ran.status.code(), Some(0), "{ran}");
@@ -36,8 +35,8 @@ fn dear() -> TestEnv {
         "project/tasks.yaml",
         format!(
             "- {{id: a, description: Fix it, tokens: 3000}}\n\
-             - {{id: b, description: Fix {SECRET}, tokens: 6000, after: a, files: [x.rs, y.rs, z.rs]}}\n\
-             - {{id: c, description: Fix it, tokens: 4000, after: b, whole: true}}\n"
+             - {{id: b, description: Fix {SECRET}, after: a, files: [x.rs, y.rs, z.rs]}}\n\
+             - {{id: c, description: Fix it, estimated_files: 2, after: b, whole: true}}\n"
         ),
     );
     env
@@ -84,6 +83,10 @@ fn a_warning_of_the_plan_is_seen_in_the_status() {
     let id = listed[0]["run"].as_str().unwrap();
     let shown = env.plimsoll(&format!("batch status {id}")).stdout;
     assert!(shown.contains("planned again: batch 1 took 1"), "{shown}");
+    assert!(shown.contains("estimated in proportion: 5 tasks in 5 batches\n"), "{shown}");
+    assert!(shown.contains("  tasks.yaml, 5 tasks in 5 batches\n"), "{shown}");
+    let hint = format!("to go on: plimsoll batch run --resume {id} --max-sessions 2\n");
+    assert!(shown.contains(&hint), "{shown}");
     assert!(shown.contains(WARNING), "{shown}");
 }
 
