@@ -19,6 +19,7 @@ use self::service::Service;
 use self::session::{Called, Session};
 use crate::gates::Gate;
 
+const REACHED: &str = include_str!("../load.sql");
 const SESSIONS: usize = 64;
 /// How long the shipper may take to catch up once the sessions rest.
 const CATCHING_UP: Duration = Duration::from_secs(60);
@@ -106,19 +107,18 @@ pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<Load> {
         checkpoints.extend(session.checkpoints(plimsoll, &mut lost)?);
     }
     let missing = || {
-        let there = database.sql("SELECT checkpoint FROM plimsoll.checkpoints");
+        let there = database.sql(REACHED);
+        let readings = there.lines().find_map(|line| line.parse::<u64>().ok()).unwrap_or(0);
         let there: HashSet<&str> = there.lines().collect();
         let missing = checkpoints.iter().filter(|id| !there.contains(id.as_str()));
-        let readings: u64 =
-            database.sql("SELECT count(*) FROM plimsoll.readings").trim().parse()?;
         let readings = (readings != grown).then(|| format!("{readings} of {grown} readings"));
-        anyhow::Ok(missing.cloned().chain(readings).collect::<Vec<_>>())
+        missing.cloned().chain(readings).collect::<Vec<_>>()
     };
     let end = Instant::now() + CATCHING_UP;
-    while !missing()?.is_empty() && Instant::now() < end {
+    while !missing().is_empty() && Instant::now() < end {
         thread::sleep(Duration::from_millis(200));
     }
-    lost.extend(missing()?.into_iter().map(|what| format!("not in the database: {what}")));
+    lost.extend(missing().into_iter().map(|what| format!("not in the database: {what}")));
     let left = service.end()?;
     let (hooks, compactions) = called
         .into_iter()
