@@ -244,9 +244,13 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
         Some("board") => return BOARD.contains(&name),
         Some(_) => false,
     };
-    ours || name
-        .rsplit_once(TEMPORARY)
-        .is_some_and(|(_, rest)| rest.strip_suffix(".tmp").is_some_and(is_number))
+    ours || is_temporary(name)
+}
+
+/// Whether a file is called as [`temporary`] calls it.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    let process = name.rsplit_once(TEMPORARY).and_then(|(_, rest)| rest.strip_suffix(".tmp"));
+    process.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// How a record begins that was put aside because nobody could read it.

@@ -101,9 +101,10 @@ impl Files {
         }
     }
 
+    /// Removes what conductors have left. What a leg's shell is writing is left to it, for it may live.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
-            if entry.path().extension().is_some_and(|ending| ending == "tmp") {
+            if entry.file_name().to_str().is_some_and(paths::is_temporary) {
                 // It goes with the run at the latest.
                 let _ = fs::remove_file(entry.path());
             }

@@ -132,7 +132,12 @@ impl Running {
 pub(super) fn left_code(leg: &Path, run: &RunId) -> Option<i32> {
     let code = exit_code(leg);
     let leader = left_number(leg).filter(|_| code.is_none());
-    if let Some(group) = leader.filter(|leader| process::started(*leader).is_none())
+    let leader = leader.filter(|leader| process::started(*leader).is_none());
+    if leader.is_some() {
+        // Nobody names it any more; mostly there is none.
+        let _ = fs::remove_file(paths::beside(leg, ".tmp"));
+    }
+    if let Some(group) = leader
         // Long after the leg, or after the machine was started anew, the number may be somebody else's.
         && process::of_group(group).any(|member| is_in(run, member))
         && let Some(group) = pid(group)

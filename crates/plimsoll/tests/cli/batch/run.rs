@@ -364,7 +364,7 @@ fn a_session_that_ends_while_nobody_conducts_is_taken_as_it_ended() {
     let ran = run(&env, &["--resume"]);
     assert_eq!(ran.status.code(), Some(0), "{ran}");
     assert!(ran.stderr.contains("goes on: 0 of 3 tasks are done"), "{ran}");
-    assert_eq!(done(&env), ["keel mast sails"; 2], "nothing was begun twice");
+    assert_eq!(done(&env), ["keel mast sails"; 2], "nothing was begun twice: {ran}");
 }
 
 #[test]
