@@ -151,3 +151,19 @@ pub(super) fn left_number(leg: &Path) -> Option<u32> {
 pub(super) fn exit_code(leg: &Path) -> Option<i32> {
     fs::read_to_string(paths::beside(leg, ".exit")).ok()?.trim().parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_takes_a_run_up_removes_what_conductors_left_and_nothing_of_a_living_session() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files(folder.path().to_owned());
+        let [left, living] = ["plan.plimsoll-4194305.tmp", "1-1.tmp"].map(|it| files.0.join(it));
+        fs::write(&left, "{").unwrap();
+        fs::write(&living, "0\n").unwrap();
+        assert!(files.lock().unwrap().is_some());
+        assert!(!left.exists() && living.exists());
+    }
+}
