@@ -2,7 +2,6 @@
 //!
 //! Files are made for the user alone (0600, folders 0700), whatever the umask says.
 
-use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -249,8 +248,13 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
 
 /// Whether a file is called as [`temporary`] calls it.
 pub(crate) fn is_temporary(name: &str) -> bool {
-    let process = name.rsplit_once(TEMPORARY).and_then(|(_, rest)| rest.strip_suffix(".tmp"));
-    process.is_some_and(|number| number.parse::<u32>().is_ok())
+    owner(name).is_some()
+}
+
+/// The process that wrote a file called as [`temporary`] calls it.
+fn owner(name: &str) -> Option<i32> {
+    let (_, process) = name.rsplit_once(TEMPORARY)?;
+    process.strip_suffix(".tmp")?.parse().ok().filter(|process| *process > 0)
 }
 
 /// How a record begins that was put aside because nobody could read it.
@@ -381,7 +385,7 @@ pub(crate) fn open(path: &Path, links: Links) -> io::Result<File> {
 }
 
 /// Puts `bytes` in the place of one of our files, whole or not at all, and removes what killed
-/// processes left beside it.
+/// processes left in its folder.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let replaced = put(path, bytes);
     sweep(path);
@@ -420,15 +424,11 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     beside.into()
 }
 
-/// Removes what processes that were killed meanwhile have left beside `path`.
+/// Removes what processes that were killed meanwhile have left in the folder of `path`.
 pub(crate) fn sweep(path: &Path) {
-    let owner = |name: &OsStr| {
-        let stem = name.to_str()?.strip_prefix(path.file_stem()?.to_str()?)?;
-        stem.strip_prefix(TEMPORARY)?.strip_suffix(".tmp")?.parse().ok()
-    };
     let entries = path.parent().and_then(|folder| folder.read_dir().ok());
     for entry in entries.into_iter().flatten().flatten() {
-        if owner(&entry.file_name()).is_some_and(has_ended) {
+        if entry.file_name().to_str().and_then(owner).is_some_and(has_ended) {
             // Whoever writes next tries again.
             let _ = fs::remove_file(entry.path());
         }

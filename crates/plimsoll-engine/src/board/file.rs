@@ -3,6 +3,8 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use plimsoll_core::board::{Message, MessageId};
 use plimsoll_core::event::SessionId;
@@ -121,11 +123,16 @@ fn write(path: &Path, message: &Message, lasting: Lasting) -> io::Result<()> {
     }
 }
 
-/// Renames a draft into an inbox. The inbox may be closed between being made and being used.
+/// Renames a draft into an inbox. The inbox may be closed between being made and being used, and once
+/// more by the next who finds it empty: later tries wait for a moment when nobody does.
 fn publish(draft: &Path, inbox: &Path, id: &MessageId) -> io::Result<()> {
-    const TRIES: usize = 100;
+    const AT_ONCE: usize = 10;
+    const TRIES: usize = 1000;
     let target = inbox.join(id.as_str());
-    for _ in 0..TRIES {
+    for tries in 0..TRIES {
+        if tries > AT_ONCE {
+            thread::sleep(Duration::from_millis(1));
+        }
         match paths::make_folder(&target).and_then(|()| fs::rename(draft, &target)) {
             // It was there when it was to be made, and gone a moment later; or the other way round.
             Err(error)

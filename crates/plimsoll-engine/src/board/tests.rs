@@ -70,14 +70,19 @@ fn a_message_comes_back_from_who_is_late_or_gone() {
 fn of_many_takers_one_gets_each_message_and_none_is_lost_while_inboxes_come_and_go() {
     const EACH: usize = 100;
     let (_folder, paths) = bed();
-    let taken = AtomicUsize::new(0);
+    let [taken, refused] = [const { AtomicUsize::new(0) }; 2];
+    let done = || taken.load(Ordering::Relaxed) + refused.load(Ordering::Relaxed);
+    let post_some = || {
+        let posts = (0..EACH).map(|_| post(&paths, vec![new("a", "x")], Lasting::Kill));
+        refused.fetch_add(posts.filter(Result::is_err).count(), Ordering::Relaxed);
+    };
     thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..EACH).for_each(|_| drop(post_one_fast(&paths, "a"))));
+            scope.spawn(post_some);
         }
         for _ in 0..3 {
             scope.spawn(|| {
-                while taken.load(Ordering::Relaxed) < 4 * EACH {
+                while done() < 4 * EACH {
                     let ids = take_all(&paths, "a", Taker::this_process(LONG));
                     taken.fetch_add(ids.len(), Ordering::Relaxed);
                     remove(&paths, &session("a"), &ids).unwrap();
@@ -87,10 +92,6 @@ fn of_many_takers_one_gets_each_message_and_none_is_lost_while_inboxes_come_and_
     });
     assert_eq!(taken.into_inner(), 4 * EACH);
     assert!(list(&paths).unwrap().is_empty());
-}
-
-fn post_one_fast(paths: &Paths, to: &str) -> MessageId {
-    post(paths, vec![new(to, "x")], Lasting::Kill).unwrap().remove(0).id
 }
 
 #[test]
