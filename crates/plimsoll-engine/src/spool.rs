@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use plimsoll_core::Tokens;
-use plimsoll_core::bytes::position;
+use plimsoll_core::bytes::find;
 use plimsoll_core::session::SessionState;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -76,9 +76,9 @@ fn last_of<T>(path: &Path, read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Opti
 /// The state that a whole line of a spool ends with. Hooks ask for nothing else, so they do not look at
 /// what stands before it.
 fn state_of(line: &[u8]) -> Option<SessionState> {
-    const STATE: &[u8] = br#","state":"#;
-    let at = position(STATE, line)?;
-    let state = line[at + STATE.len()..].strip_suffix(b"}")?;
+    // Nothing before it is an object.
+    let at = 1 + find(b'{', line.get(1..)?)?;
+    let state = line[at..].strip_suffix(b"}").filter(|_| line[..at].ends_with(br#","state":"#))?;
     serde_json::from_str(std::str::from_utf8(state).ok()?).ok()
 }
 

@@ -199,6 +199,14 @@ mod tests {
     }
 
     #[test]
+    fn every_telling_word_is_seen() {
+        for word in TELLING {
+            assert!(may_be(&format!("run {word}")), "{word}");
+        }
+        assert!(!may_be("ls -la") && !may_be("cat compiler.rs verse"));
+    }
+
+    #[test]
     fn a_commit_is_known_by_what_git_showed() {
         let shown = "[next 4a91321a] feat(config): add a type\n 4 files changed, 187 insertions(+)";
         let commit = Some(("4a91321a", "feat(config): add a type"));
