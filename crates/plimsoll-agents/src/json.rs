@@ -97,7 +97,12 @@ impl<'a> Json<'a> {
 
     /// A whole number that is not negative.
     pub(crate) fn number(self) -> Option<u64> {
-        std::str::from_utf8(self.0).ok()?.parse().ok()
+        let digit = |number: u64, byte: &u8| {
+            let digit = byte.wrapping_sub(b'0');
+            (digit < 10).then_some(digit)?;
+            number.checked_mul(10)?.checked_add(digit.into())
+        };
+        (!self.0.is_empty()).then(|| self.0.iter().try_fold(0, digit))?
     }
 
     /// Whether it is `true`.
@@ -126,13 +131,11 @@ impl<'a> Members<'a> {
 
     /// The next key; the walk then stands before its value.
     pub(crate) fn key(&mut self) -> Option<&'a [u8]> {
-        let input = skip_comma(self.0);
-        if input.first() != Some(&b'"') {
-            return None;
-        }
+        let input = skip_comma(self.0).strip_prefix(b"\"")?;
         let (key, rest) = input.split_at(key_end(input)?);
-        self.0 = skip_blanks(rest).strip_prefix(b":")?;
-        Some(&key[1..key.len() - 1])
+        let rest = &rest[1..];
+        self.0 = rest.strip_prefix(b":").or_else(|| skip_blanks(rest).strip_prefix(b":"))?;
+        Some(key)
     }
 
     /// The value of the key just given.
@@ -320,6 +323,10 @@ fn skip_blanks(mut input: &[u8]) -> &[u8] {
 }
 
 fn skip_comma(input: &[u8]) -> &[u8] {
+    // As nearly everybody writes it.
+    if let [b',', b'"', ..] = input {
+        return &input[1..];
+    }
     let input = skip_blanks(input);
     input.strip_prefix(b",").map_or(input, skip_blanks)
 }
@@ -334,27 +341,29 @@ fn value_end(input: &[u8]) -> Option<usize> {
     }
 }
 
-/// The same as [`string_end`] for a string that is short, as most keys are.
-fn key_end(input: &[u8]) -> Option<usize> {
-    let quote = 1 + bytes::find_near(b'"', &input[1..])?;
-    if input[quote - 1] == b'\\' { string_end(input) } else { Some(quote + 1) }
+/// Where the string at the start of `input` ends.
+fn string_end(input: &[u8]) -> Option<usize> {
+    Some(1 + closing_quote(&input[1..])? + 1)
 }
 
-/// Where the string at the start of `input` ends: behind the first quote that no odd number of
-/// backslashes stands before.
-fn string_end(input: &[u8]) -> Option<usize> {
-    let mut from = 1;
+/// Where the closing quote of a string stands, behind its opening quote: the first that no odd number
+/// of backslashes stands before.
+fn closing_quote(input: &[u8]) -> Option<usize> {
+    let mut from = 0;
     loop {
-        let quote = from + bytes::find(b'"', input.get(from..)?)?;
-        if input[quote - 1] != b'\\' {
-            return Some(quote + 1);
-        }
-        let backslashes = input[1..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
+        let quote = from + bytes::find(b'"', &input[from..])?;
+        let backslashes = input[..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
         if backslashes % 2 == 0 {
-            return Some(quote + 1);
+            return Some(quote);
         }
         from = quote + 1;
     }
+}
+
+/// The same for a string that is short, as most keys are.
+fn key_end(input: &[u8]) -> Option<usize> {
+    let quote = bytes::find_near(b'"', input)?;
+    if input[..quote].ends_with(b"\\") { closing_quote(input) } else { Some(quote) }
 }
 
 /// Where the object or array at the start of `input` ends. Depth is counted, not followed: no

@@ -15,7 +15,7 @@ pub struct SessionId(String);
 impl SessionId {
     /// `text`, if it is fit to be a name.
     pub fn new(text: &str) -> Option<Self> {
-        let fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let fit = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'A'..=b'Z' | b'_');
         ((1..=128).contains(&text.len()) && text.bytes().all(fit)).then(|| Self(text.to_owned()))
     }
 

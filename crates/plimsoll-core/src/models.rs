@@ -66,7 +66,10 @@ pub const MODELS: &[Model] = &[
 
 /// The row for `name`.
 pub fn known(name: &str) -> Option<&'static Model> {
-    MODELS.iter().find(|model| bytes::holds(name.as_bytes(), model.name.as_bytes()))
+    // Nearly all names are this and a row's; only those of resellers have to be searched.
+    let begins = |rest: &str| MODELS.iter().find(|model| rest.starts_with(model.name));
+    let holds = |model: &&Model| bytes::holds(name.as_bytes(), model.name.as_bytes());
+    name.strip_prefix("claude-").and_then(begins).or_else(|| MODELS.iter().find(holds))
 }
 
 /// The name under which compactions of a model are remembered: with a long context it is another

@@ -27,12 +27,15 @@ pub fn utc_second(moment: Millis) -> String {
 }
 
 /// Milliseconds since the epoch of a moment in UTC, such as `2026-11-15T05:58:14.946Z`.
-pub fn moment(time: &str) -> Option<Millis> {
-    let bytes = time.as_bytes();
+pub fn moment(time: impl AsRef<[u8]>) -> Option<Millis> {
+    let bytes = time.as_ref();
     if bytes.len() < 20 || bytes.last() != Some(&b'Z') {
         return None;
     }
-    let number = |from: usize, to: usize| time.get(from..to)?.parse::<Millis>().ok();
+    let digit = |number: Millis, byte: &u8| {
+        byte.is_ascii_digit().then(|| number * 10 + Millis::from(byte - b'0'))
+    };
+    let number = |from: usize, to: usize| bytes[from..to].iter().try_fold(0, digit);
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
     let fraction = if bytes.len() >= 24 { number(20, 23)? } else { 0 };

@@ -13,6 +13,8 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use plimsoll_core::bytes;
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
 
 use crate::paths::{self, Links};
 
@@ -39,8 +41,9 @@ pub struct JsonLines {
 
 /// Whether a path is absolute and never goes back up.
 fn is_plain(path: &Path) -> bool {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    bytes.starts_with(b"/") && !bytes.split(|byte| *byte == b'/').any(|part| part == b"..")
+    let name = path.as_os_str().as_encoded_bytes();
+    let goes_up = || name.split(|byte| *byte == b'/').any(|part| part == b"..");
+    name.starts_with(b"/") && !(bytes::contains_once(b"/..", name) && goes_up())
 }
 
 /// One line.
@@ -152,10 +155,17 @@ impl JsonLines {
 
     /// Reads up to `len` bytes at `offset` to the end of `into`; fewer only at the end of the file.
     fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) -> io::Result<()> {
-        let before = into.len();
-        into.resize(before + self.rest(offset, len), 0);
-        let read = self.read_into(offset, &mut into[before..])?;
-        into.truncate(before + read);
+        let (before, wanted) = (into.len(), self.rest(offset, len));
+        into.reserve_exact(wanted);
+        while into.len() - before < wanted {
+            let at = offset + (into.len() - before) as u64;
+            match rustix::io::pread(&self.file, spare_capacity(into), at) {
+                Ok(0) => break, // shrunk since it was opened
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        into.truncate(before + wanted);
         Ok(())
     }
 
@@ -285,7 +295,7 @@ impl Backward<'_> {
     fn read_back(&mut self) -> io::Result<()> {
         let step = self.step.min(self.start);
         self.step = (self.step * 4).min(LARGEST_STEP);
-        let mut buffer = Vec::with_capacity(step as usize + self.end);
+        let mut buffer = Vec::new();
         self.file.read(self.start - step, step as usize, &mut buffer)?;
         let read = buffer.len();
         buffer.extend_from_slice(&self.buffer[..self.end]);

@@ -79,10 +79,10 @@ impl Paths {
 
     /// The cached settings of a project.
     pub fn settings_cache(&self, key: u64) -> PathBuf {
-        let digit = |at: u32| char::from(b"0123456789abcdef"[(key >> (60 - 4 * at)) as usize & 15]);
         // Formatting would bring another two stretches of code into memory.
-        let name: String = (0..16).map(digit).collect();
-        below(&self.data, &["settings/", &name, ".bin"])
+        let digit = |at: usize| b"0123456789abcdef"[(key >> (60 - 4 * at)) as usize & 15];
+        let name: [u8; 16] = std::array::from_fn(digit);
+        below(&self.data, &["settings/", str::from_utf8(&name).unwrap_or_default(), ".bin"])
     }
 
     /// Where compactions were seen, for the hooks.

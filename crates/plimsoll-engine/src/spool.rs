@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use plimsoll_core::Tokens;
+use plimsoll_core::bytes::find;
 use plimsoll_core::session::SessionState;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -52,19 +53,33 @@ pub const UNSEEN: &str = "unseen";
 
 /// The state that the spool at `path` ends with; an empty one if there is none.
 pub fn state(path: &Path) -> io::Result<SessionState> {
-    Ok(last(path)?.map(|line| line.state).unwrap_or_default())
+    Ok(last_of(path, state_of)?.unwrap_or_default())
 }
 
 /// The last whole line of the spool at `path`.
 pub fn last(path: &Path) -> io::Result<Option<SpoolLine>> {
+    last_of(path, parse)
+}
+
+/// What `read` makes of the last line that it can read.
+fn last_of<T>(path: &Path, read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let Some(file) = JsonLines::open(path)? else { return Ok(None) };
     let mut lines = file.backward();
     while let Some(line) = lines.next()? {
-        if let Some(line) = parse(line.bytes) {
-            return Ok(Some(line));
+        if let Some(read) = read(line.bytes) {
+            return Ok(Some(read));
         }
     }
     Ok(None)
+}
+
+/// The state that a whole line of a spool ends with. Hooks ask for nothing else, so they do not look at
+/// what stands before it.
+fn state_of(line: &[u8]) -> Option<SessionState> {
+    // Nothing before it is an object.
+    let at = 1 + find(b'{', line.get(1..)?)?;
+    let state = line[at..].strip_suffix(b"}").filter(|_| line[..at].ends_with(br#","state":"#))?;
+    serde_json::from_str(std::str::from_utf8(state).ok()?).ok()
 }
 
 /// A whole line of a spool; nothing if it is torn.

@@ -16,7 +16,7 @@ pub(super) fn entry(bytes: &[u8], scope: Scope) -> Option<Entry<'_>> {
     Some(Entry {
         id: record.id,
         parent: record.parent,
-        time: record.time.and_then(Json::plain).and_then(moment),
+        time: record.time.and_then(Json::escaped).and_then(moment),
         version: record.version.and_then(Json::plain),
         kind: record.into_kind(),
     })
@@ -186,27 +186,32 @@ impl Usage {
     /// Where the service ran tools by itself, the figures cover several prompts, and the last of
     /// the iterations is the window.
     fn read(members: &mut Members<'_>) -> Option<Self> {
-        let (mut usage, mut iterations, mut last) = (Self::default(), 0, Self::default());
+        let (mut usage, mut iterations, mut last) = (Self::default(), 0, None);
         members.each(|key, members| match key {
             b"iterations" => members.each_element(|iteration| {
-                (iterations, last) = (iterations + 1, Self::default());
-                iteration.each(|key, members| last.take(key, members.value()?))
+                (iterations, last) = (iterations + 1, iteration.value());
+                last.map(drop)
             }),
-            _ => usage.take(key, members.value()?),
+            _ => members.value().map(|value| usage.take(key, value)),
         })?;
-        Some(if iterations > 1 { last } else { usage })
+        Some(last.filter(|_| iterations > 1).map_or(usage, Self::of))
     }
 
-    fn take(&mut self, key: &[u8], value: Json<'_>) -> Option<()> {
+    fn of(iteration: Json<'_>) -> Self {
+        let mut usage = Self::default();
+        iteration.members().for_each(|(key, value)| usage.take(key, value));
+        usage
+    }
+
+    fn take(&mut self, key: &[u8], value: Json<'_>) {
         let figure = match key {
             b"input_tokens" => &mut self.input,
             b"cache_read_input_tokens" => &mut self.cache_read,
             b"cache_creation_input_tokens" => &mut self.cache_creation,
             b"output_tokens" => &mut self.output,
-            _ => return Some(()),
+            _ => return,
         };
         *figure = value.number().unwrap_or(0);
-        Some(())
     }
 
     fn prompt_tokens(&self) -> Tokens {

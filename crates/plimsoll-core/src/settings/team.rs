@@ -21,9 +21,8 @@ pub struct Team {
 
 impl Default for Team {
     fn default() -> Self {
-        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
-        let share = words(&[Shared::Readings.word()]);
-        Self { database_url: None, share, projects: words(&["/"]), person: None }
+        let share = vec![Shared::Readings.word().to_owned()];
+        Self { database_url: None, share, projects: vec!["/".to_owned()], person: None }
     }
 }
 
