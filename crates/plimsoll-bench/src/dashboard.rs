@@ -14,7 +14,7 @@ use crate::driver::Browser;
 use crate::gates::Gate;
 use crate::listing;
 use crate::saves::Spread;
-use crate::serving::Server;
+use crate::server::{Server, at_home};
 
 const SESSIONS: usize = 1_000;
 /// How many of them run.
@@ -44,7 +44,7 @@ pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<Painting> {
     listing::write(home.path(), SESSIONS, PROJECTS, &[BYTES])?;
     rest(home.path())?;
     take_in(plimsoll, home.path())?;
-    let server = Server::plimsoll(plimsoll, home.path())?;
+    let server = Server::start(at_home(plimsoll, home.path()), &[])?;
     let browser = Browser::start();
     browser.tell("Network.enable", &json!({}));
     browser.tell("Network.setCacheDisabled", &json!({"cacheDisabled": true}));

@@ -1,6 +1,8 @@
 //! The figures, and how they are printed. Nothing else prints.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this module is the report")]
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::accuracy::{Accuracy, Score};
@@ -80,6 +82,22 @@ pub(crate) struct Reading {
 /// Says what is being done; a full run takes minutes.
 pub(crate) fn note(text: &str) {
     eprintln!("{text} …");
+}
+
+/// Says what is held while sessions work for so long.
+pub(crate) fn progress(held: &Held, lasts: Duration) {
+    let Held { seconds, handles, threads, connections, files, checkpoints, .. } = held;
+    let megabytes = held.memory_bytes as f64 / 1e6;
+    eprintln!(
+        "{seconds:5} of {} s: {megabytes:.1} MB, {handles} handles, {threads} threads, {connections} connections, {files} files, {checkpoints} checkpoints",
+        lasts.as_secs()
+    );
+}
+
+/// Says which promises were not kept, and gives their number.
+pub(crate) fn missed<'a>(gates: impl Iterator<Item = &'a Gate>) -> usize {
+    let say = |Gate { promise, measured, .. }: &Gate| eprintln!("missed: {promise}: {measured}");
+    gates.inspect(|gate| say(gate)).count()
 }
 
 /// Prints all tables as Markdown.
@@ -319,9 +337,14 @@ fn load(figures: &Load) {
         let Took { calls, p50_ms, p99_ms, max_ms } = took;
         println!("| {name} | {calls} | {p50_ms:.1} | {p99_ms:.1} | {max_ms:.1} |");
     }
-    println!("\n| the server | memory MB | open files | threads |\n|---|---:|---:|---:|");
-    for (when, held) in [("after a quarter", figures.early), ("at the end", figures.late)] {
-        let Held { memory_bytes, files, threads } = held;
-        println!("| {when} | {:.1} | {files} | {threads} |", memory_bytes as f64 / 1e6);
+    println!(
+        "\n| after s | memory MB | handles | threads | connections | files | checkpoints |\n|---:|---:|---:|---:|---:|---:|---:|"
+    );
+    for held in &figures.held {
+        let Held { seconds, handles, threads, connections, files, checkpoints, .. } = held;
+        let megabytes = held.memory_bytes as f64 / 1e6;
+        println!(
+            "| {seconds} | {megabytes:.1} | {handles} | {threads} | {connections} | {files} | {checkpoints} |"
+        );
     }
 }
