@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use plimsoll_testbed::Postgres;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a server may take to end when it is asked to.
 const ENDING: Duration = Duration::from_secs(20);
@@ -45,8 +46,8 @@ impl Server {
 
     /// Asks it to end, and waits until it has.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        let asked = Command::new("kill").arg(self.process().to_string()).status()?;
-        ensure!(asked.success(), "the server has ended by itself");
+        kill_process(Pid::from_child(&self.child), Signal::TERM)
+            .context("the server has ended by itself")?;
         let end = Instant::now() + ENDING;
         while self.child.try_wait()?.is_none() {
             ensure!(Instant::now() < end, "the server does not end");
