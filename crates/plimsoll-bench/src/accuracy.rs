@@ -12,14 +12,12 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use crate::competitors;
+use crate::gates::{Gate, at_most};
 use crate::stage::Stage;
 
 /// What came of the judging.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) enum Accuracy {
-    /// Nobody asked.
-    #[default]
-    NotAsked,
     /// Transcripts or script are not on this machine; says which.
     NotHere(String),
     /// One score for all projects, one per half, and one for the first calls after a compaction.
@@ -40,8 +38,8 @@ pub(crate) struct Score {
 }
 
 /// The names of two scores that promises are made of.
-pub(crate) const ALL: &str = "all projects";
-pub(crate) const COMPACTED: &str = "first call after a compaction";
+const ALL: &str = "all projects";
+const COMPACTED: &str = "first call after a compaction";
 
 /// Runs the script's `--cmd` mode, but only on the first call after each compaction.
 const AFTER_COMPACTION: &str = "
@@ -143,6 +141,25 @@ fn parse(name: &str, text: &str) -> Option<Score> {
         within_5_percent: column(9)?,
         unanswered: unanswered.trim_end_matches(" calls").to_owned(),
     })
+}
+
+/// How well the next prompt was predicted on real transcripts.
+pub(crate) fn gates(accuracy: &Accuracy) -> Vec<Gate> {
+    let Accuracy::Scores(scores) = accuracy else { return Vec::new() };
+    let of = |name: &str, figure: fn(&Score) -> &str| {
+        let score = scores.iter().find(|score| score.name == name);
+        score.and_then(|score| figure(score).trim_end_matches('%').parse::<f64>().ok())
+    };
+    let error = |what: &str, percent: Option<f64>, limit: f64| {
+        at_most(&format!("{what}, in percent,"), percent.unwrap_or(f64::NAN), limit)
+    };
+    vec![
+        error("median error of predicted prompts", of(ALL, |score| &score.median), 0.05),
+        error("p95 of that error", of(ALL, |score| &score.p95), 0.7),
+        // The same as 99 % of calls within 5 %, which the script rounds to a tenth: too coarse.
+        error("p99 of that error", of(ALL, |score| &score.p99), 5.0),
+        error("median error right after a compaction", of(COMPACTED, |score| &score.median), 12.0),
+    ]
 }
 
 #[cfg(test)]

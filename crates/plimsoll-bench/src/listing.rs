@@ -12,6 +12,8 @@ use serde::Serialize;
 use tempfile::TempDir;
 use wait4::Wait4 as _;
 
+use crate::gates::Gate;
+
 /// How many transcripts, and in how many projects.
 const TRANSCRIPTS: usize = 2_000;
 const PROJECTS: usize = 40;
@@ -94,4 +96,22 @@ fn run(plimsoll: &Path, home: &Path) -> anyhow::Result<Run> {
     ensure!(used.status.success(), "`plimsoll status` failed: {}", used.status);
     let total_ms = start.elapsed().as_secs_f64() * 1e3;
     Ok(Run { first_screen_ms, total_ms, peak_bytes: used.rusage.maxrss })
+}
+
+/// How long a person with many transcripts waits for the first screen, and what that takes.
+pub(crate) fn gates(listing: &Listing) -> Vec<Gate> {
+    let first = listing.warm.first_screen_ms;
+    let peak = listing.warm.peak_bytes.max(listing.cold.peak_bytes) as f64 / 1e6;
+    vec![
+        Gate {
+            promise: "first screen of all sessions ≤ 300 ms".to_owned(),
+            measured: format!("{first:.0} ms"),
+            kept: first <= 300.0,
+        },
+        Gate {
+            promise: "peak memory of listing them ≤ 50 MB".to_owned(),
+            measured: format!("{peak:.1} MB"),
+            kept: peak <= 50.0,
+        },
+    ]
 }

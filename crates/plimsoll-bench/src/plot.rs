@@ -1,60 +1,235 @@
-//! The medians as a bar chart, in SVG, on a logarithmic scale.
+//! Pictures of figures, in SVG: bars, and a line over time.
 
 use std::fmt::Write as _;
 
-use crate::report::Figures;
+use crate::figures::Figures;
+use crate::hook::Hook;
+use crate::load::Load;
+use crate::part::Part;
+use crate::precompact::Checkpoints;
+use crate::serving::Serving;
+use crate::spawn::Timing;
+use crate::team::{LIMIT_MS, Team};
+use crate::watching::Watching;
 
 const LABELS: f64 = 420.0;
 const BARS: f64 = 480.0;
 const ROW: f64 = 24.0;
-/// The scale runs from 0.1 ms to 1 s.
-const LOWEST_US: f64 = 100.0;
-const DECADES: u32 = 4;
+/// How much room there is for what a picture shows, in words.
+const TOP: f64 = 36.0;
+const OURS: &str = "#1f6feb";
+const OTHERS: &str = "#8c959f";
 
-/// One bar per process, ours and the seeds'.
-pub(crate) fn svg(figures: &Figures) -> String {
-    let seeds = figures.other.iter().filter(|row| !figures.hook.iter().any(|h| h.name == row.name));
-    let rows: Vec<_> = figures.hook.iter().chain(seeds).collect();
-    let (width, height) = (LABELS + BARS + 90.0, ROW * (rows.len() as f64 + 2.0));
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-    );
-    for decade in 0..=DECADES {
-        let micros = LOWEST_US * 10f64.powi(decade as i32);
-        let x = LABELS + length(micros);
-        let bottom = height - ROW;
-        let _ =
-            writeln!(svg, "<line x1=\"{x}\" y1=\"8\" x2=\"{x}\" y2=\"{bottom}\" stroke=\"#ddd\"/>");
-        let (y, text) = (height - 8.0, milliseconds(micros));
-        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>");
+/// A picture, and what it shows.
+pub(crate) struct Picture {
+    pub(crate) about: &'static str,
+    pub(crate) svg: String,
+}
+
+/// The picture of a part, if one says more than its tables.
+pub(crate) fn of(part: Part, figures: &Figures) -> Option<Picture> {
+    match part {
+        Part::Hook => figures.hook.as_ref().and_then(hook),
+        Part::Checkpoints => figures.checkpoints.as_ref().map(checkpoints),
+        Part::Watcher => figures.watching.as_ref().map(watching),
+        Part::Server => figures.serving.as_ref().map(serving),
+        Part::Team => figures.team.as_ref().map(team),
+        Part::Load => figures.load.as_ref().map(load),
+        _ => None,
     }
-    for (index, row) in rows.iter().enumerate() {
-        let colour = if row.name.starts_with("plimsoll") { "#1f6feb" } else { "#8c959f" };
-        bar(&mut svg, index, &row.name, row.p50_us, colour);
+}
+
+fn hook(found: &Hook) -> Option<Picture> {
+    let is_new = |row: &&Timing| !found.small.iter().any(|small| small.name == row.name);
+    let rows = found.small.iter().chain(found.other.iter().filter(is_new));
+    let bars: Vec<_> = rows.map(|row| Bar::new(&row.name, row.p50_us / 1e3)).collect();
+    let about = "Medians of the hook, of a no-op and of other hooks, in milliseconds, on a logarithmic scale";
+    (!bars.is_empty()).then(|| bars_on(&Scale::logarithmic(&bars), &bars, about))
+}
+
+fn checkpoints(found: &Checkpoints) -> Picture {
+    let rows = found.whole.iter().chain(&found.saved);
+    let bars: Vec<_> = rows.map(|row| Bar::new(&row.name, row.min_us / 1e3)).collect();
+    let about = "Minimums of checkpoints and of what they are held against, in milliseconds, on a logarithmic scale";
+    bars_on(&Scale::logarithmic(&bars), &bars, about)
+}
+
+fn watching(found: &Watching) -> Picture {
+    let runs = [("plimsoll watch", &found.plimsoll), ("re-reads what has changed", &found.naive)];
+    let bar = |(name, run): (&str, &crate::watching::Run)| {
+        [("p50", run.lag_p50_ms), ("p99", run.lag_p99_ms)]
+            .map(|(share, lag)| Bar::new(&format!("{name}, {share}"), lag))
+    };
+    let bars = runs.map(bar).concat();
+    let about = "The lag of both watchers, in milliseconds, on a logarithmic scale";
+    bars_on(&Scale::logarithmic(&bars), &bars, about)
+}
+
+fn serving(found: &Serving) -> Picture {
+    let contests = [("usage", &found.usage), ("durable saves", &found.saves)];
+    let bars = contests.into_iter().flat_map(|(name, contest)| {
+        let seeds =
+            contest.seeds.map(|rate| Bar::new(&format!("the seed's service, {name}"), rate));
+        [Some(Bar::new(&format!("plimsoll serve, {name}"), contest.ours)), seeds]
+    });
+    let bars: Vec<_> = bars.flatten().collect();
+    bars_on(&Scale::even(&bars, None), &bars, "Answers a second, with 32 connections")
+}
+
+fn team(found: &Team) -> Picture {
+    let bar = |(name, spread): &(&str, crate::saves::Spread)| Bar {
+        name: (*name).to_owned(),
+        value: spread.p95_ms,
+        colour: OURS,
+    };
+    let bars: Vec<_> = found.pages.iter().map(bar).collect();
+    let about = "The p95 of each page, in milliseconds; the red line is the limit";
+    bars_on(&Scale::even(&bars, Some(LIMIT_MS)), &bars, about)
+}
+
+fn load(found: &Load) -> Picture {
+    let at = |held: &crate::load::Held| (held.seconds as f64, held.memory_bytes as f64 / 1e6);
+    let points: Vec<_> = found.held.iter().map(at).collect();
+    line(&points, "Memory of the server over the run, in megabytes")
+}
+
+#[derive(Clone)]
+struct Bar {
+    name: String,
+    value: f64,
+    colour: &'static str,
+}
+
+impl Bar {
+    /// What is ours is told by its name.
+    fn new(name: &str, value: f64) -> Self {
+        let ours = name.starts_with("plimsoll") || name.starts_with('…');
+        Self { name: name.to_owned(), value, colour: if ours { OURS } else { OTHERS } }
     }
-    svg + "</svg>\n"
 }
 
-fn bar(svg: &mut String, index: usize, name: &str, micros: f64, colour: &str) {
-    let top = 8.0 + ROW * index as f64;
-    let (text, length, height) = (top + 15.0, length(micros), ROW - 6.0);
-    let (before, after) = (LABELS - 8.0, LABELS + length + 6.0);
-    let _ = writeln!(svg, "<text x=\"{before}\" y=\"{text}\" text-anchor=\"end\">{name}</text>");
-    let _ = writeln!(
-        svg,
-        "<rect x=\"{LABELS}\" y=\"{top}\" width=\"{length:.1}\" height=\"{height}\" fill=\"{colour}\"/>"
+/// How long a bar is.
+enum Scale {
+    /// From a power of ten, over so many decades.
+    Logarithmic { lowest: f64, decades: i32 },
+    /// From nothing to the largest value.
+    Even { largest: f64, limit: Option<f64> },
+}
+
+impl Scale {
+    fn logarithmic(bars: &[Bar]) -> Self {
+        let values = || bars.iter().map(|bar| bar.value.max(1e-6).log10());
+        let lowest = values().fold(f64::MAX, f64::min).floor();
+        let highest = values().fold(f64::MIN, f64::max).ceil();
+        let decades = ((highest - lowest) as i32).max(1);
+        Self::Logarithmic { lowest: 10f64.powf(lowest), decades }
+    }
+
+    fn even(bars: &[Bar], limit: Option<f64>) -> Self {
+        let largest =
+            bars.iter().map(|bar| bar.value).chain(limit).fold(f64::MIN_POSITIVE, f64::max);
+        Self::Even { largest, limit }
+    }
+
+    fn length(&self, value: f64) -> f64 {
+        BARS * match self {
+            Self::Logarithmic { lowest, decades } => {
+                ((value / lowest).log10() / f64::from(*decades)).clamp(0.0, 1.0)
+            }
+            Self::Even { largest, .. } => (value / largest).clamp(0.0, 1.0),
+        }
+    }
+
+    /// Where lines are drawn, and of which colour.
+    fn marks(&self) -> Vec<(f64, &'static str)> {
+        const FAINT: &str = "#ddd";
+        match self {
+            Self::Logarithmic { lowest, decades } => {
+                (0..=*decades).map(|decade| (lowest * 10f64.powi(decade), FAINT)).collect()
+            }
+            Self::Even { limit, .. } => {
+                [(0.0, FAINT)].into_iter().chain(limit.map(|limit| (limit, "#cf222e"))).collect()
+            }
+        }
+    }
+}
+
+/// One bar below the other.
+fn bars_on(scale: &Scale, bars: &[Bar], about: &'static str) -> Picture {
+    let height = TOP + ROW * (bars.len() as f64 + 1.5);
+    let mut svg = begun(LABELS + BARS + 90.0, height, about);
+    for (value, colour) in scale.marks() {
+        let (x, bottom, y) = (LABELS + scale.length(value), height - ROW, height - 8.0);
+        let _ = writeln!(
+            svg,
+            r#"<line x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}" stroke="{colour}"/>
+<text x="{x:.1}" y="{y}" text-anchor="middle">{}</text>"#,
+            short(value)
+        );
+    }
+    for (index, Bar { name, value, colour }) in bars.iter().enumerate() {
+        let top = TOP + ROW * index as f64;
+        let (text, length, height) = (top + 15.0, scale.length(*value), ROW - 6.0);
+        let (before, after) = (LABELS - 8.0, LABELS + length + 6.0);
+        let _ = writeln!(
+            svg,
+            r#"<text x="{before}" y="{text}" text-anchor="end">{name}</text>
+<rect x="{LABELS}" y="{top}" width="{length:.1}" height="{height}" fill="{colour}"/>
+<text x="{after:.1}" y="{text}">{}</text>"#,
+            short(*value)
+        );
+    }
+    Picture { about, svg: svg + "</svg>\n" }
+}
+
+/// A line from point to point, above nothing.
+fn line(points: &[(f64, f64)], about: &'static str) -> Picture {
+    const LEFT: f64 = 50.0;
+    const HEIGHT: f64 = 200.0;
+    let most = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::MIN_POSITIVE, f64::max);
+    let (longest, largest) = (most(|point| point.0), most(|point| point.1));
+    let place = |(x, y): &(f64, f64)| {
+        format!("{:.1},{:.1}", LEFT + x / longest * 2.0 * BARS, TOP + HEIGHT * (1.0 - y / largest))
+    };
+    let places: Vec<_> = points.iter().map(place).collect();
+    let (right, bottom) = (LEFT + 2.0 * BARS, TOP + HEIGHT);
+    let mut svg = begun(right + 40.0, bottom + 30.0, about);
+    for (y, value) in [(TOP, largest), (bottom, 0.0)] {
+        let (before, below) = (LEFT - 6.0, y + 4.0);
+        let _ = writeln!(
+            svg,
+            r##"<line x1="{LEFT}" y1="{y}" x2="{right}" y2="{y}" stroke="#ddd"/>
+<text x="{before}" y="{below}" text-anchor="end">{}</text>"##,
+            short(value)
+        );
+    }
+    let (places, below, seconds) = (places.join(" "), bottom + 20.0, short(longest));
+    svg += &format!(
+        r#"<polyline points="{places}" fill="none" stroke="{OURS}" stroke-width="2"/>
+<text x="{right}" y="{below}" text-anchor="end">{seconds} s</text>
+</svg>
+"#
     );
-    let time = milliseconds(micros);
-    let _ = writeln!(svg, "<text x=\"{after:.1}\" y=\"{text}\">{time}</text>");
+    Picture { about, svg }
 }
 
-fn length(micros: f64) -> f64 {
-    BARS * ((micros / LOWEST_US).log10() / f64::from(DECADES)).clamp(0.0, 1.0)
+fn begun(width: f64, height: f64, about: &str) -> String {
+    format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">
+<rect width="100%" height="100%" fill="white"/>
+<text x="8" y="20" font-weight="bold">{about}</text>
+"#
+    )
 }
 
-fn milliseconds(micros: f64) -> String {
-    let ms = micros / 1_000.0;
-    if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.0} ms") }
+/// A number with about as many digits as can be told apart.
+fn short(value: f64) -> String {
+    let digits = if value < 1.0 { 2 } else { usize::from(value < 100.0) };
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
 }
 
 #[cfg(test)]
@@ -63,8 +238,22 @@ mod tests {
 
     #[test]
     fn a_decade_has_the_same_length_anywhere() {
-        assert_eq!(length(100.0), 0.0);
-        assert_eq!(length(1_000.0), BARS / 4.0);
-        assert_eq!(length(1_000_000.0), BARS);
+        let bars = [0.2, 30.0, 500.0].map(|value| Bar::new("plimsoll", value));
+        let scale = Scale::logarithmic(&bars);
+        assert_eq!([0.1, 1.0, 1_000.0].map(|value| scale.length(value)), [0.0, BARS / 4.0, BARS]);
+    }
+
+    #[test]
+    fn a_limit_that_nothing_comes_near_is_in_the_picture() {
+        let scale = Scale::even(&[Bar::new("a page", 5.0)], Some(50.0));
+        assert_eq!((scale.length(5.0), scale.length(50.0)), (BARS / 10.0, BARS));
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [0.0, 0.1, 0.345, 9.0, 63.72, 500.0].map(short),
+            ["0", "0.1", "0.34", "9", "63.7", "500"]
+        );
     }
 }

@@ -12,6 +12,8 @@ use serde::Serialize;
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::gates::Gate;
+
 const SAVES: u64 = 100_000;
 const WORDS: usize = 8_000;
 const ROUNDS: usize = 5;
@@ -140,4 +142,14 @@ fn timed(plimsoll: &Path, home: &Path, arguments: &[&str]) -> anyhow::Result<f64
     let output = command.output().context("could not start `plimsoll rs`")?;
     ensure!(output.status.success(), "`plimsoll rs` failed: {}", output.status);
     Ok(start.elapsed().as_secs_f64() * 1e3)
+}
+
+/// How long a person with many saves waits for one.
+pub(crate) fn gates(found: &Restoring) -> Vec<Gate> {
+    let gate = |(what, spread): (&str, &Spread)| Gate {
+        promise: format!("p95 of `rs`, {what}, in {} saves < 20 ms", found.saves),
+        measured: format!("{:.1} ms", spread.p95_ms),
+        kept: spread.p95_ms < 20.0,
+    };
+    [("newest", &found.newest), ("search", &found.search)].map(gate).into()
 }

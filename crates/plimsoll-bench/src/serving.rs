@@ -1,10 +1,9 @@
 //! `plimsoll serve` beside the seed's own service, asked by wrk: usage, and saves that are on the disk
 //! before they are answered.
 
-use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
@@ -12,6 +11,7 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
+use crate::server::{Server, at_home};
 
 /// What was found out about serving; requests per second are medians.
 #[derive(Debug, Serialize)]
@@ -39,6 +39,8 @@ impl Contest {
 
 const CONNECTIONS: u32 = 32;
 const CLIENTS: u32 = 50;
+/// It is to be asked as much as it can answer.
+const UNLIMITED: [&str; 2] = ["--writes-per-second", "1000000000"];
 const USAGE: &str = "/context/usage?used_tokens=150000&max_tokens=200000";
 const SAVE: &str = "/context/auto-save";
 /// What wrk is told to post.
@@ -56,10 +58,13 @@ pub(crate) fn serve(
 ) -> anyhow::Result<Serving> {
     let folder = TempDir::new().context("could not make a temporary folder")?;
     std::fs::write(folder.path().join("post.lua"), POST)?;
-    let ours = Server::plimsoll(plimsoll, folder.path())?;
     let seed = python.filter(|_| seeds.join("contexts_mcp/server.py").is_file());
-    let seed = seed.map(|python| Server::seed(python, seeds, folder.path())).transpose()?;
-    let both = Both { ours, seed, quick };
+    let both = Both {
+        ours: Server::start(at_home(plimsoll, folder.path()), &UNLIMITED)?,
+        seed: seed.map(|python| seeds_own(python, seeds, folder.path())).transpose()?,
+        script: folder.path().join("post.lua"),
+        quick,
+    };
     // One after the other: after saves the server is busy taking tens of thousands into the store.
     let (usage, usage_p99_ms) = both.asked(USAGE)?;
     let (saves, saves_p99_ms) = both.asked(SAVE)?;
@@ -70,6 +75,8 @@ pub(crate) fn serve(
 struct Both {
     ours: Server,
     seed: Option<Server>,
+    /// What wrk reads to know what to post.
+    script: PathBuf,
     quick: bool,
 }
 
@@ -77,16 +84,35 @@ impl Both {
     /// How many answers a second each gives, and how late our latest are.
     fn asked(&self, path: &str) -> anyhow::Result<(Contest, f64)> {
         let (rounds, seconds) = if self.quick { (2, 1) } else { (5, 2) };
-        let p99_ms = self.ours.ask(path, CLIENTS, seconds)?.p99_ms;
+        let p99_ms = self.ask(&self.ours, path, CLIENTS, seconds)?.p99_ms;
         let (mut ours, mut seeds) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            ours.push(self.ours.ask(path, CONNECTIONS, seconds)?.per_second);
+            ours.push(self.ask(&self.ours, path, CONNECTIONS, seconds)?.per_second);
             if let Some(seed) = &self.seed {
-                seeds.push(seed.ask(path, CONNECTIONS, seconds)?.per_second);
+                seeds.push(self.ask(seed, path, CONNECTIONS, seconds)?.per_second);
             }
         }
         let ours = median(ours).context("nothing was asked")?;
         Ok((Contest { ours, seeds: median(seeds) }, p99_ms))
+    }
+
+    fn ask(
+        &self,
+        server: &Server,
+        path: &str,
+        connections: u32,
+        seconds: u32,
+    ) -> anyhow::Result<Answer> {
+        let mut wrk = Command::new("wrk");
+        wrk.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), "--latency"]);
+        if path == SAVE {
+            wrk.arg("-s").arg(&self.script);
+        }
+        let output = wrk.arg(format!("http://{}{path}", server.address)).output();
+        let output = output.context("could not run `wrk`: `apt install wrk` installs it")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        ensure!(output.status.success() && !text.contains("Non-2xx"), "wrk: {text}");
+        understood(&text).with_context(|| format!("wrk says: {text}"))
     }
 }
 
@@ -95,81 +121,28 @@ fn median(mut rates: Vec<f64>) -> Option<f64> {
     rates.get(rates.len() / 2).copied()
 }
 
-/// A server that runs as long as this value lives.
-pub(crate) struct Server {
-    child: Child,
-    pub(crate) address: String,
-    script: std::path::PathBuf,
-}
-
 /// What wrk found out.
 struct Answer {
     per_second: f64,
     p99_ms: f64,
 }
 
-impl Server {
-    pub(crate) fn plimsoll(plimsoll: &Path, folder: &Path) -> anyhow::Result<Self> {
-        let mut command = Command::new(plimsoll);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--writes-per-second", "1000000000"]);
-        command.env_clear().env("HOME", folder).stdin(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().context("could not start `plimsoll serve`")?;
-        let mut stderr = BufReader::new(child.stderr.take().context("no stderr")?);
-        let mut line = String::new();
-        stderr.read_line(&mut line)?;
-        // Its log is part of what it costs.
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
-        let address = line.split("http://").nth(1).and_then(|rest| rest.split(';').next());
-        let address = address.context("`plimsoll serve` does not say where it is")?.to_owned();
-        Ok(Self { child, address, script: folder.join("post.lua") })
+/// The seed's service, once it answers.
+fn seeds_own(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<Server> {
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let mut command = Command::new(python);
+    command.args(["-m", "uvicorn", "server:app", "--no-access-log", "--log-level", "error"]);
+    command.args(["--port", &port.to_string(), "--app-dir"]).arg(seeds.join("contexts_mcp"));
+    command.env("STORE", folder.join("contexts.db")).env("SYNC", "FULL");
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let child = command.spawn().context("could not start the seed's service")?;
+    let server = Server::running(child, format!("127.0.0.1:{port}"));
+    let began = Instant::now();
+    while TcpStream::connect(&server.address).is_err() {
+        ensure!(began.elapsed() < Duration::from_secs(30), "the seed's service does not answer");
+        std::thread::sleep(Duration::from_millis(50));
     }
-
-    fn seed(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<Self> {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let mut command = Command::new(python);
-        command.args(["-m", "uvicorn", "server:app", "--no-access-log", "--log-level", "error"]);
-        command.args(["--port", &port.to_string(), "--app-dir"]).arg(seeds.join("contexts_mcp"));
-        command.env("STORE", folder.join("contexts.db")).env("SYNC", "FULL");
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child = command.spawn().context("could not start the seed's service")?;
-        let (address, script) = (format!("127.0.0.1:{port}"), folder.join("post.lua"));
-        let server = Self { child, address, script };
-        server.wait()?;
-        Ok(server)
-    }
-
-    fn wait(&self) -> anyhow::Result<()> {
-        let began = Instant::now();
-        while TcpStream::connect(&self.address).is_err() {
-            ensure!(
-                began.elapsed() < Duration::from_secs(30),
-                "the seed's service does not answer"
-            );
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        Ok(())
-    }
-
-    fn ask(&self, path: &str, connections: u32, seconds: u32) -> anyhow::Result<Answer> {
-        let mut wrk = Command::new("wrk");
-        wrk.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), "--latency"]);
-        if path == SAVE {
-            wrk.arg("-s").arg(&self.script);
-        }
-        let output = wrk.arg(format!("http://{}{path}", self.address)).output();
-        let output = output.context("could not run `wrk`: `apt install wrk` installs it")?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        ensure!(output.status.success() && !text.contains("Non-2xx"), "wrk: {text}");
-        understood(&text).with_context(|| format!("wrk says: {text}"))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    Ok(server)
 }
 
 fn understood(text: &str) -> Option<Answer> {

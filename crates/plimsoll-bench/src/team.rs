@@ -1,9 +1,8 @@
 //! The pages of a team whose database holds a million readings and a hundred thousand checkpoints.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
@@ -13,9 +12,12 @@ use tempfile::TempDir;
 
 use crate::gates::Gate;
 use crate::saves::Spread;
+use crate::server::Member;
 
 const FILLING: &str = include_str!("../team.sql");
 const ROUNDS: usize = 60;
+/// How long a page may take.
+pub(crate) const LIMIT_MS: f64 = 50.0;
 
 /// The pages, by what is special about each.
 const PAGES: [(&str, &str); 9] = [
@@ -40,20 +42,14 @@ pub(crate) struct Team {
 pub(crate) fn open(plimsoll: &Path) -> anyhow::Result<Team> {
     let database = Postgres::start();
     let home = TempDir::new().context("could not make a temporary folder")?;
-    let call = |arguments: &[&str]| {
-        let mut command = Command::new(plimsoll);
-        command.args(arguments).env_clear().env("HOME", home.path());
-        command.env("PLIMSOLL_DATABASE_URL", database.url("postgres")).stdin(Stdio::null());
-        command
-    };
-    let made = call(&["team", "init"]).stdout(Stdio::null()).status();
-    ensure!(made.context("could not start `plimsoll team init`")?.success(), "no tables");
+    let member = Member::of(&database, plimsoll, home.path())?;
     database.sql(FILLING);
     database.sql("VACUUM ANALYZE");
-    let server = Server::start(call(&["serve", "--listen", "127.0.0.1:0"]))?;
+    let server = member.serve()?;
     let mut pages = Vec::new();
     for (name, path) in PAGES {
-        let times: anyhow::Result<Vec<f64>> = (0..ROUNDS).map(|_| server.get(path)).collect();
+        let times: anyhow::Result<Vec<f64>> =
+            (0..ROUNDS).map(|_| get(&server.address, path)).collect();
         pages.push((name, Spread::of(times?)));
     }
     Ok(Team { pages })
@@ -62,49 +58,20 @@ pub(crate) fn open(plimsoll: &Path) -> anyhow::Result<Team> {
 /// What is promised of the pages.
 pub(crate) fn gates(team: &Team) -> Vec<Gate> {
     let gate = |(name, spread): &(&str, Spread)| Gate {
-        promise: format!("p95 of the team's page, {name}, < 50 ms"),
+        promise: format!("p95 of the team's page, {name}, < {LIMIT_MS} ms"),
         measured: format!("{:.1} ms", spread.p95_ms),
-        kept: spread.p95_ms < 50.0,
+        kept: spread.p95_ms < LIMIT_MS,
     };
     team.pages.iter().map(gate).collect()
 }
 
-/// A server that runs as long as this value lives.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(mut command: Command) -> anyhow::Result<Self> {
-        let mut child =
-            command.stderr(Stdio::piped()).spawn().context("could not start `plimsoll serve`")?;
-        let mut stderr = BufReader::new(child.stderr.take().context("no stderr")?);
-        let mut line = String::new();
-        stderr.read_line(&mut line)?;
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
-        let address = line.split("http://").nth(1).and_then(|rest| rest.split(';').next());
-        let address = address.context("`plimsoll serve` does not say where it is")?.to_owned();
-        Ok(Self { child, address })
-    }
-
-    /// How long a page takes, in milliseconds, from the connection to its last byte.
-    fn get(&self, path: &str) -> anyhow::Result<f64> {
-        let began = Instant::now();
-        let mut stream = TcpStream::connect(&self.address)?;
-        let host = &self.address;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        ensure!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer:.300}");
-        Ok(began.elapsed().as_secs_f64() * 1e3)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// How long a page takes, in milliseconds, from the connection to its last byte.
+fn get(host: &str, path: &str) -> anyhow::Result<f64> {
+    let began = Instant::now();
+    let mut stream = TcpStream::connect(host)?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    ensure!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer:.300}");
+    Ok(began.elapsed().as_secs_f64() * 1e3)
 }

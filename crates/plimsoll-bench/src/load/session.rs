@@ -17,8 +17,8 @@ use super::SESSIONS;
 const FIRST: u64 = 30_000;
 const STEP: u64 = 1_500;
 const FULL: u64 = 167_000;
-/// Sessions of one project.
-const TOGETHER: usize = 8;
+/// Among how many projects the sessions are dealt out.
+pub(super) const PROJECTS: usize = 8;
 
 pub(super) struct Session {
     name: String,
@@ -40,8 +40,9 @@ pub(super) struct Called {
 impl Session {
     pub(super) fn new(home: &Path, number: usize) -> anyhow::Result<Self> {
         let name = format!("5e55{number:04}-0000-4000-8000-000000000000");
-        let project = home.join(format!("project-{}", number / TOGETHER));
-        let folder = home.join(format!(".claude/projects/-project-{}", number / TOGETHER));
+        let project = number * PROJECTS / SESSIONS;
+        let folder = home.join(format!(".claude/projects/-project-{project}"));
+        let project = home.join(format!("project-{project}"));
         fs::create_dir_all(&project)?;
         fs::create_dir_all(&folder)?;
         let transcript = folder.join(&name).with_extension("jsonl");

@@ -134,6 +134,12 @@ pub fn entries(place: &Place) -> Vec<Entry> {
     }
 }
 
+/// The projects that the index names. Nothing else of it is kept meanwhile: it may tell of thousands of
+/// checkpoints, and a server asks again and again.
+pub fn projects(place: &Place) -> BTreeSet<PathBuf> {
+    read(&place.index).map(|bytes| named(&bytes)).unwrap_or_default()
+}
+
 /// Removes the index, its lock and the folders that are empty without them, up to `top`. One that
 /// other tools write to as well stays. Tells whether it is gone.
 pub fn remove(index: &Path, top: &Path) -> io::Result<bool> {
@@ -284,7 +290,7 @@ fn parse(bytes: &[u8]) -> Found {
         Value::Array(items) => Some(items),
         _ => None,
     });
-    let Some(items) = items else { return Found::Broken(projects(bytes)) };
+    let Some(items) = items else { return Found::Broken(named(bytes)) };
     let (mut entries, mut strange) = (Vec::with_capacity(items.len()), Vec::new());
     for item in items {
         match Entry::deserialize(&item) {
@@ -295,8 +301,8 @@ fn parse(bytes: &[u8]) -> Found {
     Found::Whole { entries, strange }
 }
 
-/// The projects that a broken index still names.
-fn projects(bytes: &[u8]) -> BTreeSet<PathBuf> {
+/// The projects that an index names, be it broken.
+fn named(bytes: &[u8]) -> BTreeSet<PathBuf> {
     const KEY: &str = "\"project\"";
     let text = String::from_utf8_lossy(bytes);
     let project = |(at, _): (usize, &str)| {

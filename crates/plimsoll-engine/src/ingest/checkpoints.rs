@@ -22,7 +22,7 @@ impl Ingester<'_> {
     pub fn all_checkpoints(&mut self) -> anyhow::Result<()> {
         let place = |project| Place::of(self.world, self.adapter, project);
         let mut projects = self.store.projects()?;
-        projects.extend(index::entries(&place(PathBuf::new())).into_iter().map(|it| it.project));
+        projects.extend(index::projects(&place(PathBuf::new())));
         let places: Vec<Place> = projects.into_iter().map(place).collect();
         places.iter().try_for_each(|place| self.checkpoints(place))
     }

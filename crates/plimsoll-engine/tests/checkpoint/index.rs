@@ -29,6 +29,23 @@ fn a_broken_index_is_made_anew_from_the_projects_it_still_names() {
 }
 
 #[test]
+fn the_index_names_every_project_once_be_it_whole_or_broken() {
+    let bed = Bed::new();
+    let other = place(bed.root(), "other \"project\" ä");
+    fs::create_dir_all(&other.project).unwrap();
+    plimsoll_engine::checkpoint::seal(&other, &draft("there", 0)).unwrap();
+    bed.seal("here");
+    bed.seal("again");
+    let expected = [bed.place.project.clone(), other.project].into();
+    assert_eq!(index::projects(&bed.place), expected);
+    let whole = fs::read(&bed.place.index).unwrap();
+    fs::write(&bed.place.index, &whole[..whole.len() - 3]).unwrap();
+    assert_eq!(index::projects(&bed.place), expected);
+    fs::remove_file(&bed.place.index).unwrap();
+    assert!(index::projects(&bed.place).is_empty());
+}
+
+#[test]
 fn a_rebuild_takes_in_what_we_sealed_and_nothing_else() {
     let bed = Bed::new();
     let ids = [bed.seal("one").meta.id, bed.seal("two").meta.id];

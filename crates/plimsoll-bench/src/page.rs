@@ -1,0 +1,122 @@
+//! The page of benchmarks in the book: a section for each part, from the run that measured it last.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::Context as _;
+use clap::ValueEnum as _;
+
+use crate::figures::Figures;
+use crate::part::Part;
+use crate::plot::{self, Picture};
+use crate::section::{self, Section};
+
+const PAGE: &str = "benchmarks.md";
+const NOT_YET: &str = "Not measured yet.\n";
+
+/// Writes the sections of these parts, and their pictures; those of all others stay as they are.
+/// `occasion` tells of when and where this was measured.
+pub(crate) fn write(
+    docs: &Path,
+    sections: &[Section],
+    figures: &Figures,
+    occasion: &str,
+) -> anyhow::Result<()> {
+    let path = docs.join(PAGE);
+    let before = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        read => read.with_context(|| format!("could not read `{}`", path.display()))?,
+    };
+    let mut new = Vec::new();
+    for section in sections {
+        let picture = draw(docs, section.part, figures)?;
+        new.push((section.part, section.markdown(&format!("*{occasion}*\n\n{picture}"))));
+    }
+    let page = composed(&before, &new);
+    fs::write(&path, page).with_context(|| format!("could not write `{}`", path.display()))
+}
+
+/// Draws the picture of a part, if there is one, and gives the line that shows it.
+fn draw(docs: &Path, part: Part, figures: &Figures) -> anyhow::Result<String> {
+    let Some(Picture { about, svg }) = plot::of(part, figures) else { return Ok(String::new()) };
+    let name = format!("pictures/bench-{}.svg", part.name());
+    fs::write(docs.join(&name), svg).with_context(|| format!("could not write `{name}`"))?;
+    Ok(format!("![{about}]({name})"))
+}
+
+/// The page with these sections, and what it had of the others.
+fn composed(before: &str, new: &[(Part, String)]) -> String {
+    let section = |part: &Part| {
+        let new = new.iter().find(|(known, _)| known == part).map(|(_, text)| text.clone());
+        let text = new.or_else(|| kept(before, *part));
+        let text = text.unwrap_or_else(|| format!("## {}\n\n{NOT_YET}", part.title()));
+        format!("\n{}\n{}\n", marker(*part), text.trim())
+    };
+    let sections: String = Part::value_variants().iter().map(section).collect();
+    head(&sections) + &sections
+}
+
+/// What a page has of a part.
+fn kept(page: &str, part: Part) -> Option<String> {
+    let (_, rest) = page.split_once(&(marker(part) + "\n"))?;
+    Some(rest.split("\n<!-- ").next().unwrap_or(rest).to_owned())
+}
+
+fn marker(part: Part) -> String {
+    format!("<!-- {} -->", part.name())
+}
+
+fn head(sections: &str) -> String {
+    let (all, missed) = section::judged(sections);
+    let told = match missed.len() {
+        0 => format!("All {all} promises are kept.\n"),
+        count => {
+            let rows: String = missed.iter().map(|row| format!("{row}\n")).collect();
+            let kept = all - count;
+            format!(
+                "Of {all} promises {kept} are kept; these are not:\n\n| promised | measured | |\n|---|---:|---:|\n{rows}"
+            )
+        }
+    };
+    format!(
+        "# Benchmarks
+
+<!-- Made by `scripts/bench --page docs`; do not edit. -->
+
+Every table and picture here is what that command measured, each section on the day and the machine that it names. How it is
+measured, and what the figures are made of, stands in [What it costs](performance.md). Read ratios rather than times: times do not
+travel from machine to machine.
+
+{told}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_was_not_run_stays_as_it_was() {
+        let first = composed("", &[(Part::Hook, "## The hook\n\n| x | 1 | kept |\n".to_owned())]);
+        let load = "## Load\n\n| y | 2 | MISSED |\n".to_owned();
+        let second = composed(&first, &[(Part::Load, load.clone())]);
+        assert_eq!(kept(&second, Part::Hook), kept(&first, Part::Hook));
+        assert_eq!(kept(&second, Part::Load).as_deref(), Some(load.as_str()));
+        assert!(first.contains("All 1 promises are kept."), "{first}");
+        assert!(second.contains("Of 2 promises 1 are kept"), "{second}");
+        assert_eq!(composed(&second, &[]), second);
+    }
+
+    #[test]
+    fn the_page_has_a_section_for_every_part() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(PAGE);
+        let page = fs::read_to_string(path).unwrap();
+        for part in Part::value_variants() {
+            let section = kept(&page, *part).unwrap_or_default();
+            assert!(section.starts_with(&format!("## {}", part.title())), "{part:?}: {section}");
+            assert!(!section.contains(NOT_YET), "scripts/bench --only {} --page docs", part.name());
+        }
+        assert_eq!(composed(&page, &[]), page, "it is not as the benchmark writes it");
+    }
+}

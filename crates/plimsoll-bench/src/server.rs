@@ -1,0 +1,101 @@
+//! `plimsoll serve`, for as long as a benchmark needs it, alone or before a team's database.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use plimsoll_testbed::Postgres;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long a server may take to end when it is asked to.
+const ENDING: Duration = Duration::from_secs(20);
+
+/// A server that runs as long as this value lives.
+pub(crate) struct Server {
+    child: Child,
+    /// Its host and port.
+    pub(crate) address: String,
+}
+
+impl Server {
+    /// Lets `plimsoll` serve on a port of its own.
+    pub(crate) fn start(mut plimsoll: Command, options: &[&str]) -> anyhow::Result<Self> {
+        plimsoll.args(["serve", "--listen", "127.0.0.1:0"]).args(options).stderr(Stdio::piped());
+        let mut child = plimsoll.spawn().context("could not start `plimsoll serve`")?;
+        let mut stderr = BufReader::new(child.stderr.take().context("no stderr")?);
+        let mut line = String::new();
+        stderr.read_line(&mut line)?;
+        // Its log is part of what it costs.
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split(';').next());
+        let address = address.context("`plimsoll serve` does not say where it is")?.to_owned();
+        Ok(Self::running(child, address))
+    }
+
+    /// A server of others that runs already.
+    pub(crate) fn running(child: Child, address: String) -> Self {
+        Self { child, address }
+    }
+
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+        kill_process(Pid::from_child(&self.child), Signal::TERM)
+            .context("the server has ended by itself")?;
+        let end = Instant::now() + ENDING;
+        while self.child.try_wait()?.is_none() {
+            ensure!(Instant::now() < end, "the server does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself, or as it was asked to.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Calls the binary in a home of its own, and tells it of nothing else.
+pub(crate) fn at_home(plimsoll: &Path, home: &Path) -> Command {
+    let mut command = Command::new(plimsoll);
+    command.env_clear().env("HOME", home).stdin(Stdio::null());
+    command
+}
+
+/// A machine that belongs to a team.
+pub(crate) struct Member {
+    plimsoll: PathBuf,
+    home: PathBuf,
+    database: String,
+}
+
+impl Member {
+    /// Makes the team's tables in an empty database.
+    pub(crate) fn of(database: &Postgres, plimsoll: &Path, home: &Path) -> anyhow::Result<Self> {
+        let database = database.url("postgres");
+        let member = Self { plimsoll: plimsoll.to_owned(), home: home.to_owned(), database };
+        let made = member.plimsoll().args(["team", "init"]).stdout(Stdio::null()).status();
+        ensure!(made.context("could not start `plimsoll team init`")?.success(), "no tables");
+        Ok(member)
+    }
+
+    pub(crate) fn serve(&self) -> anyhow::Result<Server> {
+        Server::start(self.plimsoll(), &[])
+    }
+
+    fn plimsoll(&self) -> Command {
+        let mut command = at_home(&self.plimsoll, &self.home);
+        command.env("PLIMSOLL_DATABASE_URL", &self.database);
+        command
+    }
+}
