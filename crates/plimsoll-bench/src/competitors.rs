@@ -13,6 +13,8 @@ use crate::stage::{Event, Stage, WINDOW};
 
 /// The row every ratio is taken to.
 pub(crate) const NOOP: &str = "bare static no-op";
+/// The whole binary, which ends as soon as it knows that it is switched off.
+pub(crate) const OFF: &str = "plimsoll hook, switched off";
 const PROMPT: &str = "plimsoll hook UserPromptSubmit, 1 MB";
 const GUARD: &str = "plimsoll hook PreToolUse Agent, 1 MB";
 /// Where the seeds' monitor expects its server.
@@ -23,7 +25,7 @@ pub(crate) fn post_tool_use(size: &str) -> String {
     format!("plimsoll hook PostToolUse, {size}")
 }
 
-/// The hook on every transcript, and two other events on the one of 1 MB.
+/// The hook on every transcript; on the one of 1 MB also two other events, and switched off.
 pub(crate) fn hooks(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Competitor>> {
     let hook = |name: String, event, transcript| {
         let hook = Competitor::new(name, [plimsoll.as_os_str(), "hook".as_ref()]);
@@ -36,6 +38,9 @@ pub(crate) fn hooks(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Compet
     let middle = stage.labelled("1 MB")?;
     hooks.push(hook(PROMPT.to_owned(), Event::UserPromptSubmit, middle)?);
     hooks.push(hook(GUARD.to_owned(), Event::PreToolUse, middle)?);
+    let mut off = hook(OFF.to_owned(), Event::PostToolUse, middle)?;
+    off.environment.push(("PLIMSOLL", "off".into()));
+    hooks.push(off);
     Ok(hooks)
 }
 
