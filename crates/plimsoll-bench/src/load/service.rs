@@ -69,7 +69,9 @@ impl Service {
 
     /// Asks it to end; gives what is left of it: processes of this home, files that are half written.
     pub(super) fn end(mut self) -> anyhow::Result<Vec<String>> {
-        let asked = Command::new("kill").arg(self.child.id().to_string()).status()?;
+        // The shell has its own; a program of that name comes with a package that need not be there.
+        let asked =
+            Command::new("sh").args(["-c", "kill $0", &self.child.id().to_string()]).status()?;
         ensure!(asked.success(), "the server has ended by itself");
         let end = Instant::now() + ENDING;
         while self.child.try_wait()?.is_none() {
