@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 
 /// How long it may take to end when it is asked to.
@@ -69,10 +70,8 @@ impl Service {
 
     /// Asks it to end; gives what is left of it: processes of this home, files that are half written.
     pub(super) fn end(mut self) -> anyhow::Result<Vec<String>> {
-        // The shell has its own; a program of that name comes with a package that need not be there.
-        let asked =
-            Command::new("sh").args(["-c", "kill $0", &self.child.id().to_string()]).status()?;
-        ensure!(asked.success(), "the server has ended by itself");
+        kill_process(Pid::from_child(&self.child), Signal::TERM)
+            .context("the server has ended by itself")?;
         let end = Instant::now() + ENDING;
         while self.child.try_wait()?.is_none() {
             ensure!(Instant::now() < end, "the server does not end");
