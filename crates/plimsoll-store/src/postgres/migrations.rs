@@ -3,6 +3,9 @@
 //! Migrations only ever add, so that whoever knows an older version goes on working. Should one ever
 //! have to change what is there, it says which version it needs, and older ones stop and wait.
 
+#[cfg(test)]
+mod tests;
+
 use std::num::NonZeroU32;
 
 use plimsoll_core::Millis;
@@ -39,7 +42,8 @@ pub struct Migrated {
 }
 
 impl TeamStore {
-    /// Makes the tables, or brings them up to date, and says how long things are kept there.
+    /// Makes the tables, or brings them up to date, and says how long things are kept there. Tables that
+    /// need a newer version than ours are left alone.
     pub async fn migrate(
         &mut self,
         retention_days: Option<NonZeroU32>,
@@ -47,7 +51,12 @@ impl TeamStore {
     ) -> Result<Migrated, TeamError> {
         let failed = |error| TeamError::of("make the tables of", error);
         let transaction = self.client.transaction().await.map_err(failed)?;
-        let migrated = migrate(&transaction, now).await.map_err(failed)?;
+        let migrated = migrate(&transaction, MIGRATIONS, now).await.map_err(failed)?;
+        let sql = "SELECT coalesce(max(needs), 0) FROM plimsoll.migrations";
+        let needs: i32 = transaction.query_one(sql, &[]).await.map_err(failed)?.get(0);
+        if needs > LATEST {
+            return Err(TeamError::Newer);
+        }
         if let Some(days) = retention_days {
             let sql = "INSERT INTO plimsoll.meta (name, value) VALUES ('retention_days', $1)
                  ON CONFLICT (name) DO UPDATE SET value = excluded.value";
@@ -81,6 +90,7 @@ impl TeamStore {
 
 async fn migrate(
     transaction: &Transaction<'_>,
+    migrations: &[Migration],
     now: Millis,
 ) -> Result<Migrated, tokio_postgres::Error> {
     // Falls with the transaction; whoever comes second finds everything done.
@@ -92,7 +102,7 @@ async fn migrate(
     }
     let sql = "SELECT coalesce(max(version), 0) FROM plimsoll.migrations";
     let from: i32 = transaction.query_one(sql, &[]).await?.get(0);
-    for (version, migration) in (1_i32..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
+    for (version, migration) in (1_i32..).zip(migrations).filter(|(version, _)| *version > from) {
         transaction.batch_execute(migration.sql).await?;
         let sql = "INSERT INTO plimsoll.migrations (version, needs, plimsoll, applied)
              VALUES ($1, $2, $3, $4)";
@@ -102,7 +112,7 @@ async fn migrate(
     let sql = "INSERT INTO plimsoll.meta (name, value) VALUES ('database', $1)
          ON CONFLICT (name) DO NOTHING";
     transaction.execute(sql, &[&Uuid::now_v7().to_string()]).await?;
-    Ok(Migrated { from, to: from.max(LATEST) })
+    Ok(Migrated { from, to: from.max(migrations.len() as i32) })
 }
 
 const FIRST: &str = "CREATE SCHEMA IF NOT EXISTS plimsoll;

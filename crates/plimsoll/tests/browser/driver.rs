@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// A browser with one page; it ends with this value.
@@ -178,7 +179,7 @@ impl Drop for Browser {
         if !self.session.is_empty() {
             let _ = self.try_send("DELETE", &format!("/session/{}", self.session), "");
         }
-        let _ = Command::new("kill").arg(self.driver.id().to_string()).status();
+        let _ = kill_process(Pid::from_child(&self.driver), Signal::TERM);
         let _ = self.driver.wait();
     }
 }
