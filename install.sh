@@ -72,7 +72,7 @@ fi
 
 [ -f "$here/plimsoll" ] || fail "there is no binary beside it: this is for an unpacked release; in the source, use scripts/install"
 if command -v sha256sum >/dev/null 2>&1; then
-    (cd "$here" && sha256sum --quiet -c SHA256SUMS) || fail "the archive is damaged: unpack it anew"
+    (cd "$here" && sha256sum -c SHA256SUMS >/dev/null 2>&1) || fail "the archive is damaged: unpack it anew"
 fi
 "$here/plimsoll" --version >/dev/null 2>&1 || fail "this binary does not run here: it is for Linux on the machine its archive is named after"
 each put

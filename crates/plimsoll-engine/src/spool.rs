@@ -73,12 +73,20 @@ fn last_of<T>(path: &Path, read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Opti
     Ok(None)
 }
 
-/// The state that a whole line of a spool ends with. Hooks ask for nothing else, so they do not look at
-/// what stands before it.
+/// The state that a whole line of a spool tells.
 fn state_of(line: &[u8]) -> Option<SessionState> {
-    // Nothing before it is an object.
-    let at = 1 + find(b'{', line.get(1..)?)?;
-    let state = line[at..].strip_suffix(b"}").filter(|_| line[..at].ends_with(br#","state":"#))?;
+    state_at_end(line).or_else(|| Some(parse(line)?.state))
+}
+
+/// The same of a line as this release writes it, which ends with the state. Hooks ask for nothing else, so
+/// of what stands before they only see that nothing is missing.
+fn state_at_end(line: &[u8]) -> Option<SessionState> {
+    // Nothing before the state is an object.
+    let (before, state) = line.split_at_checked(1 + find(b'{', line.get(1..)?)?)?;
+    let is_whole = before.starts_with(br#"{"at":"#)
+        && before.ends_with(br#","state":"#)
+        && before.iter().all(|byte| (b' '..=b'~').contains(byte));
+    let state = state.strip_suffix(b"}").filter(|_| is_whole)?;
     serde_json::from_str(std::str::from_utf8(state).ok()?).ok()
 }
 
@@ -210,6 +218,18 @@ mod tests {
         bytes.extend_from_slice(b"\n\0\0\0\0\0\n\xff\xfe\n");
         fs::write(&path, bytes).unwrap();
         assert_eq!(state(&path).unwrap().warned, Some(16));
+    }
+
+    #[test]
+    fn a_line_of_another_release_tells_the_state_wherever_it_stands_and_a_damaged_one_none() {
+        let warned = |line: &[u8]| state_of(line).and_then(|state| state.warned);
+        let told = br#"{"at":1,"what":"warned","used":2,"window":3,"state":{"warned":17}}"#;
+        assert_eq!(warned(told), Some(17));
+        let newer = br#"{"at":1,"state":{"warned":17,"x":{}},"tide":{"y":1},"used":2,"what":"w","window":3}"#;
+        assert_eq!(warned(newer), Some(17));
+        let mut zeroed = told.to_vec();
+        zeroed[8..20].fill(0);
+        assert_eq!(warned(&zeroed), None);
     }
 
     #[test]
