@@ -4,7 +4,8 @@
 #
 #   ./install.sh                  into ~/.local (as root: /usr/local)
 #   ./install.sh --prefix DIR     into DIR/bin, DIR/share/man, DIR/share/…
-#   ./install.sh --uninstall      removes what it installed there; your data stays
+#   ./install.sh --uninstall      removes what it installed there; your data stays. Run `plimsoll uninstall`
+#                                 first: it gives back your agents' settings, which would go on calling it
 set -eu
 
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'; }
@@ -62,8 +63,8 @@ put() {
 take() { rm -f "$prefix/$2"; }
 
 if [ -n "$remove" ]; then
-    if [ -x "$prefix/bin/plimsoll" ]; then
-        echo "agents' settings may still name it: \`plimsoll uninstall\` gives them back, run it first" >&2
+    if [ -e "${XDG_DATA_HOME:-${HOME:-}/.local/share}/plimsoll/installed.json" ]; then
+        fail "your agents' settings still call it: run \`$prefix/bin/plimsoll uninstall\` first, it gives them back"
     fi
     each take
     echo "removed from $prefix"

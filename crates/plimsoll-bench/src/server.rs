@@ -23,15 +23,17 @@ impl Server {
     /// Lets `plimsoll` serve on a port of its own.
     pub(crate) fn start(mut plimsoll: Command, options: &[&str]) -> anyhow::Result<Self> {
         plimsoll.args(["serve", "--listen", "127.0.0.1:0"]).args(options).stderr(Stdio::piped());
-        let mut child = plimsoll.spawn().context("could not start `plimsoll serve`")?;
-        let mut stderr = BufReader::new(child.stderr.take().context("no stderr")?);
+        let child = plimsoll.spawn().context("could not start `plimsoll serve`")?;
+        // From here on it ends with us.
+        let mut server = Self::running(child, String::new());
+        let mut stderr = BufReader::new(server.child.stderr.take().context("no stderr")?);
         let mut line = String::new();
         stderr.read_line(&mut line)?;
         // Its log is part of what it costs.
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         let address = line.split("http://").nth(1).and_then(|rest| rest.split(';').next());
-        let address = address.context("`plimsoll serve` does not say where it is")?.to_owned();
-        Ok(Self::running(child, address))
+        server.address = address.context("`plimsoll serve` does not say where it is")?.to_owned();
+        Ok(server)
     }
 
     /// A server of others that runs already.

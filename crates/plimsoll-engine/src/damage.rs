@@ -22,24 +22,38 @@ pub fn is_cause(error: &anyhow::Error) -> bool {
     causes.any(|cause| matches!(cause, StoreError::Corrupt { .. }))
 }
 
-/// Puts the store aside, unless somebody else has done so meanwhile; gives where it is now.
-pub fn put_aside(paths: &Paths) -> anyhow::Result<PathBuf> {
+/// Puts the store aside, and gives where it is now; nothing if it is sound, or if somebody else has done
+/// so meanwhile.
+pub fn put_aside(paths: &Paths) -> anyhow::Result<Option<PathBuf>> {
     let store = paths.store();
-    let aside = paths::beside(&store, ".damaged");
-    let moved = || -> anyhow::Result<()> {
+    let moved = || -> anyhow::Result<Option<PathBuf>> {
         let lock_file = paths::beside(&store, ".lock");
         let _locked = lock(|| paths::append(&lock_file), Instant::now() + PATIENCE)?;
-        if is_damaged(&store) {
-            let machine = plimsoll_store::machine_of(&store);
-            move_to(&store, &aside)?;
-            log::write(&paths.log(), &told(&aside));
-            take_over(&store, machine)?;
+        if !is_damaged(&store) {
+            return Ok(None);
         }
-        Ok(())
+        let (machine, aside) = (plimsoll_store::machine_of(&store), free_place(&store));
+        move_to(&store, &aside)?;
+        log::write(&paths.log(), &told(&aside));
+        take_over(&store, machine)?;
+        Ok(Some(aside))
     };
-    moved().with_context(|| format!("could not put `{}` aside", store.display()))?;
-    Ok(aside)
+    moved().with_context(|| format!("could not put `{}` aside", store.display()))
 }
+
+/// Where nothing was put aside before: what an older one tells may be nowhere else.
+fn free_place(store: &Path) -> PathBuf {
+    let nth = |nth: usize| match nth {
+        1 => paths::beside(store, ".damaged"),
+        _ => paths::beside(store, &format!(".damaged-{nth}")),
+    };
+    let is_free = |place: &PathBuf| PARTS.iter().all(|part| !paths::beside(place, part).exists());
+    (1..).map(nth).find(is_free).unwrap_or_else(|| nth(1))
+}
+
+/// The files of a store, by their endings. The log goes first: beside another file it would be taken for
+/// that one's.
+const PARTS: [&str; 3] = ["-wal", "-shm", ""];
 
 /// What people are told when that was done.
 pub fn told(aside: &Path) -> String {
@@ -56,9 +70,8 @@ fn is_damaged(store: &Path) -> bool {
     }
 }
 
-/// The log goes first: beside another file it would be taken for that one's.
 fn move_to(store: &Path, aside: &Path) -> io::Result<()> {
-    for ending in ["-wal", "-shm", ""] {
+    for ending in PARTS {
         match fs::rename(paths::beside(store, ending), paths::beside(aside, ending)) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             moved => moved?,
@@ -92,7 +105,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         let machine = open(&paths).unwrap().machine().to_owned();
-        assert!(!put_aside(&paths).unwrap().exists());
+        assert_eq!(put_aside(&paths).unwrap(), None);
         assert_eq!(open(&paths).unwrap().machine(), machine);
     }
 
@@ -105,12 +118,13 @@ mod tests {
         let last = bytes.len() - 8_192;
         bytes[last..].fill(0xff);
         fs::write(paths.store(), bytes).unwrap();
-        assert!(put_aside(&paths).unwrap().exists());
+        let first = put_aside(&paths).unwrap().unwrap();
         assert_eq!(open(&paths).unwrap().machine(), machine);
         fs::write(paths.store(), "no store, ".repeat(1000)).unwrap();
         let error = anyhow::Error::from(open(&paths).unwrap_err()).context("could not do it");
         assert!(is_cause(&error));
-        assert!(put_aside(&paths).unwrap().exists());
+        let second = put_aside(&paths).unwrap().unwrap();
+        assert!(first != second && first.exists() && second.exists());
         assert_ne!(open(&paths).unwrap().machine(), machine);
     }
 }

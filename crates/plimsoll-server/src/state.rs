@@ -177,7 +177,8 @@ impl App {
         if damage::is_cause(error) {
             self.stores().clear();
             match damage::put_aside(&self.world.paths) {
-                Ok(aside) => self.log.say(&damage::told(&aside)),
+                Ok(Some(aside)) => self.log.say(&damage::told(&aside)),
+                Ok(None) => {}
                 Err(error) => self.log.say(&format!("{error:#}")),
             }
         }

@@ -89,8 +89,9 @@ pub(crate) fn mended<T>(
 
 /// Puts a damaged store aside, and says so.
 pub(crate) fn renew_store(world: &World, ui: &Ui) -> anyhow::Result<()> {
-    let aside = damage::put_aside(&world.paths)?;
-    ui.warn(&damage::told(&aside));
+    if let Some(aside) = damage::put_aside(&world.paths)? {
+        ui.warn(&damage::told(&aside));
+    }
     Ok(())
 }
 

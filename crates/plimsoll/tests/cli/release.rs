@@ -143,7 +143,13 @@ fn installs_itself_with_a_shell_alone_and_leaves_again(release: Release) {
 
     // Over an installation that is there, as an upgrade is.
     assert!(install(&format!("--prefix '{}'", prefix.display())).status.success());
-    assert!(install(&format!("--uninstall --prefix '{}'", prefix.display())).status.success());
+    let uninstall = || install(&format!("--uninstall --prefix '{}'", prefix.display()));
+    let init = "~/opt/bin/plimsoll init >init.log 2>&1 && echo done";
+    assert_eq!(env.run(env.shell(init, &[]), b"").stdout, "done\n");
+    let ran = uninstall();
+    assert!(!ran.status.success() && ran.stderr.contains("bin/plimsoll uninstall"), "{ran}");
+    env.run(env.shell("~/opt/bin/plimsoll uninstall", &[]), b"");
+    assert!(uninstall().status.success());
     let left = env.all_under(&prefix).into_iter().filter(|path| !path.is_dir());
     assert_eq!(left.collect::<Vec<_>>(), Vec::<PathBuf>::new());
 
