@@ -29,9 +29,10 @@ pub fn utc_second(moment: Millis) -> String {
 /// Milliseconds since the epoch of a moment in UTC, such as `2026-11-15T05:58:14.946Z`.
 pub fn moment(time: impl AsRef<[u8]>) -> Option<Millis> {
     let bytes = time.as_ref();
-    if bytes.len() < 20 || bytes.last() != Some(&b'Z') {
+    let [_, _, _, _, b'-', _, _, b'-', _, _, b'T', _, _, b':', _, _, b':', _, _, .., b'Z'] = bytes
+    else {
         return None;
-    }
+    };
     let digit = |number: Millis, byte: &u8| {
         byte.is_ascii_digit().then(|| number * 10 + Millis::from(byte - b'0'))
     };
@@ -39,6 +40,9 @@ pub fn moment(time: impl AsRef<[u8]>) -> Option<Millis> {
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
     let fraction = if bytes.len() >= 24 { number(20, 23)? } else { 0 };
+    // Other numbers would be moments that nobody can write so.
+    let is_date = (1..=12).contains(&month) && (1..=31).contains(&day);
+    (is_date && hour < 24 && minute < 60 && second < 60).then_some(())?;
     let days = days_since_epoch(year, month, day);
     Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction)
 }
@@ -93,5 +97,9 @@ mod tests {
         for bad in ["", "2026-11-15", "2026-11-15T05:58:14.946+01:00", "20é6-11-15T05:58:14.94Z"] {
             assert_eq!(moment(bad), None, "{bad}");
         }
+        for bad in ["00000000000000000105-11-15T05:58:14.946Z", "0000-00-15T05:58:14.946Z"] {
+            assert_eq!(moment(bad), None, "{bad}");
+        }
+        assert_eq!(moment("9999-12-31T23:59:60.000Z"), None);
     }
 }
