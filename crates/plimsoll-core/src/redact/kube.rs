@@ -12,7 +12,7 @@ const NEAR: usize = 2048;
 pub(super) fn yaml(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let document = document(text, &hit);
     for data in data(text, &document) {
-        lines(&text[..document.end], data, found);
+        lines(text, data, document.end, found);
     }
 }
 
@@ -24,7 +24,7 @@ pub(super) fn json(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     }
     let near = hit.start.saturating_sub(NEAR)..text.len().min(hit.end + NEAR);
     for data in data(text, &near) {
-        members(&text[..near.end], data, found);
+        members(text, data, near.end, found);
     }
 }
 
@@ -47,10 +47,11 @@ fn data(text: &[u8], near: &Range<usize>) -> Vec<usize> {
     near.clone().filter(|end| text[..*end].ends_with(b"ata")).filter(is_end).collect()
 }
 
-/// Takes the indented `name: value` lines behind a name.
-fn lines(text: &[u8], name: usize, found: &mut Vec<Secret>) {
+/// Takes the indented `name: value` lines behind a name that begin before `limit`: the last value may go
+/// on behind it.
+fn lines(text: &[u8], name: usize, limit: usize, found: &mut Vec<Secret>) {
     let mut place = name + 1;
-    while let Some(line) = next_line(text, place) {
+    while let Some(line) = next_line(text, place).filter(|line| *line < limit) {
         let name = skip_blanks(text, line);
         let sign = DOTTED.run(text, name);
         if name == line || !scan::stands(text, sign, ": ") {
@@ -61,10 +62,10 @@ fn lines(text: &[u8], name: usize, found: &mut Vec<Secret>) {
     }
 }
 
-/// Takes the `"name": "value"` members of the object behind a name.
-fn members(text: &[u8], name: usize, found: &mut Vec<Secret>) {
+/// Takes the `"name": "value"` members of the object behind a name, likewise.
+fn members(text: &[u8], name: usize, limit: usize, found: &mut Vec<Secret>) {
     let Some(mut place) = web::header_value(text, name) else { return };
-    while matches!(scan::at(text, place), b'{' | b',') {
+    while place < limit && matches!(scan::at(text, place), b'{' | b',') {
         let name = scan::end_while(text, place + 1, |byte| byte.is_ascii_whitespace());
         let sign = DOTTED.run(text, scan::skip_quote(text, name));
         let Some(value) = web::header_value(text, sign) else { return };

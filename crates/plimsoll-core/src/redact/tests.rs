@@ -50,3 +50,18 @@ fn a_long_value_goes_to_its_end_wherever_it_was_looked_at() {
         }
     }
 }
+
+#[test]
+fn a_value_is_taken_whole_wherever_the_look_around_a_kind_ends() {
+    let part = |seed| random("abcdefghkmnpqrstuvwxyzABCDEFGHKMNPQRSTUVWXYZ23456789", 8, seed);
+    let value = format!("{}é{}é{}", part(1), part(2), part(3));
+    let redacted = |before: usize| {
+        let comment = "-".repeat(before);
+        redact(&format!("kind: Secret\n#{comment}\ndata:\n  a: {value}\n")).into_owned()
+    };
+    assert!(redacted(1_900).ends_with("  a: [redacted:kubernetes-secret]\n"));
+    for before in 1_900..2_100 {
+        let redacted = redacted(before);
+        assert!(!redacted.contains('é') || redacted.contains(&value), "{redacted}");
+    }
+}
