@@ -56,8 +56,10 @@ each() {
 put() {
     mkdir -p "$prefix/$(dirname "$2")" || fail "could not make \`$prefix/$(dirname "$2")\`: choose another with --prefix DIR"
     # A hook may be running: a file is replaced, never written over.
-    cp "$here/$1" "$prefix/$2.new" && chmod "$3" "$prefix/$2.new" && mv -f "$prefix/$2.new" "$prefix/$2" ||
+    cp "$here/$1" "$prefix/$2.new" && chmod "$3" "$prefix/$2.new" && mv -f "$prefix/$2.new" "$prefix/$2" || {
+        rm -f "$prefix/$2.new"
         fail "could not write \`$prefix/$2\`: choose another folder with --prefix DIR"
+    }
 }
 
 take() { rm -f "$prefix/$2"; }

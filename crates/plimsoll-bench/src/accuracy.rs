@@ -13,30 +13,34 @@ use serde::Serialize;
 
 use crate::competitors;
 use crate::gates::{Gate, at_most};
+use crate::section::Findings;
 use crate::stage::Stage;
+use crate::table::table;
 
 /// What came of the judging.
-#[derive(Debug, Serialize)]
-pub(crate) enum Accuracy {
-    /// Transcripts or script are not on this machine; says which.
-    NotHere(String),
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Accuracy {
     /// One score for all projects, one per half, and one for the first calls after a compaction.
-    Scores(Vec<Score>),
+    scores: Vec<Score>,
+    /// What is not on this machine: then there are no scores.
+    missing: Option<&'static str>,
 }
 
 /// The error over some calls, relative to the true prompt size.
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct Score {
-    pub(crate) name: String,
-    pub(crate) calls: String,
-    pub(crate) median: String,
-    pub(crate) p95: String,
-    pub(crate) p99: String,
-    pub(crate) within_1_percent: String,
-    pub(crate) within_5_percent: String,
-    pub(crate) unanswered: String,
+struct Score {
+    name: String,
+    calls: String,
+    median: String,
+    p95: String,
+    p99: String,
+    within_1_percent: String,
+    within_5_percent: String,
+    unanswered: String,
 }
 
+const TRANSCRIPTS: &str = "transcripts/claude-code";
+const JUDGE: &str = "occupancy_eval.py";
 /// The names of two scores that promises are made of.
 const ALL: &str = "all projects";
 const COMPACTED: &str = "first call after a compaction";
@@ -51,23 +55,21 @@ judge.walk = lambda path: (call for call in every_call(path) if call.kind == 'co
 judge.run_cmd(list(judge.files_of(sys.argv[3:])), sys.argv[2], 1)
 ";
 
-/// Predicts one in `every` calls of the transcripts below `folder`.
+/// Predicts one in `every` calls of the transcripts in a folder that has their judge, too.
 pub(crate) fn judge(
     stage: &Stage,
     plimsoll: &Path,
     folder: &Path,
     every: u32,
 ) -> anyhow::Result<Accuracy> {
-    let script = folder.join("../../eval/occupancy_eval.py");
-    let python = competitors::python();
-    for needed in [folder, &script, &python] {
-        if !needed.exists() {
-            let name = if needed == python { Path::new("python3") } else { needed };
-            return Ok(Accuracy::NotHere(name.display().to_string()));
-        }
+    let (transcripts, eval) = (folder.join(TRANSCRIPTS), folder.join("eval"));
+    let (script, python) = (eval.join(JUDGE), competitors::python());
+    let needed = [(TRANSCRIPTS, &transcripts), (JUDGE, &script), ("python3", &python)];
+    if let Some((missing, _)) = needed.into_iter().find(|(_, path)| !path.exists()) {
+        return Ok(Accuracy { missing: Some(missing), ..Accuracy::default() });
     }
     let measure = format!("'{}' measure --transcript {{file}} --tokens", plimsoll.display());
-    let (all, halves) = projects(folder)?;
+    let (all, halves) = projects(&transcripts)?;
     let every = every.to_string();
     let mut scores = Vec::new();
     let [fitted, other] = halves;
@@ -78,9 +80,9 @@ pub(crate) fn judge(
         scores.push(score(name, &mut command)?);
     }
     let mut command = isolated(stage, &python);
-    command.args(["-c", AFTER_COMPACTION]).arg(folder.join("../../eval")).arg(&measure).args(all);
+    command.args(["-c", AFTER_COMPACTION]).arg(eval).arg(&measure).args(all);
     scores.push(score(COMPACTED, &mut command)?);
-    Ok(Accuracy::Scores(scores))
+    Ok(Accuracy { scores, missing: None })
 }
 
 /// Python in the stage's environment, leaving no compiled files beside the script.
@@ -143,23 +145,57 @@ fn parse(name: &str, text: &str) -> Option<Score> {
     })
 }
 
-/// How well the next prompt was predicted on real transcripts.
-pub(crate) fn gates(accuracy: &Accuracy) -> Vec<Gate> {
-    let Accuracy::Scores(scores) = accuracy else { return Vec::new() };
-    let of = |name: &str, figure: fn(&Score) -> &str| {
-        let score = scores.iter().find(|score| score.name == name);
-        score.and_then(|score| figure(score).trim_end_matches('%').parse::<f64>().ok())
-    };
-    let error = |what: &str, percent: Option<f64>, limit: f64| {
-        at_most(&format!("{what}, in percent,"), percent.unwrap_or(f64::NAN), limit)
-    };
-    vec![
-        error("median error of predicted prompts", of(ALL, |score| &score.median), 0.05),
-        error("p95 of that error", of(ALL, |score| &score.p95), 0.7),
-        // The same as 99 % of calls within 5 %, which the script rounds to a tenth: too coarse.
-        error("p99 of that error", of(ALL, |score| &score.p99), 5.0),
-        error("median error right after a compaction", of(COMPACTED, |score| &score.median), 12.0),
-    ]
+impl Findings for Accuracy {
+    const ABOUT: &'static str = "Real transcripts are cut right before a call, and `plimsoll measure` says how large its prompt will be; \
+        the transcript goes on with how large it was.";
+
+    fn tables(&self) -> String {
+        if self.scores.is_empty() {
+            return String::new();
+        }
+        let row = |score: &Score| {
+            let Score { name, calls, median, p95, p99, .. } = score;
+            let Score { within_1_percent, within_5_percent, unanswered, .. } = score;
+            [name, calls, median, p95, p99, within_1_percent, within_5_percent, unanswered]
+                .map(String::clone)
+        };
+        let head = [
+            "calls of",
+            "calls",
+            "median error",
+            "p95",
+            "p99",
+            "within 1 %",
+            "within 5 %",
+            "no answer",
+        ];
+        table(head, self.scores.iter().map(row))
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let of = |name: &str, figure: fn(&Score) -> &str| {
+            let score = self.scores.iter().find(|score| score.name == name);
+            score.and_then(|score| figure(score).trim_end_matches('%').parse::<f64>().ok())
+        };
+        let error = |what: &str, percent: Option<f64>, limit: f64| {
+            let gate = at_most(&format!("{what}, in percent,"), percent.unwrap_or(f64::NAN), limit);
+            match self.missing {
+                Some(missing) => Gate::without(missing, gate.promise),
+                None => gate,
+            }
+        };
+        Ok(vec![
+            error("median error of predicted prompts", of(ALL, |score| &score.median), 0.05),
+            error("p95 of that error", of(ALL, |score| &score.p95), 0.7),
+            // The same as 99 % of calls within 5 %, which the script rounds to a tenth: too coarse.
+            error("p99 of that error", of(ALL, |score| &score.p99), 5.0),
+            error(
+                "median error right after a compaction",
+                of(COMPACTED, |score| &score.median),
+                12.0,
+            ),
+        ])
+    }
 }
 
 #[cfg(test)]

@@ -9,17 +9,19 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
-use crate::saves::Spread;
+use crate::section::Findings;
+use crate::spread::Spread;
+use crate::table::spreads;
 
 const ROUNDS: usize = 40;
 
 /// What commits took, in milliseconds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Committing {
-    pub(crate) with_hook: Spread,
-    pub(crate) without: Spread,
+    with_hook: Spread,
+    without: Spread,
     /// What the hook added to each, beside the commit that was made right before without it.
-    pub(crate) added: Spread,
+    added: Spread,
 }
 
 /// Commits in a repository of its own.
@@ -55,12 +57,23 @@ fn timed(repository: &Path, command: &mut Command) -> anyhow::Result<f64> {
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 
-/// What is promised of commits.
-pub(crate) fn gates(committing: &Committing) -> Vec<Gate> {
-    let added = committing.added.p50_ms;
-    vec![Gate {
-        promise: "git's hook adds < 20 ms to a commit, median".to_owned(),
-        measured: format!("{added:.1} ms"),
-        kept: added < 20.0,
-    }]
+impl Findings for Committing {
+    const ABOUT: &'static str =
+        "The same empty commit without git's post-commit hook and with it, in turn.";
+
+    fn tables(&self) -> String {
+        let Committing { with_hook, without, added } = self;
+        let rows =
+            [("without the hook", without), ("with it", with_hook), ("the hook's part", added)];
+        spreads("`git commit`", rows)
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let added = self.added.p50_ms;
+        Ok(vec![Gate::new(
+            "git's hook adds < 20 ms to a commit, median",
+            format!("{added:.1} ms"),
+            added < 20.0,
+        )])
+    }
 }

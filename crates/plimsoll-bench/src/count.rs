@@ -19,7 +19,7 @@ pub(crate) struct Calls {
 
 /// User-space instructions of one run.
 pub(crate) fn instructions(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
-    let options = ["/usr/bin/valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
+    let options = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
     let output = spawn::output(stage, &under(&options, competitor))?;
     let log = String::from_utf8_lossy(&output.stderr);
     collected(&log).with_context(|| format!("callgrind counted nothing for `{}`", competitor.name))
@@ -29,7 +29,7 @@ pub(crate) fn instructions(stage: &Stage, competitor: &Competitor) -> anyhow::Re
 pub(crate) fn system_calls(stage: &Stage, competitor: &Competitor) -> anyhow::Result<Calls> {
     let table = stage.path("tmp/strace");
     let table_name = table.to_string_lossy();
-    let options = ["/usr/bin/strace", "-f", "-c", "-o", &table_name];
+    let options = ["strace", "-f", "-c", "-o", &table_name];
     let output = spawn::output(stage, &under(&options, competitor))?;
     ensure!(output.status.success(), "strace of `{}` failed: {}", competitor.name, output.status);
     Ok(calls(&fs::read_to_string(table).context("could not read the table of strace")?))
@@ -40,7 +40,7 @@ pub(crate) fn system_calls(stage: &Stage, competitor: &Competitor) -> anyhow::Re
 /// What `wait4` reports is no use here: it begins with the peak of the process that started it.
 pub(crate) fn peak_memory(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
     let hold = "inject=exit_group:delay_enter=50000";
-    let options = ["/usr/bin/strace", "-qq", "-o", "/dev/null", "-e", hold];
+    let options = ["strace", "-qq", "-o", "/dev/null", "-e", hold];
     let mut strace = under(&options, competitor).command(stage)?.spawn()?;
     let children = format!("/proc/{0}/task/{0}/children", strace.id());
     let mut peak = None;

@@ -13,8 +13,10 @@ use tempfile::TempDir;
 use crate::driver::Browser;
 use crate::gates::Gate;
 use crate::listing;
-use crate::saves::Spread;
+use crate::section::Findings;
 use crate::server::{Server, at_home};
+use crate::spread::Spread;
+use crate::table::{spreads, titled};
 
 const SESSIONS: usize = 1_000;
 /// How many of them run.
@@ -23,19 +25,23 @@ const PROJECTS: usize = 20;
 /// How large a transcript is. The page does not read them.
 const BYTES: u64 = 40_000;
 const ROUNDS: usize = 40;
+/// A page that asks nobody for anything.
+const WORD: &str = "data:text/html,<p>word";
 
 /// What opening the page took.
 #[derive(Debug, Serialize)]
 pub(crate) struct Painting {
-    pub(crate) sessions: usize,
+    sessions: usize,
     /// How many of them the page lists at first.
-    pub(crate) rows: u64,
+    rows: u64,
     /// The page's own size.
-    pub(crate) bytes: u64,
+    bytes: u64,
     /// From the request to the end of the answer.
-    pub(crate) answer: Spread,
+    answer: Spread,
     /// From the beginning of the navigation to the first contentful paint.
-    pub(crate) paint: Spread,
+    paint: Spread,
+    /// The same of a page that is one word: what the browser takes by itself.
+    word: Spread,
 }
 
 /// Fills a store, serves it and opens the page, without anything in the browser's cache.
@@ -50,14 +56,16 @@ pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<Painting> {
     browser.tell("Network.setCacheDisabled", &json!({"cacheDisabled": true}));
     let url = format!("http://{}/", server.address);
     settled(&browser, &url)?;
-    let (mut answer, mut paint, mut last) = (Vec::new(), Vec::new(), Opened::default());
+    let (mut answer, mut paint, mut word) = (Vec::new(), Vec::new(), Vec::new());
+    let mut last = Opened::default();
     for _ in 0..ROUNDS {
+        word.push(open(&browser, WORD)?.paint_ms);
         last = open(&browser, &url)?;
         answer.push(last.answer_ms);
         paint.push(last.paint_ms);
     }
-    let (answer, paint) = (Spread::of(answer), Spread::of(paint));
-    Ok(Painting { sessions: SESSIONS, rows: last.rows, bytes: last.bytes, answer, paint })
+    let [answer, paint, word] = [answer, paint, word].map(Spread::of);
+    Ok(Painting { sessions: SESSIONS, rows: last.rows, bytes: last.bytes, answer, paint, word })
 }
 
 /// Lets all but a few sessions be long over.
@@ -127,12 +135,27 @@ fn open(browser: &Browser, url: &str) -> anyhow::Result<Opened> {
     }
 }
 
-/// What is promised of the dashboard.
-pub(crate) fn gates(painting: &Painting) -> Vec<Gate> {
-    let p95 = painting.paint.p95_ms;
-    vec![Gate {
-        promise: format!("p95 of the dashboard's first paint, {SESSIONS} sessions, < 100 ms"),
-        measured: format!("{p95:.1} ms"),
-        kept: p95 < 100.0,
-    }]
+impl Findings for Painting {
+    const ABOUT: &'static str = "The first page in headless Chromium without anything in its cache; the browser itself tells its first \
+        contentful paint.";
+
+    fn tables(&self) -> String {
+        let Self { sessions, rows, bytes, answer, paint, word } = self;
+        let title = format!("{sessions} sessions: {rows} rows, {bytes} bytes");
+        let rows = [
+            ("answer", answer),
+            ("first contentful paint", paint),
+            ("… of a page that is one word", word),
+        ];
+        titled(&title, &spreads("headless Chromium", rows))
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let p95 = self.paint.p95_ms;
+        Ok(vec![Gate::new(
+            format!("p95 of the dashboard's first paint, {SESSIONS} sessions, < 100 ms"),
+            format!("{p95:.1} ms"),
+            p95 < 100.0,
+        )])
+    }
 }

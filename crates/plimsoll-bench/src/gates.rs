@@ -3,40 +3,47 @@
 use anyhow::Context as _;
 use serde::Serialize;
 
-use crate::figures::Figures;
-use crate::part::Part;
 use crate::spawn::Timing;
-use crate::{
-    accuracy, commits, dashboard, hook, listing, load, packing, precompact, saves, serving, team,
-    triggers, watching,
-};
 
-/// A promise and whether it was kept.
+/// A promise, and whether it was kept.
 #[derive(Debug, Serialize)]
 pub(crate) struct Gate {
     pub(crate) promise: String,
     pub(crate) measured: String,
-    pub(crate) kept: bool,
+    pub(crate) verdict: Verdict,
 }
 
-/// Judges a part; there is nothing to judge where it was not run.
-pub(crate) fn of(part: Part, figures: &Figures) -> anyhow::Result<Vec<Gate>> {
-    let gates = match part {
-        Part::Hook => figures.hook.as_ref().map(hook::gates).transpose()?,
-        Part::Accuracy => figures.accuracy.as_ref().map(accuracy::gates),
-        Part::Checkpoints => figures.checkpoints.as_ref().map(precompact::gates).transpose()?,
-        Part::Listing => figures.listing.as_ref().map(listing::gates),
-        Part::Saves => figures.restoring.as_ref().map(saves::gates),
-        Part::Commits => figures.committing.as_ref().map(commits::gates),
-        Part::Dashboard => figures.painting.as_ref().map(dashboard::gates),
-        Part::Watcher => figures.watching.as_ref().map(watching::gates),
-        Part::Triggers => figures.triggers.as_ref().map(triggers::gates),
-        Part::Server => figures.serving.as_ref().map(serving::gates),
-        Part::Team => figures.team.as_ref().map(team::gates),
-        Part::Packing => figures.packing.as_ref().map(packing::gates),
-        Part::Load => figures.load.as_ref().map(load::gates),
-    };
-    Ok(gates.unwrap_or_default())
+/// What became of a promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum Verdict {
+    Kept,
+    Missed,
+    /// What it is held against is not on this machine.
+    NotJudged,
+}
+
+impl Verdict {
+    /// How a table says it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Missed => "MISSED",
+            Self::NotJudged => "not judged",
+        }
+    }
+}
+
+impl Gate {
+    pub(crate) fn new(promise: impl Into<String>, measured: impl Into<String>, kept: bool) -> Self {
+        let verdict = if kept { Verdict::Kept } else { Verdict::Missed };
+        Self { promise: promise.into(), measured: measured.into(), verdict }
+    }
+
+    /// A promise that cannot be judged without what is missing.
+    pub(crate) fn without(missing: &str, promise: impl Into<String>) -> Self {
+        let measured = format!("{missing} is not here");
+        Self { promise: promise.into(), measured, verdict: Verdict::NotJudged }
+    }
 }
 
 /// The row of that name.
@@ -49,8 +56,7 @@ pub(crate) fn row<'a>(timings: &'a [Timing], name: &str) -> anyhow::Result<&'a T
 pub(crate) type Figure = fn(&Timing) -> f64;
 
 pub(crate) fn at_most(what: &str, ratio: f64, limit: f64) -> Gate {
-    let promise = format!("{what} ≤ {limit}");
-    Gate { promise, measured: format!("{ratio:.2}"), kept: ratio <= limit }
+    Gate::new(format!("{what} ≤ {limit}"), format!("{ratio:.2}"), ratio <= limit)
 }
 
 #[cfg(test)]
@@ -59,8 +65,9 @@ mod tests {
 
     #[test]
     fn a_ratio_at_its_limit_is_kept() {
-        assert!(at_most("x", 2.5, 2.5).kept);
-        assert!(!at_most("x", 2.51, 2.5).kept);
-        assert!(!at_most("x", f64::NAN, 2.5).kept);
+        let judged = |ratio| at_most("x", ratio, 2.5).verdict;
+        assert_eq!(judged(2.5), Verdict::Kept);
+        assert_eq!(judged(2.51), Verdict::Missed);
+        assert_eq!(judged(f64::NAN), Verdict::Missed);
     }
 }

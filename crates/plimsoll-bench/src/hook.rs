@@ -5,47 +5,50 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::bench::Bench;
 use crate::competitors::{self, NOOP, OFF, post_tool_use};
 use crate::count::{self, Calls};
-use crate::figures::Bench;
 use crate::gates::{Figure, Gate, at_most, row};
+use crate::plot::{Bar, Picture, Scale, bars_on};
 use crate::report;
+use crate::section::Findings;
 use crate::spawn::{self, Competitor, Timing};
 use crate::stage::{self, Stage};
+use crate::table::{megabytes, table, timings, titled};
 
 /// What was found out about the hook.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Hook {
     /// The no-op and the hook, among small processes.
-    pub(crate) small: Vec<Timing>,
+    small: Vec<Timing>,
     /// The same in a run with the seeds' hooks.
-    pub(crate) other: Vec<Timing>,
+    other: Vec<Timing>,
     /// Each seed's row in it, with ours that does the same.
-    pub(crate) rivals: Vec<(String, String)>,
+    rivals: Vec<(String, String)>,
     /// Seeds' hooks that are not on this machine.
-    pub(crate) missing: Vec<String>,
-    pub(crate) counts: Vec<Count>,
-    pub(crate) readings: Vec<Reading>,
+    missing: Vec<String>,
+    counts: Vec<Count>,
+    readings: Vec<Reading>,
 }
 
 /// What one run of a process did.
 #[derive(Debug, Serialize)]
-pub(crate) struct Count {
-    pub(crate) name: String,
-    pub(crate) instructions: u64,
-    pub(crate) peak_bytes: u64,
-    pub(crate) calls: Calls,
+struct Count {
+    name: String,
+    instructions: u64,
+    peak_bytes: u64,
+    calls: Calls,
     /// Bytes on stdout.
-    pub(crate) printed: usize,
+    printed: usize,
 }
 
 /// A reading beside the truth the transcript was written with.
 #[derive(Debug, Serialize)]
-pub(crate) struct Reading {
-    pub(crate) name: String,
+struct Reading {
+    name: String,
     /// `None` where the binary gave no number.
-    pub(crate) tokens: Option<u64>,
-    pub(crate) truth: u64,
+    tokens: Option<u64>,
+    truth: u64,
 }
 
 /// Counts what the hook does and, unless only that is asked for, times it.
@@ -122,19 +125,6 @@ fn readings(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Reading>> {
     stage.transcripts.iter().map(read).collect()
 }
 
-/// Judges what was promised of the hook.
-pub(crate) fn gates(found: &Hook) -> anyhow::Result<Vec<Gate>> {
-    let mut gates = if found.small.is_empty() { Vec::new() } else { timed(&found.small)? };
-    gates.extend(counted(found));
-    for (seed, ours) in &found.rivals {
-        let (seed, ours) = (row(&found.other, seed)?, row(&found.other, ours)?);
-        let times = seed.min_us / ours.min_us;
-        let promise = format!("≥ 50 × faster than {}", seed.name);
-        gates.push(Gate { promise, measured: format!("{times:.0} ×"), kept: times >= 50.0 });
-    }
-    Ok(gates)
-}
-
 fn timed(hook: &[Timing]) -> anyhow::Result<Vec<Gate>> {
     let (noop, off) = (row(hook, NOOP)?, row(hook, OFF)?);
     let sizes = ["100 KB", "1 MB", "10 MB", "100 MB", "200 MB"].map(post_tool_use);
@@ -161,33 +151,79 @@ fn counted(found: &Hook) -> Vec<Gate> {
     let printed: usize = hooks().map(|count| count.printed).sum();
     let wrong: Vec<_> = found.readings.iter().filter(|reading| !right(reading)).collect();
     let named: Vec<_> = wrong.iter().map(|reading| reading.name.as_str()).collect();
+    let right = if named.is_empty() { "all".to_owned() } else { named.join(", ") + " wrong" };
     vec![
-        Gate {
-            promise: "instructions ≤ 60,000 (100 KB, 10 MB, 200 MB)".to_owned(),
-            measured: instructions.to_string(),
-            kept: instructions <= 60_000,
-        },
-        Gate {
-            promise: "peak memory < 16 MB, trap file included".to_owned(),
-            measured: format!("{peak:.1} MB"),
-            kept: peak < 16.0,
-        },
-        Gate { promise: "no fsync".to_owned(), measured: syncs.to_string(), kept: syncs == 0 },
-        Gate {
-            promise: "the timed path is the quiet one".to_owned(),
-            measured: format!("{printed} bytes printed"),
-            kept: printed == 0,
-        },
-        Gate {
-            promise: "readings within 1 % of the truth, trap file included".to_owned(),
-            measured: if named.is_empty() { "all".to_owned() } else { named.join(", ") + " wrong" },
-            kept: wrong.is_empty(),
-        },
+        Gate::new(
+            "instructions ≤ 60,000 (100 KB, 10 MB, 200 MB)",
+            instructions.to_string(),
+            instructions <= 60_000,
+        ),
+        Gate::new("peak memory < 16 MB, trap file included", format!("{peak:.1} MB"), peak < 16.0),
+        Gate::new("no fsync", syncs.to_string(), syncs == 0),
+        Gate::new(
+            "the timed path is the quiet one",
+            format!("{printed} bytes printed"),
+            printed == 0,
+        ),
+        Gate::new("readings within 1 % of the truth, trap file included", right, wrong.is_empty()),
     ]
 }
 
 fn right(reading: &Reading) -> bool {
     reading.tokens.is_some_and(|tokens| tokens.abs_diff(reading.truth) * 100 <= reading.truth)
+}
+
+impl Findings for Hook {
+    const ABOUT: &'static str = "Whole processes, from their start to their end: the hook after a tool call on transcripts of every size, \
+        beside a static process that does nothing, then beside the hooks of the projects plimsoll grew out of. \
+        It must cost little more than the no-op, and the same at any size.";
+
+    fn tables(&self) -> String {
+        let mut text = String::new();
+        if !self.small.is_empty() {
+            text += &titled("Among small processes", &timings(&self.small, &[]));
+            text += &titled(
+                "Beside the seeds' own hooks, in one run",
+                &timings(&self.other, &self.missing),
+            );
+            text += "Memory is at most this: a child starts from the benchmark's own peak, the no-op's row.\n\n";
+        }
+        let count = |count: &Count| {
+            let Count { name, instructions, peak_bytes, calls: Calls { total, syncs }, .. } = count;
+            let numbers = [instructions, total, syncs].map(u64::to_string);
+            let [instructions, total, syncs] = numbers;
+            [name.clone(), instructions, megabytes(*peak_bytes), total, syncs]
+        };
+        let head = ["process", "instructions", "peak memory MB", "system calls", "fsyncs"];
+        text += &titled("Counted", &table(head, self.counts.iter().map(count)));
+        let reading = |Reading { name, tokens, truth }: &Reading| {
+            let tokens = tokens.map_or("none".to_owned(), |tokens| tokens.to_string());
+            [name.clone(), tokens, truth.to_string()]
+        };
+        let readings = self.readings.iter().map(reading);
+        text + &titled("Readings", &table(["transcript", "read", "truth"], readings))
+    }
+
+    fn picture(&self) -> Option<Picture> {
+        let is_new = |row: &&Timing| !self.small.iter().any(|small| small.name == row.name);
+        let rows = self.small.iter().chain(self.other.iter().filter(is_new));
+        let bars: Vec<_> = rows.map(|row| Bar::new(&row.name, row.p50_us / 1e3)).collect();
+        let about = "Medians of the hook, of a no-op and of other hooks, in milliseconds, on a logarithmic scale";
+        (!bars.is_empty()).then(|| bars_on(&Scale::logarithmic(&bars), &bars, about))
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let mut gates = if self.small.is_empty() { Vec::new() } else { timed(&self.small)? };
+        gates.extend(counted(self));
+        let promise = |seed: &str| format!("≥ 50 × faster than {seed}");
+        for (seed, ours) in &self.rivals {
+            let (seed, ours) = (row(&self.other, seed)?, row(&self.other, ours)?);
+            let times = seed.min_us / ours.min_us;
+            gates.push(Gate::new(promise(&seed.name), format!("{times:.0} ×"), times >= 50.0));
+        }
+        gates.extend(self.missing.iter().map(|seed| Gate::without(seed, promise(seed))));
+        Ok(gates)
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ use tempfile::TempDir;
 use wait4::Wait4 as _;
 
 use crate::gates::Gate;
+use crate::section::Findings;
+use crate::table::{megabytes, table, titled};
 
 /// How many transcripts, and in how many projects.
 const TRANSCRIPTS: usize = 2_000;
@@ -27,21 +29,21 @@ const WARM_RUNS: usize = 7;
 /// What listing all sessions took.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listing {
-    pub(crate) transcripts: usize,
-    pub(crate) bytes: u64,
+    transcripts: usize,
+    bytes: u64,
     /// With nothing in the store.
-    pub(crate) cold: Run,
+    cold: Run,
     /// With everything in it: the run whose first screen is the median.
-    pub(crate) warm: Run,
+    warm: Run,
 }
 
 /// One run.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Run {
+struct Run {
     /// Until the first screen was full.
-    pub(crate) first_screen_ms: f64,
-    pub(crate) total_ms: f64,
-    pub(crate) peak_bytes: u64,
+    first_screen_ms: f64,
+    total_ms: f64,
+    peak_bytes: u64,
 }
 
 /// Writes the transcripts and lists them.
@@ -98,20 +100,33 @@ fn run(plimsoll: &Path, home: &Path) -> anyhow::Result<Run> {
     Ok(Run { first_screen_ms, total_ms, peak_bytes: used.rusage.maxrss })
 }
 
-/// How long a person with many transcripts waits for the first screen, and what that takes.
-pub(crate) fn gates(listing: &Listing) -> Vec<Gate> {
-    let first = listing.warm.first_screen_ms;
-    let peak = listing.warm.peak_bytes.max(listing.cold.peak_bytes) as f64 / 1e6;
-    vec![
-        Gate {
-            promise: "first screen of all sessions ≤ 300 ms".to_owned(),
-            measured: format!("{first:.0} ms"),
-            kept: first <= 300.0,
-        },
-        Gate {
-            promise: "peak memory of listing them ≤ 50 MB".to_owned(),
-            measured: format!("{peak:.1} MB"),
-            kept: peak <= 50.0,
-        },
-    ]
+impl Findings for Listing {
+    const ABOUT: &'static str = "`plimsoll status --all` over a home with as many transcripts as a busy year leaves: the first screen is \
+        what somebody waits for.";
+
+    fn tables(&self) -> String {
+        let Listing { transcripts, bytes, cold, warm } = self;
+        let row = |(name, run): (&str, &Run)| {
+            let Run { first_screen_ms, total_ms, peak_bytes } = run;
+            let times = [first_screen_ms, total_ms].map(|time| format!("{time:.0}"));
+            let [first, total] = times;
+            [name.to_owned(), first, total, megabytes(*peak_bytes)]
+        };
+        let head = ["`plimsoll status --all`", "first screen ms", "all ms", "memory ≤ MB"];
+        let title = format!("{transcripts} sessions, {} MB", bytes / 1_000_000);
+        titled(&title, &table(head, [("cold", cold), ("warm", warm)].map(row)))
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let first = self.warm.first_screen_ms;
+        let peak = self.warm.peak_bytes.max(self.cold.peak_bytes) as f64 / 1e6;
+        Ok(vec![
+            Gate::new(
+                "first screen of all sessions ≤ 300 ms",
+                format!("{first:.0} ms"),
+                first <= 300.0,
+            ),
+            Gate::new("peak memory of listing them ≤ 50 MB", format!("{peak:.1} MB"), peak <= 50.0),
+        ])
+    }
 }

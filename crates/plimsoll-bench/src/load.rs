@@ -1,7 +1,7 @@
 //! Sixty-four sessions at once, with their hooks, beside a server that watches them and ships to a
 //! team's database: at full rate for a minute, or at the rate of busy agents for as long as one likes.
 
-mod gates;
+mod findings;
 mod held;
 mod session;
 
@@ -16,12 +16,12 @@ use plimsoll_testbed::Postgres;
 use serde::Serialize;
 use tempfile::TempDir;
 
-pub(crate) use self::gates::gates;
 pub(crate) use self::held::Held;
 use self::held::Place;
 use self::session::{Called, Session};
 use crate::report;
 use crate::server::Member;
+use crate::spread::Spread;
 
 const REACHED: &str = include_str!("../load.sql");
 const SESSIONS: usize = 64;
@@ -58,40 +58,26 @@ impl Pace {
 /// What became of it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Load {
-    pub(crate) sessions: usize,
-    pub(crate) seconds: u64,
-    /// Everyday calls: after every tool.
-    pub(crate) hooks: Took,
-    /// Calls before a compaction, with their checkpoint.
-    pub(crate) compactions: Took,
+    /// How long the sessions were to work, and how long they did, in seconds.
+    planned: u64,
+    seconds: f64,
+    /// How many tool calls a second they were to make.
+    asked_for: f64,
+    /// Hooks after a tool call.
+    tools: Spread,
+    /// Hooks before a compaction, with their checkpoint.
+    compactions: Spread,
+    /// Hooks after a compaction, which restore.
+    starts: Spread,
+    all: Spread,
     /// Readings, checkpoints and answers that are not where they should be.
-    pub(crate) lost: Vec<String>,
-    pub(crate) readings: u64,
-    pub(crate) checkpoints: usize,
+    lost: Vec<String>,
+    readings: u64,
+    checkpoints: usize,
     /// What was held, at moments as far from each other.
-    pub(crate) held: Vec<Held>,
+    held: Vec<Held>,
     /// Processes, connections and half-written files that were left.
-    pub(crate) left: Vec<String>,
-}
-
-/// How long calls took.
-#[derive(Debug, Serialize)]
-pub(crate) struct Took {
-    pub(crate) calls: usize,
-    pub(crate) p50_ms: f64,
-    pub(crate) p99_ms: f64,
-    pub(crate) max_ms: f64,
-}
-
-impl Took {
-    fn of(mut times: Vec<f64>) -> Self {
-        times.sort_by(f64::total_cmp);
-        let at = |share: usize| {
-            times.get((times.len() * share / 100).min(times.len().saturating_sub(1))).copied()
-        };
-        let [p50_ms, p99_ms, max_ms] = [50, 99, 100].map(|share| at(share).unwrap_or(f64::NAN));
-        Self { calls: times.len(), p50_ms, p99_ms, max_ms }
-    }
+    left: Vec<String>,
 }
 
 /// Drives the sessions, and looks whether all is there afterwards.
@@ -105,9 +91,11 @@ pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<Load> {
     let mut sessions = (0..SESSIONS)
         .map(|number| Session::new(home, number))
         .collect::<anyhow::Result<Vec<_>>>()?;
+    let began = Instant::now();
     let (called, held) = drive(&mut sessions, plimsoll, &place, pace)?;
+    let seconds = began.elapsed().as_secs_f64();
 
-    let mut lost: Vec<String> = called.iter().flat_map(|called| called.lost.clone()).collect();
+    let Called { tools, compactions, starts, mut lost } = called;
     let mut checkpoints = Vec::new();
     for session in &sessions {
         checkpoints.extend(session.checkpoints(plimsoll, &mut lost)?);
@@ -117,15 +105,14 @@ pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<Load> {
     let mut left = place.strays()?;
     server.end()?;
     left.extend(held::left(home, &database)?);
-    let (hooks, compactions) = called
-        .into_iter()
-        .map(|called| (called.hooks, called.compactions))
-        .collect::<(Vec<_>, Vec<_>)>();
     Ok(Load {
-        sessions: SESSIONS,
-        seconds: pace.lasts().as_secs(),
-        hooks: Took::of(hooks.concat()),
-        compactions: Took::of(compactions.concat()),
+        planned: pace.lasts().as_secs(),
+        seconds,
+        asked_for: SESSIONS as f64 / pace.period().as_secs_f64(),
+        all: Spread::of([&tools[..], &compactions, &starts].concat()),
+        tools: Spread::of(tools),
+        compactions: Spread::of(compactions),
+        starts: Spread::of(starts),
         lost,
         readings,
         checkpoints: checkpoints.len(),
@@ -165,7 +152,7 @@ fn drive(
     plimsoll: &Path,
     place: &Place,
     pace: Pace,
-) -> anyhow::Result<(Vec<Called>, Vec<Held>)> {
+) -> anyhow::Result<(Called, Vec<Held>)> {
     let start = Instant::now();
     let until = start + pace.lasts();
     thread::scope(|scope| {
@@ -179,11 +166,14 @@ fn drive(
             })
             .collect();
         let held = look(place, start, pace.lasts());
-        let called = working.into_iter().map(|working| match working.join() {
-            Ok(called) => called,
-            Err(_) => anyhow::bail!("a session has failed"),
-        });
-        Ok((called.collect::<anyhow::Result<_>>()?, held?))
+        let mut called = Called::default();
+        for working in working {
+            match working.join() {
+                Ok(more) => called.add(more?),
+                Err(_) => anyhow::bail!("a session has failed"),
+            }
+        }
+        Ok((called, held?))
     })
 }
 

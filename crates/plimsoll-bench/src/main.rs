@@ -4,6 +4,7 @@
 //! `scripts/bench` builds what is measured and runs this.
 
 mod accuracy;
+mod bench;
 mod commits;
 mod competitors;
 mod count;
@@ -12,7 +13,6 @@ mod dashboard;
 #[expect(dead_code, reason = "the tests ask for more")]
 #[expect(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
 mod driver;
-mod figures;
 mod gates;
 mod hook;
 mod listing;
@@ -30,7 +30,9 @@ mod section;
 mod server;
 mod serving;
 mod spawn;
+mod spread;
 mod stage;
+mod table;
 mod team;
 mod triggers;
 mod watching;
@@ -42,9 +44,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Parser, ValueEnum as _};
+use serde_json::{Value, json};
 
-use figures::Bench;
-use load::Pace;
+use bench::Bench;
+use gates::Verdict;
 use part::Part;
 use section::Section;
 
@@ -60,10 +63,10 @@ struct Args {
     /// The program that maps a file and counts its newlines
     #[arg(long, value_name = "FILE")]
     newlines: PathBuf,
-    /// Folder of the seeds' hooks (default: `../shared/bench` beside the workspace)
+    /// Folder of the seeds' hooks; what is held against them is not judged otherwise
     #[arg(long, value_name = "DIR")]
     seeds: Option<PathBuf>,
-    /// Folder of real transcripts to predict (default: `../shared/transcripts/claude-code`)
+    /// Folder with real transcripts to predict (`transcripts/claude-code`) and their judge (`eval/occupancy_eval.py`)
     #[arg(long, value_name = "DIR")]
     accuracy: Option<PathBuf>,
     /// Exit with 1 when a promise is not kept
@@ -78,9 +81,9 @@ struct Args {
     /// Only these parts
     #[arg(long, value_name = "PART", value_delimiter = ',', conflicts_with = "counted")]
     only: Vec<Part>,
-    /// Sixty-four sessions for so many minutes at the rate of busy agents, instead of one at full rate
-    #[arg(long, value_name = "N")]
-    minutes: Option<u64>,
+    /// How long the part `soak` takes
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
+    minutes: u64,
     /// A Python that can run the seed's service
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
@@ -101,21 +104,31 @@ fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     let bench = args.bench()?;
     let occasion = occasion::told(&bench.plimsoll)?;
-    let parts = args.parts();
-    let figures = bench.run(&parts)?;
-    let sections = parts.iter().map(|part| Section::of(*part, &figures));
+    let sections = args.parts().into_iter().map(|part| bench.run(part));
     let sections = sections.collect::<anyhow::Result<Vec<_>>>()?;
     report::print(&sections);
     if let Some(path) = &args.json {
-        let text = serde_json::to_string_pretty(&figures)?;
+        let text = serde_json::to_string_pretty(&json(&sections))?;
         fs::write(path, text).context("could not write the figures")?;
     }
     if let Some(docs) = &args.page {
         let rounds = if args.quick { ", fewer rounds than otherwise" } else { "" };
-        page::write(docs, &sections, &figures, &(occasion + rounds))?;
+        page::write(docs, &sections, &(occasion + rounds))?;
     }
-    let missed = figures.gates.iter().filter(|gate| args.gate && !gate.kept);
-    Ok(if report::missed(missed) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let gates = || sections.iter().flat_map(|section| &section.gates);
+    if args.gate {
+        report::verdicts(gates());
+    }
+    let is_missed = gates().any(|gate| gate.verdict == Verdict::Missed);
+    Ok(if args.gate && is_missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The figures and promises of each part, by its name.
+fn json(sections: &[Section]) -> Value {
+    let part = |section: &Section| {
+        (section.part.name(), json!({"figures": section.findings, "promises": section.gates}))
+    };
+    sections.iter().map(part).collect()
 }
 
 impl Args {
@@ -123,32 +136,30 @@ impl Args {
     fn parts(&self) -> Vec<Part> {
         let is_asked_for = |part: &Part| match &self.only[..] {
             [] if self.counted => *part == Part::Hook,
-            [] => !self.quick || part.is_quick(),
+            [] => part.is_usual(self.quick),
             only => only.contains(part),
         };
         Part::value_variants().iter().copied().filter(is_asked_for).collect()
     }
 
     fn bench(&self) -> anyhow::Result<Bench> {
-        let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-        let or = |given: &Option<PathBuf>, name: &str| {
-            given.clone().unwrap_or_else(|| shared.join(name))
-        };
+        // Nothing lies below it.
+        let nowhere = Path::new("/dev/null");
         Ok(Bench {
-            plimsoll: program(&self.plimsoll)?,
-            noop: program(&self.noop)?,
-            newlines: program(&self.newlines)?,
+            plimsoll: found(&self.plimsoll)?,
+            noop: found(&self.noop)?,
+            newlines: found(&self.newlines)?,
             python: self.python.clone(),
-            seeds: or(&self.seeds, "bench"),
-            transcripts: or(&self.accuracy, "transcripts/claude-code"),
+            seeds: found(self.seeds.as_deref().unwrap_or(nowhere))?,
+            accuracy: found(self.accuracy.as_deref().unwrap_or(nowhere))?,
             quick: self.quick,
             counted: self.counted,
-            pace: self.minutes.map_or(Pace::Full, Pace::Soak),
+            minutes: self.minutes,
             stage: OnceCell::new(),
         })
     }
 }
 
-fn program(path: &Path) -> anyhow::Result<PathBuf> {
+fn found(path: &Path) -> anyhow::Result<PathBuf> {
     path.canonicalize().with_context(|| format!("could not find `{}`", path.display()))
 }

@@ -14,26 +14,28 @@ use plimsoll_core::weight::{Answer, CURRENT, ClassCounter, Weight};
 use serde::Serialize;
 
 use crate::gates::{Gate, at_most};
+use crate::section::Findings;
+use crate::table::{table, titled};
 
 /// What packing came to.
 #[derive(Debug, Serialize)]
 pub(crate) struct Packing {
-    pub(crate) rows: Vec<Row>,
+    rows: Vec<Row>,
 }
 
 /// Task sets of one kind, all together.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Row {
-    pub(crate) name: String,
+struct Row {
+    name: String,
     /// How many tasks a set has, or how much room there is for them.
-    pub(crate) scale: String,
-    pub(crate) sets: usize,
-    pub(crate) tasks: usize,
-    pub(crate) pieces: usize,
-    pub(crate) batches: usize,
-    pub(crate) bound: usize,
+    scale: String,
+    sets: usize,
+    tasks: usize,
+    pieces: usize,
+    batches: usize,
+    bound: usize,
     /// The longest that a plan took.
-    pub(crate) slowest_ms: f64,
+    slowest_ms: f64,
 }
 
 impl Row {
@@ -43,7 +45,7 @@ impl Row {
     }
 
     /// By how much the plans are over the bound, in percent.
-    pub(crate) fn over_percent(&self) -> f64 {
+    fn over_percent(&self) -> f64 {
         (self.batches as f64 / self.bound.max(1) as f64 - 1.0) * 100.0
     }
 
@@ -91,16 +93,6 @@ pub(crate) fn pack() -> anyhow::Result<Packing> {
 
 fn terms(available: Tokens) -> Terms {
     Terms { available, ..Terms::default() }
-}
-
-/// What is promised of packing.
-pub(crate) fn gates(packing: &Packing) -> Vec<Gate> {
-    let worst = packing.rows.iter().map(Row::over_percent).fold(0.0, f64::max);
-    let slowest = packing.rows.iter().map(|row| row.slowest_ms).fold(0.0, f64::max);
-    vec![
-        at_most("batches over the bound, in percent, any row", worst, 10.0),
-        at_most(&format!("planning up to {MANY} tasks, in seconds,"), slowest / 1e3, 1.0),
-    ]
 }
 
 /// How large the tasks of a set are.
@@ -306,4 +298,43 @@ fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let output = command.output().context("could not run git")?;
     ensure!(output.status.success(), "{command:?}: {}", output.status);
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+impl Findings for Packing {
+    const ABOUT: &'static str = "By how many percent plans have more batches than the bound says there must be: random task sets, and \
+        sets made of this repository's files, folders and commits.";
+
+    fn tables(&self) -> String {
+        let random = ["over % of", "30 tasks", "100 tasks", "1000 tasks", "10000 tasks"];
+        let real = ["over % of", "50000 available", "100000 available", "150000 available"];
+        titled("Random task sets", &by_scale(random, &self.rows))
+            + &titled("Of this repository", &by_scale(real, &self.rows))
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let worst = self.rows.iter().map(Row::over_percent).fold(0.0, f64::max);
+        let slowest = self.rows.iter().map(|row| row.slowest_ms).fold(0.0, f64::max);
+        Ok(vec![
+            at_most("batches over the bound, in percent, any row", worst, 10.0),
+            at_most(&format!("planning up to {MANY} tasks, in seconds,"), slowest / 1e3, 1.0),
+        ])
+    }
+}
+
+/// How far plans are over the bound, a row for task sets of one kind and a column for each scale.
+fn by_scale<const N: usize>(head: [&str; N], rows: &[Row]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|row| head.contains(&row.scale.as_str())) {
+        if !names.contains(&row.name.as_str()) {
+            names.push(&row.name);
+        }
+    }
+    let cell = |name: &str, scale: &str| {
+        let row = rows.iter().find(|row| row.name == name && row.scale == scale);
+        row.map_or(String::new(), |row| format!("{:.1}", row.over_percent()))
+    };
+    let row = |name| {
+        head.map(|scale| if scale == head[0] { String::from(name) } else { cell(name, scale) })
+    };
+    table(head, names.into_iter().map(row))
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::ValueEnum as _;
 
-use crate::figures::Figures;
+use crate::gates::Verdict;
 use crate::part::Part;
-use crate::plot::{self, Picture};
+use crate::plot::Picture;
 use crate::section::{self, Section};
 
 const PAGE: &str = "benchmarks.md";
@@ -17,12 +17,7 @@ const NOT_YET: &str = "Not measured yet.\n";
 
 /// Writes the sections of these parts, and their pictures; those of all others stay as they are.
 /// `occasion` tells of when and where this was measured.
-pub(crate) fn write(
-    docs: &Path,
-    sections: &[Section],
-    figures: &Figures,
-    occasion: &str,
-) -> anyhow::Result<()> {
+pub(crate) fn write(docs: &Path, sections: &[Section], occasion: &str) -> anyhow::Result<()> {
     let path = docs.join(PAGE);
     let before = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -30,17 +25,17 @@ pub(crate) fn write(
     };
     let mut new = Vec::new();
     for section in sections {
-        let picture = draw(docs, section.part, figures)?;
+        let picture = draw(docs, section)?;
         new.push((section.part, section.markdown(&format!("*{occasion}*\n\n{picture}"))));
     }
     let page = composed(&before, &new);
     fs::write(&path, page).with_context(|| format!("could not write `{}`", path.display()))
 }
 
-/// Draws the picture of a part, if there is one, and gives the line that shows it.
-fn draw(docs: &Path, part: Part, figures: &Figures) -> anyhow::Result<String> {
-    let Some(Picture { about, svg }) = plot::of(part, figures) else { return Ok(String::new()) };
-    let name = format!("pictures/bench-{}.svg", part.name());
+/// Writes the picture of a section, if there is one, and gives the line that shows it.
+fn draw(docs: &Path, section: &Section) -> anyhow::Result<String> {
+    let Some(Picture { about, svg }) = &section.picture else { return Ok(String::new()) };
+    let name = format!("pictures/bench-{}.svg", section.part.name());
     fs::write(docs.join(&name), svg).with_context(|| format!("could not write `{name}`"))?;
     Ok(format!("![{about}]({name})"))
 }
@@ -68,14 +63,16 @@ fn marker(part: Part) -> String {
 }
 
 fn head(sections: &str) -> String {
-    let (all, missed) = section::judged(sections);
-    let told = match missed.len() {
-        0 => format!("All {all} promises are kept.\n"),
-        count => {
-            let rows: String = missed.iter().map(|row| format!("{row}\n")).collect();
-            let kept = all - count;
+    let [kept, missed, open] = [Verdict::Kept, Verdict::Missed, Verdict::NotJudged]
+        .map(|verdict| section::judged(sections, verdict));
+    let all = kept.len() + missed.len() + open.len();
+    let told = match [missed, open].concat() {
+        others if others.is_empty() => format!("Promises kept: all of {all}.\n"),
+        others => {
+            let rows: String = others.iter().map(|row| format!("{row}\n")).collect();
+            let kept = kept.len();
             format!(
-                "Of {all} promises {kept} are kept; these are not:\n\n| promised | measured | |\n|---|---:|---:|\n{rows}"
+                "Promises kept: {kept} of {all}. The others:\n\n| promised | measured | |\n|---|---:|---:|\n{rows}"
             )
         }
     };
@@ -103,8 +100,8 @@ mod tests {
         let second = composed(&first, &[(Part::Load, load.clone())]);
         assert_eq!(kept(&second, Part::Hook), kept(&first, Part::Hook));
         assert_eq!(kept(&second, Part::Load).as_deref(), Some(load.as_str()));
-        assert!(first.contains("All 1 promises are kept."), "{first}");
-        assert!(second.contains("Of 2 promises 1 are kept"), "{second}");
+        assert!(first.contains("Promises kept: all of 1."), "{first}");
+        assert!(second.contains("Promises kept: 1 of 2. The others:"), "{second}");
         assert_eq!(composed(&second, &[]), second);
     }
 

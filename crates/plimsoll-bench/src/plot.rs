@@ -2,16 +2,6 @@
 
 use std::fmt::Write as _;
 
-use crate::figures::Figures;
-use crate::hook::Hook;
-use crate::load::Load;
-use crate::part::Part;
-use crate::precompact::Checkpoints;
-use crate::serving::Serving;
-use crate::spawn::Timing;
-use crate::team::{LIMIT_MS, Team};
-use crate::watching::Watching;
-
 const LABELS: f64 = 420.0;
 const BARS: f64 = 480.0;
 const ROW: f64 = 24.0;
@@ -26,75 +16,9 @@ pub(crate) struct Picture {
     pub(crate) svg: String,
 }
 
-/// The picture of a part, if one says more than its tables.
-pub(crate) fn of(part: Part, figures: &Figures) -> Option<Picture> {
-    match part {
-        Part::Hook => figures.hook.as_ref().and_then(hook),
-        Part::Checkpoints => figures.checkpoints.as_ref().map(checkpoints),
-        Part::Watcher => figures.watching.as_ref().map(watching),
-        Part::Server => figures.serving.as_ref().map(serving),
-        Part::Team => figures.team.as_ref().map(team),
-        Part::Load => figures.load.as_ref().map(load),
-        _ => None,
-    }
-}
-
-fn hook(found: &Hook) -> Option<Picture> {
-    let is_new = |row: &&Timing| !found.small.iter().any(|small| small.name == row.name);
-    let rows = found.small.iter().chain(found.other.iter().filter(is_new));
-    let bars: Vec<_> = rows.map(|row| Bar::new(&row.name, row.p50_us / 1e3)).collect();
-    let about = "Medians of the hook, of a no-op and of other hooks, in milliseconds, on a logarithmic scale";
-    (!bars.is_empty()).then(|| bars_on(&Scale::logarithmic(&bars), &bars, about))
-}
-
-fn checkpoints(found: &Checkpoints) -> Picture {
-    let rows = found.whole.iter().chain(&found.saved);
-    let bars: Vec<_> = rows.map(|row| Bar::new(&row.name, row.min_us / 1e3)).collect();
-    let about = "Minimums of checkpoints and of what they are held against, in milliseconds, on a logarithmic scale";
-    bars_on(&Scale::logarithmic(&bars), &bars, about)
-}
-
-fn watching(found: &Watching) -> Picture {
-    let runs = [("plimsoll watch", &found.plimsoll), ("re-reads what has changed", &found.naive)];
-    let bar = |(name, run): (&str, &crate::watching::Run)| {
-        [("p50", run.lag_p50_ms), ("p99", run.lag_p99_ms)]
-            .map(|(share, lag)| Bar::new(&format!("{name}, {share}"), lag))
-    };
-    let bars = runs.map(bar).concat();
-    let about = "The lag of both watchers, in milliseconds, on a logarithmic scale";
-    bars_on(&Scale::logarithmic(&bars), &bars, about)
-}
-
-fn serving(found: &Serving) -> Picture {
-    let contests = [("usage", &found.usage), ("durable saves", &found.saves)];
-    let bars = contests.into_iter().flat_map(|(name, contest)| {
-        let seeds =
-            contest.seeds.map(|rate| Bar::new(&format!("the seed's service, {name}"), rate));
-        [Some(Bar::new(&format!("plimsoll serve, {name}"), contest.ours)), seeds]
-    });
-    let bars: Vec<_> = bars.flatten().collect();
-    bars_on(&Scale::even(&bars, None), &bars, "Answers a second, with 32 connections")
-}
-
-fn team(found: &Team) -> Picture {
-    let bar = |(name, spread): &(&str, crate::saves::Spread)| Bar {
-        name: (*name).to_owned(),
-        value: spread.p95_ms,
-        colour: OURS,
-    };
-    let bars: Vec<_> = found.pages.iter().map(bar).collect();
-    let about = "The p95 of each page, in milliseconds; the red line is the limit";
-    bars_on(&Scale::even(&bars, Some(LIMIT_MS)), &bars, about)
-}
-
-fn load(found: &Load) -> Picture {
-    let at = |held: &crate::load::Held| (held.seconds as f64, held.memory_bytes as f64 / 1e6);
-    let points: Vec<_> = found.held.iter().map(at).collect();
-    line(&points, "Memory of the server over the run, in megabytes")
-}
-
+/// A bar, and what it stands for.
 #[derive(Clone)]
-struct Bar {
+pub(crate) struct Bar {
     name: String,
     value: f64,
     colour: &'static str,
@@ -102,14 +26,19 @@ struct Bar {
 
 impl Bar {
     /// What is ours is told by its name.
-    fn new(name: &str, value: f64) -> Self {
+    pub(crate) fn new(name: &str, value: f64) -> Self {
         let ours = name.starts_with("plimsoll") || name.starts_with('…');
         Self { name: name.to_owned(), value, colour: if ours { OURS } else { OTHERS } }
+    }
+
+    /// One of ours, whatever it is called.
+    pub(crate) fn ours(name: &str, value: f64) -> Self {
+        Self { name: name.to_owned(), value, colour: OURS }
     }
 }
 
 /// How long a bar is.
-enum Scale {
+pub(crate) enum Scale {
     /// From a power of ten, over so many decades.
     Logarithmic { lowest: f64, decades: i32 },
     /// From nothing to the largest value.
@@ -117,7 +46,7 @@ enum Scale {
 }
 
 impl Scale {
-    fn logarithmic(bars: &[Bar]) -> Self {
+    pub(crate) fn logarithmic(bars: &[Bar]) -> Self {
         let values = || bars.iter().map(|bar| bar.value.max(1e-6).log10());
         let lowest = values().fold(f64::MAX, f64::min).floor();
         let highest = values().fold(f64::MIN, f64::max).ceil();
@@ -125,7 +54,7 @@ impl Scale {
         Self::Logarithmic { lowest: 10f64.powf(lowest), decades }
     }
 
-    fn even(bars: &[Bar], limit: Option<f64>) -> Self {
+    pub(crate) fn even(bars: &[Bar], limit: Option<f64>) -> Self {
         let largest =
             bars.iter().map(|bar| bar.value).chain(limit).fold(f64::MIN_POSITIVE, f64::max);
         Self::Even { largest, limit }
@@ -155,7 +84,7 @@ impl Scale {
 }
 
 /// One bar below the other.
-fn bars_on(scale: &Scale, bars: &[Bar], about: &'static str) -> Picture {
+pub(crate) fn bars_on(scale: &Scale, bars: &[Bar], about: &'static str) -> Picture {
     let height = TOP + ROW * (bars.len() as f64 + 1.5);
     let mut svg = begun(LABELS + BARS + 90.0, height, about);
     for (value, colour) in scale.marks() {
@@ -183,7 +112,7 @@ fn bars_on(scale: &Scale, bars: &[Bar], about: &'static str) -> Picture {
 }
 
 /// A line from point to point, above nothing.
-fn line(points: &[(f64, f64)], about: &'static str) -> Picture {
+pub(crate) fn line(points: &[(f64, f64)], about: &'static str) -> Picture {
     const LEFT: f64 = 50.0;
     const HEIGHT: f64 = 200.0;
     let most = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::MIN_POSITIVE, f64::max);

@@ -8,11 +8,15 @@ use anyhow::{Context as _, ensure};
 use serde::Serialize;
 use tempfile::TempDir;
 
+use crate::bench::Bench;
 use crate::competitors::{self, NOOP};
 use crate::count;
 use crate::gates::{Figure, Gate, at_most, row};
+use crate::plot::{Bar, Picture, Scale, bars_on};
+use crate::section::Findings;
 use crate::spawn::{self, Before, Competitor, Timing};
 use crate::stage::{Event, Stage, Transcript};
+use crate::table::{table, timings, titled};
 
 /// The sizes that are timed.
 const SIZES: [&str; 4] = ["1 MB", "10 MB", "100 MB", "200 MB"];
@@ -24,50 +28,50 @@ const SEED: &str = "CLC Node PreCompact, 100 MB";
 #[derive(Debug, Serialize)]
 pub(crate) struct Checkpoints {
     /// Whole transcripts: the newline count, the extraction, PreCompact from nothing, the seed's.
-    pub(crate) whole: Vec<Timing>,
+    whole: Vec<Timing>,
     /// From saved state, among small processes.
-    pub(crate) saved: Vec<Timing>,
-    pub(crate) extraction: Vec<Extraction>,
+    saved: Vec<Timing>,
+    extraction: Vec<Extraction>,
     /// Peak memory from nothing at 200 MB.
-    pub(crate) peak_bytes: u64,
+    peak_bytes: u64,
     /// What waits for the disk in one checkpoint, the store aside.
-    pub(crate) syncs: u64,
+    syncs: u64,
     /// The seed's script, where it is not here.
-    pub(crate) missing: Vec<String>,
+    missing: Vec<String>,
 }
 
 /// How fast a whole transcript is folded.
 #[derive(Debug, Serialize)]
-pub(crate) struct Extraction {
-    pub(crate) size: String,
-    pub(crate) bytes: u64,
-    pub(crate) min_us: f64,
+struct Extraction {
+    size: String,
+    bytes: u64,
+    min_us: f64,
     /// How many newline counts it takes.
-    pub(crate) counts: f64,
+    counts: f64,
 }
 
-/// What is run, and how often.
-pub(crate) struct Contest<'a> {
-    pub(crate) stage: &'a Stage,
-    pub(crate) plimsoll: &'a Path,
-    pub(crate) noop: &'a Competitor,
-    /// The program that counts newlines.
-    pub(crate) newlines: &'a Path,
-    /// The folder of the seeds' hooks.
-    pub(crate) seeds: &'a Path,
-    pub(crate) quick: bool,
+/// Lets checkpoints be made, beside what they are held against. Transcripts grow a little by it, so it
+/// comes after all else that is timed on them.
+pub(crate) fn seal(bench: &Bench) -> anyhow::Result<Checkpoints> {
+    Contest { bench, stage: bench.stage()? }.run()
+}
+
+/// What is run, and on what.
+struct Contest<'a> {
+    bench: &'a Bench,
+    stage: &'a Stage,
 }
 
 impl Contest<'_> {
-    /// Times everything. Transcripts grow a little by it, so it comes last.
-    pub(crate) fn run(&self) -> anyhow::Result<Checkpoints> {
+    /// Times everything.
+    fn run(&self) -> anyhow::Result<Checkpoints> {
         let memory = memory()?;
-        let (rounds, small_rounds) = if self.quick { (4, 20) } else { (12, 80) };
-        let mut whole = vec![self.noop.clone()];
-        let mut saved = vec![self.noop.clone()];
+        let (rounds, small_rounds) = if self.bench.quick { (4, 20) } else { (12, 80) };
+        let mut whole = vec![self.bench.nothing()];
+        let mut saved = vec![self.bench.nothing()];
         for size in SIZES {
             let transcript = self.stage.labelled(size)?;
-            whole.push(Competitor::new(newlines(size), [self.newlines, &transcript.path]));
+            whole.push(Competitor::new(newlines(size), [&self.bench.newlines, &transcript.path]));
             whole.push(self.extraction(transcript));
             whole.push(self.unread(transcript)?);
             saved.push(self.saved(transcript)?);
@@ -97,7 +101,7 @@ impl Contest<'_> {
     /// The fold alone, and what is made of it.
     fn extraction(&self, transcript: &Transcript) -> Competitor {
         let argv = [
-            self.plimsoll.as_os_str(),
+            self.bench.plimsoll.as_os_str(),
             "restore".as_ref(),
             "--transcript".as_ref(),
             transcript.path.as_os_str(),
@@ -112,7 +116,7 @@ impl Contest<'_> {
         transcript: &Transcript,
         folder: PathBuf,
     ) -> anyhow::Result<Competitor> {
-        let hook = Competitor::new(name, [self.plimsoll.as_os_str(), "hook".as_ref()]);
+        let hook = Competitor::new(name, [self.bench.plimsoll.as_os_str(), "hook".as_ref()]);
         let mut hook = hook.reading(self.stage.payload(Event::PreCompact, transcript)?);
         for (variable, place) in [
             ("PLIMSOLL_DATA_DIR", DATA),
@@ -152,7 +156,7 @@ impl Contest<'_> {
 
     /// The seed's own PreCompact, if its script and its interpreter are here.
     fn seed(&self) -> anyhow::Result<Option<Competitor>> {
-        let script = self.seeds.join("clc/pre-compact-checkpoint.cjs");
+        let script = self.bench.seeds.join("clc/pre-compact-checkpoint.cjs");
         let Some(node) = competitors::node().filter(|_| script.is_file()) else { return Ok(None) };
         let payload = self.stage.payload(Event::PreCompact, self.stage.labelled(LARGE)?)?;
         let mut seed = Competitor::new(SEED, [node, script]).reading(payload);
@@ -226,36 +230,63 @@ fn in_memory(size: &str) -> String {
     format!("… without disk and store, {size}")
 }
 
-/// Judges what was promised of checkpoints.
-pub(crate) fn gates(found: &Checkpoints) -> anyhow::Result<Vec<Gate>> {
-    let (min, cpu): (Figure, Figure) = (|row| row.min_us, |row| row.cpu_p50_us);
-    let whole = row(&found.whole, &from_nothing(LARGE))?;
-    let floor = row(&found.whole, &newlines(LARGE))?;
-    let noop = row(&found.saved, NOOP)?;
-    let mut gates = Vec::new();
-    for (what, of) in [("minimums", min), ("median CPU", cpu)] {
-        let promise = format!("PreCompact from nothing / newline count, 100 MB, {what},");
-        gates.push(at_most(&promise, of(whole) / of(floor), 8.0));
-        let worst = SIZES.iter().map(|size| row(&found.saved, &in_memory(size)).map(of));
-        let worst = worst.collect::<anyhow::Result<Vec<_>>>()?.into_iter().fold(0.0, f64::max);
-        let promise = format!("PreCompact from saved state / no-op, any size, {what},");
-        gates.push(at_most(&promise, worst / of(noop), 8.0));
+impl Findings for Checkpoints {
+    const ABOUT: &'static str = "The hook before a compaction, which seals a checkpoint: from nothing, beside a program that only counts \
+        the newlines of the file, and from saved state, beside the no-op.";
+
+    fn tables(&self) -> String {
+        let extraction = |Extraction { size, bytes, min_us, counts }: &Extraction| {
+            let speed = *bytes as f64 / min_us / 1e3;
+            [
+                size.clone(),
+                format!("{:.1}", min_us / 1e3),
+                format!("{speed:.2}"),
+                format!("{counts:.1}"),
+            ]
+        };
+        let extraction = self.extraction.iter().map(extraction);
+        let head = ["transcript", "ms", "GB/s", "× newline count"];
+        titled("From saved state", &timings(&self.saved, &[]))
+            + &titled("Whole transcripts", &timings(&self.whole, &self.missing))
+            + &titled("Extraction", &table(head, extraction))
     }
-    if let Ok(seed) = row(&found.whole, SEED) {
-        let times = min(seed) / min(whole);
-        let promise = "PreCompact from nothing ≥ 8 × faster than CLC Node, 100 MB".to_owned();
-        gates.push(Gate { promise, measured: format!("{times:.1} ×"), kept: times >= 8.0 });
+
+    fn picture(&self) -> Option<Picture> {
+        let rows = self.whole.iter().chain(&self.saved);
+        let bars: Vec<_> = rows.map(|row| Bar::new(&row.name, row.min_us / 1e3)).collect();
+        let about = "Minimums of checkpoints and of what they are held against, in milliseconds, on a logarithmic scale";
+        Some(bars_on(&Scale::logarithmic(&bars), &bars, about))
     }
-    let peak = found.peak_bytes as f64 / 1e6;
-    gates.push(Gate {
-        promise: "peak memory of PreCompact < 16 MB, 200 MB".to_owned(),
-        measured: format!("{peak:.1} MB"),
-        kept: peak < 16.0,
-    });
-    gates.push(Gate {
-        promise: "fsyncs of a checkpoint: 2".to_owned(),
-        measured: found.syncs.to_string(),
-        kept: found.syncs == 2,
-    });
-    Ok(gates)
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let (min, cpu): (Figure, Figure) = (|row| row.min_us, |row| row.cpu_p50_us);
+        let whole = row(&self.whole, &from_nothing(LARGE))?;
+        let floor = row(&self.whole, &newlines(LARGE))?;
+        let noop = row(&self.saved, NOOP)?;
+        let mut gates = Vec::new();
+        for (what, of) in [("minimums", min), ("median CPU", cpu)] {
+            let promise = format!("PreCompact from nothing / newline count, 100 MB, {what},");
+            gates.push(at_most(&promise, of(whole) / of(floor), 8.0));
+            let worst = SIZES.iter().map(|size| row(&self.saved, &in_memory(size)).map(of));
+            let worst = worst.collect::<anyhow::Result<Vec<_>>>()?.into_iter().fold(0.0, f64::max);
+            let promise = format!("PreCompact from saved state / no-op, any size, {what},");
+            gates.push(at_most(&promise, worst / of(noop), 8.0));
+        }
+        let promise = "PreCompact from nothing ≥ 8 × faster than CLC Node, 100 MB";
+        gates.push(match row(&self.whole, SEED) {
+            Ok(seed) => {
+                let times = min(seed) / min(whole);
+                Gate::new(promise, format!("{times:.1} ×"), times >= 8.0)
+            }
+            Err(_) => Gate::without(SEED, promise),
+        });
+        let peak = self.peak_bytes as f64 / 1e6;
+        gates.push(Gate::new(
+            "peak memory of PreCompact < 16 MB, 200 MB",
+            format!("{peak:.1} MB"),
+            peak < 16.0,
+        ));
+        gates.push(Gate::new("fsyncs of a checkpoint: 2", self.syncs.to_string(), self.syncs == 2));
+        Ok(gates)
+    }
 }

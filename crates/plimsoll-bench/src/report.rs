@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::gates::Gate;
+use crate::gates::{Gate, Verdict};
 use crate::load::Held;
 use crate::section::Section;
 
@@ -22,10 +22,13 @@ pub(crate) fn progress(held: &Held, lasts: Duration) {
     );
 }
 
-/// Says which promises were not kept, and gives their number.
-pub(crate) fn missed<'a>(gates: impl Iterator<Item = &'a Gate>) -> usize {
-    let say = |Gate { promise, measured, .. }: &Gate| eprintln!("missed: {promise}: {measured}");
-    gates.inspect(|gate| say(gate)).count()
+/// Says which promises were not kept, and which could not be judged.
+pub(crate) fn verdicts<'a>(gates: impl Iterator<Item = &'a Gate>) {
+    for Gate { promise, measured, verdict } in gates {
+        if *verdict != Verdict::Kept {
+            eprintln!("{}: {promise}: {measured}", verdict.word());
+        }
+    }
 }
 
 /// Prints what all parts came to, as Markdown.

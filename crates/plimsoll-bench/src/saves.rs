@@ -13,6 +13,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
+use crate::section::Findings;
+use crate::spread::Spread;
+use crate::table::{spreads, titled};
 
 const SAVES: u64 = 100_000;
 const WORDS: usize = 8_000;
@@ -22,27 +25,11 @@ const ENVIRONMENTS: [&str; 3] = ["development", "staging", "release"];
 /// What restoring took, as whole processes.
 #[derive(Debug, Serialize)]
 pub(crate) struct Restoring {
-    pub(crate) saves: u64,
+    saves: u64,
     /// Taking all of them into a new store.
-    pub(crate) taken_in_s: f64,
-    pub(crate) newest: Spread,
-    pub(crate) search: Spread,
-}
-
-/// How long calls took, in milliseconds.
-#[derive(Debug, Serialize)]
-pub(crate) struct Spread {
-    pub(crate) calls: usize,
-    pub(crate) p50_ms: f64,
-    pub(crate) p95_ms: f64,
-}
-
-impl Spread {
-    pub(crate) fn of(mut times: Vec<f64>) -> Self {
-        times.sort_by(f64::total_cmp);
-        let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
-        Self { calls: times.len(), p50_ms: at(50), p95_ms: at(95) }
-    }
+    taken_in_s: f64,
+    newest: Spread,
+    search: Spread,
 }
 
 /// Writes a journal of saves, takes it in, and restores from it.
@@ -144,12 +131,21 @@ fn timed(plimsoll: &Path, home: &Path, arguments: &[&str]) -> anyhow::Result<f64
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 
-/// How long a person with many saves waits for one.
-pub(crate) fn gates(found: &Restoring) -> Vec<Gate> {
-    let gate = |(what, spread): (&str, &Spread)| Gate {
-        promise: format!("p95 of `rs`, {what}, in {} saves < 20 ms", found.saves),
-        measured: format!("{:.1} ms", spread.p95_ms),
-        kept: spread.p95_ms < 20.0,
-    };
-    [("newest", &found.newest), ("search", &found.search)].map(gate).into()
+impl Findings for Restoring {
+    const ABOUT: &'static str =
+        "`plimsoll rs` as a whole process, for the newest save and for searches of every kind.";
+
+    fn tables(&self) -> String {
+        let Restoring { saves, taken_in_s, newest, search } = self;
+        let title = format!("{saves} saves, taken in within {taken_in_s:.0} s");
+        titled(&title, &spreads("`plimsoll rs`", [("newest", newest), ("search", search)]))
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let gate = |(what, spread): (&str, &Spread)| {
+            let promise = format!("p95 of `rs`, {what}, in {} saves < 20 ms", self.saves);
+            Gate::new(promise, format!("{:.1} ms", spread.p95_ms), spread.p95_ms < 20.0)
+        };
+        Ok([("newest", &self.newest), ("search", &self.search)].map(gate).into())
+    }
 }

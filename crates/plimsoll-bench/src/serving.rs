@@ -11,28 +11,31 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
+use crate::plot::{Bar, Picture, Scale, bars_on};
+use crate::section::Findings;
 use crate::server::{Server, at_home};
+use crate::table::table;
 
 /// What was found out about serving; requests per second are medians.
 #[derive(Debug, Serialize)]
 pub(crate) struct Serving {
-    pub(crate) usage: Contest,
-    pub(crate) saves: Contest,
+    usage: Contest,
+    saves: Contest,
     /// With 50 clients, in milliseconds.
-    pub(crate) usage_p99_ms: f64,
-    pub(crate) saves_p99_ms: f64,
+    usage_p99_ms: f64,
+    saves_p99_ms: f64,
 }
 
 /// Requests per second of both, with 32 connections.
 #[derive(Debug, Serialize)]
-pub(crate) struct Contest {
-    pub(crate) ours: f64,
+struct Contest {
+    ours: f64,
     /// Nothing where the seed's service is not here.
-    pub(crate) seeds: Option<f64>,
+    seeds: Option<f64>,
 }
 
 impl Contest {
-    pub(crate) fn times(&self) -> Option<f64> {
+    fn times(&self) -> Option<f64> {
         self.seeds.map(|seeds| self.ours / seeds)
     }
 }
@@ -161,29 +164,58 @@ fn millis(text: &str) -> Option<f64> {
         .find_map(|(unit, millis)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * millis))
 }
 
-/// What is promised of the server.
-pub(crate) fn gates(serving: &Serving) -> Vec<Gate> {
-    let times = |what: &str, contest: &Contest, least: f64| {
-        contest.times().map(|times| Gate {
-            promise: format!("{what} ≥ {least} × the seed's service, {CONNECTIONS} connections"),
-            measured: format!("{times:.1} ×"),
-            kept: times >= least,
-        })
-    };
-    let quick = |what: &str, p99: f64| {
-        Some(Gate {
-            promise: format!("p99 of {what} < 10 ms, {CLIENTS} clients"),
-            measured: format!("{p99:.1} ms"),
-            kept: p99 < 10.0,
-        })
-    };
-    let gates = [
-        times("usage queries", &serving.usage, 10.0),
-        times("durable saves", &serving.saves, 8.0),
-        quick("usage queries", serving.usage_p99_ms),
-        quick("durable saves", serving.saves_p99_ms),
-    ];
-    gates.into_iter().flatten().collect()
+impl Findings for Serving {
+    const ABOUT: &'static str = "`plimsoll serve` and the seed's service (FastAPI on uvicorn), asked the same by wrk. A save is on the \
+        disk before it is answered, in both.";
+
+    fn tables(&self) -> String {
+        let row = |(name, contest, p99): (&str, &Contest, f64)| {
+            let some = |value: Option<f64>, digits: usize| {
+                value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+            };
+            let ours = format!("{:.0}", contest.ours);
+            let (seeds, times) = (some(contest.seeds, 0), some(contest.times(), 1));
+            [name.to_owned(), ours, seeds, times, format!("{p99:.1}")]
+        };
+        let head = ["request", "plimsoll /s", "seed's service /s", "times", "p99 ms, 50 clients"];
+        let rows = [
+            ("usage", &self.usage, self.usage_p99_ms),
+            ("durable save", &self.saves, self.saves_p99_ms),
+        ];
+        table(head, rows.map(row))
+    }
+
+    fn picture(&self) -> Option<Picture> {
+        let contests = [("usage", &self.usage), ("durable saves", &self.saves)];
+        let bars = contests.into_iter().flat_map(|(name, contest)| {
+            let seeds =
+                contest.seeds.map(|rate| Bar::new(&format!("the seed's service, {name}"), rate));
+            [Some(Bar::new(&format!("plimsoll serve, {name}"), contest.ours)), seeds]
+        });
+        let bars: Vec<_> = bars.flatten().collect();
+        Some(bars_on(&Scale::even(&bars, None), &bars, "Answers a second, with 32 connections"))
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let times = |what: &str, contest: &Contest, least: f64| {
+            let promise =
+                format!("{what} ≥ {least} × the seed's service, {CONNECTIONS} connections");
+            match contest.times() {
+                Some(times) => Gate::new(promise, format!("{times:.1} ×"), times >= least),
+                None => Gate::without("the seed's service", promise),
+            }
+        };
+        let quick = |what: &str, p99: f64| {
+            let promise = format!("p99 of {what} < 10 ms, {CLIENTS} clients");
+            Gate::new(promise, format!("{p99:.1} ms"), p99 < 10.0)
+        };
+        Ok(vec![
+            times("usage queries", &self.usage, 10.0),
+            times("durable saves", &self.saves, 8.0),
+            quick("usage queries", self.usage_p99_ms),
+            quick("durable saves", self.saves_p99_ms),
+        ])
+    }
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl Competitor {
     /// The command with the stage's environment, its output thrown away. What comes before a run is
     /// done here.
     ///
-    /// The program is an absolute path and no folder is changed, so that the standard library can
+    /// What is timed has an absolute path, and no folder is changed, so that the standard library can
     /// start it without copying this process; the files are open before the clock starts.
     pub(crate) fn command(&self, stage: &Stage) -> anyhow::Result<Command> {
         for before in &self.before {

@@ -13,6 +13,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::gates::Gate;
+use crate::section::Findings;
+use crate::table::table;
 use crate::watching::{Home, SESSIONS, settle};
 
 /// The prompt that takes a session over its line.
@@ -27,22 +29,22 @@ const AFTERWARDS: Duration = Duration::from_secs(3);
 /// Whom the watcher asked, and when.
 #[derive(Debug, Serialize)]
 pub(crate) struct Triggers {
-    pub(crate) sessions: usize,
+    sessions: usize,
     /// Where hooks act first, and have not.
-    pub(crate) hooks: Asked,
+    hooks: Asked,
     /// Where the watcher alone decides.
-    pub(crate) watcher: Asked,
+    watcher: Asked,
 }
 
 /// From a crossing's writing until the message is posted.
 #[derive(Debug, Serialize)]
-pub(crate) struct Asked {
-    pub(crate) asked: usize,
-    pub(crate) missed: usize,
-    pub(crate) twice: usize,
-    pub(crate) first_ms: i64,
-    pub(crate) p50_ms: i64,
-    pub(crate) last_ms: i64,
+struct Asked {
+    asked: usize,
+    missed: usize,
+    twice: usize,
+    first_ms: i64,
+    p50_ms: i64,
+    last_ms: i64,
 }
 
 /// Lets all sessions cross, once for each way to decide.
@@ -50,30 +52,6 @@ pub(crate) fn cross(plimsoll: &Path) -> anyhow::Result<Triggers> {
     let hooks = run(plimsoll, "")?;
     let watcher = run(plimsoll, "checkpoint: {on_line: watcher}\n")?;
     Ok(Triggers { sessions: SESSIONS, hooks, watcher })
-}
-
-/// The promises about it.
-pub(crate) fn gates(found: &Triggers) -> Vec<Gate> {
-    let Triggers { sessions, hooks, watcher } = found;
-    let gate = |promise: &str, measured: String, kept| Gate {
-        promise: format!("{sessions} sessions crossing at once: {promise}"),
-        measured,
-        kept,
-    };
-    let lost = [hooks, watcher].map(|it| it.missed + it.twice).iter().sum::<usize>();
-    vec![
-        gate("none missed, none asked twice", lost.to_string(), lost == 0),
-        gate(
-            "each asked within 2 s of its 10 s of grace",
-            format!("{} to {} ms", hooks.first_ms, hooks.last_ms),
-            hooks.first_ms >= GRACE_MS && hooks.last_ms <= GRACE_MS + WITHIN_MS,
-        ),
-        gate(
-            "without grace each within 2 s",
-            format!("{} to {} ms", watcher.first_ms, watcher.last_ms),
-            watcher.last_ms <= WITHIN_MS,
-        ),
-    ]
 }
 
 fn run(plimsoll: &Path, config: &str) -> anyhow::Result<Asked> {
@@ -135,4 +113,42 @@ fn posted(inbox: &Path) -> anyhow::Result<Vec<i64>> {
 
 fn now() -> anyhow::Result<i64> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as i64)
+}
+
+impl Findings for Triggers {
+    const ABOUT: &'static str = "From the writing of the response that takes a session over its checkpoint line until it is asked for a \
+        checkpoint; no session has hooks, and with `hooks` they are given ten seconds first.";
+
+    fn tables(&self) -> String {
+        let row = |(name, asked): (&str, &Asked)| {
+            let Asked { asked, missed, twice, first_ms, p50_ms, last_ms } = asked;
+            let [asked, missed, twice] = [asked, missed, twice].map(usize::to_string);
+            let [first, p50, last] = [first_ms, p50_ms, last_ms].map(i64::to_string);
+            [name.to_owned(), asked, missed, twice, first, p50, last]
+        };
+        let head = ["who decides", "asked", "missed", "twice", "first ms", "p50 ms", "last ms"];
+        let rows = [("hooks, within 10 s", &self.hooks), ("the watcher", &self.watcher)];
+        table(head, rows.map(row))
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let Triggers { sessions, hooks, watcher } = self;
+        let gate = |promise: &str, measured: String, kept| {
+            Gate::new(format!("{sessions} sessions crossing at once: {promise}"), measured, kept)
+        };
+        let lost = [hooks, watcher].map(|it| it.missed + it.twice).iter().sum::<usize>();
+        Ok(vec![
+            gate("none missed, none asked twice", lost.to_string(), lost == 0),
+            gate(
+                "each asked within 2 s of its 10 s of grace",
+                format!("{} to {} ms", hooks.first_ms, hooks.last_ms),
+                hooks.first_ms >= GRACE_MS && hooks.last_ms <= GRACE_MS + WITHIN_MS,
+            ),
+            gate(
+                "without grace each within 2 s",
+                format!("{} to {} ms", watcher.first_ms, watcher.last_ms),
+                watcher.last_ms <= WITHIN_MS,
+            ),
+        ])
+    }
 }

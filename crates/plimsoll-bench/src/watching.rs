@@ -17,6 +17,9 @@ use tempfile::TempDir;
 
 use crate::gates::Gate;
 use crate::naive;
+use crate::plot::{Bar, Picture, Scale, bars_on};
+use crate::section::Findings;
+use crate::table::{megabytes, table, titled};
 
 /// How many sessions, and in how many projects.
 pub(crate) const SESSIONS: usize = 500;
@@ -37,26 +40,26 @@ const SETTLING: Duration = Duration::from_secs(120);
 /// What watching took.
 #[derive(Debug, Serialize)]
 pub(crate) struct Watching {
-    pub(crate) sessions: usize,
-    pub(crate) seconds: u64,
-    pub(crate) plimsoll: Run,
-    pub(crate) naive: Run,
+    sessions: usize,
+    seconds: u64,
+    plimsoll: Run,
+    naive: Run,
 }
 
 /// One watcher among growing sessions.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Run {
+struct Run {
     /// Of one core, in percent.
-    pub(crate) cpu_percent: f64,
+    cpu_percent: f64,
     /// The same while nothing happens.
-    pub(crate) idle_cpu_percent: f64,
-    pub(crate) peak_bytes: u64,
-    pub(crate) appends: usize,
+    idle_cpu_percent: f64,
+    peak_bytes: u64,
+    appends: usize,
     /// How many of them were never told.
-    pub(crate) missed: usize,
+    missed: usize,
     /// From a line's writing until it is told.
-    pub(crate) lag_p50_ms: f64,
-    pub(crate) lag_p99_ms: f64,
+    lag_p50_ms: f64,
+    lag_p99_ms: f64,
 }
 
 /// Lets sessions grow under the eyes of either watcher.
@@ -76,23 +79,6 @@ pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<Watching> {
         home.run(command, |home, child, told| home.measure(child, told, time, idle))
     };
     Ok(Watching { sessions: SESSIONS, seconds, plimsoll: run(false)?, naive: run(true)? })
-}
-
-/// The promises about watching.
-pub(crate) fn gates(watching: &Watching) -> Vec<Gate> {
-    let Run { cpu_percent, peak_bytes, missed, lag_p99_ms, .. } = watching.plimsoll;
-    let peak = peak_bytes as f64 / 1e6;
-    let gate = |promise: &str, measured: String, kept| Gate {
-        promise: format!("watching {SESSIONS} growing sessions: {promise}"),
-        measured,
-        kept,
-    };
-    vec![
-        gate("CPU < 25 % of a core", format!("{cpu_percent:.1} %"), cpu_percent < 25.0),
-        gate("peak memory < 150 MB", format!("{peak:.1} MB"), peak < 150.0),
-        gate("p99 of the lag < 500 ms", format!("{lag_p99_ms:.0} ms"), lag_p99_ms < 500.0),
-        gate("none missed", missed.to_string(), missed == 0),
-    ]
 }
 
 /// A home with sessions.
@@ -307,4 +293,57 @@ fn peak_memory(child: &Child) -> anyhow::Result<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
     Ok(kilobytes.context("no peak memory")?.parse::<u64>()? * 1024)
+}
+
+impl Findings for Watching {
+    const ABOUT: &'static str = "Five hundred transcripts, each of which grows once a second. The lag is the time from a write until the \
+        watcher has told the reading that covers it; beside it, a watcher as one would first write it.";
+
+    fn tables(&self) -> String {
+        let Watching { sessions, seconds, plimsoll, naive } = self;
+        let row = |(name, run): (&str, &Run)| {
+            let busy = [format!("{:.1}", run.cpu_percent), format!("{:.2}", run.idle_cpu_percent)];
+            let [p50, p99] = [run.lag_p50_ms, run.lag_p99_ms].map(|lag| format!("{lag:.0}"));
+            let [cpu, idle] = busy;
+            let [appends, missed] = [run.appends, run.missed].map(|count| count.to_string());
+            [name.to_owned(), cpu, idle, megabytes(run.peak_bytes), p50, p99, appends, missed]
+        };
+        let head = [
+            "watcher",
+            "CPU % of a core",
+            "… while nothing happens",
+            "memory ≤ MB",
+            "lag p50 ms",
+            "lag p99 ms",
+            "appends",
+            "missed",
+        ];
+        let rows = [("`plimsoll watch --json`", plimsoll), ("re-reads what has changed", naive)];
+        titled(&format!("{sessions} sessions, {seconds} s"), &table(head, rows.map(row)))
+    }
+
+    fn picture(&self) -> Option<Picture> {
+        let runs = [("plimsoll watch", &self.plimsoll), ("re-reads what has changed", &self.naive)];
+        let bar = |(name, run): (&str, &Run)| {
+            [("p50", run.lag_p50_ms), ("p99", run.lag_p99_ms)]
+                .map(|(share, lag)| Bar::new(&format!("{name}, {share}"), lag))
+        };
+        let bars = runs.map(bar).concat();
+        let about = "The lag of both watchers, in milliseconds, on a logarithmic scale";
+        Some(bars_on(&Scale::logarithmic(&bars), &bars, about))
+    }
+
+    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let Run { cpu_percent, peak_bytes, missed, lag_p99_ms, .. } = self.plimsoll;
+        let peak = peak_bytes as f64 / 1e6;
+        let gate = |promise: &str, measured: String, kept| {
+            Gate::new(format!("watching {SESSIONS} growing sessions: {promise}"), measured, kept)
+        };
+        Ok(vec![
+            gate("CPU < 25 % of a core", format!("{cpu_percent:.1} %"), cpu_percent < 25.0),
+            gate("peak memory < 150 MB", format!("{peak:.1} MB"), peak < 150.0),
+            gate("p99 of the lag < 500 ms", format!("{lag_p99_ms:.0} ms"), lag_p99_ms < 500.0),
+            gate("none missed", missed.to_string(), missed == 0),
+        ])
+    }
 }

@@ -1,7 +1,7 @@
-//! A home that is gone afterwards, in memory where the system has a folder there.
+//! A home that is gone afterwards: in memory where the system has a folder there, unless `TMPDIR` says where.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plimsoll_agents::{Adapter, Step};
 use plimsoll_engine::world::World;
@@ -19,8 +19,9 @@ pub(crate) struct Sandbox {
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
-        let memory = Path::new("/dev/shm");
-        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let given = std::env::var_os("TMPDIR").map(PathBuf::from);
+        let memory = Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
+        let parent = given.or(memory).unwrap_or_else(std::env::temp_dir);
         let folder = TempDir::with_prefix_in("plimsoll-fuzz-", parent).unwrap();
         fs::create_dir(folder.path().join("project")).unwrap();
         Self { folder }

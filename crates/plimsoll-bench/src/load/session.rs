@@ -32,9 +32,22 @@ pub(super) struct Session {
 /// What its hooks took, in milliseconds, and what they did not do.
 #[derive(Default)]
 pub(super) struct Called {
-    pub(super) hooks: Vec<f64>,
+    /// After tool calls.
+    pub(super) tools: Vec<f64>,
+    /// Before compactions.
     pub(super) compactions: Vec<f64>,
+    /// After compactions.
+    pub(super) starts: Vec<f64>,
     pub(super) lost: Vec<String>,
+}
+
+impl Called {
+    pub(super) fn add(&mut self, other: Self) {
+        self.tools.extend(other.tools);
+        self.compactions.extend(other.compactions);
+        self.starts.extend(other.starts);
+        self.lost.extend(other.lost);
+    }
 }
 
 impl Session {
@@ -70,7 +83,7 @@ impl Session {
             thread::sleep(next.saturating_duration_since(Instant::now()));
             next += period;
             self.answer()?;
-            called.hooks.push(self.hook(plimsoll, "PostToolUse", &json!({}))?);
+            called.tools.push(self.hook(plimsoll, "PostToolUse", &json!({}))?);
             if self.prompt >= FULL {
                 let before = self.sealed()?;
                 let compacting = json!({"trigger": "auto"});
@@ -81,7 +94,8 @@ impl Session {
                         .push(format!("{}: no checkpoint at step {}", self.name, self.steps));
                 }
                 self.compact()?;
-                self.hook(plimsoll, "SessionStart", &json!({"source": "compact"}))?;
+                let started = json!({"source": "compact"});
+                called.starts.push(self.hook(plimsoll, "SessionStart", &started)?);
             }
         }
         Ok(called)

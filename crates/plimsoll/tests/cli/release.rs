@@ -120,6 +120,28 @@ fn is_a_debian_package(release: &Release) {
     assert!(control.contains(&format!("Version: {VERSION}")), "{control}");
     let script = "mkdir ../deb && dpkg-deb -x \"$1\" ../deb && ../deb/usr/bin/plimsoll --version";
     assert!(release.shell(script, ".deb").stdout.starts_with(&format!("plimsoll {VERSION}")));
+    stays_while_agents_call_it(release);
+}
+
+/// Removing the package fails as long as a user of the machine has it in an agent's settings.
+fn stays_while_agents_call_it(release: &Release) {
+    let users = "echo \"ann:x:1000:1000:Ann:$HOME:/bin/sh\"";
+    let script = format!(
+        r#"mkdir ../control ../users && dpkg-deb -e "$1" ../control
+printf '#!/bin/sh\n%s\n' '{users}' >../users/getent && chmod 755 ../users/getent
+plimsoll() {{ ../deb/usr/bin/plimsoll "$@" >/dev/null 2>&1; }}
+try() {{ PATH=$PWD/../users:$PATH ../control/prerm "$1" 2>&1 && echo "$1: goes"; }}
+plimsoll init && ! try remove && try upgrade
+plimsoll uninstall && try remove"#
+    );
+    let said = release.shell(&script, ".deb").stdout;
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    assert!(
+        lines[0].contains("the agents of ann still call it: run `plimsoll uninstall`"),
+        "{said}"
+    );
+    assert_eq!(lines[1..], ["upgrade: goes", "remove: goes"]);
 }
 
 fn installs_itself_with_a_shell_alone_and_leaves_again(release: Release) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_testbed::generator::SplitMix64;
 
 use crate::campaign::seed;
-use crate::env::{Ran, TestEnv};
+use crate::env::TestEnv;
 use crate::invariants;
 use crate::writers::{succeeds, worked};
 
@@ -31,14 +31,6 @@ fn used() -> TestEnv {
     }
     env.session("worked").hook("SessionEnd");
     env
-}
-
-/// It did its work or said why not.
-#[track_caller]
-fn bound(ran: Ran) -> Ran {
-    assert!(matches!(ran.status.code(), Some(0 | 1)), "{ran}");
-    assert!(!ran.stderr.contains("panicked"), "{ran}");
-    ran
 }
 
 /// Spoils bytes in one of the ways that disks and editors do.
@@ -116,7 +108,7 @@ fn a_store_damaged_anywhere_works_again_at_the_latest_when_it_is_asked_again() {
         invariants::neutral(&env.session("worked").hook("PreCompact"));
         invariants::neutral(&env.session("worked").hook("SessionEnd"));
         let asked = ["status --all", "search b.txt", "rs sea", "audit", "doctor"];
-        asked.iter().for_each(|arguments| drop(bound(env.plimsoll(arguments))));
+        asked.iter().for_each(|arguments| drop(invariants::bound(env.plimsoll(arguments))));
         for arguments in &asked[..4] {
             let ran = env.plimsoll(arguments);
             assert!(ran.status.success(), "round {round}, {how}: {arguments}: {ran}");
@@ -161,7 +153,7 @@ fn whatever_file_is_garbled_the_agent_goes_on_and_nobody_panics() {
                 invariants::neutral(&env.session("worked").hook(event));
             }
             for arguments in ["status", "checkpoint list", "board list", "doctor", "config check"] {
-                bound(env.plimsoll(arguments));
+                invariants::bound(env.plimsoll(arguments));
             }
         }
         fs::write(file, whole).unwrap();
@@ -175,8 +167,8 @@ fn a_config_that_was_cut_short_is_named_and_left_as_it_is() {
     for cut in 1..text.len() {
         let path = env.user_config(&text[..cut]);
         invariants::the_hook_answers(&env);
-        bound(env.plimsoll("config check"));
-        bound(env.plimsoll("status"));
+        invariants::bound(env.plimsoll("config check"));
+        invariants::bound(env.plimsoll("status"));
         assert_eq!(fs::read_to_string(path).unwrap(), text[..cut]);
     }
 }

@@ -48,6 +48,14 @@ pub(crate) fn neutral(ran: &Ran) {
     assert!(is_text || serde_json::from_str::<Value>(&ran.stdout).is_ok(), "torn words: {ran}");
 }
 
+/// A command did its work or failed, as commands do.
+#[track_caller]
+pub(crate) fn bound(ran: Ran) -> Ran {
+    assert!(matches!(ran.status.code(), Some(0 | 1)), "{ran}");
+    assert!(!ran.stderr.contains("panicked"), "{ran}");
+    ran
+}
+
 /// Every checkpoint that is listed is whole, and whatever the index names is there.
 #[track_caller]
 fn no_phantom(env: &TestEnv) {

@@ -1,0 +1,91 @@
+//! What is measured, with what, and how thoroughly.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use crate::accuracy::{self, Accuracy};
+use crate::commits;
+use crate::competitors;
+use crate::dashboard;
+use crate::hook;
+use crate::listing;
+use crate::load::{self, Pace};
+use crate::packing;
+use crate::part::Part;
+use crate::precompact;
+use crate::report;
+use crate::saves;
+use crate::section::Section;
+use crate::serving::{self, Serving};
+use crate::spawn::Competitor;
+use crate::stage::Stage;
+use crate::team;
+use crate::triggers;
+use crate::watching;
+
+/// What is run, beside what, and how thoroughly.
+pub(crate) struct Bench {
+    pub(crate) plimsoll: PathBuf,
+    pub(crate) noop: PathBuf,
+    pub(crate) newlines: PathBuf,
+    /// What can run the seed's service.
+    pub(crate) python: Option<PathBuf>,
+    /// The folder of the seeds' hooks.
+    pub(crate) seeds: PathBuf,
+    /// The folder of real transcripts and of what judges predictions.
+    pub(crate) accuracy: PathBuf,
+    pub(crate) quick: bool,
+    /// Only what needs no clock.
+    pub(crate) counted: bool,
+    /// How long a soak takes.
+    pub(crate) minutes: u64,
+    pub(crate) stage: OnceCell<Stage>,
+}
+
+impl Bench {
+    /// Runs a part, and judges what it comes to.
+    pub(crate) fn run(&self, part: Part) -> anyhow::Result<Section> {
+        let plimsoll = &self.plimsoll;
+        report::note(part.title());
+        match part {
+            Part::Hook => Section::of(part, &hook::time(self)?),
+            Part::Accuracy => Section::of(part, &self.accuracy()?),
+            Part::Checkpoints => Section::of(part, &precompact::seal(self)?),
+            Part::Listing => Section::of(part, &listing::list(plimsoll)?),
+            Part::Saves => Section::of(part, &saves::restore(plimsoll)?),
+            Part::Commits => Section::of(part, &commits::commit(plimsoll)?),
+            Part::Dashboard => Section::of(part, &dashboard::paint(plimsoll)?),
+            Part::Watcher => Section::of(part, &watching::watch(plimsoll, self.quick)?),
+            Part::Triggers => Section::of(part, &triggers::cross(plimsoll)?),
+            Part::Server => Section::of(part, &self.serving()?),
+            Part::Team => Section::of(part, &team::open(plimsoll)?),
+            Part::Packing => Section::of(part, &packing::pack()?),
+            Part::Load => Section::of(part, &load::press(plimsoll, Pace::Full)?),
+            Part::Soak => Section::of(part, &load::press(plimsoll, Pace::Soak(self.minutes))?),
+        }
+    }
+
+    /// The transcripts and payloads, which are written when they are first asked for.
+    pub(crate) fn stage(&self) -> anyhow::Result<&Stage> {
+        if let Some(stage) = self.stage.get() {
+            return Ok(stage);
+        }
+        report::note("writing transcripts");
+        let stage = Stage::set()?;
+        Ok(self.stage.get_or_init(|| stage))
+    }
+
+    /// What every ratio is taken to.
+    pub(crate) fn nothing(&self) -> Competitor {
+        Competitor::new(competitors::NOOP, [&self.noop])
+    }
+
+    fn accuracy(&self) -> anyhow::Result<Accuracy> {
+        let every = if self.quick { 50 } else { 10 };
+        accuracy::judge(self.stage()?, &self.plimsoll, &self.accuracy, every)
+    }
+
+    fn serving(&self) -> anyhow::Result<Serving> {
+        serving::serve(&self.plimsoll, self.python.as_deref(), &self.seeds, self.quick)
+    }
+}
