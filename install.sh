@@ -65,7 +65,8 @@ put() {
 take() { rm -f "$prefix/$2"; }
 
 if [ -n "$remove" ]; then
-    if [ -e "${XDG_DATA_HOME:-${HOME:-}/.local/share}/plimsoll/installed.json" ]; then
+    data=${PLIMSOLL_DATA_DIR:-${XDG_DATA_HOME:-${HOME:-}/.local/share}/plimsoll}
+    if grep -qsF "$(cd "$prefix/bin" 2>/dev/null && pwd)/plimsoll" "$data/installed.json"; then
         fail "your agents' settings still call it: run \`$prefix/bin/plimsoll uninstall\` first, it gives them back"
     fi
     each take
