@@ -71,6 +71,15 @@ pub(crate) fn seed() -> u64 {
     asked("PLIMSOLL_FAULTS_SEED").unwrap_or(20_261_116)
 }
 
+/// What a writer does next: where another version is to work beside this one, either may do it.
+fn next<W: Writer>(env: &TestEnv, writer: &mut W, random: &mut SplitMix64) -> Call {
+    let call = writer.next(env, random);
+    match std::env::var("PLIMSOLL_FAULTS_BESIDE") {
+        Ok(other) if random.below(2) == 0 => call.by(&other),
+        _ => call,
+    }
+}
+
 /// A violation ends a campaign when there are so many: more would tell no more.
 const ENOUGH: usize = 5;
 
@@ -162,7 +171,7 @@ fn killed<W: Writer>(
     random: &mut SplitMix64,
 ) -> usize {
     let fault = Fault::kill(random, points);
-    let (ran, is_killed) = fault.befalls(env, writer.next(env, random));
+    let (ran, is_killed) = fault.befalls(env, next(env, writer, random));
     writer.note(&ran, Harm::Kills);
     usize::from(is_killed)
 }
@@ -175,7 +184,7 @@ fn fails<W: Writer>(
     random: &mut SplitMix64,
 ) -> usize {
     let fault = Fault::failing(random, points);
-    let call = writer.next(env, random);
+    let call = next(env, writer, random);
     let is_hook = call.command.get_args().next().is_some_and(|first| first == "hook");
     let (ran, has_failed) = fault.befalls(env, call);
     // The binary under test is linked dynamically; this one never began.
@@ -194,7 +203,7 @@ fn fails<W: Writer>(
 /// Starts some processes at once, and kills each at some moment; late ones do their work.
 fn crowd<W: Writer>(env: &TestEnv, writer: &mut W, random: &mut SplitMix64) -> usize {
     let calls: Vec<(Call, u64)> = (0..2 + random.below(3))
-        .map(|_| (writer.next(env, random), random.below(15_000) as u64))
+        .map(|_| (next(env, writer, random), random.below(15_000) as u64))
         .collect();
     let ran: Vec<Ran> = thread::scope(|scope| {
         let run =

@@ -141,12 +141,10 @@ fn whatever_file_is_garbled_the_agent_goes_on_and_nobody_panics() {
         files(&env).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
     assert!(files.len() > 12, "{files:?}");
     for (file, whole) in &files {
-        // What lay in an inbox has been read.
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
         for _ in 0..3 {
             let mut bytes = whole.clone();
             let how = spoil(&mut bytes, &mut random);
-            fs::write(file, &bytes).unwrap();
+            put(file, &bytes);
             let ran = env.session("waiting").prompted();
             assert!(ran.status.success(), "{} {how}: {ran}", file.display());
             for event in ["PostToolUse", "PreCompact", "SessionStart"] {
@@ -156,8 +154,14 @@ fn whatever_file_is_garbled_the_agent_goes_on_and_nobody_panics() {
                 invariants::bound(env.plimsoll(arguments));
             }
         }
-        fs::write(file, whole).unwrap();
+        put(file, whole);
     }
+}
+
+/// Writes a file whose folder may be gone, as an inbox is once it has been read.
+fn put(file: &Path, bytes: &[u8]) {
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, bytes).unwrap();
 }
 
 #[test]

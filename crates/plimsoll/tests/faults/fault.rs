@@ -1,6 +1,7 @@
 //! What goes wrong, and at which system call.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -39,9 +40,20 @@ impl Call {
 
     /// The same, started by something else.
     pub(crate) fn under(self, program: &str, arguments: &[String]) -> Self {
+        let inner = self.command.get_program().to_owned();
+        self.started(program, arguments.iter().map(OsString::from).chain([inner]))
+    }
+
+    /// The same, done by another version.
+    pub(crate) fn by(self, other: &str) -> Self {
+        self.started(other, [])
+    }
+
+    /// A program, with these arguments before those of this call.
+    fn started(self, program: &str, before: impl IntoIterator<Item = OsString>) -> Self {
         let inner = &self.command;
         let mut command = Command::new(program);
-        command.args(arguments).arg(inner.get_program()).args(inner.get_args()).env_clear();
+        command.args(before).args(inner.get_args()).env_clear();
         command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(folder) = inner.get_current_dir() {
