@@ -133,7 +133,8 @@ impl Criteria {
         };
         let kept = match self.kept() {
             Some(_) => {
-                format!("{} of what was needed was kept", self.score.share(self.score.together))
+                let share = self.score.share(self.score.together);
+                format!("{share} of what was needed after compactions was there")
             }
             None => "nothing was needed after a compaction".to_owned(),
         };

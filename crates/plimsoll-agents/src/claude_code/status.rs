@@ -30,12 +30,26 @@ struct Workspace {
 #[derive(Deserialize)]
 struct ContextWindow {
     context_window_size: Tokens,
-    /// The current prompt, not a sum.
+    /// Of the last response. The totals beside it are the same here, and were sums over the whole session
+    /// in clients before 2.1.132.
     #[serde(default)]
-    total_input_tokens: Tokens,
-    /// Of the last response.
-    #[serde(default)]
-    total_output_tokens: Tokens,
+    current_usage: Option<Usage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    input_tokens: Tokens,
+    output_tokens: Tokens,
+    cache_creation_input_tokens: Tokens,
+    cache_read_input_tokens: Tokens,
+}
+
+impl Usage {
+    fn prompt(&self) -> Tokens {
+        let cached = self.cache_creation_input_tokens.saturating_add(self.cache_read_input_tokens);
+        self.input_tokens.saturating_add(cached)
+    }
 }
 
 /// The model's name carries this where a long context was asked for; transcripts leave it out.
@@ -47,8 +61,8 @@ pub(super) fn read(payload: &[u8]) -> Result<Status, BadPayload> {
     let session =
         SessionId::new(&payload.session_id).ok_or(BadPayload("the payload names no session"))?;
     let counted = &payload.context_window;
-    // Before the first response and right after a compaction the client says 0.
-    let used = counted.total_input_tokens.saturating_add(counted.total_output_tokens);
+    // Before the first response and right after a compaction there is none, or the client says 0.
+    let usage = counted.current_usage.as_ref().filter(|usage| usage.prompt() > 0);
     Ok(Status {
         session,
         project: payload.workspace.project_dir.into(),
@@ -56,6 +70,6 @@ pub(super) fn read(payload: &[u8]) -> Result<Status, BadPayload> {
         model: payload.model.id.trim_end_matches(LONG_CONTEXT).to_owned(),
         version: payload.version,
         window: counted.context_window_size,
-        used: (counted.total_input_tokens > 0).then_some(used),
+        used: usage.map(|usage| usage.prompt().saturating_add(usage.output_tokens)),
     })
 }

@@ -26,7 +26,7 @@ pub struct Recipient {
 #[derive(Debug, thiserror::Error)]
 pub enum NoRecipient {
     /// Nobody is called so.
-    #[error("no session, and no project with a running session, is called `{0}`")]
+    #[error("{}", unknown(.0))]
     Unknown(String),
     /// Several are.
     #[error("`{name}` stands for several sessions: {}", among.join(", "))]
@@ -43,6 +43,13 @@ pub enum NoRecipient {
 
 /// What everybody is called.
 pub const ALL: &str = "all";
+
+fn unknown(name: &str) -> String {
+    match name {
+        ALL => "no other session runs".to_owned(),
+        _ => format!("no session, and no project with a running session, is called `{name}`"),
+    }
+}
 
 /// How long ago a session may have written that counts as one that runs.
 pub const LATELY: Duration = Duration::from_secs(600);

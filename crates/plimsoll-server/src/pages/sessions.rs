@@ -20,7 +20,7 @@ use crate::state::{App, AppState};
 
 /// How many sessions that run are listed at a time, and how many past ones. More would keep the
 /// first paint waiting.
-const PAGE: u64 = 50;
+const PAGE: u64 = 20;
 /// How many of a session's newest calls tell its pace.
 const PACE_CALLS: u32 = 200;
 

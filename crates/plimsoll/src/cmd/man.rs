@@ -31,9 +31,11 @@ pub(crate) fn run(ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let mut command = super::command();
     command.build();
     if let Some(folder) = &args.all {
-        return write(&command, folder)
+        return fs::create_dir_all(folder)
+            .map_err(anyhow::Error::from)
+            .and_then(|()| write(&command, folder))
             .with_context(|| format!("could not write manual pages into `{}`", folder.display()))
-            .hint(format!("mkdir -p '{}'", folder.display()));
+            .hint("name a folder that you may write to");
     }
     for name in &args.command {
         command = command

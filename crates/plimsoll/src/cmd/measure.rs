@@ -1,6 +1,7 @@
 //! `plimsoll measure`
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -71,5 +72,13 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 fn measure(world: &World, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<Measured> {
     let path = args.transcript.canonicalize()?;
     let state = SessionState::default();
-    load::measure(world, adapter, &path, args.window, &state)?.context("it is gone")
+    let measured = load::measure(world, adapter, &path, args.window, &state)?;
+    let measured = measured.context("it is gone")?;
+    // A transcript may have just begun, and its first line be torn.
+    if measured.reading.anchor.is_none() {
+        let mut first = [0];
+        let count = File::open(&path)?.read(&mut first)?;
+        anyhow::ensure!(count == 0 || first == *b"{", "its first line is no JSON object");
+    }
+    Ok(measured)
 }

@@ -50,6 +50,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     carry_out(world, ui, &plan)?;
+    tell_checkpoints(world, ui, adapter, args.purge)?;
     match purge {
         Some(purge) => {
             carry_out_purge(world, ui, purge)?;
@@ -61,7 +62,6 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         }
         None => {}
     }
-    tell_checkpoints(world, ui, adapter)?;
     tell_leftovers(world, ui, adapter, scope, &project);
     Ok(())
 }
@@ -77,14 +77,19 @@ fn forget_checkpoints(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()
 }
 
 /// Checkpoints lie in the projects, and are the user's: they stay.
-fn tell_checkpoints(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::Result<()> {
+fn tell_checkpoints(
+    world: &World,
+    ui: &Ui,
+    adapter: &dyn Adapter,
+    purge: bool,
+) -> anyhow::Result<()> {
     let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
+    let about = match purge {
+        true => "without the key that goes, nobody can tell that you sealed them".to_owned(),
+        false => format!("{} lists them", shown(&list)),
+    };
     if list.exists() {
-        writeln!(
-            ui.out(),
-            "Kept    your checkpoints, in their projects; {} lists them",
-            shown(&list)
-        )?;
+        writeln!(ui.out(), "Kept    your checkpoints, in their projects; {about}")?;
     }
     Ok(())
 }
@@ -108,7 +113,13 @@ fn is_wanted(
     out.flush()?;
     let nothing = !any && !args.purge;
     // What cannot be brought back is not the usual answer.
-    let agreed = || planned::is_agreed(ui, args.common.yes, "Remove this?", !args.purge);
+    let agreed = || {
+        if args.purge && !args.common.yes && !ui.is_interactive() {
+            return Err(anyhow::anyhow!("nobody is there to agree that all of this goes"))
+                .hint("run the same with `--yes`; `--dry-run` shows what would go");
+        }
+        planned::is_agreed(ui, args.common.yes, "Remove this?", !args.purge)
+    };
     let wanted = !args.common.dry_run && (nothing || agreed()?);
     if !wanted && !nothing {
         writeln!(out, "Nothing was removed.")?;

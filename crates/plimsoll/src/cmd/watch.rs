@@ -77,7 +77,9 @@ fn lock(world: &World) -> anyhow::Result<Lock> {
         Err(NotLocked::Held(Some(Holder { process, since }))) => {
             let since = local_time(since);
             Err(anyhow::anyhow!("another watcher runs: process {process}, since {since}"))
-                .hint(format!("run `kill {process}` to end it, or `plimsoll status` to look once"))
+                .hint(format!(
+                    "run `kill {process}` to end it (`plimsoll serve` is a watcher, too), or `plimsoll status` to look once"
+                ))
         }
         taken => taken
             .context("could not become the watcher of this machine")

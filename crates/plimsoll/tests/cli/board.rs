@@ -194,6 +194,8 @@ fn a_project_and_all_are_everybody_who_works_there_but_who_posts() {
     assert_eq!(waiting(&env)[0]["from"], TWO);
     let taken = env.plimsoll("board take --session project");
     assert!(taken.stderr.starts_with("error: `project` stands for 3 sessions\n"), "{taken}");
+    let alone = TestEnv::new().plimsoll("board post --to all hello");
+    assert!(alone.stderr.contains("no other session runs"), "{alone}");
     let posted = env.plimsoll("board post --to nowhere hello");
     insta::assert_snapshot!(posted, @"
     --- stderr

@@ -12,6 +12,7 @@ use plimsoll_engine::world::{World, now};
 use serde_json::Value;
 
 use crate::env::{Ran, TestEnv};
+use crate::transcript::{self, MODEL};
 
 pub(crate) const MINUTE: Millis = 60_000;
 const DAY: Millis = 24 * 60 * MINUTE;
@@ -328,4 +329,15 @@ fn looking_at_checkpoints_leaves_no_traces() {
         assert!(env.plimsoll(&format!("checkpoint {arguments}")).status.success(), "{arguments}");
     }
     assert_eq!(env.all_under(&env.home()), [env.home()]);
+}
+
+/// It may have been moved; if not, whoever works here would wonder.
+#[test]
+fn a_checkpoint_of_a_session_whose_folder_is_gone_is_said_to_lie_here() {
+    let env = TestEnv::new();
+    let gone = env.path("gone");
+    env.session("5f2c-gone").write(transcript::reading(MODEL, 90_000, &gone, false));
+    let ran = env.plimsoll("checkpoint create 5f2c");
+    let says = "the session's folder `$TEST/gone` is gone: its checkpoint lies in `$TEST/";
+    assert!(ran.status.success() && ran.stderr.contains(says), "{ran}");
 }

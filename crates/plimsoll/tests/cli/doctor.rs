@@ -45,6 +45,18 @@ fn a_data_folder_that_cannot_be_written_is_named() {
     assert!(mend.contains("$TEST/home/.local/share/plimsoll"), "{mend}");
 }
 
+/// It times a hook call, and a session that is past its line is given a checkpoint by one.
+#[test]
+fn a_look_leaves_nothing_in_a_project_and_nothing_in_the_agents_folder() {
+    let env = TestEnv::new();
+    env.session("past-its-line").fill(150_000);
+    for command in ["doctor", "tax"] {
+        env.plimsoll(command);
+        assert_eq!(env.all_under(&env.project()), [env.project()], "{command}");
+        assert!(!env.home().join(".claude/clc").exists(), "{command}");
+    }
+}
+
 #[test]
 fn a_data_folder_that_others_can_read_is_named() {
     let env = TestEnv::new();

@@ -333,7 +333,9 @@ fn a_purge_can_be_looked_at_first() {
     succeeds(&env, "init");
     succeeds(&env, "uninstall --purge --dry-run");
     assert!(env.data().exists());
-    succeeds(&env, "uninstall --purge");
+    refuses(&env, "uninstall --purge", "nobody is there to agree that all of this goes");
+    assert!(env.data().exists());
+    succeeds(&env, "uninstall --purge --yes");
     assert!(!env.data().exists());
 }
 

@@ -32,6 +32,15 @@ fn tokens_are_one_number() {
 }
 
 #[test]
+fn what_is_no_transcript_is_refused() {
+    let env = TestEnv::new();
+    let path = env.write("notes.md", "# Notes\n\nNothing that an agent has said.\n");
+    let ran = env.plimsoll(&format!("measure --transcript {} --tokens", path.display()));
+    assert_eq!((ran.status.code(), ran.stdout.as_str()), (Some(1), ""), "{ran}");
+    assert!(ran.stderr.contains("its first line is no JSON object"), "{ran}");
+}
+
+#[test]
 fn what_was_appended_since_is_added() {
     let env = TestEnv::new();
     let project = env.project();

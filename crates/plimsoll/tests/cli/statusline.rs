@@ -29,6 +29,16 @@ fn load_and_distance_are_shown() {
     assert_eq!(env.log(), [""; 0]);
 }
 
+/// Clients before 2.1.132 told the sum over the session there.
+#[test]
+fn totals_of_the_whole_session_are_not_the_load() {
+    let env = TestEnv::new().with("NO_COLOR", "1");
+    let mut told: Value = serde_json::from_str(TOLD).unwrap();
+    told["context_window"]["total_input_tokens"] = json!(8_120_000);
+    told["context_window"]["total_output_tokens"] = json!(640_000);
+    assert_eq!(shown(&env, &[], &told.to_string()).stdout, PLAIN);
+}
+
 #[test]
 fn colours_are_left_out_when_asked() {
     let env = TestEnv::new();

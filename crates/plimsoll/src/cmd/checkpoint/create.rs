@@ -51,7 +51,7 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
 }
 
 /// Makes a checkpoint of a session because somebody asks for it. `here` stands in for a project that
-/// its transcript does not name, or that is gone.
+/// its transcript does not name, or that is gone: it may have been moved here.
 pub(crate) fn seal(
     world: &World,
     adapter: &dyn Adapter,
@@ -61,8 +61,9 @@ pub(crate) fn seal(
 ) -> anyhow::Result<Sealed> {
     let session = &found.owner.session;
     // Wherever the user stands, or the agent has moved to: a session has one project.
-    let project = sessions::project(adapter, found).filter(|project| project.is_dir());
-    let project = project.unwrap_or_else(|| here.to_owned());
+    let project = sessions::project(adapter, found);
+    let gone = project.clone().filter(|project| !project.is_dir());
+    let project = project.filter(|_| gone.is_none()).unwrap_or_else(|| here.to_owned());
     let in_force = &settings::load(world, adapter, &project);
     let place = &Place::of(world, adapter, project);
     let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
@@ -70,7 +71,11 @@ pub(crate) fn seal(
     let captured = Captured::read(world, adapter, &subject, None).refined(words);
     let sealed = captured.seal(adapter, place, Occasion::Manual, state.given.clone());
     let hint = sealed.as_ref().err().map(Unsealed::hint).unwrap_or_default();
-    let sealed = sealed.context("could not make a checkpoint").hint(hint)?;
+    let mut sealed = sealed.context("could not make a checkpoint").hint(hint)?;
+    sealed.warnings.extend(gone.map(|gone| {
+        let (gone, here) = (gone.display(), place.project.display());
+        format!("the session's folder `{gone}` is gone: its checkpoint lies in `{here}`")
+    }));
     // A session that has ended has nothing more to decide.
     if running(world, adapter).contains(session) {
         // Without it only the age that its status line shows is too high.
