@@ -31,11 +31,12 @@ pub(crate) struct Args {
 
 /// Answers the hook call of this process.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some(world) = World::of_process().filter(|world| !world.is_off()) else {
-        return ExitCode::SUCCESS;
-    };
+    let Some(world) = World::of_process() else { return ExitCode::SUCCESS };
     // The process ends with the call: nobody need take it apart.
     let world: &World = Box::leak(Box::new(world));
+    if world.is_off() {
+        return ExitCode::SUCCESS;
+    }
     survive_panics(world.paths.log());
     match answer(world, arguments) {
         Ok(exit) => exit,
