@@ -26,7 +26,7 @@ static ALLOCATOR: rustix_dlmalloc::GlobalDlmalloc = rustix_dlmalloc::GlobalDlmal
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.next().is_some_and(|first| first == "hook") && !asks_for_help(arguments.peek()) {
-        return cmd::hook::run(arguments);
+        cmd::hook::run(arguments);
     }
     cmd::run()
 }

@@ -102,7 +102,8 @@ impl Deciding<'_> {
         policy::nothing_due(&outlook, &self.call, state, newest.tokens, tail.bytes_since)
     }
 
-    /// Something may be due: now it is worth reading closely.
+    /// Something may be due: now it is worth reading closely. Kept apart: most calls are over before.
+    #[inline(never)]
     fn answer(&self, spool: &Path, state: &SessionState) -> anyhow::Result<Answer> {
         let reading = self.load.reading().context("could not read the transcript")?;
         let growth = OnceCell::new();

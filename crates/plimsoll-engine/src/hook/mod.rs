@@ -70,23 +70,13 @@ pub fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow:
 
 fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
     let hook = Hook { world, adapter, event, begun: Instant::now() };
-    let is_main = event.subagent.is_none();
     match &event.kind {
         EventKind::Prompted
         | EventKind::ToolFinished
         | EventKind::ToolFailed
         | EventKind::Stopped
         | EventKind::Loading(_) => hook.measured(),
-        // A subagent's window is its own business: no checkpoint, no restore.
-        EventKind::Cleared | EventKind::Compacted if !is_main => hook.replaced(),
-        EventKind::Compacting if !is_main => hook.taken_in(),
-        EventKind::Started | EventKind::Cleared if is_main => hook.begun(),
-        EventKind::Resumed if is_main => hook.resumed(),
-        EventKind::Compacting => hook.compacting(),
-        EventKind::Compacted => hook.compacted(),
-        EventKind::Summarised(summary) if is_main => hook.summarised(summary),
-        EventKind::Ended if is_main => hook.ended(),
-        _ => Ok(Answer::default()),
+        _ => hook.turned(),
     }
 }
 
@@ -106,6 +96,25 @@ const READING_TIME: Duration = Duration::from_millis(1500);
 const STORE_TIME: Duration = Duration::from_millis(100);
 
 impl Hook<'_> {
+    /// Answers an event at which a session or its window begins or ends. Kept apart: there are
+    /// hundreds of other calls for each of these, and they would pay for its pages.
+    #[inline(never)]
+    fn turned(&self) -> anyhow::Result<Answer> {
+        let is_main = self.event.subagent.is_none();
+        match &self.event.kind {
+            // A subagent's window is its own business: no checkpoint, no restore.
+            EventKind::Cleared | EventKind::Compacted if !is_main => self.replaced(),
+            EventKind::Compacting if !is_main => self.taken_in(),
+            EventKind::Started | EventKind::Cleared if is_main => self.begun(),
+            EventKind::Resumed if is_main => self.resumed(),
+            EventKind::Compacting => self.compacting(),
+            EventKind::Compacted => self.compacted(),
+            EventKind::Summarised(summary) if is_main => self.summarised(summary),
+            EventKind::Ended if is_main => self.ended(),
+            _ => Ok(Answer::default()),
+        }
+    }
+
     fn spool(&self) -> PathBuf {
         self.world.paths.spool(self.event)
     }

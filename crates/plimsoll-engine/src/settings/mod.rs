@@ -117,17 +117,22 @@ fn nanos(seconds: i64, nanos: i64) -> i64 {
 /// The settings in force in `project`, environment included.
 pub fn load(world: &World, adapter: &dyn Adapter, project: &Path) -> InForce {
     let cache = world.paths.settings_cache(key(world, adapter, project));
-    let mut in_force = read(&cache).unwrap_or_else(|| {
-        let made = make(world, adapter, project);
-        if let Some(bytes) = made.bytes().filter(|_| made.is_settled(now())) {
-            // A cache that cannot be written is made again by the next call.
-            let _ = paths::replace(&cache, &bytes);
-        }
-        made.in_force
-    });
+    let mut in_force = read(&cache).unwrap_or_else(|| anew(world, adapter, project, &cache));
     in_force.settings = in_force.settings.overridden(&world.overrides());
     in_force.client = adapter.client_environment(in_force.client, world.variables());
     in_force
+}
+
+/// The settings from their sources, and into the cache. Kept apart: a call that finds the cache as it
+/// should be pays neither for the pages of this code nor for its stack.
+#[inline(never)]
+fn anew(world: &World, adapter: &dyn Adapter, project: &Path, cache: &Path) -> InForce {
+    let made = make(world, adapter, project);
+    if let Some(bytes) = made.bytes().filter(|_| made.is_settled(now())) {
+        // A cache that cannot be written is made again by the next call.
+        let _ = paths::replace(cache, &bytes);
+    }
+    made.in_force
 }
 
 /// The cached settings, if every source is as it was.

@@ -9,19 +9,22 @@ mod bucket;
 mod peer;
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
 pub(crate) use bucket::Bucket;
 pub(crate) use peer::Peer;
 
 use crate::http::Problem;
+use crate::pages::STYLE;
 use crate::state::AppState;
 
 /// How long a request may take, its body's way to us included.
@@ -153,7 +156,7 @@ const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 fn armour() -> [(HeaderName, HeaderValue); 6] {
     let value = HeaderValue::from_static;
     [
-        (header::CONTENT_SECURITY_POLICY, value(POLICY)),
+        (header::CONTENT_SECURITY_POLICY, POLICY.clone()),
         (header::X_CONTENT_TYPE_OPTIONS, value("nosniff")),
         (header::X_FRAME_OPTIONS, value("DENY")),
         (header::REFERRER_POLICY, value("no-referrer")),
@@ -162,8 +165,15 @@ fn armour() -> [(HeaderName, HeaderValue); 6] {
     ]
 }
 
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-    connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+/// The one style that a page may have is ours, known by its hash.
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let style = BASE64_STANDARD.encode(Sha256::digest(STYLE));
+    let policy = format!(
+        "default-src 'none'; script-src 'self'; style-src 'sha256-{style}'; img-src 'self' data:; \
+         connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    );
+    HeaderValue::try_from(policy).expect("letters and digits")
+});
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::assets::STYLE;
 use super::site::Site;
 use crate::http::Problem;
 
@@ -55,7 +56,7 @@ fn framed(site: &Site, tab: Option<Tab>, title: &str, again: Option<u32>, body: 
                 @if let Some(seconds) = again { meta http-equiv="refresh" content=(seconds); }
                 title { (title) " · plimsoll" }
                 link rel="icon" type="image/svg+xml" href=(site.to("/assets/icon.svg"));
-                link rel="stylesheet" href=(site.to("/assets/style.css"));
+                style { (PreEscaped(STYLE)) }
                 script defer src=(site.to("/assets/live.js")) data-events=(site.to("/events")) {}
             }
             body {

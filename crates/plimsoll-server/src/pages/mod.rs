@@ -1,7 +1,7 @@
 //! The dashboard: pages that are whole without a script, and one small script that keeps them current.
 //!
-//! Everything is written by `maud`, which escapes every text. A page loads its style and its script
-//! from here and nothing from elsewhere; a script asks for the same page again when something has
+//! Everything is written by `maud`, which escapes every text. A page carries its style, loads its
+//! script from here and nothing from elsewhere; the script asks for the same page again when something has
 //! happened, and puts the new parts in the place of the old ones.
 
 mod assets;
@@ -23,6 +23,7 @@ mod team;
 use axum::Router;
 use axum::routing::get;
 
+pub(crate) use assets::STYLE;
 pub(crate) use cached::Cached;
 pub(crate) use criteria::current as current_criteria;
 pub(crate) use score::Score;
@@ -46,7 +47,6 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/team/session/{id}", get(team::session))
         .route("/team/checkpoint/{id}", get(team::checkpoint))
         .route("/team/saves", get(team::saves))
-        .route("/assets/style.css", get(assets::style))
         .route("/assets/live.js", get(assets::script))
         .route("/assets/icon.svg", get(assets::icon))
 }

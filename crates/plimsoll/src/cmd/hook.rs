@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
@@ -29,25 +29,31 @@ pub(crate) struct Args {
     agent: String,
 }
 
-/// Answers the hook call of this process.
-pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some(world) = World::of_process() else { return ExitCode::SUCCESS };
-    // The process ends with the call: nobody need take it apart.
-    let world: &World = Box::leak(Box::new(world));
+/// Answers the hook call of this process, and ends it.
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ! {
+    let Some(world) = World::of_process() else { leave(0) };
     if world.is_off() {
-        return ExitCode::SUCCESS;
+        leave(0);
     }
     survive_panics(world.paths.log());
-    match answer(world, arguments) {
-        Ok(exit) => exit,
-        Err(error) => {
-            log::write(&world.paths.log(), &format!("{error:#}"));
-            ExitCode::SUCCESS
-        }
-    }
+    let exit = answer(&world, arguments).unwrap_or_else(|error| {
+        log::write(&world.paths.log(), &format!("{error:#}"));
+        0
+    });
+    leave(exit)
 }
 
-fn answer(world: &World, arguments: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
+/// Ends the process at once. Everything is said and written by now, and what the standard library and
+/// the C library tidy on their way out costs a hook more than it costs to read a transcript.
+fn leave(exit: u8) -> ! {
+    if cfg!(training) {
+        // The profile is written on that way.
+        process::exit(exit.into());
+    }
+    signal_hook::low_level::exit(exit.into())
+}
+
+fn answer(world: &World, arguments: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
     let adapter = adapter(arguments)?;
     let payload = payload().context("could not read the payload")?;
     if world.env("PLIMSOLL_TEST_PANIC").is_some() {
@@ -55,17 +61,20 @@ fn answer(world: &World, arguments: impl Iterator<Item = OsString>) -> anyhow::R
     }
     let answer = hook::answer(world, adapter, payload)?;
     let exit = answer.output.exit;
-    if !answer.output.stdout.is_empty() {
-        io::stdout().lock().write_all(&answer.output.stdout).context("could not answer")?;
-    }
-    if !answer.output.stderr.is_empty() {
-        io::stderr().lock().write_all(&answer.output.stderr).context("could not answer")?;
-    }
+    say(io::stdout(), &answer.output.stdout)?;
+    say(io::stderr(), &answer.output.stderr)?;
     if let Err(error) = answer.delivered() {
         // The answer stands, whatever became of its memory.
         log::write(&world.paths.log(), &format!("{error:#}"));
     }
-    Ok(ExitCode::from(exit))
+    Ok(exit)
+}
+
+fn say(mut to: impl Write, text: &[u8]) -> anyhow::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    to.write_all(text).and_then(|()| to.flush()).context("could not answer")
 }
 
 fn adapter(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<&'static dyn Adapter> {
@@ -80,7 +89,8 @@ fn adapter(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<&'st
 
 /// The payload on stdin, as long as it has a size that any agent would send.
 fn payload() -> anyhow::Result<Vec<u8>> {
-    const STEP: usize = 4 << 10;
+    // As much as is read of a transcript next, which then has its place.
+    const STEP: usize = 8 << 10;
     let mut payload = Vec::with_capacity(STEP);
     loop {
         if payload.len() == payload.capacity() {
@@ -101,6 +111,6 @@ fn survive_panics(log: PathBuf) {
     std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map_or_else(String::new, |place| place.to_string());
         log::write(&log, &format!("panicked at {place}"));
-        std::process::exit(0);
+        leave(0);
     }));
 }
