@@ -61,8 +61,8 @@ fn answer(world: &World, arguments: impl Iterator<Item = OsString>) -> anyhow::R
     }
     let answer = hook::answer(world, adapter, payload)?;
     let exit = answer.output.exit;
-    say(io::stdout(), &answer.output.stdout)?;
-    say(io::stderr(), &answer.output.stderr)?;
+    say(io::stdout, &answer.output.stdout)?;
+    say(io::stderr, &answer.output.stderr)?;
     if let Err(error) = answer.delivered() {
         // The answer stands, whatever became of its memory.
         log::write(&world.paths.log(), &format!("{error:#}"));
@@ -70,10 +70,11 @@ fn answer(world: &World, arguments: impl Iterator<Item = OsString>) -> anyhow::R
     Ok(exit)
 }
 
-fn say(mut to: impl Write, text: &[u8]) -> anyhow::Result<()> {
+fn say<W: Write>(to: impl FnOnce() -> W, text: &[u8]) -> anyhow::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
+    let mut to = to();
     to.write_all(text).and_then(|()| to.flush()).context("could not answer")
 }
 
@@ -89,8 +90,7 @@ fn adapter(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<&'st
 
 /// The payload on stdin, as long as it has a size that any agent would send.
 fn payload() -> anyhow::Result<Vec<u8>> {
-    // As much as is read of a transcript next, which then has its place.
-    const STEP: usize = 8 << 10;
+    const STEP: usize = 2 << 10;
     let mut payload = Vec::with_capacity(STEP);
     loop {
         if payload.len() == payload.capacity() {
