@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use plimsoll_agents::Owner;
 use plimsoll_core::Tokens;
 use plimsoll_core::metrics::ContextMetrics;
-use plimsoll_core::reading::Band;
+use plimsoll_core::reading::{Band, ReadingSource};
 use plimsoll_core::save::Save;
 use plimsoll_core::time::utc;
 use plimsoll_core::usage::share;
@@ -86,6 +86,9 @@ pub(crate) struct LiveReading {
     pub(crate) percent: f64,
     /// The name for that share.
     pub(crate) status: &'static str,
+    /// `measured`, or `estimated` where the service has counted nothing since the last compaction.
+    #[schema(value_type = String)]
+    pub(crate) source: ReadingSource,
     /// Where the client compacts, if it does.
     pub(crate) trigger: Option<Tokens>,
     /// The model that answered last.
@@ -154,6 +157,7 @@ impl LiveReading {
             window,
             percent: (share(used, window) * 10.0).round() / 10.0,
             status: Band::of(used, window).label(),
+            source: standing.reading.source,
             trigger: standing.trigger.tokens(),
             context_metrics: standing.metrics().into(),
             context_status: standing.status().label(),

@@ -109,9 +109,13 @@ fn open_to_others(folder: &Path) -> Option<Finding> {
 
 /// A store that cannot be opened or filled.
 pub(super) fn unusable(world: &World, error: &anyhow::Error) -> Finding {
-    let store = quoted(&world.paths.store());
-    // It is derived: everything in it comes from transcripts and spools.
-    let mend = format!("mv {store} {store}.bad && plimsoll status --all");
+    let path = world.paths.store();
+    let store = quoted(&path);
+    let mend = match path.exists() {
+        // It is derived: everything in it comes from transcripts and spools.
+        true => format!("mv {store} {store}.bad && plimsoll status --all"),
+        false => "plimsoll status --all   # once the data folder can be written".to_owned(),
+    };
     Finding::broken("store", format!("it cannot be used: {error:#}"), mend)
 }
 

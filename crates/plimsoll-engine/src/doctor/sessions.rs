@@ -1,12 +1,13 @@
 //! The sessions of the last week: is each seen, and is its window known?
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::policy::Levels;
+use plimsoll_core::shell;
 use plimsoll_core::text::thousands;
 
 use super::Finding;
@@ -29,10 +30,9 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter) -> Vec<Finding> {
     };
     let mut findings = unseen(world, adapter, &found);
     findings.extend(unhooked(world, adapter, &found));
-    let measured: Vec<Measured> = found
-        .iter()
-        .filter(|found| is_recent(found.modified))
-        .take(MOST)
+    let recent = || found.iter().filter(|found| is_recent(found.modified)).take(MOST);
+    findings.extend(unreadable(recent()));
+    let measured: Vec<Measured> = recent()
         .filter_map(|found| sessions::measure(world, adapter, found).ok().flatten())
         .collect();
     findings.extend(unknown_windows(&measured));
@@ -54,6 +54,20 @@ fn seen(sessions: usize) -> String {
 
 fn is_recent(time: SystemTime) -> bool {
     SystemTime::now().duration_since(time).map_or(true, |age| age < WEEK)
+}
+
+/// Transcripts that are there and cannot be opened: nothing is known of their sessions.
+fn unreadable<'a>(found: impl Iterator<Item = &'a Found>) -> Option<Finding> {
+    let mut closed = found.filter_map(|found| Some((&found.path, File::open(&found.path).err()?)));
+    let (path, error) = closed.next()?;
+    let more = match closed.count() {
+        0 => String::new(),
+        more => format!(", nor {more} more"),
+    };
+    let text = format!("`{}` cannot be read ({error}){more}", path.display());
+    let path = shell::quote(&path.display().to_string());
+    let mend = format!("chown \"$(id -u)\" {path} && chmod u+r {path}");
+    Some(Finding::broken("sessions", text, mend))
 }
 
 /// Sessions whose hooks were called but which left no transcript to read.

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::look_ahead;
 use plimsoll_core::name::short;
+use plimsoll_core::reading::ReadingSource;
 use plimsoll_core::settings::Lines;
 use plimsoll_core::text::duration;
 use plimsoll_engine::history::bounds;
@@ -32,6 +33,8 @@ pub(super) struct Row {
     project: String,
     model: String,
     load: Option<Load>,
+    /// Whether the load is an estimate.
+    is_estimated: bool,
     /// How far it is from being compacted.
     ahead: String,
     compactions: u64,
@@ -122,7 +125,7 @@ fn live(app: &App) -> (Vec<LiveReading>, Vec<String>) {
 }
 
 fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Row, Problem> {
-    let LiveReading { of, used, window, trigger, model, .. } = reading;
+    let LiveReading { of, used, window, trigger, model, source, .. } = reading;
     let id = SessionId::new(&of.session);
     let known = id.as_ref().map(|id| store.session_overview(id)).transpose()?.flatten();
     let pace = id.as_ref().map(|id| store.pace(id, PACE_CALLS)).transpose()?.unwrap_or_default();
@@ -140,6 +143,7 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
         project: project(reading.project.as_ref()),
         model: model.clone().unwrap_or_default(),
         load: Some(Load { used: *used, window: *window, trigger: *trigger }),
+        is_estimated: *source == ReadingSource::Estimated,
         ahead,
         compactions: pace.compactions,
         subagents,
@@ -159,6 +163,7 @@ pub(super) fn past_row(in_force: &InForce, row: &OverviewRow, whose: Option<Stri
         project: session.project.as_deref().map(project).unwrap_or_default(),
         model: session.model.clone().unwrap_or_default(),
         load: used.map(load),
+        is_estimated: false,
         ahead: String::new(),
         compactions: *compactions,
         subagents: 0,
@@ -253,6 +258,7 @@ pub(super) fn table(site: &Site, rows: &[Row], lines: &Lines, ahead: &str) -> Ma
 
 fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
     let band = row.load.map_or("none", |load| load.band(lines));
+    let about = if row.is_estimated { "~" } else { "" };
     html! {
         tr class=(band) data-session=(row.id) {
             th scope="row" {
@@ -262,8 +268,8 @@ fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
             }
             @if let Some(load) = row.load {
                 td.load { (load.gauge(lines)) }
-                td.figure { span.percent { (format!("{:.1}", load.percent())) " %" } span.band { (band) } }
-                td.figure { (tokens(load.used)) span.of { "of " (tokens(load.window)) } }
+                td.figure { span.percent { (about) (format!("{:.1}", load.percent())) " %" } span.band { (band) } }
+                td.figure { (about) (tokens(load.used)) span.of { "of " (tokens(load.window)) } }
             } @else {
                 td.load colspan="3" { span.quiet { "no answer yet" } }
             }

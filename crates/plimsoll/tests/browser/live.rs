@@ -41,6 +41,24 @@ fn a_gauge_moves_without_a_reload_when_the_transcript_grows() {
 }
 
 #[test]
+fn an_estimate_is_told_as_one_until_the_service_has_counted() {
+    let env = TestEnv::new();
+    let session = env.session("asked");
+    session.write(transcript::unanswered(90_000, &env.project()));
+    let server = Running::start(&env, &[]);
+    let browser = Browser::start();
+    browser.go(&format!("http://{}/", server.address));
+    let share = || browser.text("[data-session=asked] .percent");
+    let is_there =
+        || browser.run("return document.querySelector('[data-session=asked] .percent') !== null");
+    browser.wait("the session", || is_there() == true);
+    assert!(share().starts_with('~'), "{}", share());
+
+    session.fill(50_000);
+    browser.wait("what was counted", || share() == "25.0 %");
+}
+
+#[test]
 fn a_run_moves_on_without_a_reload_when_its_journal_grows() {
     let env = TestEnv::new();
     let server = Running::start(&env, &[]);

@@ -43,6 +43,23 @@ fn a_data_folder_that_cannot_be_written_is_named() {
     assert!(text.contains("cannot be written (Permission denied"), "{text}");
     assert!(mend.starts_with("chown \"$(id -u)\""), "{mend}");
     assert!(mend.contains("$TEST/home/.local/share/plimsoll"), "{mend}");
+    let found = about(&env, "store");
+    let [[_, _, mend]] = &found[..] else { panic!("{found:?}") };
+    assert!(!mend.contains("mv "), "there is nothing to move: {mend}");
+}
+
+#[test]
+fn a_transcript_that_cannot_be_read_is_named() {
+    let mut env = TestEnv::new();
+    let transcript = env.session("closed").fill(20_000).transcript.clone();
+    env.session("open").fill(20_000);
+    fs::set_permissions(&transcript, fs::Permissions::from_mode(0o200)).unwrap();
+    env.as_plain_user();
+    let found = about(&env, "sessions");
+    let [[state, text, mend]] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(state, "broken");
+    assert!(text.contains("closed.jsonl` cannot be read (Permission denied"), "{text}");
+    assert!(mend.contains("chmod u+r"), "{mend}");
 }
 
 /// It times a hook call, and a session that is past its line is given a checkpoint by one.

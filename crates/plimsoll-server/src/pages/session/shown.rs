@@ -104,7 +104,7 @@ fn fills(session: &Session, fill: &Fill) -> Markup {
     let used = session.standing.load.map_or(0, |load| load.used);
     let mut sides = fill.sides.clone();
     if let Some(rest @ 1..) = used.checked_sub(sum) {
-        let name = "the client's prompt, and rest".to_owned();
+        let name = "system prompt, and rest".to_owned();
         sides.push(Part { name, tokens: rest, texts: 0 });
         sides.sort_by_key(|part| std::cmp::Reverse(part.tokens));
     }
@@ -147,7 +147,7 @@ fn parts(title: &str, parts: &[Part], whole: Tokens, most: usize) -> Markup {
                     @if parts.is_empty() { tr { td.quiet colspan="3" { "nothing yet" } } }
                     @for part in parts.iter().take(most) {
                         tr {
-                            th scope="row" title=(part.name) { bdi { (end(&part.name, 44)) } }
+                            th scope="row" title=(part.name) { bdi { (part.name) } }
                             td.figure { (thousands(part.tokens)) }
                             td { (bar(part.tokens, whole)) }
                         }
@@ -158,15 +158,6 @@ fn parts(title: &str, parts: &[Part], whole: Tokens, most: usize) -> Markup {
                 p.quiet { "and " (more) " more" }
             }
         }
-    }
-}
-
-/// The end of a long name, where paths differ.
-fn end(name: &str, room: usize) -> String {
-    let count = name.chars().count();
-    match count > room {
-        true => format!("…{}", name.chars().skip(count + 1 - room).collect::<String>()),
-        false => name.to_owned(),
     }
 }
 
