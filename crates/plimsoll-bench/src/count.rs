@@ -1,4 +1,5 @@
-//! What a process does, counted: instructions by callgrind, system calls and memory by strace.
+//! What a process does, counted: instructions by callgrind, system calls and memory by strace, page faults
+//! by the system.
 
 use std::fs;
 use std::thread;
@@ -58,6 +59,30 @@ pub(crate) fn peak_memory(stage: &Stage, competitor: &Competitor) -> anyhow::Res
     peak.with_context(|| format!("`{}` was never seen at its exit", competitor.name))
 }
 
+/// Page faults of one run: the fewest of some, since how much is mapped with a page depends on how the
+/// system has read the file.
+pub(crate) fn page_faults(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
+    const RUNS: usize = 9;
+    let run = || {
+        let before = of_children()?;
+        spawn::output(stage, competitor)?;
+        Ok(of_children()? - before)
+    };
+    let runs = (0..RUNS).map(|_| run()).collect::<anyhow::Result<Vec<u64>>>()?;
+    Ok(runs.into_iter().min().unwrap_or_default())
+}
+
+/// Page faults of all children that have ended so far.
+fn of_children() -> anyhow::Result<u64> {
+    let stat = fs::read_to_string("/proc/self/stat").context("could not read /proc/self/stat")?;
+    faults_of_children(&stat).context("/proc/self/stat tells no page faults")
+}
+
+/// The ninth figure after the program's name, which may hold anything.
+fn faults_of_children(stat: &str) -> Option<u64> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(8)?.parse().ok()
+}
+
 fn under(tool: &[&str], competitor: &Competitor) -> Competitor {
     let mut traced = competitor.clone();
     traced.argv = tool.iter().map(Into::into).chain(traced.argv).collect();
@@ -115,6 +140,13 @@ mod tests {
     fn the_high_water_mark_is_found() {
         assert_eq!(high_water("VmPeak:\t 9 kB\nVmHWM:\t    1412 kB\n"), Some(1_412 * 1_024));
         assert_eq!(high_water("Name:\tnoop\n"), None);
+    }
+
+    #[test]
+    fn the_page_faults_of_children_are_found() {
+        let stat = "7 (a (b) c) S 1 7 7 0 -1 4194304 101 2345 0 0 1 2 3 4 20 0 1 0 99";
+        assert_eq!(faults_of_children(stat), Some(2_345));
+        assert_eq!(faults_of_children("7 (a) S 1"), None);
     }
 
     #[test]

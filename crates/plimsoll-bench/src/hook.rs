@@ -37,6 +37,7 @@ struct Count {
     name: String,
     instructions: u64,
     peak_bytes: u64,
+    page_faults: u64,
     calls: Calls,
     /// Bytes on stdout.
     printed: usize,
@@ -55,7 +56,7 @@ struct Reading {
 pub(crate) fn time(bench: &Bench) -> anyhow::Result<Hook> {
     let (stage, noop) = (bench.stage()?, bench.nothing());
     let hooks = competitors::hooks(stage, &bench.plimsoll)?;
-    report::note("counting instructions, system calls and memory");
+    report::note("counting instructions, system calls, page faults and memory");
     let counts = counts(stage, &noop, &hooks)?;
     let readings = readings(stage, &bench.plimsoll)?;
     let mut hook = Hook { counts, readings, ..Hook::default() };
@@ -101,6 +102,7 @@ fn counts(stage: &Stage, noop: &Competitor, hooks: &[Competitor]) -> anyhow::Res
                 name: competitor.name.clone(),
                 instructions: count::instructions(stage, competitor)?,
                 peak_bytes: count::peak_memory(stage, competitor)?,
+                page_faults: count::page_faults(stage, competitor)?,
                 calls: count::system_calls(stage, competitor)?,
                 printed,
             })
@@ -189,12 +191,14 @@ impl Findings for Hook {
             text += "Memory is at most this: a child starts from the benchmark's own peak, the no-op's row.\n\n";
         }
         let count = |count: &Count| {
-            let Count { name, instructions, peak_bytes, calls: Calls { total, syncs }, .. } = count;
-            let numbers = [instructions, total, syncs].map(u64::to_string);
-            let [instructions, total, syncs] = numbers;
-            [name.clone(), instructions, megabytes(*peak_bytes), total, syncs]
+            let Count { name, instructions, peak_bytes, page_faults, calls, .. } = count;
+            let Calls { total, syncs } = calls;
+            let numbers = [instructions, page_faults, total, syncs].map(u64::to_string);
+            let [instructions, page_faults, total, syncs] = numbers;
+            [name.clone(), instructions, megabytes(*peak_bytes), page_faults, total, syncs]
         };
-        let head = ["process", "instructions", "peak memory MB", "system calls", "fsyncs"];
+        let head =
+            ["process", "instructions", "peak memory MB", "page faults", "system calls", "fsyncs"];
         text += &titled("Counted", &table(head, self.counts.iter().map(count)));
         let reading = |Reading { name, tokens, truth }: &Reading| {
             let tokens = tokens.map_or("none".to_owned(), |tokens| tokens.to_string());
