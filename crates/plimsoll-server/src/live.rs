@@ -86,7 +86,8 @@ pub(crate) struct LiveReading {
     pub(crate) percent: f64,
     /// The name for that share.
     pub(crate) status: &'static str,
-    /// `measured`, or `estimated` where the service has counted nothing since the last compaction.
+    /// `measured`, or `estimated` where the service has counted nothing since the last compaction, or
+    /// ever.
     #[schema(value_type = String)]
     pub(crate) source: ReadingSource,
     /// Where the client compacts, if it does.

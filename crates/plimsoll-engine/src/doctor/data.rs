@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use plimsoll_core::shell;
 use rustix::fs::{Access, access, statfs, statvfs};
 
-use super::Finding;
+use super::{Finding, quoted};
 use crate::world::World;
 
 const SUBJECT: &str = "data folder";
@@ -117,10 +116,6 @@ pub(super) fn unusable(world: &World, error: &anyhow::Error) -> Finding {
         false => "plimsoll status --all   # once the data folder can be written".to_owned(),
     };
     Finding::broken("store", format!("it cannot be used: {error:#}"), mend)
-}
-
-fn quoted(path: &Path) -> String {
-    shell::quote(&path.display().to_string())
 }
 
 #[cfg(test)]

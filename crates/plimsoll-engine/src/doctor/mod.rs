@@ -102,5 +102,10 @@ pub fn broken_hooks(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec
 
 /// The command that opens a file for the user to mend.
 fn edit(path: &Path) -> String {
-    format!("\"${{EDITOR:-vi}}\" {}", shell::quote(&path.display().to_string()))
+    format!("\"${{EDITOR:-vi}}\" {}", quoted(path))
+}
+
+/// A path as a command takes it.
+fn quoted(path: &Path) -> String {
+    shell::quote(&path.display().to_string())
 }

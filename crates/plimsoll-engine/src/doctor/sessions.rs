@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::time::{Duration, SystemTime};
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::policy::Levels;
-use plimsoll_core::shell;
 use plimsoll_core::text::thousands;
 
-use super::Finding;
+use super::{Finding, quoted};
 use crate::load::Measured;
 use crate::sessions::{self, Found};
 use crate::world::World;
@@ -30,9 +30,11 @@ pub(super) fn examine(world: &World, adapter: &dyn Adapter) -> Vec<Finding> {
     };
     let mut findings = unseen(world, adapter, &found);
     findings.extend(unhooked(world, adapter, &found));
-    let recent = || found.iter().filter(|found| is_recent(found.modified)).take(MOST);
-    findings.extend(unreadable(recent()));
-    let measured: Vec<Measured> = recent()
+    findings.extend(closed(world, adapter, &found));
+    let measured: Vec<Measured> = found
+        .iter()
+        .filter(|found| is_recent(found.modified))
+        .take(MOST)
         .filter_map(|found| sessions::measure(world, adapter, found).ok().flatten())
         .collect();
     findings.extend(unknown_windows(&measured));
@@ -56,17 +58,29 @@ fn is_recent(time: SystemTime) -> bool {
     SystemTime::now().duration_since(time).map_or(true, |age| age < WEEK)
 }
 
-/// Transcripts that are there and cannot be opened: nothing is known of their sessions.
-fn unreadable<'a>(found: impl Iterator<Item = &'a Found>) -> Option<Finding> {
-    let mut closed = found.filter_map(|found| Some((&found.path, File::open(&found.path).err()?)));
-    let (path, error) = closed.next()?;
+/// Folders of transcripts, and recent transcripts, that are there and cannot be opened: nothing is
+/// known of their sessions.
+fn closed(world: &World, adapter: &dyn Adapter, found: &[Found]) -> Option<Finding> {
+    let root = world.with_home(adapter, |home| adapter.transcripts(home));
+    let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|folder| folder.path());
+    let folders =
+        folders.filter(|path| path.is_dir()).map(|path| (fs::read_dir(&path).err(), path));
+    let recent = found.iter().filter(|found| is_recent(found.modified)).take(MOST);
+    let files = recent.map(|found| (File::open(&found.path).err(), found.path.clone()));
+    let is_gone = |error: &io::Error| error.kind() == ErrorKind::NotFound;
+    let mut closed = folders.chain(files).filter_map(|(error, path)| {
+        let error = error.filter(|error| !is_gone(error))?;
+        Some((error, path))
+    });
+    let (error, path) = closed.next()?;
     let more = match closed.count() {
         0 => String::new(),
         more => format!(", nor {more} more"),
     };
     let text = format!("`{}` cannot be read ({error}){more}", path.display());
-    let path = shell::quote(&path.display().to_string());
-    let mend = format!("chown \"$(id -u)\" {path} && chmod u+r {path}");
+    let rights = if path.is_dir() { "u+rwx" } else { "u+rw" };
+    let path = quoted(&path);
+    let mend = format!("chown \"$(id -u)\" {path} && chmod {rights} {path}");
     Some(Finding::broken("sessions", text, mend))
 }
 

@@ -76,7 +76,7 @@ fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::
         | EventKind::ToolFailed
         | EventKind::Stopped
         | EventKind::Loading(_) => hook.measured(),
-        _ => hook.turned(),
+        _ => hook.began_or_ended(),
     }
 }
 
@@ -99,7 +99,7 @@ impl Hook<'_> {
     /// Answers an event at which a session or its window begins or ends. Kept apart: there are
     /// hundreds of other calls for each of these, and they would pay for its pages.
     #[inline(never)]
-    fn turned(&self) -> anyhow::Result<Answer> {
+    fn began_or_ended(&self) -> anyhow::Result<Answer> {
         let is_main = self.event.subagent.is_none();
         match &self.event.kind {
             // A subagent's window is its own business: no checkpoint, no restore.

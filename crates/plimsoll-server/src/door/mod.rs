@@ -172,7 +172,7 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
         "default-src 'none'; script-src 'self'; style-src 'sha256-{style}'; img-src 'self' data:; \
          connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
     );
-    HeaderValue::try_from(policy).expect("letters and digits")
+    HeaderValue::try_from(policy).expect("visible ASCII")
 });
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use maud::{Markup, html};
-use plimsoll_core::reading::Band;
+use plimsoll_core::reading::{Band, ReadingSource};
 use plimsoll_core::settings::Lines;
 use plimsoll_core::text::{duration, thousands};
 use plimsoll_core::time::utc_second;
@@ -18,11 +18,25 @@ pub(super) struct Load {
     pub(super) used: Tokens,
     pub(super) window: Tokens,
     pub(super) trigger: Option<Tokens>,
+    pub(super) source: ReadingSource,
 }
 
 impl Load {
-    pub(super) fn percent(self) -> f64 {
-        share(self.used, self.window)
+    /// The share of the window, an estimate told as one: `~25.0 %`.
+    pub(super) fn percent(self) -> String {
+        format!("{}{:.1} %", self.about(), share(self.used, self.window))
+    }
+
+    /// The tokens in it, likewise.
+    pub(super) fn tokens(self) -> String {
+        format!("{}{}", self.about(), tokens(self.used))
+    }
+
+    fn about(self) -> &'static str {
+        match self.source {
+            ReadingSource::Measured => "",
+            ReadingSource::Estimated => "~",
+        }
     }
 
     /// The name for it, where the user's lines bound it.
@@ -36,12 +50,12 @@ impl Load {
         let at = |tokens: Tokens| (share(tokens, self.window).min(100.0) / 100.0 * WIDTH).round();
         let told = match self.trigger {
             Some(trigger) => format!(
-                "{:.1} % of the window, {}; compacts at {:.0} %",
+                "{} of the window, {}; compacts at {:.0} %",
                 self.percent(),
                 self.band(lines),
                 share(trigger, self.window)
             ),
-            None => format!("{:.1} % of the window, {}", self.percent(), self.band(lines)),
+            None => format!("{} of the window, {}", self.percent(), self.band(lines)),
         };
         html! {
             svg.gauge viewBox="-8 0 216 22" role="img" aria-label=(told) {
@@ -139,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_gauge_is_told_in_words() {
-        let load = Load { used: 150_000, window: 200_000, trigger: Some(167_000) };
+        let source = ReadingSource::Measured;
+        let load = Load { used: 150_000, window: 200_000, trigger: Some(167_000), source };
         let gauge = load.gauge(&Lines::default()).into_string();
         assert!(gauge.contains("75.0 % of the window, critical; compacts at 84 %"), "{gauge}");
         let over = Load { used: 900_000, ..load }.gauge(&Lines::default()).into_string();

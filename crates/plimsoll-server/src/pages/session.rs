@@ -10,6 +10,7 @@ use maud::Markup;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::short;
 use plimsoll_core::policy::Levels;
+use plimsoll_core::reading::{Reading, ReadingSource};
 use plimsoll_core::run::RunId;
 use plimsoll_core::save::{Kind, Save};
 use plimsoll_core::settings::Lines;
@@ -26,6 +27,7 @@ use super::parts::{Load, whose};
 use super::plot::Plot;
 use super::site::Site;
 use crate::http::{Name, Problem};
+use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
 /// How many checkpoints and saves are listed.
@@ -120,10 +122,10 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
 fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> Standing {
     let measured = found.and_then(|it| sessions::measure(&app.world, app.adapter, it).ok()?);
     if let Some(it) = measured {
-        let (used, window) = (it.reading.used, it.window.tokens);
-        let load = Some(Load { used, window, trigger: it.trigger.tokens() });
+        let Reading { used, source, .. } = it.reading;
+        let load = Load { used, window: it.window.tokens, trigger: it.trigger.tokens(), source };
         let (levels, project) = (Some(it.levels), Some(it.project));
-        return Standing { load, levels, lines: it.lines, model: it.model, project };
+        return Standing { load: Some(load), levels, lines: it.lines, model: it.model, project };
     }
     remembered(app, known)
 }
@@ -137,7 +139,9 @@ fn remembered(app: &App, known: Option<&OverviewRow>) -> Standing {
     let load = known.and_then(|row| {
         let version = row.session.version.as_deref();
         let (window, trigger) = bounds(&in_force, model.as_deref(), version, row.largest);
-        Some(Load { used: row.used?, window: window.tokens, trigger: trigger.tokens() })
+        // A store keeps what was counted.
+        let source = ReadingSource::Measured;
+        Some(Load { used: row.used?, window: window.tokens, trigger: trigger.tokens(), source })
     });
     let levels = load.map(|load| Levels::of(&lines, load.window).clear_of(load.trigger, 0));
     let project = session.and_then(|it| it.project.clone());
@@ -241,8 +245,12 @@ fn subagents(app: &App, points: &[PointRow], session: Option<Load>) -> Vec<Subag
         }
         let running = live.values().find(|it| it.of.subagent.as_deref() == Some(name.as_str()));
         let load = match running {
-            Some(it) => Some(Load { used: it.used, window: it.window, trigger: it.trigger }),
-            None => session.map(|load| Load { used: *used, ..load }),
+            Some(LiveReading { used, window, trigger, source, .. }) => {
+                Some(Load { used: *used, window: *window, trigger: *trigger, source: *source })
+            }
+            None => {
+                session.map(|load| Load { used: *used, source: ReadingSource::Measured, ..load })
+            }
         };
         found.push(Subagent {
             id: name.to_string(),

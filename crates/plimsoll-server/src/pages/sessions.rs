@@ -33,8 +33,6 @@ pub(super) struct Row {
     project: String,
     model: String,
     load: Option<Load>,
-    /// Whether the load is an estimate.
-    is_estimated: bool,
     /// How far it is from being compacted.
     ahead: String,
     compactions: u64,
@@ -142,8 +140,7 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
         whose: None,
         project: project(reading.project.as_ref()),
         model: model.clone().unwrap_or_default(),
-        load: Some(Load { used: *used, window: *window, trigger: *trigger }),
-        is_estimated: *source == ReadingSource::Estimated,
+        load: Some(Load { used: *used, window: *window, trigger: *trigger, source: *source }),
         ahead,
         compactions: pace.compactions,
         subagents,
@@ -156,14 +153,15 @@ pub(super) fn past_row(in_force: &InForce, row: &OverviewRow, whose: Option<Stri
     let OverviewRow { session, used, largest, compactions, checkpoint } = row;
     let (model, version) = (session.model.as_deref(), session.version.as_deref());
     let (window, trigger) = bounds(in_force, model, version, *largest);
-    let load = |used| Load { used, window: window.tokens, trigger: trigger.tokens() };
+    // A store keeps what was counted.
+    let source = ReadingSource::Measured;
+    let load = |used| Load { used, window: window.tokens, trigger: trigger.tokens(), source };
     Row {
         id: session.id.to_string(),
         whose,
         project: session.project.as_deref().map(project).unwrap_or_default(),
         model: session.model.clone().unwrap_or_default(),
         load: used.map(load),
-        is_estimated: false,
         ahead: String::new(),
         compactions: *compactions,
         subagents: 0,
@@ -258,7 +256,6 @@ pub(super) fn table(site: &Site, rows: &[Row], lines: &Lines, ahead: &str) -> Ma
 
 fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
     let band = row.load.map_or("none", |load| load.band(lines));
-    let about = if row.is_estimated { "~" } else { "" };
     html! {
         tr class=(band) data-session=(row.id) {
             th scope="row" {
@@ -268,8 +265,8 @@ fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
             }
             @if let Some(load) = row.load {
                 td.load { (load.gauge(lines)) }
-                td.figure { span.percent { (about) (format!("{:.1}", load.percent())) " %" } span.band { (band) } }
-                td.figure { (about) (tokens(load.used)) span.of { "of " (tokens(load.window)) } }
+                td.figure { span.percent { (load.percent()) } span.band { (band) } }
+                td.figure { (load.tokens()) span.of { "of " (tokens(load.window)) } }
             } @else {
                 td.load colspan="3" { span.quiet { "no answer yet" } }
             }

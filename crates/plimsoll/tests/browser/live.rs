@@ -53,9 +53,15 @@ fn an_estimate_is_told_as_one_until_the_service_has_counted() {
         || browser.run("return document.querySelector('[data-session=asked] .percent') !== null");
     browser.wait("the session", || is_there() == true);
     assert!(share().starts_with('~'), "{}", share());
+    let label = browser.run("return document.querySelector('.gauge').getAttribute('aria-label')");
+    assert!(label.as_str().unwrap().starts_with('~'), "{label}");
 
     session.fill(50_000);
     browser.wait("what was counted", || share() == "25.0 %");
+
+    session.write(transcript::unanswered(90_000, &env.project()));
+    browser.go(&format!("http://{}/session/asked", server.address));
+    assert!(browser.text(".big .percent").starts_with('~'), "the session's page tells it too");
 }
 
 #[test]

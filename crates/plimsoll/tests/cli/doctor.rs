@@ -59,7 +59,20 @@ fn a_transcript_that_cannot_be_read_is_named() {
     let [[state, text, mend]] = &found[..] else { panic!("{found:?}") };
     assert_eq!(state, "broken");
     assert!(text.contains("closed.jsonl` cannot be read (Permission denied"), "{text}");
-    assert!(mend.contains("chmod u+r"), "{mend}");
+    assert!(mend.contains("chmod u+rw "), "{mend}");
+}
+
+#[test]
+fn a_folder_of_transcripts_that_cannot_be_listed_is_named() {
+    let mut env = TestEnv::new();
+    let transcript = env.session("closed").fill(20_000).transcript.clone();
+    env.as_plain_user();
+    fs::set_permissions(transcript.parent().unwrap(), fs::Permissions::from_mode(0o300)).unwrap();
+    let found = about(&env, "sessions");
+    let [[state, text, mend]] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(state, "broken");
+    assert!(text.contains("projects/-project` cannot be read (Permission denied"), "{text}");
+    assert!(mend.contains("chmod u+rwx "), "{mend}");
 }
 
 /// It times a hook call, and a session that is past its line is given a checkpoint by one.

@@ -63,9 +63,9 @@ fn head(site: &Site, session: &Session) -> Markup {
                 div.big {
                     (load.gauge(lines))
                     p {
-                        span.percent { (format!("{:.1}", load.percent())) " %" } " "
+                        span.percent { (load.percent()) } " "
                         span.band { (band) } " "
-                        span { (tokens(load.used)) " of " (tokens(load.window)) " tokens" }
+                        span { (load.tokens()) " of " (tokens(load.window)) " tokens" }
                     }
                     p.quiet {
                         @match load.trigger {
@@ -200,8 +200,8 @@ fn subagent(session: &Session, it: &Subagent) -> Markup {
             th scope="row" { (it.id) }
             @if let Some(load) = it.load {
                 td.load { (load.gauge(&session.standing.lines)) }
-                td.figure { span.percent { (format!("{:.1}", load.percent())) " %" } span.band { (band) } }
-                td.figure { (tokens(load.used)) }
+                td.figure { span.percent { (load.percent()) } span.band { (band) } }
+                td.figure { (load.tokens()) }
             } @else {
                 td colspan="3" {}
             }

@@ -25,8 +25,9 @@ impl Saves {
 
 /// The tasks of all saves of an environment.
 #[track_caller]
-pub(super) fn tasks(env: &TestEnv) -> Vec<String> {
-    let saves = json(&env.plimsoll("rs sea --limit 1000 --include-auto --json"));
+pub(super) fn tasks(env: &TestEnv, environment: &str) -> Vec<String> {
+    let saves =
+        json(&env.plimsoll(&format!("rs {environment} --limit 1000 --include-auto --json")));
     saves.iter().map(|save| save["task"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -46,7 +47,7 @@ impl Writer for Saves {
     }
 
     fn check(&mut self, env: &TestEnv) {
-        let tasks = tasks(env);
+        let tasks = tasks(env, "sea");
         for task in &self.reported {
             let times = tasks.iter().filter(|it| *it == task).count();
             assert_eq!(times, 1, "of {task}, which was reported, there are {times}");

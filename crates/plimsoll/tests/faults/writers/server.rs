@@ -16,6 +16,8 @@ use crate::invariants;
 
 /// How many ask it at once.
 const CLIENTS: usize = 4;
+/// How often each of them does at most: a list of saves ends after a thousand.
+const MOST: usize = 250;
 
 /// A server that listens, and where.
 fn start(env: &TestEnv) -> (Child, SocketAddr) {
@@ -31,9 +33,14 @@ fn start(env: &TestEnv) -> (Child, SocketAddr) {
     (child, address)
 }
 
+/// What is saved at one server is filed apart.
+fn environment(address: SocketAddr) -> String {
+    format!("sea-{}", address.port())
+}
+
 /// Asks for a save; whether it was answered as done.
 fn save(address: SocketAddr, task: &str) -> bool {
-    let body = format!(r#"{{"environment":"sea","task":"{task}"}}"#);
+    let body = format!(r#"{{"environment":"{}","task":"{task}"}}"#, environment(address));
     let request = format!(
         "POST /ss HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -51,33 +58,37 @@ fn save(address: SocketAddr, task: &str) -> bool {
 
 /// Saves until the server is gone; gives what was answered as saved.
 fn save_on(address: SocketAddr, client: usize) -> Vec<String> {
-    let tasks = (0..).map(|at| format!("task-{}-{client}-{at}", address.port()));
+    let tasks = (0..MOST).map(|at| format!("task-{}-{client}-{at}", address.port()));
     tasks.take_while(|task| save(address, task)).collect()
 }
 
-fn killed(env: &TestEnv, micros: u64) -> Vec<String> {
+/// Kills a server; gives what it had answered as saved, and under which name that was filed.
+fn killed(env: &TestEnv, micros: u64) -> (String, BTreeSet<String>) {
     let (mut server, address) = start(env);
-    thread::scope(|scope| {
+    let saved = thread::scope(|scope| {
         let clients: Vec<_> =
             (0..CLIENTS).map(|client| scope.spawn(move || save_on(address, client))).collect();
         thread::sleep(Duration::from_micros(micros));
         server.kill().unwrap();
         server.wait().unwrap();
         clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
-    })
+    });
+    (environment(address), saved)
 }
 
 #[test]
 fn killed_at_any_moment() {
     harmed_by("server", Harm::Kills, 15, |seed, count| {
         let (mut random, env) = (SplitMix64::new(seed), TestEnv::new());
-        let mut reported = BTreeSet::new();
+        let mut reported = Vec::new();
         for _ in 0..4 {
-            reported.extend(killed(&env, random.below(40_000) as u64));
+            reported.push(killed(&env, random.below(40_000) as u64));
             *count += 1;
-            let found: BTreeSet<String> = tasks(&env).into_iter().collect();
-            let lost: Vec<_> = reported.difference(&found).collect();
-            assert!(lost.is_empty(), "answered as saved, and lost: {lost:?}");
+            for (environment, saved) in &reported {
+                let found: BTreeSet<String> = tasks(&env, environment).into_iter().collect();
+                let lost: Vec<_> = saved.difference(&found).collect();
+                assert!(lost.is_empty(), "answered as saved, and lost: {lost:?}");
+            }
             invariants::hold(&env);
         }
     });
