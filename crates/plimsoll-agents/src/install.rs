@@ -31,8 +31,12 @@ pub trait Installer: Sync {
     /// The client's own command that shows its hooks.
     fn hooks_command(&self) -> &'static str;
 
-    /// The events at which a client of that version is to call us.
+    /// The events at which a client of that version is to call us; if the version is unknown, the
+    /// events that every client knows.
     fn events(&self, client: Option<Version>) -> Vec<&'static str>;
+
+    /// The command line of a hook that calls `program`.
+    fn hook_line(&self, program: &str) -> String;
 
     /// The file in which the client keeps whom the user trusts.
     fn trust_file(&self, home: &Home<'_>) -> PathBuf;
@@ -99,9 +103,18 @@ pub struct Files {
     pub commands: Option<PathBuf>,
 }
 
-/// A client's version.
+/// The version of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32, pub u32);
+
+impl Version {
+    /// Reads the version that a text begins with, such as `2.1.325 (Claude Code)`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split_whitespace().next()?.splitn(3, '.');
+        let mut number = || parts.next()?.split(['-', '+']).next()?.parse().ok();
+        Some(Self(number()?, number()?, number()?))
+    }
+}
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

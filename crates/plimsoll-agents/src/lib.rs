@@ -122,6 +122,16 @@ pub trait Adapter: Sync {
     /// The environment variable that names the session a command runs in.
     fn session_variable(&self) -> &'static str;
 
+    /// The environment variable that says how the client was started.
+    fn entry_point_variable(&self) -> &'static str;
+
+    /// How the client was started that wrote a line of a transcript, if the line says so.
+    fn entry_point_of(&self, line: &[u8]) -> Option<String>;
+
+    /// Returns whether a client with this entry point runs without a person. An unknown entry point
+    /// counts as interactive.
+    fn is_headless(&self, entry_point: &str) -> bool;
+
     /// The environment variable that moves the agent's own folder.
     fn folder_variable(&self) -> &'static str;
 
@@ -133,6 +143,9 @@ pub trait Adapter: Sync {
 
     /// A command of the client's own that makes room in the window.
     fn room_command(&self) -> &'static str;
+
+    /// A command of the client's own that begins an empty conversation.
+    fn fresh_command(&self) -> &'static str;
 
     /// The folder in which the client notes the sessions that run, each in a file.
     fn running_folder(&self, home: &Home<'_>) -> PathBuf;

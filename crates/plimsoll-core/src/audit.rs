@@ -103,7 +103,7 @@ mod tests {
     }
 
     fn at(tokens: Tokens) -> Trigger {
-        Trigger::At { tokens, source: TriggerSource::Formula }
+        Trigger::At { tokens, source: TriggerSource::Formula, lowered_by: None }
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use crate::Tokens;
+use crate::reading::{Reading, ReadingSource};
+
 /// What a session has done since its window was last emptied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -23,13 +26,23 @@ impl Counts {
     /// On real sessions it is off by a factor of two in either direction, so it is asked only where
     /// the service has counted nothing.
     pub fn estimate(&self) -> f64 {
-        // In ten-thousandths: so the sum is exact.
+        self.ten_thousandths() as f64 / 10_000.0
+    }
+
+    /// The reading that this comes to in a window of `window` tokens.
+    pub fn reading(&self, window: Tokens) -> Reading {
+        let used = window.saturating_mul(self.ten_thousandths()).div_ceil(10_000);
+        Reading { used, source: ReadingSource::Estimated, anchor: None }
+    }
+
+    /// The estimate as a whole number: so the sum is exact.
+    fn ten_thousandths(&self) -> u64 {
         let weighted = self.messages * 100
             + self.file_reads * 200
             + self.file_edits * 150
             + self.tool_calls * 50
             + self.subagent_spawns * 500;
-        (weighted as f64 / 10_000.0).min(1.0)
+        weighted.min(10_000)
     }
 }
 
@@ -53,7 +66,7 @@ pub enum ContextStatus {
     Normal,
     /// Its window is over the checkpoint line, and there was no checkpoint since.
     High,
-    /// Its window is over the checkpoint line, and there was one.
+    /// Its window is over the checkpoint line, and there was one, or none is wanted.
     Kept,
 }
 
@@ -88,5 +101,7 @@ mod tests {
         assert_eq!(Counts { subagent_spawns: 1, ..Counts::default() }.estimate(), 0.05);
         assert_eq!(Counts::default().estimate(), 0.0);
         assert_eq!(Counts { messages: 500, ..Counts::default() }.estimate(), 1.0);
+        assert_eq!(some.reading(200_000).used, 140_000);
+        assert_eq!(Counts { messages: 500, ..Counts::default() }.reading(200_000).used, 200_000);
     }
 }

@@ -1,5 +1,6 @@
 //! When the agent is advised, nudged or stopped.
 
+mod beginning;
 mod due;
 mod speech;
 
@@ -12,8 +13,12 @@ use crate::trigger::Trigger;
 use crate::window::{Window, WindowSource};
 use crate::{Tokens, bytes, weight};
 
-pub use due::{Crossing, Due, LONGEST_WITHOUT, compacted, is_told, replaced, to_ask};
-pub use speech::{Left, Speech, Words};
+pub use beginning::{Beginning, Ending, LastSession, begin};
+pub use due::{
+    Coverage, Crossing, Due, LONGEST_WITHOUT, Progress, compacted, is_covered, is_worth_sealing,
+    replaced, to_ask,
+};
+pub use speech::{AboveCeiling, Ceiling, Left, Occupancy, SealedAt, Speech, Words};
 
 /// The lines in tokens of one window, kept clear of the client's trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,10 +113,19 @@ impl Outlook<'_> {
         used as f64 * 100.0 / self.window.tokens.max(1) as f64
     }
 
+    fn occupancy(&self, used: Tokens) -> Occupancy {
+        let client_compacts = self.trigger != Trigger::SwitchedOff;
+        Occupancy { percent: self.percent(used), left: self.left(used), client_compacts }
+    }
+
     fn left(&self, used: Tokens) -> Left {
-        match self.trigger.tokens() {
-            Some(trigger) => Left::UntilCompaction(trigger.saturating_sub(used)),
-            None => Left::InWindow(self.window.tokens.saturating_sub(used)),
+        let until = |level: Tokens| level.saturating_sub(used);
+        match self.trigger.within(self.window.tokens) {
+            Some(trigger) if self.trigger.is_lowered() => {
+                Left::UntilEarlyCompaction(until(trigger))
+            }
+            Some(trigger) => Left::UntilCompaction(until(trigger)),
+            None => Left::InWindow(until(self.window.tokens)),
         }
     }
 
@@ -286,7 +300,7 @@ pub fn conducted(
         stopped: stops.then_some(call.now).or(state.stopped),
         ..decision.remember.unwrap_or_else(|| state.clone())
     };
-    let stop = stops.then(|| Speech::Stopped { percent: outlook.percent(used) });
+    let stop = stops.then(|| Speech::Stopped { occupancy: outlook.occupancy(used) });
     let speech = stop.or(decision.speech);
     Decision { speech, saves: false, stops, remember: Some(next), ..decision }
 }
@@ -295,8 +309,7 @@ pub fn conducted(
 /// goes on by itself, and nobody need do anything.
 fn saved(outlook: &Outlook<'_>, used: Tokens, saves: bool) -> Option<Speech> {
     let is_told = saves && outlook.trigger.tokens().is_none() && !outlook.settings.is_silent();
-    let (percent, left) = (outlook.percent(used), outlook.left(used));
-    is_told.then_some(Speech::Saved { percent, left })
+    is_told.then(|| Speech::Saved { occupancy: outlook.occupancy(used) })
 }
 
 /// Without a reading only the clock and what has happened can ask for anything.
@@ -362,7 +375,7 @@ fn warn(
     let speech = match speech {
         None if used >= save && suggests => {
             next.suggested = true;
-            Some(Speech::Save { percent: outlook.percent(used) })
+            Some(Speech::Save { occupancy: outlook.occupancy(used) })
         }
         speech => speech,
     };
@@ -387,6 +400,9 @@ fn warn(
 }
 
 /// The warning, unless it was given in this bucket.
+///
+/// After the advice to continue a saved session in a new one, every later warning about the same
+/// window repeats it: a saved session is never followed by milder advice.
 fn warning(
     outlook: &Outlook<'_>,
     call: &Call<'_>,
@@ -398,9 +414,10 @@ fn warning(
         return None;
     }
     (next.warned, next.suggested) = (Some(bucket), true);
-    let left = outlook.left(used);
-    let (percent, subagent) = (outlook.percent(used), call.subagent.map(brief));
-    Some(Speech::Warning { percent, left, subagent })
+    let is_saved =
+        call.subagent.is_none() && next.saved.is_some() && outlook.trigger.tokens().is_none();
+    let (occupancy, subagent) = (outlook.occupancy(used), call.subagent.map(brief));
+    Some(Speech::Warning { occupancy, subagent, is_saved })
 }
 
 /// Whether a character of a text from outside may be shown: none that moves the cursor or turns the
@@ -469,18 +486,20 @@ fn guard(
     if !refused {
         next.guarded = Some(bucket);
     }
+    let percent = outlook.percent(line);
     let ceiling = match settings.ceiling_tokens {
-        Some(cap) if over_cap && cap <= line => format!("{cap}-token"),
-        _ => format!("{:.0}%", outlook.percent(line)),
+        Some(cap) if over_cap && cap <= line => Ceiling::Tokens(cap),
+        _ if line < settings.lines.ceiling.of(outlook.window.tokens) => Ceiling::Lowered(percent),
+        _ => Ceiling::Percent(percent),
     };
-    Some(Speech::Ceiling {
-        percent: outlook.percent(reading.used),
+    Some(Speech::Ceiling(AboveCeiling {
+        occupancy: outlook.occupancy(reading.used),
         ceiling,
-        load: brief(load.name()),
+        load: load.clone(),
         subagent: subagent.map(brief),
-        refused,
+        refused: refused.then(|| settings.allowed_skills()),
         guessed: guess.then_some(outlook.window.tokens),
-    })
+    }))
 }
 
 /// Whether the guard looks at `load` at all.

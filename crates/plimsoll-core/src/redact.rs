@@ -9,6 +9,8 @@
 //! references or placeholders and stay, `names` which names announce a secret.
 
 mod assign;
+mod chat;
+mod header;
 mod keywords;
 mod kube;
 mod names;
@@ -51,6 +53,21 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     redacted
 }
 
+/// The value of an object's member without secrets. Its name says whether a value is one that looks
+/// like anything else.
+pub fn redact_member<'v>(name: &str, value: &'v str) -> Cow<'v, str> {
+    let mut announces = false;
+    keywords::each(name.as_bytes(), |_, _| announces = true);
+    if !announces {
+        return redact(value);
+    }
+    let before = format!("\"{name}\": \"");
+    let member = format!("{before}{value}\"");
+    let redacted = redact(&member);
+    let inside = redacted.strip_prefix(before.as_str()).and_then(|rest| rest.strip_suffix('"'));
+    Cow::Owned(redact(inside.unwrap_or(value)).into_owned())
+}
+
 /// A second round finds nothing unless one secret's end made the next one visible. Only a text made
 /// to waste time needs more than a few.
 const ROUNDS: usize = 8;
@@ -64,6 +81,7 @@ pub fn secrets(text: &str) -> Vec<Secret> {
             rule.find(bytes, hit, &mut found);
         }
     });
+    chat::discord_tokens(bytes, &mut found);
     apart(bytes, found)
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tokens;
 use crate::window::{Window, WindowSource};
+use crate::work::Place;
 
 /// The whole state of a session's (or a subagent's) window: small enough to be repeated with every
 /// decision, so that the last one tells all.
@@ -56,6 +57,9 @@ pub struct SessionState {
     /// The checkpoint of another session that this one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given: Option<String>,
+    /// The session was started without a person at the keyboard.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub headless: bool,
     /// Something waits to be told to the model.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waiting: bool,
@@ -76,6 +80,9 @@ pub struct Seal {
     /// How many tools the agent had used by then.
     #[serde(default)]
     pub steps: u32,
+    /// The place of the newest record that it covers.
+    #[serde(default)]
+    pub covers: Place,
 }
 
 /// A restore after a compaction.
@@ -132,8 +139,8 @@ impl SessionState {
 
     /// What is still true of a session whose window was emptied.
     pub fn emptied(&self) -> Self {
-        let Self { window, since, paused, sealed, given, handled, .. } = self.clone();
-        Self { window, since, paused, sealed, given, handled, ..Self::default() }
+        let Self { window, since, paused, sealed, given, headless, handled, .. } = self.clone();
+        Self { window, since, paused, sealed, given, headless, handled, ..Self::default() }
     }
 }
 

@@ -69,12 +69,14 @@ pub struct Command {
     pub outputs: Vec<String>,
     /// What follows it decides how the line ends: `a | b`, `a; b`, but not `a && b`.
     pub is_hidden: bool,
+    /// How many subshells it runs in: 1 for both commands of `(a; b)`.
+    pub depth: usize,
 }
 
 /// The commands of a line, pipes and lists taken apart, documents that stand in it left out.
 pub fn commands(line: &str) -> Vec<Command> {
     let line = without_documents(line);
-    let mut tokens = Tokens(&line);
+    let mut tokens = Tokens { rest: &line, depth: 0 };
     let mut commands = Vec::new();
     loop {
         let (command, more) = tokens.command();
@@ -122,25 +124,30 @@ enum Token {
 }
 
 /// What is left of a line.
-struct Tokens<'a>(&'a str);
+struct Tokens<'a> {
+    rest: &'a str,
+    /// How many parentheses are open.
+    depth: usize,
+}
 
 impl Tokens<'_> {
     /// The next command, and whether anything follows it.
     fn command(&mut self) -> (Command, bool) {
-        let (start, mut end) = (self.0, 0);
+        let (start, mut end, mut depth) = (self.rest, 0, self.depth);
         let (mut words, mut outputs) = (Vec::new(), Vec::new());
         loop {
             match self.next() {
                 Some(Token::Word(word)) if word.is_empty() => {}
                 Some(Token::Word(word)) => {
+                    depth = if words.is_empty() { self.depth } else { depth };
                     words.push(word);
-                    end = start.len() - self.0.len();
+                    end = start.len() - self.rest.len();
                 }
                 Some(Token::Output(file)) => outputs.push(file),
                 last => {
                     let typed = start[..end].trim().to_owned();
-                    let is_hidden = !start[..start.len() - self.0.len()].ends_with("&&");
-                    return (Command { typed, words, outputs, is_hidden }, last.is_some());
+                    let is_hidden = !start[..start.len() - self.rest.len()].ends_with("&&");
+                    return (Command { typed, words, outputs, is_hidden, depth }, last.is_some());
                 }
             }
         }
@@ -171,22 +178,27 @@ impl Tokens<'_> {
     }
 
     fn peek(&self) -> Option<char> {
-        self.0.chars().next()
+        self.rest.chars().next()
     }
 
     fn take(&mut self) -> Option<char> {
         let first = self.peek()?;
-        self.0 = &self.0[first.len_utf8()..];
+        self.rest = &self.rest[first.len_utf8()..];
         Some(first)
     }
 
     fn skip(&mut self, unwanted: impl Fn(char) -> bool) {
-        self.0 = self.0.trim_start_matches(unwanted);
+        self.rest = self.rest.trim_start_matches(unwanted);
     }
 
     /// What stands between two commands; `&>` stands before a file instead.
     fn sign(&mut self) -> Option<Token> {
         let sign = self.take()?;
+        match sign {
+            '(' => self.depth += 1,
+            ')' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
         match self.peek() {
             Some('>') if sign == '&' => self.output(),
             Some('&') if sign == '&' => self.take().map(|_| Token::End),
@@ -197,8 +209,8 @@ impl Tokens<'_> {
     fn output(&mut self) -> Option<Token> {
         self.skip(|c| matches!(c, '>' | '|'));
         // `2>&1` goes where the other goes, not to a file.
-        if let Some(rest) = self.0.strip_prefix('&') {
-            self.0 = rest;
+        if let Some(rest) = self.rest.strip_prefix('&') {
+            self.rest = rest;
             self.word();
             return self.next();
         }

@@ -26,6 +26,60 @@ pub fn utc_second(moment: Millis) -> String {
     text + "Z"
 }
 
+/// A moment as a clock on the wall shows it: with the offset from UTC that is in force there and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WallTime {
+    moment: Millis,
+    offset_seconds: i32,
+}
+
+impl WallTime {
+    /// The time on a clock that is so many seconds ahead of UTC.
+    pub fn new(moment: Millis, offset_seconds: i32) -> Self {
+        Self { moment, offset_seconds }
+    }
+
+    /// Its day: `2026-11-15`.
+    pub fn day(self) -> String {
+        day(self.shifted())
+    }
+
+    /// The time of day: `14:02`.
+    pub fn clock(self) -> String {
+        utc(self.shifted())[11..16].to_owned()
+    }
+
+    /// The time of day to the millisecond: `14:02:05.946`.
+    pub fn exact_clock(self) -> String {
+        utc(self.shifted())[11..23].to_owned()
+    }
+
+    /// The time of day if it is of the same day as `now`, otherwise with its day:
+    /// `2026-11-15 14:02`.
+    pub fn seen_from(self, now: Self) -> String {
+        match self.day() == now.day() {
+            true => self.clock(),
+            false => format!("{} {}", self.day(), self.clock()),
+        }
+    }
+
+    /// The offset from UTC: `UTC`, `+02:00`, `-05:00`.
+    pub fn zone(self) -> String {
+        let minutes = self.offset_seconds.unsigned_abs() / 60;
+        match self.offset_seconds {
+            0 => "UTC".to_owned(),
+            offset => {
+                let sign = if offset < 0 { '-' } else { '+' };
+                format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+            }
+        }
+    }
+
+    fn shifted(self) -> Millis {
+        self.moment.saturating_add(Millis::from(self.offset_seconds) * 1000)
+    }
+}
+
 /// Milliseconds since the epoch of a moment in UTC, such as `2026-11-15T05:58:14.946Z`.
 pub fn moment(time: impl AsRef<[u8]>) -> Option<Millis> {
     let bytes = time.as_ref();
@@ -87,6 +141,23 @@ mod tests {
             assert_eq!(day(moment), written[..10]);
             assert_eq!(utc_second(moment), format!("{}Z", &written[..19]));
         }
+    }
+
+    #[test]
+    fn a_clock_on_the_wall_shows_the_day_only_where_it_is_another() {
+        let moment = 1_794_722_294_946; // 2026-11-15T05:58:14.946Z
+        let new_york = |moment| WallTime::new(moment, -5 * 3600);
+        assert_eq!(new_york(moment).clock(), "00:58");
+        assert_eq!(new_york(moment).exact_clock(), "00:58:14.946");
+        let (hour, day) = (3_600_000, 24 * 3_600_000);
+        assert_eq!(new_york(moment).seen_from(new_york(moment + hour)), "00:58");
+        let evening = new_york(moment - hour).seen_from(new_york(moment));
+        assert_eq!(evening, "2026-11-14 23:58", "the same day in UTC, another one there");
+        assert_eq!(new_york(moment).seen_from(new_york(moment + day)), "2026-11-15 00:58");
+        assert_eq!(new_york(moment).zone(), "-05:00");
+        let kathmandu = WallTime::new(moment, 5 * 3600 + 45 * 60);
+        assert_eq!((kathmandu.clock(), kathmandu.zone()), ("11:43".into(), "+05:45".into()));
+        assert_eq!(WallTime::new(moment, 0).zone(), "UTC");
     }
 
     #[test]

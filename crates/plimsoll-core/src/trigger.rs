@@ -13,6 +13,8 @@ pub enum Trigger {
         tokens: Tokens,
         /// How that is known.
         source: TriggerSource,
+        /// The setting that makes the client compact earlier than it would by default.
+        lowered_by: Option<ClientSetting>,
     },
     /// The user has switched automatic compaction off.
     SwitchedOff,
@@ -40,6 +42,18 @@ impl Trigger {
             Self::SwitchedOff | Self::OnRefusal => None,
         }
     }
+
+    /// The same, `None` if it lies beyond `window`: the user has set a window smaller than the
+    /// client's, and no compaction comes before that one is full.
+    pub fn within(self, window: Tokens) -> Option<Tokens> {
+        self.tokens().filter(|tokens| *tokens <= window)
+    }
+
+    /// Whether a setting makes the client compact earlier than it would by default, so that a
+    /// percentage of the window does not tell how near the compaction is.
+    pub fn is_lowered(self) -> bool {
+        matches!(self, Self::At { lowered_by: Some(_), .. })
+    }
 }
 
 /// Where a model and client version were seen to compact: the user's own records.
@@ -60,7 +74,8 @@ const OUTPUT_RESERVE: Tokens = 20_000;
 const HEADROOM: Tokens = 13_000;
 const SMALLEST_CONFIGURED_WINDOW: Tokens = 100_000;
 
-/// Settles where the client compacts a conversation with `model` in a window of `window` tokens.
+/// Settles where the client compacts a conversation with `model` in a window of `window` tokens: the
+/// client's own window, see [`of_client`](crate::window::of_client).
 ///
 /// `seen` holds the tokens before the newest automatic compactions of the same model and client
 /// version: reality corrects the formula.
@@ -75,7 +90,10 @@ pub fn resolve(
     }
     // Nothing is compacted beyond its window: such a compaction was of another one.
     let seen: Vec<Tokens> = seen.iter().copied().filter(|tokens| *tokens <= window).collect();
-    correct(formula(window, model, client).map(|(tokens, _)| tokens), &seen)
+    match formula(window, model, client) {
+        Some((tokens, lowered_by)) => correct(Some(tokens), lowered_by, &seen),
+        None => correct(None, None, &seen),
+    }
 }
 
 /// Where the client is configured to compact, whatever it really does, and the setting that decides
@@ -90,7 +108,7 @@ pub fn configured(
     }
     match formula(window, model, client) {
         Some((tokens, setting)) => {
-            (Trigger::At { tokens, source: TriggerSource::Formula }, setting)
+            (Trigger::At { tokens, source: TriggerSource::Formula, lowered_by: setting }, setting)
         }
         None => (Trigger::OnRefusal, None),
     }
@@ -130,16 +148,15 @@ fn formula(
 /// earlier than its formula is believed when two agree: a single one may have been of an idle
 /// session, or under other settings. That it compacts later is believed after
 /// three, all of them well above: a single large tool result can carry any call past the threshold.
-fn correct(formula: Option<Tokens>, seen: &[Tokens]) -> Trigger {
+fn correct(formula: Option<Tokens>, lowered_by: Option<ClientSetting>, seen: &[Tokens]) -> Trigger {
     const ENOUGH: usize = 3;
     let seen = &seen[seen.len().saturating_sub(LEARN_FROM)..];
     let mut sorted = seen.to_vec();
     sorted.sort_unstable();
     let agreed = matches!(sorted[..], [lowest, next, ..] if next - lowest <= next / 33);
-    let learned = |tokens| Trigger::At {
-        tokens,
-        source: TriggerSource::Learned { compactions: seen.len() as u32 },
-    };
+    let at = |tokens, source| Trigger::At { tokens, source, lowered_by };
+    let compactions = seen.len() as u32;
+    let learned = |tokens| at(tokens, TriggerSource::Learned { compactions });
     match (formula, sorted.first()) {
         (None, Some(lowest)) => learned(*lowest),
         (None, None) => Trigger::OnRefusal,
@@ -149,7 +166,7 @@ fn correct(formula: Option<Tokens>, seen: &[Tokens]) -> Trigger {
         (Some(tokens), Some(lowest)) if *lowest > tokens + tokens / 33 && seen.len() >= ENOUGH => {
             learned(*lowest)
         }
-        (Some(tokens), _) => Trigger::At { tokens, source: TriggerSource::Formula },
+        (Some(tokens), _) => at(tokens, TriggerSource::Formula),
     }
 }
 
@@ -158,11 +175,16 @@ mod tests {
     use super::*;
 
     fn at(tokens: Tokens) -> Trigger {
-        Trigger::At { tokens, source: TriggerSource::Formula }
+        Trigger::At { tokens, source: TriggerSource::Formula, lowered_by: None }
+    }
+
+    fn lowered(tokens: Tokens, by: ClientSetting) -> Trigger {
+        Trigger::At { tokens, source: TriggerSource::Formula, lowered_by: Some(by) }
     }
 
     fn learned(tokens: Tokens, compactions: u32) -> Trigger {
-        Trigger::At { tokens, source: TriggerSource::Learned { compactions } }
+        let source = TriggerSource::Learned { compactions };
+        Trigger::At { tokens, source, lowered_by: None }
     }
 
     #[track_caller]
@@ -178,12 +200,12 @@ mod tests {
         check("claude-opus-4-6", &plain, &[], at(167_000));
         check("claude-opus-4-5", &plain, &[], Trigger::OnRefusal);
         let window = ClientSettings { forced_compact_window: Some(100_000), ..plain.clone() };
-        check("claude-opus-5-5", &window, &[], at(67_000));
-        check("claude-opus-4-5", &window, &[], at(67_000));
+        check("claude-opus-5-5", &window, &[], lowered(67_000, ClientSetting::ForcedWindow));
+        check("claude-opus-4-5", &window, &[], lowered(67_000, ClientSetting::ForcedWindow));
         let small = ClientSettings { forced_compact_window: Some(50_000), ..plain.clone() };
-        check("claude-opus-5-5", &small, &[], at(67_000));
+        check("claude-opus-5-5", &small, &[], lowered(67_000, ClientSetting::ForcedWindow));
         let percent = ClientSettings { compact_percent: Some(50.0), ..plain.clone() };
-        check("claude-opus-4-6", &percent, &[], at(90_000));
+        check("claude-opus-4-6", &percent, &[], lowered(90_000, ClientSetting::Percent));
         let high = ClientSettings { compact_percent: Some(99.0), ..plain.clone() };
         check("claude-opus-4-6", &high, &[], at(167_000));
         let output = ClientSettings { max_output_tokens: Some(8_000), ..plain.clone() };
@@ -200,8 +222,8 @@ mod tests {
             model_compact_windows: vec![("claude-opus-4-6".to_owned(), 120_000)],
             ..ClientSettings::default()
         };
-        check("claude-opus-4-6", &client, &[], at(87_000));
-        check("claude-sonnet-4-6", &client, &[], at(117_000));
+        check("claude-opus-4-6", &client, &[], lowered(87_000, ClientSetting::ModelWindow));
+        check("claude-sonnet-4-6", &client, &[], lowered(117_000, ClientSetting::Window));
     }
 
     #[test]

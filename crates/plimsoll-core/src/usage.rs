@@ -48,6 +48,12 @@ impl Usage {
         Self { used, max, percent, band: Band::between(used, max, lines), advice }
     }
 
+    /// The same without a recommendation, for users who switched advice off.
+    #[must_use]
+    pub fn without_advice(self) -> Self {
+        Self { advice: Advice::None, ..self }
+    }
+
     /// The recommendation in a sentence, if there is any.
     pub fn message(&self) -> Option<String> {
         let percent = tenths(self.percent);
@@ -124,6 +130,13 @@ mod tests {
             .map(|used| Usage::of(used, 200_000, &Lines::default()).advice);
         assert_eq!(advice.map(Advice::label), ["none", "save", "save_and_restart"]);
         assert_eq!(advice.map(Advice::is_automatic), [false, false, true]);
+    }
+
+    #[test]
+    fn without_advice_only_the_figures_are_left() {
+        let full = Usage::of(180_000, 200_000, &Lines::default()).without_advice();
+        assert_eq!((full.percent, full.band.label()), (90.0, "overflow"));
+        assert_eq!((full.advice, full.message()), (Advice::None, None));
     }
 
     #[test]

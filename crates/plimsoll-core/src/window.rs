@@ -91,6 +91,22 @@ pub fn resolve(
     Window { tokens, source }
 }
 
+/// The window from which the client's trigger follows: the client's own where the user has set a
+/// smaller one. Such an override changes percentages, not the client. Otherwise `window`, as
+/// [`resolve`] has settled it.
+pub fn of_client(
+    window: Window,
+    facts: &WindowFacts<'_>,
+    user_models: &[(String, ModelSettings)],
+    client: &ClientSettings,
+) -> Window {
+    if window.source != WindowSource::Override {
+        return window;
+    }
+    let own = resolve(&WindowFacts { override_tokens: None, ..*facts }, user_models, client);
+    if own.tokens <= window.tokens { window } else { own }
+}
+
 fn assume(
     facts: &WindowFacts<'_>,
     user_models: &[(String, ModelSettings)],
@@ -151,6 +167,28 @@ mod tests {
         check(WindowFacts { largest_prompt: 200_001, ..opus }, 1_000_000, Inferred);
         check(WindowFacts { largest_prompt: 200_000, ..opus }, 200_000, Table);
         check(WindowFacts { largest_prompt: 3_000_000, ..opus }, 3_000_000, Inferred);
+    }
+
+    #[test]
+    fn a_smaller_override_leaves_the_client_its_own_window() {
+        let own = |facts: WindowFacts<'_>| {
+            let client = ClientSettings::default();
+            of_client(resolve(&facts, &[], &client), &facts, &[], &client)
+        };
+        let small = |model| {
+            let override_tokens = Some(60_000);
+            WindowFacts { override_tokens, model, ..WindowFacts::default() }
+        };
+        let known = Window { tokens: 200_000, source: WindowSource::Table };
+        assert_eq!(own(small(Some("claude-opus-4-6"))), known);
+        let reported = Window { tokens: 500_000, source: WindowSource::StatusLine };
+        assert_eq!(own(WindowFacts { proven: Some(reported), ..small(None) }), reported);
+        let set = |tokens| Window { tokens, source: WindowSource::Override };
+        let guess = Window { tokens: DEFAULT_WINDOW, source: WindowSource::Default };
+        assert_eq!(own(small(Some("no-one-knows"))), guess, "no client has a smaller one");
+        let large = WindowFacts { override_tokens: Some(1_000_000), ..model("claude-opus-4-6") };
+        assert_eq!(own(large), set(1_000_000));
+        assert_eq!(own(model("claude-opus-4-6")), known);
     }
 
     #[test]

@@ -100,7 +100,8 @@ fn finding(
     seen: Vec<Seen>,
 ) -> Finding {
     let tokens: Vec<Tokens> = seen.iter().map(|seen| seen.tokens).collect();
-    let window = window_of(in_force, &client.model, tokens.iter().copied().max().unwrap_or(0));
+    let largest = tokens.iter().copied().max().unwrap_or(0);
+    let (_, window) = windows_of(in_force, &client.model, largest);
     let (model, _) = models::of_variant(&client.model);
     let (configured, setting) = trigger::configured(window.tokens, Some(model), &in_force.client);
     let since = match seen.last() {
@@ -122,6 +123,11 @@ fn finding(
 
 /// The window of a model's variant, of which a prompt of `largest` tokens was seen.
 pub(crate) fn window_of(in_force: &InForce, variant: &str, largest: Tokens) -> Window {
+    windows_of(in_force, variant, largest).0
+}
+
+/// The same, and the window from which the client's trigger follows.
+pub(crate) fn windows_of(in_force: &InForce, variant: &str, largest: Tokens) -> (Window, Window) {
     let (model, long_context) = models::of_variant(variant);
     let facts = WindowFacts {
         override_tokens: in_force.settings.window,
@@ -130,7 +136,9 @@ pub(crate) fn window_of(in_force: &InForce, variant: &str, largest: Tokens) -> W
         largest_prompt: largest,
         ..WindowFacts::default()
     };
-    window::resolve(&facts, &in_force.settings.models, &in_force.client)
+    let (models, client) = (&in_force.settings.models, &in_force.client);
+    let window = window::resolve(&facts, models, client);
+    (window, window::of_client(window, &facts, models, client))
 }
 
 /// A setting with its value, as the user would write it.

@@ -9,6 +9,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::{self, Git, Occasion, Source};
 use plimsoll_core::event::SessionId;
+use plimsoll_core::policy::Progress;
 use plimsoll_core::session::{Seal, SessionState};
 use plimsoll_core::work::{self, LONGEST_WORDS, Words, Work};
 
@@ -127,11 +128,26 @@ impl Captured {
     pub fn remember(&self, world: &World, sealed: &Sealed) -> io::Result<()> {
         let path = world.paths.spool_of(&self.session, None);
         let Some(locked) = Locked::open(&path)? else { return Ok(()) };
-        let (at, mark) = (now(), self.mark());
-        let steps = self.folded.work.steps();
-        let seal = Seal { at, id: sealed.meta.id.clone(), mark, steps };
-        let state = SessionState { since: Some(at), sealed: Some(seal), ..spool::state(&path)? };
-        locked.append(&SpoolLine::unmeasured("sealed", state))
+        let last = spool::last(&path)?;
+        // A session that has ended has still ended.
+        let has_ended = last.as_ref().is_some_and(|last| last.what == spool::ENDED);
+        let what = if has_ended { spool::ENDED } else { "sealed" };
+        let (at, state) = (now(), last.map(|last| last.state).unwrap_or_default());
+        let seal = Some(self.seal_of(sealed, at));
+        let state = SessionState { since: Some(at), sealed: seal, ..state };
+        locked.append(&SpoolLine::unmeasured(what, state))
+    }
+
+    /// How far the session has come.
+    pub(crate) fn progress(&self) -> Progress {
+        let work = &self.folded.work;
+        Progress { mark: self.mark(), steps: work.steps(), newest: work.newest() }
+    }
+
+    /// What is remembered of a checkpoint that was sealed of it.
+    pub(crate) fn seal_of(&self, sealed: &Sealed, at: u64) -> Seal {
+        let Progress { mark, steps, newest } = self.progress();
+        Seal { at, id: sealed.meta.id.clone(), mark, steps, covers: newest }
     }
 }
 

@@ -7,7 +7,8 @@ use plimsoll_core::window::Window;
 use plimsoll_core::{Millis, Tokens, models};
 use plimsoll_store::{Extent, OverviewRow, PeakRow, Store};
 
-use crate::audit::window_of;
+use crate::audit::{window_of, windows_of};
+use crate::sessions;
 use crate::settings::{self, InForce};
 use crate::tax::{self, Cost};
 use crate::world::World;
@@ -63,20 +64,38 @@ pub fn summary(world: &World, adapter: &dyn Adapter, store: &Store) -> anyhow::R
     })
 }
 
-/// The sessions last heard of, each with the size of its window: newest first.
+/// A session of the past, and how full its window is.
+#[derive(Clone, Debug)]
+pub struct Recent {
+    /// What the store knows of it.
+    pub row: OverviewRow,
+    /// The tokens in its window; `None` if nothing was ever counted.
+    pub used: Option<Tokens>,
+    /// The window's size.
+    pub window: Tokens,
+}
+
+/// The sessions last heard of, newest first.
 pub fn recent(
     world: &World,
     adapter: &dyn Adapter,
     store: &Store,
     limit: u32,
-) -> anyhow::Result<Vec<(OverviewRow, Tokens)>> {
+) -> anyhow::Result<Vec<Recent>> {
     let in_force = settings::load(world, adapter, &world.paths.home);
-    let with_window = |row: OverviewRow| {
-        let model = row.session.model.as_deref().unwrap_or_default();
-        let window = window_of(&in_force, model, row.largest).tokens;
-        (row, window)
-    };
-    Ok(store.overview(&[], 0, limit)?.into_iter().map(with_window).collect())
+    let rows = store.overview(&[], 0, limit)?.into_iter();
+    Ok(rows.map(|row| look(world, adapter, &in_force, row)).collect())
+}
+
+/// How full a session's window is: as its transcript shows, or as the store remembers where that is
+/// gone.
+fn look(world: &World, adapter: &dyn Adapter, in_force: &InForce, row: OverviewRow) -> Recent {
+    if let Ok(Some(it)) = sessions::measure_known(world, adapter, &row.session) {
+        return Recent { row, used: Some(it.reading.used), window: it.window.tokens };
+    }
+    let model = row.session.model.as_deref().unwrap_or_default();
+    let window = window_of(in_force, model, row.largest).tokens;
+    Recent { used: row.used, window, row }
 }
 
 /// How full a session's window was at its fullest, from 0 to 1.
@@ -93,10 +112,10 @@ pub fn bounds(
     version: Option<&str>,
     largest: Tokens,
 ) -> (Window, Trigger) {
-    let window = window_of(in_force, variant.unwrap_or_default(), largest);
+    let (window, client) = windows_of(in_force, variant.unwrap_or_default(), largest);
     let (model, _) = models::of_variant(variant.unwrap_or_default());
     let seen = in_force.seen(variant, version);
-    (window, trigger::resolve(window.tokens, Some(model), &in_force.client, seen))
+    (window, trigger::resolve(client.tokens, Some(model), &in_force.client, seen))
 }
 
 /// Whether a session was ever past the level at which we warn, however slowly it grew.

@@ -51,11 +51,13 @@ impl<'a> Load<'a> {
             long_context: newest.is_some_and(|newest| newest.long_context),
             largest_prompt: newest.map_or(0, |newest| newest.prompt_tokens),
         };
-        let window = window::resolve(&facts, &in_force.settings.models, &in_force.client);
+        let (models, client) = (&in_force.settings.models, &in_force.client);
+        let window = window::resolve(&facts, models, client);
+        let client_window = window::of_client(window, &facts, models, client);
         let version = newest.and_then(|newest| newest.version.as_deref());
         let variant = newest.map(|newest| models::variant(&newest.model, newest.long_context));
         let seen = in_force.seen(variant.as_deref(), version);
-        let trigger = trigger::resolve(window.tokens, model, &in_force.client, seen);
+        let trigger = trigger::resolve(client_window.tokens, model, client, seen);
         Ok(Self { adapter, transcript, scope, tail, window, trigger })
     }
 
@@ -73,7 +75,9 @@ impl<'a> Load<'a> {
     /// The reading: where nothing was ever counted, by the size of the file, and nothing where the
     /// last count is out of sight.
     pub fn reading(&self) -> io::Result<Option<Reading>> {
-        if self.tail.start == Start::OutOfSight {
+        if self.tail.start == Start::OutOfSight
+            && tail::begins_with_a_count(self.adapter, self.transcript, self.scope)?
+        {
             return Ok(None);
         }
         let read = crate::reading::take(self.adapter, self.transcript, self.scope, &self.tail)?;
@@ -113,6 +117,11 @@ impl<'a> Load<'a> {
         }
     }
 
+    /// When the session began, in milliseconds since the epoch, as far as its transcript tells.
+    pub(crate) fn started(&self) -> Option<u64> {
+        started(self.adapter, self.transcript, self.scope)
+    }
+
     /// The session's median growth per call; none where the transcript cannot be read any more.
     pub fn growth(&self) -> Tokens {
         let prompts = tail::recent_prompts(self.adapter, self.transcript, self.scope);
@@ -121,9 +130,22 @@ impl<'a> Load<'a> {
 }
 
 /// The reading that a fold comes to; by the size of the file where nothing was ever counted.
-pub(crate) fn read(fold: Option<&Fold>, transcript: &JsonLines, window: Window) -> Reading {
+fn read(fold: Option<&Fold>, transcript: &JsonLines, window: Window) -> Reading {
     let by_size = || reading::of_bytes(transcript.len(), window.tokens);
     fold.and_then(Fold::reading).unwrap_or_else(by_size)
+}
+
+/// When the first line of a conversation was written, in milliseconds since the epoch.
+pub(crate) fn started(adapter: &dyn Adapter, transcript: &JsonLines, scope: Scope) -> Option<u64> {
+    const LINES: usize = 32;
+    let mut lines = transcript.forward(0);
+    for _ in 0..LINES {
+        let line = lines.next().ok()??;
+        if let Some(time) = adapter.entry(line.bytes, scope).and_then(|entry| entry.time) {
+            return u64::try_from(time).ok();
+        }
+    }
+    None
 }
 
 /// What the beginning of a transcript tells, for good.
@@ -133,13 +155,16 @@ pub(crate) struct Ground {
     pub(crate) project: PathBuf,
     /// Whose window it is.
     pub(crate) scope: Scope,
+    /// When the session began, in milliseconds since the epoch, if that is known.
+    pub(crate) started: Option<u64>,
 }
 
 impl Ground {
     /// Looks at the beginning of `transcript`.
     pub(crate) fn of(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Self> {
         let project = paths::canonical(&first_folder(adapter, transcript).unwrap_or_default());
-        Ok(Self { project, scope: scope(adapter, transcript)? })
+        let scope = scope(adapter, transcript)?;
+        Ok(Self { project, scope, started: started(adapter, transcript, scope) })
     }
 }
 
@@ -154,6 +179,8 @@ pub struct Measured {
     pub trigger: Trigger,
     /// Our lines, as they are set.
     pub lines: Lines,
+    /// Whether anything is recommended in this project (`auto_context.enabled`).
+    pub advises: bool,
     /// Where they lie in it.
     pub levels: Levels,
     /// Whether the trigger has moved any of them.
@@ -177,7 +204,7 @@ pub fn measure(
     state: &SessionState,
 ) -> io::Result<Option<Measured>> {
     let Some(file) = JsonLines::open(transcript)? else { return Ok(None) };
-    let Ground { project, scope } = Ground::of(adapter, &file)?;
+    let Ground { project, scope, .. } = Ground::of(adapter, &file)?;
     let mut in_force = settings::load(world, adapter, &project);
     in_force.settings.window = window.or(in_force.settings.window);
     let load = Load::look(adapter, &file, scope, &in_force, state)?;
@@ -188,6 +215,7 @@ pub fn measure(
         window: load.window,
         trigger: load.trigger,
         lines: in_force.settings.lines,
+        advises: in_force.settings.enabled,
         levels,
         moved: levels != Levels::of(&in_force.settings.lines, load.window.tokens),
         model: load.model(),
@@ -264,8 +292,12 @@ pub fn project_here(world: &World, adapter: &dyn Adapter) -> io::Result<PathBuf>
 ///
 /// A client reads the settings of the folder it is started in, which mostly is the root.
 pub fn repository_above(folder: &Path) -> Option<&Path> {
-    let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
-    (root != folder).then_some(root)
+    repository_root(folder).filter(|root| *root != folder)
+}
+
+/// The root of the repository that `folder` lies in; `None` if there is none.
+pub(crate) fn repository_root(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| folder.join(".git").exists())
 }
 
 /// The first folder named in a transcript, among its first lines.

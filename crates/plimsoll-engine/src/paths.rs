@@ -95,6 +95,16 @@ impl Paths {
         self.data.join("store.sqlite")
     }
 
+    /// The receipts of all checkpoints.
+    pub fn receipts(&self) -> PathBuf {
+        self.data.join("receipts")
+    }
+
+    /// The receipt of a checkpoint: which sessions were given it.
+    pub fn receipt(&self, checkpoint: &str) -> PathBuf {
+        below(&self.data, &["receipts/", checkpoint])
+    }
+
     /// The journal of saves.
     pub fn saves(&self) -> PathBuf {
         below(&self.data, &["saves.jsonl"])
@@ -118,6 +128,11 @@ impl Paths {
     /// Where folders are made for what nobody is to remember.
     pub fn scratch(&self) -> PathBuf {
         self.data.join("scratch")
+    }
+
+    /// The copy of our program that hooks call where the program itself lies in no lasting place.
+    pub fn program_copy(&self) -> PathBuf {
+        self.data.join("bin/plimsoll")
     }
 
     /// What `init` did to which file.
@@ -192,8 +207,8 @@ impl Paths {
 }
 
 /// The folders in the data folder that are ours.
-pub(crate) const OWN_FOLDERS: [&str; 7] =
-    ["spool", "settings", "work", "backups", "scratch", "board", "runs"];
+pub(crate) const OWN_FOLDERS: [&str; 9] =
+    ["spool", "settings", "work", "receipts", "backups", "scratch", "board", "runs", "bin"];
 
 /// What lies on the board.
 const BOARD: [&str; 5] = ["inbox", "drafts", "claims", "claims.lock", "mirror.lock"];
@@ -228,6 +243,8 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             .iter()
             .filter_map(|ending| after("", ending))
             .any(|session| SessionId::new(session).is_some()),
+        // A checkpoint's id is made of the same characters as a session's name.
+        Some("receipts") => SessionId::new(name).is_some(),
         // Earlier releases wrote `.json`.
         Some("settings") => [".bin", ".json"]
             .iter()
@@ -241,6 +258,7 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
         // A journal, and a folder beside it.
         Some("runs") => RunId::new(name.strip_suffix(".jsonl").unwrap_or(name)).is_some(),
         Some("board") => return BOARD.contains(&name),
+        Some("bin") => name == "plimsoll",
         Some(_) => false,
     };
     ours || is_temporary(name)
@@ -266,6 +284,14 @@ const TEMPORARY: &str = ".plimsoll-";
 /// A path by its true name, as long as it is there.
 pub fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// A path as people write it, with `~` for the home folder.
+pub(crate) fn short(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) => format!("~/{}", rest.display()),
+        Err(_) => path.display().to_string(),
+    }
 }
 
 /// Whether two paths lead to the same place.

@@ -5,7 +5,7 @@ use std::path::Path;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Meta;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::work::{self, Fate, Work};
+use plimsoll_core::work::{self, Fate, Origin, Work};
 
 use crate::capture;
 use crate::checkpoint::{self, Place};
@@ -16,12 +16,17 @@ use crate::world::now;
 ///
 /// The session knows what it changed itself, so only files that are gone are marked.
 pub fn text(project: &Path, work: &Work, budget: usize) -> String {
+    text_from(&Origin::Transcript, project, work, budget)
+}
+
+/// The same with another origin than the session's own transcript.
+pub fn text_from(origin: &Origin<'_>, project: &Path, work: &Work, budget: usize) -> String {
     if budget == 0 {
         return String::new();
     }
     let is_there = project.is_dir();
     let gone = |path: &str| fate(project, Millis::MAX, path).filter(|_| is_there);
-    work::restore(work, budget, &gone)
+    work::restore_from(origin, work, budget, &gone)
 }
 
 /// What has changed on disk since a session last wrote anything; nothing where nothing has.

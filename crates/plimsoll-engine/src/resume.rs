@@ -13,6 +13,8 @@ use plimsoll_core::work::{self, Fate, Origin};
 use crate::capture;
 use crate::checkpoint::{self, Listed, NotFound, Place};
 use crate::fate::fate;
+use crate::last_session;
+use crate::receipt;
 use crate::running::running;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::{World, now};
@@ -38,6 +40,30 @@ pub fn newest(
     place: &Place,
     asks: Option<&SessionId>,
 ) -> Result<Option<Resumable>, NotFound> {
+    newest_among(world, adapter, place, asks, &|_| true)
+}
+
+/// The same among the checkpoints of sessions that a person started or resumed.
+pub(crate) fn newest_interactive(
+    world: &World,
+    adapter: &dyn Adapter,
+    place: &Place,
+    asks: Option<&SessionId>,
+) -> Result<Option<Resumable>, NotFound> {
+    let is_interactive = |meta: &Meta| {
+        let session = SessionId::new(&meta.session_id);
+        session.is_none_or(|session| !last_session::was_started_headless(world, &session))
+    };
+    newest_among(world, adapter, place, asks, &is_interactive)
+}
+
+fn newest_among(
+    world: &World,
+    adapter: &dyn Adapter,
+    place: &Place,
+    asks: Option<&SessionId>,
+    is_wanted: &dyn Fn(&Meta) -> bool,
+) -> Result<Option<Resumable>, NotFound> {
     let busy: Vec<SessionId> =
         running(world, adapter).into_iter().filter(|session| !has_ended(world, session)).collect();
     // What it goes on from comes first; what it did since is there once it has been given that.
@@ -47,15 +73,29 @@ pub fn newest(
     });
     let fits = |meta: &Meta, own: bool| {
         let is = |session: &SessionId| session.as_str() == meta.session_id;
-        // Where nothing could be read there is nothing to go on from.
-        let tells = !meta.partial || meta.transcript.is_some();
-        tells && if asks.is_some_and(is) { own } else { !busy.iter().any(is) }
+        let is_free = if asks.is_some_and(is) { own } else { !busy.iter().any(is) };
+        has_content(meta) && is_free && is_wanted(meta)
     };
     let found = match checkpoint::newest_fitting(place, &|meta| fits(meta, has_been_given))? {
         None => checkpoint::newest_fitting(place, &|meta| fits(meta, true))?,
         found => found,
     };
     found.map_or(Ok(None), |found| of(place, &found, asks))
+}
+
+/// The newest checkpoint of a session that we sealed in a place, for another session.
+pub fn newest_of_session(
+    place: &Place,
+    session: &SessionId,
+) -> Result<Option<Resumable>, NotFound> {
+    let fits = |meta: &Meta| has_content(meta) && meta.session_id == session.as_str();
+    let found = checkpoint::newest_fitting(place, &fits)?;
+    found.map_or(Ok(None), |found| of(place, &found, None))
+}
+
+/// Whether there is anything to continue from: a transcript could be read.
+fn has_content(meta: &Meta) -> bool {
+    !meta.partial || meta.transcript.is_some()
 }
 
 /// The client notes a session under its process, which may be busy with another by now.
@@ -94,6 +134,7 @@ pub fn note_given(world: &World, session: &SessionId, resumed: &Resumable) -> io
     let path = world.paths.spool_of(session, None);
     let Some(locked) = Locked::open(&path)? else { return Ok(()) };
     let state = SessionState { given: Some(resumed.meta.id.clone()), ..spool::state(&path)? };
+    receipt::note(&world.paths, &resumed.meta.id, session)?;
     locked.append(&SpoolLine::unmeasured("given", state))
 }
 

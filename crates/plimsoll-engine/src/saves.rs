@@ -44,7 +44,7 @@ pub const PATIENTLY: Duration = Duration::from_secs(30);
 /// Keeps saves: they are on the disk when this returns, all of them. Waits so long for others.
 ///
 /// Secrets and control characters are taken out on the way. A commit that has been saved before is
-/// kept again, and is one save in the store all the same: see [`Store::save_of_commit`].
+/// kept again, and is one save of its environment in the store all the same: see [`Store::save_of_commit`].
 pub fn keep(paths: &Paths, new: Vec<NewSave>, patience: Duration) -> io::Result<Vec<Save>> {
     let saves: Vec<Save> = new.into_iter().map(named).collect();
     let mut bytes = Vec::new();
@@ -118,11 +118,12 @@ mod tests {
     use std::path::Path;
     use std::thread;
 
-    use plimsoll_store::SaveFilter;
+    use plimsoll_store::{SaveFilter, SaveKinds};
 
     use super::*;
 
-    const ALL: SaveFilter<'static> = SaveFilter { environment: None, project: None, auto: true };
+    const ALL: SaveFilter<'static> =
+        SaveFilter { environment: None, project: None, kinds: SaveKinds::All };
 
     fn paths(folder: &Path) -> Paths {
         Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }

@@ -13,7 +13,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::{self, Forecast};
 use plimsoll_core::reading::Scope;
 pub use plimsoll_store::Pace;
-use plimsoll_store::Store;
+use plimsoll_store::{SessionRow, Store};
 
 use crate::jsonl::JsonLines;
 use crate::load::{self, Measured};
@@ -70,16 +70,8 @@ pub fn project(adapter: &dyn Adapter, found: &Found) -> Option<PathBuf> {
 
 /// When the first line of the conversation was written.
 pub fn started(adapter: &dyn Adapter, found: &Found) -> Option<Millis> {
-    const LINES: usize = 32;
     let file = JsonLines::open(&found.path).ok()??;
-    let mut lines = file.forward(0);
-    for _ in 0..LINES {
-        let line = lines.next().ok()??;
-        if let Some(time) = adapter.entry(line.bytes, Scope::Main).and_then(|entry| entry.time) {
-            return Some(time);
-        }
-    }
-    None
+    load::started(adapter, &file, Scope::Main).map(|started| started as Millis)
 }
 
 /// The transcripts of a session's subagents, the newest first.
@@ -112,6 +104,20 @@ pub fn measure(
     load::measure(world, adapter, &found.path, None, &state)
 }
 
+/// Measures the window of a session that the store knows; nothing if its transcript is gone.
+///
+/// Every list of sessions takes its figures from here or from [`measure`]: the store knows only what
+/// the service counted, and nothing of what was appended since.
+pub fn measure_known(
+    world: &World,
+    adapter: &dyn Adapter,
+    session: &SessionRow,
+) -> std::io::Result<Option<Measured>> {
+    let Some(transcript) = &session.transcript else { return Ok(None) };
+    let state = spool::state(&world.paths.spool_of(&session.id, None)).unwrap_or_default();
+    load::measure(world, adapter, transcript, None, &state)
+}
+
 /// How many of a session's newest calls tell its pace.
 const PACE_CALLS: u32 = 200;
 
@@ -122,7 +128,8 @@ pub fn pace(store: &Store, session: &SessionId) -> anyhow::Result<Pace> {
 
 /// How far a session is from being compacted, or from a full window, if it goes on at its pace.
 pub fn forecast(measured: &Measured, pace: Option<&Pace>) -> Forecast {
-    let level = measured.trigger.tokens().unwrap_or(measured.window.tokens);
+    let window = measured.window.tokens;
+    let level = measured.trigger.within(window).unwrap_or(window);
     let samples = pace.map_or(&[][..], |pace| &pace.samples);
     forecast::look_ahead(measured.reading.used, level, samples)
 }

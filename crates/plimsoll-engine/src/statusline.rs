@@ -13,7 +13,7 @@ use plimsoll_core::event::Status;
 use plimsoll_core::models;
 use plimsoll_core::session::{ProvenWindow, SessionState};
 use plimsoll_core::trigger::{self, Trigger};
-use plimsoll_core::window::WindowSource;
+use plimsoll_core::window::{self, Window, WindowFacts, WindowSource};
 
 use crate::child::{self, Ran};
 use crate::load;
@@ -39,14 +39,23 @@ pub struct Standing {
 pub fn standing(world: &World, adapter: &dyn Adapter, status: &Status) -> Standing {
     let project = paths::canonical(&load::project(world, adapter, None, &status.project));
     let in_force = settings::load(world, adapter, &project);
-    let window = in_force.settings.window.unwrap_or(status.window);
+    let (models, client) = (&in_force.settings.models, &in_force.client);
+    let facts = WindowFacts {
+        override_tokens: in_force.settings.window,
+        proven: Some(Window { tokens: status.window, source: WindowSource::StatusLine }),
+        model: Some(&status.model),
+        long_context: status.long_context,
+        ..WindowFacts::default()
+    };
+    let window = window::resolve(&facts, models, client);
+    let client_window = window::of_client(window, &facts, models, client).tokens;
     let variant = models::variant(&status.model, status.long_context);
     let seen = in_force.seen(Some(&variant), status.version.as_deref());
-    let trigger = trigger::resolve(window, Some(&status.model), &in_force.client, seen);
+    let trigger = trigger::resolve(client_window, Some(&status.model), client, seen);
     // A spool that cannot be read tells of no checkpoint.
     let state = spool::state(&world.paths.spool_of(&status.session, None)).unwrap_or_default();
     let sealed_before = state.sealed.map(|sealed| now().saturating_sub(sealed.at) / 1000);
-    Standing { used: status.used, window, trigger, sealed_before }
+    Standing { used: status.used, window: window.tokens, trigger, sealed_before }
 }
 
 /// Tells the hooks the window: nobody else learns it from the client itself.

@@ -252,6 +252,24 @@ impl Seen {
     }
 }
 
+/// Whether the service has counted anything at the beginning of a transcript. Where it has not, it
+/// never has: a client that records counts records that of its first call.
+pub fn begins_with_a_count(
+    adapter: &dyn Adapter,
+    file: &JsonLines,
+    scope: Scope,
+) -> io::Result<bool> {
+    const FAR_ENOUGH: u64 = 4 << 20;
+    let mut lines = file.forward(0);
+    while let Some(line) = lines.next()?.filter(|line| line.offset < FAR_ENOUGH) {
+        let entry = adapter.entry(line.bytes, scope);
+        if entry.is_some_and(|entry| matches!(entry.kind, Kind::Response(_))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Prompt sizes of the newest calls since the last compaction, oldest first.
 pub fn recent_prompts(
     adapter: &dyn Adapter,

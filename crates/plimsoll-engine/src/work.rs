@@ -50,7 +50,7 @@ struct Kept {
 type Made = (String, u32);
 
 /// Raised with every change of what is kept, or of how it comes about.
-const LAYOUT: u32 = 9;
+const LAYOUT: u32 = 10;
 
 fn made() -> Made {
     (env!("CARGO_PKG_VERSION").to_owned(), LAYOUT)
@@ -93,6 +93,37 @@ pub fn scan(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Folded>
     let mut kept = Kept::default();
     let Reading { partial, .. } = kept.read_on(adapter, transcript, None)?;
     Ok(Folded { work: kept.fold.work(), offset: kept.offset, partial })
+}
+
+/// Folds the branch that the user left last, of a transcript that was rewound to its start and has
+/// nothing on its active branch. A branch on which the model answered comes first. `None` if there is no
+/// branch.
+pub fn scan_left_branch(
+    adapter: &dyn Adapter,
+    transcript: &JsonLines,
+) -> io::Result<Option<Folded>> {
+    let mut unanswered = None;
+    for rewind in rewinds(adapter, transcript)?.into_iter().rev() {
+        let folded = scan(adapter, &transcript.until(rewind)?)?;
+        if folded.work.turns() > 0 {
+            return Ok(Some(folded));
+        }
+        unanswered = unanswered.or(Some(folded).filter(|folded| !folded.work.is_empty()));
+    }
+    Ok(unanswered)
+}
+
+/// Where the prompts begin with which the user went back.
+fn rewinds(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Vec<u64>> {
+    let (mut chain, mut rewinds) = (Chain::default(), Vec::new());
+    let mut lines = transcript.forward(0);
+    while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
+        let record = adapter.record(bytes, Scope::Main);
+        if record.is_some_and(|record| chain.follow(&record, &place)) {
+            rewinds.push(place.start);
+        }
+    }
+    Ok(rewinds)
 }
 
 /// A fold that is read on again and again, and kept nowhere.

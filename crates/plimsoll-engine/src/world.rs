@@ -113,14 +113,14 @@ pub fn now() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-/// A moment as the user's clock shows it: `14:02`.
-pub fn local_time(moment: u64) -> String {
-    let moment = jiff::Timestamp::from_millisecond(moment as i64).unwrap_or_default();
-    moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M").to_string()
-}
-
 /// The variable that tells us a window's size.
 pub const WINDOW_VARIABLE: &str = variables::WINDOW.names[0];
+
+/// The variable that sets the ceiling in percent.
+pub const CEILING_VARIABLE: &str = variables::CEILING_PERCENT.names[0];
+
+/// The variable that sets the ceiling in tokens.
+pub const CEILING_TOKENS_VARIABLE: &str = variables::CEILING_TOKENS.names[0];
 
 /// The variable that makes the guard strict.
 pub const STRICT_VARIABLE: &str = variables::STRICT.names[0];

@@ -64,7 +64,7 @@ pub(crate) fn answered(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) {
 fn understood(event: &EventKind, output: &Output) {
     match output.exit {
         0 => assert!(output.stderr.is_empty(), "what is allowed gives no reasons"),
-        2 => assert!(output.stdout.is_empty() && !output.stderr.is_empty()),
+        2 => assert!(!output.stdout.is_empty() && !output.stderr.is_empty()),
         exit => panic!("no client understands {exit}"),
     }
     let printed = std::str::from_utf8(&output.stdout).unwrap();

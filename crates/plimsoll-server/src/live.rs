@@ -159,7 +159,7 @@ impl LiveReading {
             percent: (share(used, window) * 10.0).round() / 10.0,
             status: Band::of(used, window).label(),
             source: standing.reading.source,
-            trigger: standing.trigger.tokens(),
+            trigger: standing.trigger.within(window),
             context_metrics: standing.metrics().into(),
             context_status: standing.status().label(),
             recommended_action: standing.status().action(),

@@ -20,6 +20,6 @@ pub use rows::{
     ClientSettingsRow, CompactionRow, Counts, DecisionRow, Extent, Found, FoundSaves, Hit,
     HookCount, HookRunRow, HookSpan, Ingested, LastCheckpoint, Match, Overflows, OverviewRow, Pace,
     PastTask, PeakRow, Piece, Point, PointRow, ReadingRow, RunCounts, RunRow, SaveFilter,
-    SessionRow, Shipment, SourceFile, Stretch, Waiting,
+    SaveKinds, SessionRow, Shipment, SourceFile, Stretch, Waiting,
 };
 pub use sqlite::{Store, machine_of};

@@ -14,7 +14,7 @@ use plimsoll_core::run::{Line, Run};
 use plimsoll_core::save::Save;
 use plimsoll_core::{Millis, Tokens};
 
-pub use self::found::{Found, FoundSaves, Hit, Match, Piece, SaveFilter};
+pub use self::found::{Found, FoundSaves, Hit, Match, Piece, SaveFilter, SaveKinds};
 pub use self::team::{Allowed, Shipment, Waiting};
 
 /// A transcript or spool that rows come from.

@@ -46,6 +46,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0007_outbox.sql")),
     M::up(include_str!("../migrations/sqlite/0008_runs.sql")),
     M::up(include_str!("../migrations/sqlite/0009_attempts.sql")),
+    M::up(include_str!("../migrations/sqlite/0010_restorable_saves.sql")),
 ];
 
 /// Everything remembered on this machine.

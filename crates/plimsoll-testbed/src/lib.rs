@@ -11,7 +11,7 @@ pub mod model_server;
 pub mod postgres;
 pub mod settings;
 
-pub use client::{Client, Outcome, Prompt, Sandbox, Screen, Terminal, Transcript};
+pub use client::{Client, Outcome, Prompt, SUPPORTED, Sandbox, Screen, Terminal, Transcript};
 pub use model_server::{Answer, Kind, ModelServer, Request, Script, Usage};
 pub use postgres::Postgres;
 pub use settings::Hooks;

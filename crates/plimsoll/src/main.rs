@@ -25,10 +25,16 @@ static ALLOCATOR: rustix_dlmalloc::GlobalDlmalloc = rustix_dlmalloc::GlobalDlmal
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).peekable();
-    if arguments.next().is_some_and(|first| first == "hook") && !asks_for_help(arguments.peek()) {
-        cmd::hook::run(arguments);
+    match arguments.next() {
+        Some(first) if first == "hook" && !asks_for_help(arguments.peek()) => {
+            cmd::hook::run(arguments)
+        }
+        Some(_) => cmd::run(),
+        None => {
+            cmd::hook::run_if_piped();
+            cmd::run()
+        }
     }
-    cmd::run()
 }
 
 /// Whether a person is asking: an agent never does, and must never see the exit code of misuse.

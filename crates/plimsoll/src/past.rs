@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use plimsoll_core::time;
+use plimsoll_engine::clock;
 use plimsoll_engine::history::Summary;
 use plimsoll_engine::score::Newest;
 
@@ -17,7 +17,7 @@ pub(crate) fn show(ui: &Ui, out: &mut impl Write, past: &Summary) -> anyhow::Res
     };
     let sessions = counted(past.extent.sessions, "session", "sessions");
     let projects = counted(past.extent.projects, "project", "projects");
-    let since = time::day(since);
+    let since = clock::day(since);
     writeln!(out, "{} in {projects} since {since}", ui.bold(&sessions))?;
     writeln!(out)?;
     print_peaks(ui, out, past)?;

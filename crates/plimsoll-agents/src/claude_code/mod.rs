@@ -69,9 +69,11 @@ impl Adapter for ClaudeCode {
 
     fn reply(&self, event: &EventKind, reply: &Reply) -> Output {
         match &reply.refusal {
-            Some(reason) => {
-                Output { stdout: Vec::new(), stderr: format!("{reason}\n").into_bytes(), exit: 2 }
-            }
+            Some(reason) => Output {
+                stdout: wire::refusal(reason),
+                stderr: format!("{reason}\n").into_bytes(),
+                exit: 2,
+            },
             None => Output { stdout: wire::answer(event, reply), ..Output::default() },
         }
     }
@@ -186,6 +188,28 @@ impl Adapter for ClaudeCode {
         "CLAUDE_CODE_SESSION_ID"
     }
 
+    fn entry_point_variable(&self) -> &'static str {
+        "CLAUDE_CODE_ENTRYPOINT"
+    }
+
+    fn entry_point_of(&self, line: &[u8]) -> Option<String> {
+        transcript::entry_point(line)
+    }
+
+    fn is_headless(&self, entry_point: &str) -> bool {
+        const HEADLESS: [&str; 8] = [
+            "sdk-cli",
+            "sdk-ts",
+            "sdk-py",
+            "mcp",
+            "bench",
+            "claude-code-github-action",
+            "remote_trigger",
+            "remote_cowork_trigger",
+        ];
+        HEADLESS.contains(&entry_point)
+    }
+
     fn folder_variable(&self) -> &'static str {
         "CLAUDE_CONFIG_DIR"
     }
@@ -200,6 +224,10 @@ impl Adapter for ClaudeCode {
 
     fn room_command(&self) -> &'static str {
         "/compact"
+    }
+
+    fn fresh_command(&self) -> &'static str {
+        "/clear"
     }
 
     fn running_folder(&self, home: &Home<'_>) -> PathBuf {

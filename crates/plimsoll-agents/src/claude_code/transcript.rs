@@ -160,8 +160,18 @@ pub(super) fn request(line: &[u8]) -> Request {
 
 /// The folder that a line says the agent works in.
 pub(super) fn folder(line: &[u8]) -> Option<String> {
-    let (_, folder) = Members::of(line)?.find(|(key, _)| *key == b"cwd")?;
-    Some(folder.text()?.into_owned())
+    text(line, b"cwd")
+}
+
+/// How the client was started that wrote a line.
+pub(super) fn entry_point(line: &[u8]) -> Option<String> {
+    text(line, b"entrypoint")
+}
+
+/// The text of one field of a line.
+fn text(line: &[u8], field: &[u8]) -> Option<String> {
+    let (_, value) = Members::of(line)?.find(|(key, _)| *key == field)?;
+    Some(value.text()?.into_owned())
 }
 
 #[cfg(test)]

@@ -127,6 +127,18 @@ pub(super) fn answer(event: &EventKind, reply: &Reply) -> Vec<u8> {
     bytes
 }
 
+/// A refused tool call, as JSON: the hook line that `init` writes drops the exit code.
+pub(super) fn refusal(reason: &str) -> Vec<u8> {
+    let output = json!({
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    });
+    let mut bytes = json!({ "hookSpecificOutput": output }).to_string().into_bytes();
+    bytes.push(b'\n');
+    bytes
+}
+
 /// The event's name, where the client passes context on to the model.
 fn injects(event: &EventKind) -> Option<&'static str> {
     match event {

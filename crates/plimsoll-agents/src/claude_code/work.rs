@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use plimsoll_core::entry::EntryId;
 use plimsoll_core::reading::Scope;
+use plimsoll_core::redact::redact_member;
 use plimsoll_core::work::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
 
 use super::skim::Skim;
@@ -18,7 +19,9 @@ pub(super) fn record<'a>(
 ) -> Option<Record<'a>> {
     let line = match Skim::read(bytes, scope, has_only_to_end)? {
         Skim::Read(line) => line,
-        Skim::Ended(call) => return Some(Record { acts: vec![ended(call)], ..Record::default() }),
+        Skim::Ended(call) => {
+            return Some(Record { acts: vec![ended(call)], advances: true, ..Record::default() });
+        }
     };
     let mut acts = Vec::new();
     match line.kind {
@@ -29,6 +32,7 @@ pub(super) fn record<'a>(
         _ => return None,
     }
     let is_result = acts.iter().any(is_result);
+    let has_words = acts.iter().any(|act| *act != Act::Compacted);
     // What a result says of these may not have been read, and other lines say it as well.
     let (folder, branch) = if is_result { (None, None) } else { (line.folder, line.branch) };
     Some(Record {
@@ -36,6 +40,10 @@ pub(super) fn record<'a>(
         id: line.id,
         parent: line.parent,
         is_prompt: line.kind == "user" && !line.summary && !is_result,
+        advances: has_words
+            || is_the_models(&line)
+            || is_shell_mode(&line)
+            || shows_something(&line),
         message: message(&line),
         time: line.time(),
         folder: folder.and_then(Json::text),
@@ -64,6 +72,20 @@ fn message(line: &Line<'_>) -> Option<EntryId> {
 fn is_the_models(line: &Line<'_>) -> bool {
     let model = line.message.as_ref().and_then(|message| message.get("model"));
     line.kind == "assistant" && model.and_then(Json::plain) != Some("<synthetic>")
+}
+
+/// Whether a line is a command that the user ran in the client's shell mode, or what it printed.
+fn is_shell_mode(line: &Line<'_>) -> bool {
+    let text = content(line).filter(|_| line.kind == "user" && !line.summary).and_then(Json::text);
+    text.is_some_and(|text| text.starts_with("<bash-"))
+}
+
+/// Whether the user shows an image or a document.
+fn shows_something(line: &Line<'_>) -> bool {
+    let is_shown = |block: &Fields<'_>| {
+        matches!(block.get("type").and_then(Json::plain), Some("image" | "document"))
+    };
+    line.kind == "user" && !line.meta && line.blocks.iter().any(is_shown)
 }
 
 fn answer<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
@@ -163,12 +185,16 @@ fn edited(input: Json<'_>) -> (Vec<Cow<'_, str>>, Vec<Cow<'_, str>>) {
     (old, new)
 }
 
-/// Every string in a value, however deep.
+/// Every string in a value, however deep, without the secrets that only its name gives away.
 fn strings<'a>(value: Json<'a>, but: &[&str]) -> Vec<Cow<'a, str>> {
     let mut texts = Vec::new();
     value.strings(|key, inside| {
         if !but.iter().any(|name| name.as_bytes() == key) {
-            texts.push(Json::decoded(inside));
+            let text = Json::decoded(inside);
+            texts.push(match redact_member(&Json::decoded(key), &text) {
+                Cow::Owned(redacted) => Cow::Owned(redacted),
+                Cow::Borrowed(_) => text,
+            });
         }
     });
     texts
@@ -246,8 +272,8 @@ fn refused(text: &str) -> Option<Option<&str>> {
         return Some(None);
     }
     let rest = text.strip_prefix("The user doesn't want to proceed with this tool use.")?;
-    let words = rest.split_once("the user said:\n").map(|(_, words)| words.trim());
-    Some(words.filter(|words| !words.is_empty()))
+    let words = rest.split_once("the user said:\n").map(|(_, words)| without_advice(words).trim());
+    Some(words.filter(|words| !words.is_empty() && !words.starts_with(CLARIFIES)))
 }
 
 /// Whether a tool goes on in the background: what it gave back is not its result.
@@ -274,7 +300,9 @@ fn changes<'a>(result: &Fields<'a>) -> Vec<FileChange<'a>> {
             Some("update") => Some(Change::Overwritten),
             _ => None,
         };
-        return vec![FileChange { path: None, change, lines: hunks(patch) }];
+        let original = result.get("originalFile").filter(|file| !file.is_null());
+        let original = original.map(|file| Output::new(file.raw(), content_of));
+        return vec![FileChange { path: None, change, lines: hunks(patch), original }];
     }
     let Some(diff) = result.get("bashEditDiff") else { return Vec::new() };
     let shown = diff.get("files").into_iter().flat_map(Json::elements);
@@ -283,10 +311,15 @@ fn changes<'a>(result: &Fields<'a>) -> Vec<FileChange<'a>> {
     for path in diff.get("changedFiles").into_iter().flat_map(Json::elements) {
         let path = path.text();
         if path.is_some() && !changes.iter().any(|known| known.path == path) {
-            changes.push(FileChange { path, change: None, lines: Vec::new() });
+            changes.push(FileChange { path, change: None, lines: Vec::new(), original: None });
         }
     }
     changes
+}
+
+/// A file's content as a result records it.
+fn content_of(raw: &[u8]) -> Cow<'_, str> {
+    Json::of(raw).text().unwrap_or_default()
 }
 
 fn shown_change(file: Json<'_>) -> Option<FileChange<'_>> {
@@ -297,7 +330,8 @@ fn shown_change(file: Json<'_>) -> Option<FileChange<'_>> {
         _ => Change::Edited,
     };
     let lines = file.get("hunks").map(hunks).unwrap_or_default();
-    Some(FileChange { path: Some(file.get("filePath")?.text()?), change: Some(change), lines })
+    let path = Some(file.get("filePath")?.text()?);
+    Some(FileChange { path, change: Some(change), lines, original: None })
 }
 
 fn hunks(patch: Json<'_>) -> Vec<(u32, u32)> {
@@ -306,6 +340,23 @@ fn hunks(patch: Json<'_>) -> Vec<(u32, u32)> {
         Some((number("newStart")?, number("newLines")?))
     };
     patch.elements().filter_map(lines).collect()
+}
+
+/// How the client puts it that the user answered questions with a wish to talk about them.
+const CLARIFIES: &str = "The user wants to clarify these questions.";
+
+/// How the advice begins that the client adds for the model, behind the user's words.
+const ADVICE: [&str; 4] = [
+    "\n\nNote: The user's next message may contain",
+    "\n\nIf you need specific details from before",
+    "\n\nIf this plan can be broken down into",
+    "\n<system-reminder>",
+];
+
+/// A text without what the client added for the model.
+fn without_advice(text: &str) -> &str {
+    let end = ADVICE.iter().filter_map(|advice| text.find(advice)).min();
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// How a prompt begins that the client wrote, or something else on the user's machine. Any other tag is
@@ -324,6 +375,8 @@ const MACHINES: &[&str] = &[
     "Caveat: ",
     "[Request interrupted",
     "Base directory for this skill",
+    "Operation stopped by hook:",
+    "Stop hook feedback:",
     "This session is being continued",
     "## Resuming from Checkpoint",
 ];
@@ -344,6 +397,43 @@ fn own_words(text: Cow<'_, str>, meta: bool) -> Option<Cow<'_, str>> {
         let words = rest[from..to].trim();
         return (!words.is_empty()).then(|| Cow::Owned(words.to_owned()));
     }
-    (!trimmed.is_empty() && !MACHINES.iter().any(|start| trimmed.starts_with(start)))
-        .then_some(text)
+    if trimmed.is_empty() || MACHINES.iter().any(|start| trimmed.starts_with(start)) {
+        return None;
+    }
+    match without_advice(&text).len() {
+        whole if whole == text.len() => Some(text),
+        end => Some(Cow::Owned(text[..end].to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_refusal(rest: &str, expected: Option<&str>) {
+        let text = format!("The user doesn't want to proceed with this tool use. {rest}");
+        assert_eq!(refused(&text), Some(expected), "{rest}");
+    }
+
+    #[test]
+    fn words_given_with_a_refusal_are_the_users_and_advice_is_not() {
+        let advice = "\n\nNote: The user's next message may contain a correction or preference. Pay close attention.";
+        check_refusal("the user said:\nuse the logger", Some("use the logger"));
+        check_refusal(&format!("the user said:\nuse the logger{advice}"), Some("use the logger"));
+        check_refusal(&format!("STOP what you are doing.{advice}"), None);
+        check_refusal("the user said:\nThe user wants to clarify these questions.\n  Ask.", None);
+    }
+
+    #[test]
+    fn what_the_client_adds_to_a_prompt_is_not_the_users() {
+        let own = |text: &'static str| own_words(text.into(), false);
+        let tail =
+            "Do the plan.\n\n\nIf you need specific details from before exiting plan mode, read x";
+        assert_eq!(own(tail).as_deref(), Some("Do the plan.\n"));
+        let reminder = "Fix it.\n<system-reminder>\nnever mind\n</system-reminder>";
+        assert_eq!(own(reminder).as_deref(), Some("Fix it."));
+        assert_eq!(own("Operation stopped by hook: Warning"), None);
+        assert_eq!(own("Stop it.").as_deref(), Some("Stop it."));
+    }
 }

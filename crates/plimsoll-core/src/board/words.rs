@@ -16,7 +16,7 @@ pub fn told(messages: &[Message]) -> Option<String> {
 
 /// What the model is told once a checkpoint is sealed that the watcher asked for.
 pub fn sealed_as_asked(time: &str, reason: &Reason) -> String {
-    format!("Checkpoint {time} is sealed, as plimsoll's watcher asked ({reason}); carry on.")
+    format!("Checkpoint saved {time}, as plimsoll's watcher asked ({reason}); no action needed.")
 }
 
 fn line(message: &Message) -> Option<String> {

@@ -70,15 +70,22 @@ pub fn summary(body: &str) -> String {
 /// How many files the items `- [file:line] - …` name.
 fn files(changes: &str) -> usize {
     let file = |line: &str| {
-        let place = line.trim_start().strip_prefix("- [")?.split_once(']')?.0;
-        // A file may be named without a line, and its name may hold a colon.
-        let file = match place.rsplit_once(':') {
-            Some((file, lines)) if lines.starts_with(|first: char| first.is_ascii_digit()) => file,
-            _ => place,
-        };
-        (!file.trim().is_empty()).then(|| file.to_owned())
+        let path = changed_path(line.trim_start().strip_prefix("- ")?)?;
+        (!path.trim().is_empty()).then(|| path.to_owned())
     };
     changes.lines().filter_map(file).collect::<BTreeSet<_>>().len()
+}
+
+/// The path of an item `[src/a.rs:3-4] - edited`. A colon before anything but lines is a part of the path.
+pub(crate) fn changed_path(item: &str) -> Option<&str> {
+    let item = item.strip_prefix('[')?;
+    let (place, _) = item.split_once("] - ").or_else(|| item.split_once(']'))?;
+    let is_lines = |lines: &str| {
+        lines.starts_with(|first: char| first.is_ascii_digit())
+            && lines.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b',' | b'-'))
+    };
+    let lines = place.rsplit_once(':').filter(|(_, lines)| is_lines(lines));
+    Some(lines.map_or(place, |(path, _)| path))
 }
 
 /// A line without the marks of lists and quotes, and without what moves a cursor.
@@ -91,6 +98,13 @@ fn bare(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_path_of_a_changed_file_may_have_a_drive_and_brackets() {
+        assert_eq!(changed_path("[src/a.rs:3-4] - edited"), Some("src/a.rs"));
+        assert_eq!(changed_path("[D:/a.rs] - edited"), Some("D:/a.rs"));
+        assert_eq!(changed_path("[app/[id]/page.tsx:3,7-9] - edited"), Some("app/[id]/page.tsx"));
+    }
 
     #[test]
     fn a_body_is_read_section_by_section() {

@@ -25,6 +25,7 @@ mod key;
 mod meta;
 mod yaml;
 
+pub(crate) use body::changed_path;
 pub use body::{sections, summary, without_pointer};
 pub use check::{Origin, Problem, Verdict, check};
 pub use diff::{SectionDiff, diff};

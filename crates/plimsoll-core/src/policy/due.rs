@@ -4,8 +4,9 @@ use super::{Call, Decision, Outlook};
 use crate::Tokens;
 use crate::checkpoint::Occasion;
 use crate::event::EventKind;
-use crate::session::{Bucket, Restored, SessionState};
+use crate::session::{Bucket, Restored, Seal, SessionState};
 use crate::settings::{OnLine, Settings};
+use crate::work::Place;
 
 /// Why a checkpoint is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,17 +153,43 @@ pub fn to_ask(
     (is_open && !is_sealed).then_some(next)
 }
 
-/// Whether the last checkpoint still tells what there is to tell, if it is there.
-///
-/// Before a compaction that follows another one, any step counts. Otherwise a few steps that changed
-/// nothing are no reason: a compaction may be asked for again and again before it comes, and a session
-/// may end right after its last checkpoint.
-pub fn is_told(state: &SessionState, mark: u64, steps: u32, compacting: bool) -> bool {
-    const FEW: u32 = 5;
-    let Some(last) = state.sealed.as_ref().filter(|last| last.mark == mark) else { return false };
-    let since = steps.abs_diff(last.steps);
-    let compacted = state.restored.is_some_and(|restored| restored.steps >= last.steps);
-    if compacting && compacted { since == 0 } else { since < FEW }
+/// How far a session has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What a checkpoint would say, as a number.
+    pub mark: u64,
+    /// How many tools the agent has used.
+    pub steps: u32,
+    /// The place of the newest record with which the conversation went on.
+    pub newest: Place,
+}
+
+/// What the last checkpoint has to cover so that no other one is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// Everything said and done, because the conversation is about to be lost.
+    Everything,
+    /// Everything that changes what a checkpoint says; a few steps that change nothing may follow it.
+    Changes,
+}
+
+/// Whether the session's last checkpoint, if it has one, covers what it has to.
+pub fn is_covered(state: &SessionState, progress: &Progress, coverage: Coverage) -> bool {
+    const FEW_STEPS: u32 = 5;
+    let covers = |last: &Seal| match coverage {
+        Coverage::Everything => last.covers == progress.newest,
+        Coverage::Changes => {
+            last.mark == progress.mark && progress.steps.abs_diff(last.steps) < FEW_STEPS
+        }
+    };
+    state.sealed.as_ref().is_some_and(covers)
+}
+
+/// Whether a session that ends is worth a checkpoint: the agent used a tool, or it was more than a
+/// question or two, or an earlier checkpoint would be left out of date.
+pub fn is_worth_sealing(state: &SessionState, steps: u32, turns: u32) -> bool {
+    const SHORT_TALK: u32 = 2;
+    steps > 0 || turns > SHORT_TALK || state.sealed.is_some()
 }
 
 /// The state of a window whose contents were replaced.

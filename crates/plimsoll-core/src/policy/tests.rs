@@ -3,7 +3,8 @@ mod guard;
 
 use super::*;
 use crate::event::Reply;
-use crate::settings::Percent;
+use crate::settings::{ClientSetting, Percent};
+use crate::trigger::TriggerSource;
 
 fn outlook(settings: &Settings) -> Outlook<'_> {
     Outlook {
@@ -24,7 +25,23 @@ fn call(kind: &EventKind) -> Call<'_> {
 }
 
 fn words(command: &str) -> Words<'_> {
-    Words { command, variable: "W", sealed: None, saved: None }
+    let (fresh_command, ceiling_setting) = ("/clear", "lines.ceiling");
+    Words { command, fresh_command, variable: "W", ceiling_setting, sealed: None, saved: None }
+}
+
+fn sealed() -> SealedAt {
+    SealedAt { local: "14:02".to_owned(), zoned: "14:02 +02:00".to_owned() }
+}
+
+/// Compacts at so many tokens, by the client's own formula.
+fn at(tokens: Tokens) -> Trigger {
+    Trigger::At { tokens, source: TriggerSource::Formula, lowered_by: None }
+}
+
+/// Compacts at so many tokens, because the user has set it.
+fn lowered(tokens: Tokens) -> Trigger {
+    let lowered_by = Some(ClientSetting::ForcedWindow);
+    Trigger::At { tokens, source: TriggerSource::Formula, lowered_by }
 }
 
 /// A session that goes through `uses` one after the other; the words of each call.
@@ -130,7 +147,7 @@ fn a_quiet_or_disabled_plimsoll_says_nothing() {
 #[test]
 fn the_model_gets_a_verdict_and_the_user_a_choice() {
     let settings = Settings::default();
-    let trigger = Trigger::At { tokens: 167_000, source: crate::trigger::TriggerSource::Formula };
+    let trigger = at(167_000);
     let outlook = Outlook { trigger, ..outlook(&settings) };
     let state = SessionState::default();
     let decision =
@@ -177,7 +194,7 @@ fn nothing_is_due_below_the_line_whatever_was_appended() {
 #[test]
 fn with_a_trigger_the_line_is_looked_at_halfway() {
     let settings = Settings::default();
-    let trigger = Trigger::At { tokens: 167_000, source: crate::trigger::TriggerSource::Formula };
+    let trigger = at(167_000);
     let outlook = Outlook { trigger, ..outlook(&settings) };
     let mut state = SessionState::default();
     assert!(nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, 40_000, 0));
@@ -239,7 +256,6 @@ fn compactions_one_right_after_the_other_are_given_less_and_less() {
     assert_eq!(budgets(&[40, 43, 44, 60]), [2_000, 500, 0, 2_000]);
 }
 
-/// What is due at `call` in a window with so many tokens.
 /// A session that goes through `uses`, one finished tool after the other; whether each saves it, and
 /// what is said.
 fn saves(outlook: &Outlook<'_>, uses: &[Tokens]) -> Vec<(bool, Option<&'static str>)> {
@@ -274,6 +290,100 @@ fn a_session_is_saved_at_the_restart_line_once_per_crossing() {
 }
 
 #[test]
+fn once_saved_every_later_warning_of_the_window_says_so() {
+    let settings = Settings::default();
+    let (outlook, event) = (outlook(&settings), EventKind::ToolFinished);
+    let mut state = SessionState::default();
+    let mut said = |used: Tokens| {
+        let decision = decide(&outlook, &call(&event), Some(&reading(used)), &|| 0, &state);
+        state = decision.remember.unwrap_or_else(|| state.clone());
+        let speech = decision.speech.unwrap();
+        let saved = speech.names_save().then_some("/rs development");
+        speech
+            .reply(&Words { sealed: Some(&sealed()), saved, ..words("/compact") })
+            .to_user
+            .unwrap()
+    };
+    let carry_on =
+        |percent| format!("CONTEXT: ~{percent}% used. Checkpoint saved 14:02; no action needed.");
+    let new_session = |percent| {
+        format!(
+            "CONTEXT: ~{percent}% used. Session saved. Run '/rs development' in a new session to continue."
+        )
+    };
+    assert_eq!(said(162_000), carry_on(81));
+    assert_eq!(said(176_000), new_session(88));
+    assert_eq!(said(186_000), new_session(93), "never milder than before");
+}
+
+#[test]
+fn where_the_client_is_set_to_compact_early_the_tokens_until_then_come_first() {
+    let settings = Settings::default();
+    let window = Window { tokens: 1_000_000, source: WindowSource::Table };
+    let outlook = Outlook { window, trigger: lowered(167_000), ..outlook(&settings) };
+    let state = SessionState::default();
+    let reply = |used: Tokens, sealed: Option<&SealedAt>| {
+        let prompted = call(&EventKind::Prompted);
+        let decision = decide(&outlook, &prompted, Some(&reading(used)), &|| 15_333, &state);
+        decision.speech.map(|speech| speech.reply(&Words { sealed, ..words("/checkpoint") }))
+    };
+    let fact = "CONTEXT: about 46,000 tokens until the conversation is compacted (12% of the window used).";
+    let said = reply(121_001, None).unwrap();
+    assert_eq!(said.to_user, Some(format!("{fact} Consider /checkpoint before then.")));
+    assert_eq!(said.to_model.as_deref(), Some(fact));
+    let said = reply(121_001, Some(&sealed())).unwrap();
+    let ending = "Checkpoint saved 14:02; no action needed.";
+    assert_eq!(said.to_user, Some(format!("{fact} {ending}")));
+    let said = reply(168_000, None).unwrap().to_user.unwrap();
+    let any_moment =
+        "CONTEXT: the conversation may be compacted at any moment (17% of the window used).";
+    assert!(said.starts_with(any_moment), "{said}");
+    assert_eq!(reply(120_000, None), None);
+}
+
+#[test]
+fn a_pretended_window_changes_percentages_and_announces_no_compaction() {
+    let settings = Settings::default();
+    let window = Window { tokens: 60_000, source: WindowSource::Override };
+    let outlook = Outlook { window, trigger: at(167_000), ..outlook(&settings) };
+    let mut state = SessionState::default();
+    let mut said = |used: Tokens| {
+        let finished = call(&EventKind::ToolFinished);
+        let decision = decide(&outlook, &finished, Some(&reading(used)), &|| 3_000, &state);
+        state = decision.remember.unwrap_or_else(|| state.clone());
+        decision.speech.map(|speech| speech.reply(&words("/compact")))
+    };
+    let warned = |percent| {
+        Some(format!("CONTEXT: ~{percent}% used. Consider /compact before context exhaustion."))
+    };
+    assert_eq!(said(47_999), None);
+    let first = said(48_000).unwrap();
+    assert_eq!(first.to_user, warned(80));
+    assert_eq!(first.to_model.unwrap(), "CONTEXT: ~80% used. About 12000 tokens are left.");
+    assert_eq!(said(50_999), None);
+    assert_eq!(said(51_000).unwrap().to_user, warned(85));
+    assert_eq!(said(54_000).unwrap().to_user, warned(90));
+}
+
+#[test]
+fn where_the_client_never_compacts_a_checkpoint_is_no_reason_to_do_nothing() {
+    let settings = Settings::default();
+    let outlook = Outlook { trigger: Trigger::SwitchedOff, ..outlook(&settings) };
+    let (prompted, state) = (call(&EventKind::Prompted), SessionState::default());
+    let decision = decide(&outlook, &prompted, Some(&reading(164_000)), &|| 0, &state);
+    let reply =
+        decision.speech.unwrap().reply(&Words { sealed: Some(&sealed()), ..words("/compact") });
+    assert_eq!(
+        reply.to_user.unwrap(),
+        "CONTEXT: ~82% used. Checkpoint saved 14:02. Consider /compact before context exhaustion."
+    );
+    assert_eq!(
+        reply.to_model.unwrap(),
+        "CONTEXT: ~82% used. Checkpoint saved 14:02 +02:00. About 36000 tokens are left."
+    );
+}
+
+#[test]
 fn a_restart_line_between_two_buckets_is_not_passed_over() {
     let lines = Lines { restart: Percent::whole(83), ..Lines::default() };
     let settings = Settings { lines, ..Settings::default() };
@@ -289,7 +399,7 @@ fn a_restart_line_between_two_buckets_is_not_passed_over() {
 #[test]
 fn where_the_client_compacts_a_session_is_saved_before_that_and_without_a_word() {
     let settings = Settings::default();
-    let trigger = Trigger::At { tokens: 167_000, source: crate::trigger::TriggerSource::Formula };
+    let trigger = at(167_000);
     let outlook = Outlook { trigger, ..outlook(&settings) };
     let expected = [(false, None), (true, Some("warned")), (false, None)];
     assert_eq!(saves(&outlook, &[151_000, 152_000, 153_000]), expected);
@@ -325,9 +435,10 @@ fn a_conducted_session_is_stopped_at_the_restart_line_and_not_saved() {
     assert!(at_it.stops && !at_it.saves);
     let next = at_it.remember.unwrap();
     assert_eq!((next.stopped, next.saved), (Some(0), None));
-    let reply = at_it.speech.unwrap().reply(&Words { sealed: Some("14:02"), ..words("/compact") });
+    let reply =
+        at_it.speech.unwrap().reply(&Words { sealed: Some(&sealed()), ..words("/compact") });
     let stop =
-        "CONTEXT: ~85% used. Checkpoint 14:02 is sealed; a fresh session goes on with the work.";
+        "CONTEXT: ~85% used. Checkpoint saved 14:02 +02:00; a fresh session continues the work.";
     assert_eq!(reply, Reply { stop: Some(stop.to_owned()), ..Reply::default() });
 }
 

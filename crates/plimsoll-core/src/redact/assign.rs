@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Secret;
 use super::names::{self, Class};
 use super::scan::{self, at, end_while, skip_blanks};
-use super::value;
+use super::{value, web};
 
 /// How a value is given, from what says most to what says least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +48,15 @@ fn assigned(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let place = names::around(text, hit)?;
     let link = link(text, &place)
         .filter(|link| link.kind == LinkKind::Equals || !is_path(text, &place))?;
+    let is_queried = link.kind == LinkKind::Equals && web::is_in_query(text, place.start);
     let name = str::from_utf8(&text[place]).ok()?;
     let class = names::class(name)?;
     let (range, style) = given(text, name, &link)?;
     let judged = &text[range.start..range.end.min(range.start + LONGEST)];
     let is_label = judged.eq_ignore_ascii_case(name.as_bytes());
+    let is_place = is_queried || names::is_header(name) && link.kind != LinkKind::Word;
     let is_secret = is_secret(class, style, judged)
+        || is_place && value::is_credential(judged, 8)
         || class == Class::Password && style == Style::Literal && is_phrase(text, &link, &range);
     if is_label || means_another(name, style, link.kind, judged) || !is_secret {
         return None;
@@ -247,7 +250,7 @@ fn is_secret(class: Class, style: Style, given: &[u8]) -> bool {
         (_, Style::Variable) => is_variable_secret(given),
         _ => value::is_random(given, 8),
     };
-    looks_so && !value::stands_for_another(given)
+    (looks_so || value::is_hash(given)) && !value::stands_for_another(given)
 }
 
 fn is_password(style: Style, given: &[u8]) -> bool {
@@ -260,7 +263,7 @@ fn is_password(style: Style, given: &[u8]) -> bool {
         _ => {
             given.len() >= 6
                 && (value::is_mixed(given) || value::is_random(given, 8))
-                && !is_code(given)
+                && !value::is_code(given)
         }
     }
 }
@@ -341,11 +344,6 @@ fn is_plain_word(given: &[u8]) -> bool {
 /// `PASSWORD_FIELD`.
 fn is_constant(given: &[u8]) -> bool {
     given.contains(&b'_') && given.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
-}
-
-/// `user.password2`, `base64_value`: names with a figure in them. `hunter2` is one word.
-fn is_code(given: &[u8]) -> bool {
-    value::is_name(given) && given.iter().any(|byte| b"_.:".contains(byte))
 }
 
 fn is_variable_secret(given: &[u8]) -> bool {

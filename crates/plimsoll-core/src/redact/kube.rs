@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::scan::{self, ALNUM, DOTTED, skip_blanks};
-use super::{Secret, value, web};
+use super::{Secret, header, value};
 
 /// How far from its kind a document's data may stand.
 const NEAR: usize = 2048;
@@ -18,7 +18,7 @@ pub(super) fn yaml(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
 
 /// The same in JSON; the keyword ends in the closing quote of `"kind"`.
 pub(super) fn json(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    let kind = web::header_value(text, hit.end);
+    let kind = header::value_of(text, hit.end);
     if !kind.is_some_and(|kind| scan::stands(text, kind, "secret")) {
         return;
     }
@@ -64,11 +64,11 @@ fn lines(text: &[u8], name: usize, limit: usize, found: &mut Vec<Secret>) {
 
 /// Takes the `"name": "value"` members of the object behind a name, likewise.
 fn members(text: &[u8], name: usize, limit: usize, found: &mut Vec<Secret>) {
-    let Some(mut place) = web::header_value(text, name) else { return };
+    let Some(mut place) = header::value_of(text, name) else { return };
     while place < limit && matches!(scan::at(text, place), b'{' | b',') {
         let name = scan::end_while(text, place + 1, |byte| byte.is_ascii_whitespace());
         let sign = DOTTED.run(text, scan::skip_quote(text, name));
-        let Some(value) = web::header_value(text, sign) else { return };
+        let Some(value) = header::value_of(text, sign) else { return };
         place = scan::skip_quote(text, push(text, value, found));
     }
 }

@@ -180,15 +180,30 @@ pub(super) fn class(name: &str) -> Option<Class> {
     let word = words[counted].as_str();
     match word {
         "pwd" | "pass" | "passwd" | "passcode" | "passphrase" => Some(Class::Password),
-        "key" => KEYS.contains(&before).then_some(Class::Key),
+        "key" => (KEYS.contains(&before) || is_extension(name) && !PLAIN_KEYS.contains(&before))
+            .then_some(Class::Key),
         "token" => (!TOKENS.contains(&before)).then_some(Class::Token),
         "pat" => matches!(before, "github" | "gh" | "gitlab" | "devops" | "azure")
             .then_some(Class::Token),
         "secret" | "secrets" | "credential" | "credentials" => Some(Class::Secret),
-        "auth" => name.starts_with('_').then_some(Class::Token),
+        "auth" => (name.starts_with('_') || is_extension(name) || before == "rediscli")
+            .then_some(Class::Token),
         joined => joined_class(joined),
     }
 }
+
+/// Whether a name is a header's: words with hyphens between them, and none before them.
+pub(super) fn is_header(name: &str) -> bool {
+    !name.starts_with('-') && name.contains('-')
+}
+
+/// Whether a name is a header's that an application made up: `X-Functions-Key`.
+fn is_extension(name: &str) -> bool {
+    scan::stands(name.as_bytes(), 0, "x-")
+}
+
+/// Keys in headers that open nothing.
+const PLAIN_KEYS: &[&str] = &["cache", "idempotency", "partition", "routing", "surrogate"];
 
 /// Names that are written as one word: `PGPASSWORD`, `apikey`, `authtoken`.
 fn joined_class(word: &str) -> Option<Class> {

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::Secret;
-use super::scan::{self, at, end_while, skip_blanks};
-use super::value;
+use super::scan::{self, Alphabet, DOTTED, at, end_while, skip_blanks};
+use super::{Secret, header, value};
 
 /// A command's option that takes a password.
 struct Flag {
@@ -19,8 +18,10 @@ enum Given {
     Attached,
     /// `-p secret`
     Apart,
-    /// `-u user:secret`
+    /// `-u user:secret`, `-uuser:secret`
     Login,
+    /// `-b name=secret`
+    Cookies,
 }
 
 const fn flag(command: &'static str, option: &'static str, given: Given) -> Flag {
@@ -33,61 +34,181 @@ const FLAGS: &[Flag] = &[
     flag("sshpass", "-p", Given::Attached),
     flag("sshpass", "-p", Given::Apart),
     flag("redis-cli", "-a", Given::Apart),
+    flag("redis-cli", "--pass", Given::Apart),
     flag("docker login", "-p", Given::Apart),
     flag("podman login", "-p", Given::Apart),
     flag("az login", "-p", Given::Apart),
     flag("mongo", "-p", Given::Apart),
+    flag("sqlcmd", "-P", Given::Attached),
     flag("sqlcmd", "-P", Given::Apart),
+    flag("mssql-cli", "-P", Given::Attached),
+    flag("mssql-cli", "-P", Given::Apart),
+    flag("cqlsh", "-p", Given::Apart),
     flag("ldapsearch", "-w", Given::Apart),
     flag("curl", "-u", Given::Login),
     flag("curl", "--user", Given::Login),
     flag("curl", "--proxy-user", Given::Login),
+    flag("curl", "-b", Given::Cookies),
     flag("openssl", "pass", Given::Login),
 ];
 
 /// The passwords among the options behind a command's name.
 pub(super) fn find(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    const LONGEST: usize = 1024;
-    let name = &text[hit.clone()];
-    let line = scan::line_from(text, hit.end, LONGEST);
-    let again = text[line.clone()].windows(name.len()).position(|part| part == name);
-    let line = line.start..again.map_or(line.end, |again| line.start + again);
+    if !is_command(text, &hit) {
+        return;
+    }
+    let line = arguments(text, &hit);
+    let name = &text[hit];
     let flags = FLAGS.iter().filter(|flag| name.eq_ignore_ascii_case(flag.command.as_bytes()));
     for flag in flags {
-        let ranges = values(text, line.clone(), flag);
-        found.extend(ranges.map(|range| Secret { range, kind: "password" }));
+        for option in options(text, line.clone(), flag) {
+            take(text, option, flag.given, found);
+        }
     }
 }
 
-fn values(text: &[u8], line: Range<usize>, flag: &Flag) -> impl Iterator<Item = Range<usize>> {
-    let option = flag.option.as_bytes();
-    let stands = move |place: &usize| {
-        text[*place..].starts_with(option) && text[*place - 1].is_ascii_whitespace()
+/// The password in `http -a user:password`; the keyword begins with the command's last letter.
+pub(super) fn httpie(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    const COMMANDS: [&str; 4] = ["http", "https", "xh", "xhs"];
+    let before = &text[..hit.start + 1];
+    let is_command = |name: &str| {
+        before.ends_with(name.as_bytes()) && scan::at_edge(text, before.len() - name.len())
     };
-    line.skip(1)
-        .filter(stands)
-        .filter_map(move |place| given(text, place + option.len(), flag.given))
+    if COMMANDS.into_iter().any(is_command) {
+        take(text, hit.end - 1, Given::Login, found);
+    }
 }
 
-/// The password behind an option.
-fn given(text: &[u8], option: usize, given: Given) -> Option<Range<usize>> {
-    let is_apart = at(text, option).is_ascii_whitespace();
-    let from = match given {
-        Given::Attached if is_apart => return None,
-        Given::Apart if !is_apart => return None,
-        _ => skip_blanks(text, option),
+/// The password in `sqlplus user/password@database`.
+pub(super) fn sqlplus(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    if !is_command(text, &hit) {
+        return;
+    }
+    for slash in arguments(text, &hit).filter(|place| text[*place] == b'/') {
+        let password = oracle_password(text, slash);
+        found.extend(password.map(|range| Secret { range, kind: "password" }));
+    }
+}
+
+/// The password between this slash and an `@`, if a user's name stands before it: not in a path, nor in
+/// `user@//host/service`.
+fn oracle_password(text: &[u8], slash: usize) -> Option<Range<usize>> {
+    const USER: Alphabet = DOTTED.with(b"$#");
+    const LONGEST: usize = 128;
+    let user = scan::unescaped(text, USER.run_before(text, slash, LONGEST)).min(slash);
+    let before = user.checked_sub(1).map_or(0, |before| text[before]);
+    let begins_word = before.is_ascii_whitespace() || matches!(before, b'"' | b'\'');
+    let password = match scan::quote(text, slash + 1) {
+        Some((quote, from)) => from..quote.closes(text, from),
+        None => word_before_at(text, slash + 1),
     };
+    let is_login = user < slash
+        && begins_word
+        && at(text, scan::skip_quote(text, password.end)) == b'@'
+        && is_password(&text[password.clone()]);
+    is_login.then_some(password)
+}
+
+/// The word that begins here and has no `@` in it.
+fn word_before_at(text: &[u8], from: usize) -> Range<usize> {
+    from..end_while(text, from, |byte| byte > b' ' && !b"@\"'`;|\\".contains(&byte))
+}
+
+/// Whether a keyword is the name of a command, or begins one of a family: `mysqldump`, but neither
+/// `mongoose` nor `mysql:8`.
+fn is_command(text: &[u8], hit: &Range<usize>) -> bool {
+    let end = end_while(text, hit.end, |byte| byte.is_ascii_lowercase() || b"_-".contains(&byte));
+    let is_other = scan::stands(text, hit.end, "ose");
+    let is_ended = matches!(at(text, end), b' ' | b'\t' | b'"' | b'\'' | b'\\');
+    scan::at_edge(text, hit.start) && is_ended && !is_other
+}
+
+/// The rest of a command's line, up to the next command.
+fn arguments(text: &[u8], hit: &Range<usize>) -> Range<usize> {
+    const LONGEST: usize = 1024;
+    const ENDS: [&[u8]; 4] = [b" && ", b" || ", b" | ", b"; "];
+    let line = scan::line_from(text, hit.end, LONGEST);
+    let name = &text[hit.clone()];
+    let ends = |place: &usize| {
+        let rest = &text[*place..line.end];
+        rest.starts_with(name) || ENDS.iter().any(|end| rest.starts_with(end))
+    };
+    line.start..line.clone().find(ends).unwrap_or(line.end)
+}
+
+/// Where the values of an option begin, or the blanks before them.
+fn options(text: &[u8], line: Range<usize>, flag: &Flag) -> impl Iterator<Item = usize> {
+    let begins = move |place: &usize| {
+        let before = text[*place - 1];
+        before.is_ascii_whitespace() || matches!(before, b'"' | b'\'')
+    };
+    line.skip(1).filter(begins).filter_map(move |place| end_of_option(text, place, flag))
+}
+
+/// Where the option ends, if it stands here: alone, or behind others of one letter (`-sSu`).
+fn end_of_option(text: &[u8], place: usize, flag: &Flag) -> Option<usize> {
+    let option = flag.option.as_bytes();
+    if text[place..].starts_with(option) {
+        return Some(place + option.len());
+    }
+    let letters = end_while(text, place + 1, |byte| byte.is_ascii_alphabetic());
+    let is_joined = matches!(flag.given, Given::Login | Given::Cookies)
+        && matches!(option, [b'-', letter] if text[letters - 1] == *letter)
+        && at(text, place) == b'-'
+        && letters > place + 1
+        && at(text, letters).is_ascii_whitespace();
+    is_joined.then_some(letters)
+}
+
+/// Takes the password behind an option.
+fn take(text: &[u8], option: usize, given: Given, found: &mut Vec<Secret>) {
+    let from = argument(text, option);
+    let is_apart = from > option;
+    match given {
+        Given::Attached if is_apart => return,
+        Given::Apart if !is_apart => return,
+        Given::Cookies => return header::cookies(text, scan::skip_quote(text, from), found),
+        _ => {}
+    }
     let word = word(text, from);
-    let login = text[word.clone()].iter().position(|byte| *byte == b':');
-    let start = match (given, login) {
-        (Given::Login, None) => return None,
-        (Given::Login, Some(colon)) => word.start + colon + 1,
-        _ => word.start,
+    let password = match given {
+        Given::Login => login_part(text, word),
+        _ => Some(word),
     };
-    let password = &text[start..word.end];
-    let is_secret = password.len() >= 3 && password[0] != b'-' && !value::is_reference(password);
-    let is_number = password.iter().all(|byte| byte.is_ascii_digit() || *byte == b':');
-    (is_secret && !is_number && !value::is_placeholder(password)).then_some(start..word.end)
+    let password = password.filter(|range| is_password(&text[range.clone()]));
+    found.extend(password.map(|range| Secret { range, kind: "password" }));
+}
+
+/// Where the argument of an option begins: behind blanks, a `=`, or as the next item of a list.
+fn argument(text: &[u8], option: usize) -> usize {
+    let item = skip_blanks(text, scan::skip_quote(text, option));
+    let is_item = scan::quote(text, option).is_some() && at(text, item) == b',';
+    match at(text, option) {
+        _ if is_item => skip_blanks(text, item + 1),
+        b'=' => option + 1,
+        _ => skip_blanks(text, option),
+    }
+}
+
+/// The secret part of `user:password`: a key may be given as the user of no password.
+fn login_part(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
+    let login = &text[word.clone()];
+    let colon = word.start + login.iter().position(|byte| *byte == b':')?;
+    let is_key = colon + 1 == word.end && value::is_credential(&text[word.start..colon], 16);
+    let is_ids = login.iter().all(|byte| byte.is_ascii_digit() || *byte == b':');
+    let password = if is_key { word.start..colon } else { colon + 1..word.end };
+    (!is_ids).then_some(password)
+}
+
+/// Whether a word can be a password: no option, no reference, and no port.
+fn is_password(word: &[u8]) -> bool {
+    let is_port = word.iter().all(|byte| byte.is_ascii_digit() || b":./".contains(byte))
+        && (word.len() < 6 || word.iter().any(|byte| b":./".contains(byte)));
+    word.len() >= 3
+        && word[0] != b'-'
+        && !is_port
+        && !value::is_reference(word)
+        && !value::is_placeholder(word)
 }
 
 /// The word that begins here, without its quotes.

@@ -1,5 +1,6 @@
 //! What must go, what must stay, and what holds for every text.
 
+mod commits;
 mod laws;
 mod planted;
 mod survivors;
@@ -64,4 +65,18 @@ fn a_value_is_taken_whole_wherever_the_look_around_a_kind_ends() {
         let redacted = redacted(before);
         assert!(!redacted.contains('é') || redacted.contains(&value), "{redacted}");
     }
+}
+
+#[test]
+fn a_member_is_judged_by_its_name() {
+    let hash = random("abcdef0123456789", 40, 2);
+    assert_eq!(redact_member("api_key", &hash), "[redacted:key]");
+    assert_eq!(redact_member("X-Auth-Token", &hash), "[redacted:token]");
+    assert_eq!(
+        redact_member("Authorization", &format!("Bearer {hash}")),
+        "Bearer [redacted:bearer-token]"
+    );
+    assert_eq!(redact_member("commit", &hash), hash);
+    assert_eq!(redact_member("token", "a \"quoted\" sentence"), "a \"quoted\" sentence");
+    assert_eq!(redact_member("note", &format!("token={hash}")), "token=[redacted:token]");
 }

@@ -184,11 +184,45 @@ pub(super) fn is_opaque(value: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
     (32..=256).contains(&value.len())
         && value.iter().all(is_plain)
-        && value.iter().any(u8::is_ascii_lowercase)
+        && is_of_all_letters(value)
+        && !stands_for_another(value)
+}
+
+/// Whether a value looks like a hash or an id: at least sixteen hexadecimal digits, or a UUID. Such
+/// a value is a secret only by the place where it stands.
+pub(super) fn is_hash(value: &[u8]) -> bool {
+    const UUID: [usize; 5] = [8, 4, 4, 4, 12];
+    let is_hex = |part: &[u8]| part.iter().all(u8::is_ascii_hexdigit);
+    let is_uuid = || {
+        let mut parts = value.split(|byte| *byte == b'-');
+        let fits =
+            |length: &usize| parts.next().is_some_and(|part| part.len() == *length && is_hex(part));
+        UUID.iter().all(fits) && parts.next().is_none()
+    };
+    value.len() >= 16 && (is_hex(value) || is_uuid())
+}
+
+/// Whether a value may be a credential, in a place where little else stands: it is random, a hash,
+/// or has a digit, which neither words nor names in code have there.
+pub(super) fn is_credential(value: &[u8], least: usize) -> bool {
+    let has_digit = value.iter().any(u8::is_ascii_digit) && !is_code(value);
+    value.len() >= least
+        && (has_digit && !is_address(value) || is_random(value, least) || is_hash(value))
+        && !value.iter().any(u8::is_ascii_whitespace)
+        && !stands_for_another(value)
+}
+
+/// Whether a value has letters of both cases and digits, and no words.
+pub(super) fn is_of_all_letters(value: &[u8]) -> bool {
+    value.iter().any(u8::is_ascii_lowercase)
         && value.iter().any(u8::is_ascii_uppercase)
         && value.iter().any(u8::is_ascii_digit)
-        && is_random(value, 32)
-        && !stands_for_another(value)
+        && is_random(value, value.len())
+}
+
+/// `user.password2`, `base64_value`: names with a figure in them. `hunter2` is one word.
+pub(super) fn is_code(value: &[u8]) -> bool {
+    is_name(value) && value.iter().any(|byte| b"_.:".contains(byte))
 }
 
 /// Whether a value is a well-known word, or one with a figure behind it: `password`, `token2`.

@@ -1,9 +1,12 @@
-//! Secrets of the web: in addresses, `Authorization` and `Cookie` headers, webhooks.
+//! Secrets of the web: in addresses, in their queries, and as logins in code.
 
 use std::ops::Range;
 
 use super::Secret;
-use super::scan::{self, ALNUM, BASE64, DOTTED, HEX, TOKEN68, URL64, at, end_while, skip_blanks};
+use super::header::push;
+use super::scan::{
+    self, ALNUM, Alphabet, DOTTED, HEX, PERCENT, URL64, at, end_while, quote, skip_blanks,
+};
 use super::value;
 
 /// The password of `scheme://user:password@host`, or the token of `scheme://token@host`.
@@ -21,7 +24,7 @@ pub(super) fn address(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let secret = &user[colon.map_or(0, |colon| colon + 1)..];
     let is_secret = match colon {
         Some(_) => !value::is_reference(secret) && !is_masked(secret),
-        None => value::is_random(secret, 16),
+        None => value::is_random(secret, 16) || value::is_hash(secret),
     };
     let kind = match scan::position(&authority[host..], "sentry").is_some() {
         true => "sentry-dsn",
@@ -37,155 +40,78 @@ fn is_masked(secret: &[u8]) -> bool {
     secret.iter().all(|byte| matches!(byte, b'*' | b'x' | b'X' | b'.'))
 }
 
-/// How much of a value is looked at before it is known for a secret.
-const JUDGED: usize = 256;
-
-/// The credentials of an `Authorization` header, in HTTP, JSON or code.
-pub(super) fn authorization(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    let Some(scheme) = header_value(text, hit.end) else { return };
-    let end = ALNUM.with(b"-").run_within(text, scheme, JUDGED);
-    let value = skip_blanks(text, end);
-    if value == end {
-        return credentials(text, scheme, "authorization", 16, found);
+/// A key, a code or a signature in an address's query, behind a name that says little elsewhere.
+/// The keyword is the name with the `=`, maybe with the sign before it.
+pub(super) fn query(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let sign = usize::from(!ALNUM.has(text[hit.start]));
+    let name = hit.start + sign;
+    if scan::stands(text, name, "sig") {
+        return signature(text, name..hit.end, found);
     }
-    let is_basic = text[scheme..end].eq_ignore_ascii_case(b"basic");
-    if is_basic {
-        login(text, value..value, found);
-    }
-    let kind = if is_basic { "basic-auth" } else { "bearer-token" };
-    credentials(text, value, kind, 8, found);
+    let given = queried(text, hit.end);
+    let is_one_piece = given.iter().all(|byte| ALNUM.has(*byte) || matches!(byte, b'%' | b'='));
+    let is_secret = value::is_hash(given) || is_one_piece && value::is_random(given, 20);
+    let kind = if scan::stands(text, name, "key") { "key" } else { "token" };
+    take(text, hit.end, kind, is_in_query(text, name) && is_secret, found);
 }
 
-/// Takes what begins here, if it is random.
-fn credentials(
-    text: &[u8],
-    from: usize,
-    kind: &'static str,
-    least: usize,
-    found: &mut Vec<Secret>,
-) {
-    let judged = &text[from..TOKEN68.run_within(text, from, JUDGED)];
-    let is_secret = value::is_random(judged, least) && !value::is_placeholder(judged);
-    if is_secret {
-        found.push(Secret { range: from..TOKEN68.run(text, from), kind });
-    }
+/// The id of a session in an address's query, which logs in whoever has the address. Elsewhere it only
+/// names the session.
+pub(super) fn session(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let given = queried(text, hit.end);
+    let is_secret = value::is_hash(given) || value::is_random(given, 16);
+    take(text, hit.end, "token", is_in_query(text, hit.start) && is_secret, found);
 }
 
-/// Where the value of a header begins: `Name: value`, `"Name": "value"`, `("Name", "value")`.
-pub(super) fn header_value(text: &[u8], name: usize) -> Option<usize> {
-    let closed = scan::skip_quote(text, name);
-    let closed = end_while(text, closed, |byte| byte == b']');
-    let sign = skip_blanks(text, closed);
-    let end = end_while(text, sign, |byte| b":=,>".contains(&byte));
-    let value = scan::skip_quote(text, skip_blanks(text, end));
-    (end > sign).then_some(value)
+/// A signature: `sig=`, `X-Amz-Signature=`. A long one is known outside of a query, too.
+fn signature(text: &[u8], word: Range<usize>, found: &mut Vec<Secret>) {
+    const LONGEST_NAME: usize = 40;
+    const LONG: usize = 40;
+    let name = URL64.run_before(text, word.start, LONGEST_NAME);
+    let given = queried(text, word.end);
+    let is_long = given.len() >= LONG;
+    let is_placed = is_in_query(text, name) || is_long && scan::at_edge(text, name);
+    let is_secret = is_long || value::is_hash(given) || value::is_random(given, 16);
+    take(text, word.end, "signature", is_placed && is_secret, found);
 }
 
-/// `Bearer …` wherever it stands.
-pub(super) fn bearer(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    credentials(text, hit.end, "bearer-token", 16, found);
+/// What the values of a query consist of.
+const QUERIED: Alphabet = PERCENT.with(b".~");
+
+/// As much of a query's value as is looked at before it is known for a secret.
+fn queried(text: &[u8], from: usize) -> &[u8] {
+    const JUDGED: usize = 256;
+    &text[from..QUERIED.run_within(text, from, JUDGED)]
 }
 
-/// `user:password` in base64 behind `Basic `.
+/// Takes the whole value of a query, unless it stands for another.
+fn take(text: &[u8], from: usize, kind: &'static str, is_secret: bool, found: &mut Vec<Secret>) {
+    let is_secret = is_secret && !value::stands_for_another(queried(text, from));
+    push(found, from..QUERIED.run(text, from), kind, is_secret);
+}
+
+/// Whether a name that begins here is one of a query: behind `?`, `&`, `#`, or an escaped `&`.
+pub(super) fn is_in_query(text: &[u8], name: usize) -> bool {
+    let before = name.checked_sub(1).map_or(0, |before| text[before]);
+    let is_escaped = before == b'\\' && scan::stands(text, name, "u0026");
+    let ends_escape = ["\\u0026", "&amp;"].iter().any(|end| text[..name].ends_with(end.as_bytes()));
+    matches!(before, b'?' | b'&' | b'#') || is_escaped || ends_escape
+}
+
+/// The password of a login that is given as two arguments: `auth=("user", "password")`.
 pub(super) fn login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    const MOST: usize = 1024;
-    let end = BASE64.run_within(text, hit.end, MOST);
-    push(found, hit.end..end, "basic-auth", is_login(&text[hit.end..end]));
-}
-
-/// The same as an entry `"auth"`, as in the files of container registries; the keyword ends in
-/// the name's closing quote.
-pub(super) fn auth_entry(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    let Some(from) = header_value(text, hit.end) else { return };
-    login(text, from..from, found);
-}
-
-/// Whether this is printable text with a colon, in base64.
-fn is_login(given: &[u8]) -> bool {
-    let Some(plain) = decoded(given) else { return false };
-    plain.len() >= 5
-        && plain.contains(&b':')
-        && plain.iter().all(|byte| (b' '..=b'~').contains(byte))
-}
-
-fn decoded(given: &[u8]) -> Option<Vec<u8>> {
-    if !given.len().is_multiple_of(4) {
-        return None;
-    }
-    let digits = given.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
-    let mut plain = Vec::with_capacity(digits);
-    let (mut bits, mut held) = (0_u32, 0);
-    for digit in &given[..digits] {
-        bits = bits << 6 | sextet(*digit)?;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            plain.push((bits >> held) as u8);
-        }
-    }
-    Some(plain)
-}
-
-fn sextet(digit: u8) -> Option<u32> {
-    let value = match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
+    let Some((opened, user)) = quote(text, skip_blanks(text, hit.end)) else { return };
+    let closed = scan::skip_quote(text, opened.closes(text, user));
+    let comma = skip_blanks(text, closed);
+    let argument = skip_blanks(text, comma + 1);
+    let argument = if scan::stands(text, argument, "some(") { argument + 5 } else { argument };
+    let Some((opened, from)) = quote(text, argument).filter(|_| at(text, comma) == b',') else {
+        return;
     };
-    Some(value.into())
-}
-
-/// The values of a `Cookie` or `Set-Cookie` header that are more than a preference.
-pub(super) fn cookie(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    const MOST: usize = 2048;
-    let Some(mut place) = header_value(text, hit.end) else { return };
-    let most = text.len().min(place + MOST);
-    loop {
-        let name = skip_blanks(text, place);
-        let sign = DOTTED.run(&text[..most], name);
-        if at(text, sign) != b'=' {
-            return;
-        }
-        let is_inside = |byte: u8| byte > b' ' && !b";,\"'`\\".contains(&byte);
-        let judged = end_while(&text[..text.len().min(sign + JUDGED)], sign + 1, is_inside);
-        let is_secret = is_cookie_secret(&text[name..sign], &text[sign + 1..judged]);
-        let end = if is_secret { end_while(text, judged, is_inside) } else { judged };
-        push(found, sign + 1..end, "cookie", is_secret);
-        if at(text, end) != b';' {
-            return;
-        }
-        place = end + 1;
-    }
-}
-
-fn is_cookie_secret(name: &[u8], given: &[u8]) -> bool {
-    let opens = |part: &&str| scan::position(name, part).is_some();
-    let is_session = || ["sess", "sid", "auth", "token", "jwt"].iter().any(opens);
-    let is_random = value::is_random(given, 16) || value::is_random(given, 8) && is_session();
-    is_random && !value::stands_for_another(given)
-}
-
-/// The secret part of a webhook's address: all of the path behind what its service calls it.
-pub(super) fn webhook(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    let end = URL64.with(b"/@").run(text, hit.end);
-    let given = &text[hit.end..end];
-    push(
-        found,
-        hit.end..end,
-        "webhook",
-        value::is_random(given, 16) && !value::is_placeholder(given),
-    );
-}
-
-/// A bot's token near the name of its service: three parts, the first the bot's number in base64.
-pub(super) fn discord(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    near(text, hit, found, "discord-token", |word| {
-        let lengths: Vec<_> = word.split(|byte| *byte == b'.').map(<[u8]>::len).collect();
-        matches!(lengths[..], [23..=28, 6..=7, 27..=45])
-    });
+    let range = from..opened.closes(text, from);
+    let given = &text[range.clone()];
+    let is_secret = given.len() >= 4 && !value::stands_for_another(given);
+    push(found, range, "password", is_secret);
 }
 
 /// A key near the name of its service: `SK` and thirty-two hexadecimal digits.
@@ -196,7 +122,7 @@ pub(super) fn twilio(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
 }
 
 /// Words behind the name of a service, in its line, that look like a token of it.
-fn near(
+pub(super) fn near(
     text: &[u8],
     hit: Range<usize>,
     found: &mut Vec<Secret>,
@@ -211,8 +137,4 @@ fn near(
         push(found, place..end, kind, is_token(&text[place..end]));
         place = end + 1;
     }
-}
-
-fn push(found: &mut Vec<Secret>, range: Range<usize>, kind: &'static str, is_secret: bool) {
-    found.extend((is_secret && !range.is_empty()).then_some(Secret { range, kind }));
 }

@@ -351,6 +351,12 @@ impl Settings {
         RECOVERY_SKILLS.contains(&name) || self.recovery_skills.iter().any(|skill| skill == name)
     }
 
+    /// The skills that are never gated, ours and the user's own, by name.
+    pub fn allowed_skills(&self) -> Vec<String> {
+        let own = self.recovery_skills.iter().map(String::as_str);
+        RECOVERY_SKILLS.into_iter().chain(own).map(crate::policy::brief).collect()
+    }
+
     /// Whether nobody is to be told anything.
     pub fn is_silent(&self) -> bool {
         self.quiet || !self.enabled

@@ -21,6 +21,9 @@ pub struct Record<'a> {
     /// Whether somebody speaks in the user's place, be it a command or the client: not a tool, and no
     /// summary.
     pub is_prompt: bool,
+    /// Whether the conversation went on with it: somebody said or did something, be it the user, the
+    /// model or a tool. A summary and the client's own commands do not count.
+    pub advances: bool,
     /// The message of the model's that it is a part of.
     pub message: Option<EntryId>,
     /// When it was written.
@@ -109,7 +112,7 @@ impl<'a> Output<'a> {
         Self { bytes, read }
     }
 
-    /// The text; the middle of a long one is left out.
+    /// The text, as far as `read` takes it.
     pub fn text(&self) -> Cow<'a, str> {
         (self.read)(self.bytes)
     }
@@ -239,6 +242,8 @@ pub struct FileChange<'a> {
     pub change: Option<Change>,
     /// The lines that were changed: the first, and how many.
     pub lines: Vec<(u32, u32)>,
+    /// The file's content before the change, if the agent recorded it.
+    pub original: Option<Output<'a>>,
 }
 
 /// How a file was changed.

@@ -18,7 +18,7 @@ pub const NOTHING: &str = "- none seen";
 
 /// How many bytes a section has at most, in their order. All together fit into a checkpoint.
 pub(super) const ROOM: [usize; SECTIONS.len()] =
-    [6_000, 4_000, 3_500, 4_000, 3_500, 9_000, 3_500, 7_500, 2_500];
+    [9_500, 4_000, 3_500, 4_000, 3_500, 9_000, 3_500, 7_500, 2_500];
 
 /// The lines of a section; none is made that there is no room for.
 type Lines<'w> = Box<dyn Iterator<Item = String> + 'w>;

@@ -1,6 +1,7 @@
 //! What a session that goes on after a pause is told.
 
 use super::Fate;
+use super::fence::{self, CHANGES_HEADING};
 use super::restore::{Text, room};
 use crate::text::duration;
 
@@ -24,7 +25,10 @@ pub fn changed(files: &[(&str, Fate)], moved: Option<&str>, pause: u64) -> Strin
     text.section("## Gone", of(Fate::Gone), all / 2);
     let rest = text.room;
     text.section("## Changed", of(Fate::Changed), rest);
-    text.fenced(&origin)
+    match text.out.is_empty() {
+        true => String::new(),
+        false => fence::around(CHANGES_HEADING, "changes", &text.out, &origin),
+    }
 }
 
 #[cfg(test)]
@@ -36,7 +40,7 @@ mod tests {
         assert_eq!(changed(&[], None, 60_000), "");
         let files = [("src/a.rs", Fate::Changed), ("src/b.rs", Fate::Gone)];
         let text = changed(&files, Some("the branch was a and is b"), 3_700_000);
-        assert!(text.starts_with("## Resuming from Checkpoint\nWhat changed on disk since this"));
+        assert!(text.starts_with("## Changed on Disk\nWhat changed on disk since this"));
         assert!(text.contains("paused 1 h 1 min ago"), "{text}");
         let told = "## Repository\n- the branch was a and is b\n## Gone\n- src/b.rs\n## Changed\n- src/a.rs\n";
         assert!(text.contains(told), "{text}");

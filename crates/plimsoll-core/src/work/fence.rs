@@ -22,10 +22,17 @@ pub(crate) fn around(heading: &str, name: &str, text: &str, origin: &str) -> Str
 /// What every restored text begins with.
 pub const HEADING: &str = "## Resuming from Checkpoint";
 
+/// The heading above the mention of a checkpoint that was not loaded.
+pub const OFFER_HEADING: &str = "## Earlier Checkpoint";
+
+/// The heading above what changed on disk while a session was paused.
+pub(super) const CHANGES_HEADING: &str = "## Changed on Disk";
+
 /// Whether a text is one that we gave to a session, whatever the client wrote before it.
 pub(super) fn is_ours(text: &str) -> bool {
+    let headings = [HEADING, OFFER_HEADING, CHANGES_HEADING, crate::board::HEADING];
     let has = |heading: &str| crate::bytes::contains(heading.as_bytes(), text.as_bytes());
-    has(HEADING) || has(crate::board::HEADING)
+    headings.into_iter().any(has)
 }
 
 /// How long a fence is, its heading included.

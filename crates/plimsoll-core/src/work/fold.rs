@@ -33,6 +33,7 @@ impl Fold {
     /// All that is known now.
     pub fn work(mut self) -> Work {
         self.seen.into(&mut self.work.table);
+        self.work.join_mentions();
         self.work
     }
 
@@ -49,9 +50,8 @@ impl Fold {
         let work = &mut self.work;
         work.table.here = record.place;
         self.seen.at(record.place);
-        if work.folder.is_none() {
-            let folder = record.folder.as_deref().map(told::name);
-            work.folder = folder.map(|folder| folder.replace('\\', "/"));
+        if let Some(folder) = record.folder.as_deref() {
+            work.enter(folder);
         }
         // A client that finds no branch writes `HEAD`, or nothing.
         let is_new = |branch: &&str| {
@@ -62,6 +62,9 @@ impl Fold {
             work.branch = Some(Noted::new(branch, record.place));
         }
         work.time = work.time.max(record.time);
+        if record.advances {
+            work.newest = record.place;
+        }
         if record.message.is_some() && record.message != work.message {
             work.turns += 1;
             work.message = record.message;
@@ -112,9 +115,9 @@ impl Fold {
         if self.is_skimmed() {
             return;
         }
-        let Work { table, folder, clock, .. } = &self.work;
+        let Work { table, project, clock, .. } = &self.work;
         let of = file.map(|file| table.files[file as usize].path.as_str());
-        self.seen.take(&Shown { text, weight, of, now: *clock }, folder.as_deref());
+        self.seen.take(&Shown { text, weight, of, now: *clock }, project.as_deref());
     }
 
     fn is_skimmed(&self) -> bool {

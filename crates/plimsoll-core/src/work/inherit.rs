@@ -5,7 +5,7 @@
 
 use super::body::{NOTHING, ROOM};
 use super::reread::path;
-use crate::checkpoint::{SECTIONS, sections, without_pointer};
+use crate::checkpoint::{SECTIONS, changed_path, sections, without_pointer};
 
 /// A body with what `before` tells and it does not, each section as far as there is room: its own
 /// first. What was said last, and which requests there were, is not taken over.
@@ -62,7 +62,7 @@ fn subject<'l>(section: &str, line: &'l str) -> &'l str {
     let line = without_pointer(line);
     let item = line.strip_prefix("- ").unwrap_or(line);
     match section {
-        "What Changed" => item.split([':', ']']).next().unwrap_or(item),
+        "What Changed" => changed_path(item).unwrap_or(item),
         "Commands" => item.rsplit_once('`').map_or(item, |(command, _)| command),
         "Working Set" if !item.starts_with("also: ") => path(item),
         _ => item,

@@ -3,7 +3,7 @@
 use super::names::{self, NameKind};
 use super::score::Clock;
 use super::table::{FileId, Table};
-use super::{fence, relative, weight};
+use super::{fence, path, weight};
 use crate::bytes;
 
 /// A text that may name things.
@@ -35,7 +35,7 @@ impl Table {
             names::scan(line, |kind, name| match kind {
                 NameKind::File => {
                     let path = if is_diff { without_side(name) } else { name };
-                    files.push(self.file(relative(folder, path), weight * weight::FILE, now));
+                    files.push(self.file(path::shown(folder, path), weight * weight::FILE, now));
                 }
                 NameKind::Symbol => symbols.push(self.name(kind, name, weight, now)),
                 NameKind::Reference => {

@@ -7,6 +7,7 @@ mod act;
 mod asked;
 mod body;
 mod changed;
+mod effects;
 pub(crate) mod fence;
 mod fold;
 mod index;
@@ -17,12 +18,13 @@ mod mention;
 mod names;
 mod noted;
 mod origin;
+mod paste;
+mod path;
 mod plan;
 mod recall;
 mod refine;
 mod reread;
 mod restore;
-mod rewrites;
 mod score;
 mod seen;
 mod shell;
@@ -44,7 +46,7 @@ use crate::entry::EntryId;
 pub use act::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
 pub use body::{NOTHING, body, mark, unread};
 pub use changed::changed;
-pub use fence::{HEADING, fenced};
+pub use fence::{HEADING, OFFER_HEADING, fenced};
 pub use fold::Fold;
 pub use inherit::inherit;
 pub use lacking::lacking;
@@ -54,7 +56,7 @@ pub use origin::{COMES_AFTER, DATA, Fate, GOES_ON, Origin, unlooked};
 pub use recall::{Fact, FactKind, Judgement, Recall, Shown, Tally};
 pub use refine::{LONGEST_WORDS, Words};
 pub use reread::{files, next_steps, reread};
-pub use restore::restore;
+pub use restore::{restore, restore_from};
 pub use steer::steer;
 
 use mention::Mention;
@@ -62,7 +64,7 @@ use noted::Noted;
 use plan::Plan;
 use score::Clock;
 use shell::Commands;
-use table::{FileId, Most, Table};
+use table::{FileId, Most, Moved, Table};
 use tools::Pending;
 use touched::Touched;
 use words::cut;
@@ -87,6 +89,8 @@ const LEAST: f32 = 1.0;
 const MOST_NAMED: Most = Most { names: 1_500, files: 300 };
 const MOST_ASKED: usize = 24;
 const LONGEST_ASKED: usize = 2_000;
+/// A prompt longer than this is a document, not an instruction.
+const LONGEST_PROMPT: usize = 6_000;
 const MOST_DIRECTIVES: usize = 60;
 const LONGEST_SENTENCE: usize = 400;
 const MOST_DECISIONS: usize = 24;
@@ -122,10 +126,19 @@ pub struct Work {
     markers: VecDeque<(FileId, Noted)>,
     /// What was given to subagents, and what they gave back.
     delegated: VecDeque<(String, Noted)>,
+    /// Changes that were put aside, the newest last.
+    stashes: Vec<Vec<(FileId, Touched)>>,
+    /// How many commits were made.
+    commits: u32,
     branch: Option<Noted>,
-    folder: Option<String>,
+    /// The folder that the session began in: the project.
+    project: Option<String>,
+    /// The folder that the agent is in, where that is another one.
+    elsewhere: Option<String>,
     /// When the newest record was written.
     time: Option<Millis>,
+    /// The place of the newest record with which the conversation went on.
+    newest: Place,
     /// What the model last said of it when it was asked for a checkpoint, and after how many steps.
     words: Words,
     refined_at: u32,
@@ -137,6 +150,11 @@ impl Work {
     /// When the newest record was written.
     pub fn time(&self) -> Option<Millis> {
         self.time
+    }
+
+    /// The place of the newest record with which the conversation went on; 0 if there is none.
+    pub fn newest(&self) -> Place {
+        self.newest
     }
 
     /// The files that the agent read or changed.
@@ -177,7 +195,12 @@ impl Work {
 
     fn asked(&mut self, text: &str) {
         self.mention(text, weight::ASKED, None);
-        for sentence in words::directives(text) {
+        let is_document = text.len() > LONGEST_PROMPT;
+        let text = &paste::own_words(text);
+        if text.is_empty() {
+            return;
+        }
+        for sentence in words::directives(text).filter(|_| !is_document) {
             let sentence = self.noted(asked::bare(sentence), LONGEST_SENTENCE);
             self.directives.retain(|known| **known != *sentence);
             push(&mut self.directives, sentence, MOST_DIRECTIVES);
@@ -227,18 +250,40 @@ impl Work {
         Noted::new(cut(text, longest), self.table.here)
     }
 
+    /// Notes a file by a path that a tool was given, or that the agent reported.
     fn file(&mut self, path: &str, weight: f32) -> FileId {
+        let path = path::resolve(self.project.as_deref(), self.folder(), path);
+        self.known_file(&path, weight)
+    }
+
+    /// Notes a file by its path as the project sees it.
+    fn known_file(&mut self, path: &str, weight: f32) -> FileId {
         self.clock += 1;
-        let path = told::name(path).replace('\\', "/");
-        let path = relative(self.folder.as_deref(), &path);
-        self.table.file(told::short(path), weight * weight::FILE, self.clock)
+        let path = told::name(path);
+        self.table.known_file(told::short(&path), weight * weight::FILE, self.clock)
+    }
+
+    /// The folder that the agent is in.
+    fn folder(&self) -> Option<&str> {
+        self.elsewhere.as_deref().or(self.project.as_deref())
+    }
+
+    fn enter(&mut self, folder: &str) {
+        if self.folder() == Some(folder) {
+            return;
+        }
+        let folder = told::name(folder).replace('\\', "/");
+        match &self.project {
+            None => self.project = Some(folder),
+            Some(project) => self.elsewhere = Some(folder).filter(|folder| folder != project),
+        }
     }
 
     /// Notes every name in a text; symbols belong to the file that the text is `of`.
     fn mention(&mut self, text: &str, weight: f32, of: Option<FileId>) {
         self.clock += 1;
         let told = Mention { text, weight, of, now: self.clock };
-        self.table.mention(&told, self.folder.as_deref());
+        self.table.mention(&told, self.project.as_deref());
     }
 
     /// The files that were changed, with their paths, the newest change first.
@@ -256,8 +301,24 @@ impl Work {
         self.shrink_touched();
         let touched = &self.touched;
         let changed = |file| touched.get(&file).is_some_and(|file| file.change.is_some());
-        let Some(moved) = self.table.shrink(MOST_NAMED, self.clock, changed) else { return };
+        if let Some(moved) = self.table.shrink(MOST_NAMED, self.clock, changed) {
+            self.move_files(&moved);
+        }
+    }
+
+    /// Counts mentions for the files that they mean: only when the work is complete is it known which.
+    fn join_mentions(&mut self) {
+        if let Some(moved) = self.table.join_mentions() {
+            self.move_files(&moved);
+        }
+    }
+
+    /// Follows the files to their new places in the table.
+    fn move_files(&mut self, moved: &Moved) {
         let place = |file: FileId| moved.get(file as usize).copied().flatten();
+        for stash in &mut self.stashes {
+            stash.retain_mut(|(file, _)| place(*file).map(|place| *file = place).is_some());
+        }
         self.touched = std::mem::take(&mut self.touched)
             .into_iter()
             .filter_map(|(file, touched)| Some((place(file)?, touched)))
@@ -285,12 +346,6 @@ fn push<T>(list: &mut VecDeque<T>, item: T, most: usize) {
         list.pop_front();
     }
     list.push_back(item);
-}
-
-/// A path inside the project, as seen from there.
-fn relative<'p>(folder: Option<&str>, path: &'p str) -> &'p str {
-    let inside = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
-    inside.unwrap_or(path).trim_start_matches("./")
 }
 
 #[cfg(test)]

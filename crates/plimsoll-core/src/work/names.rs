@@ -125,7 +125,8 @@ fn gap(text: &str, at: usize) -> Option<usize> {
 #[cold]
 fn wide_gap(text: &str, at: usize) -> Option<usize> {
     let character = text[at..].chars().next()?;
-    character.is_whitespace().then(|| character.len_utf8())
+    // Tools that show a file write an arrow behind the number of a line.
+    (character.is_whitespace() || character == '→').then(|| character.len_utf8())
 }
 
 /// Where the word that goes on at `from` ends, and the classes of its bytes from there on.
@@ -347,6 +348,7 @@ mod tests {
             }
         }
         check(NameKind::File, "and so on ...main.rs ..other.rs", &["main.rs", "other.rs"]);
+        check(NameKind::File, "    74→./run.sh", &["./run.sh"]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub const COMES_AFTER: &str = "That work is done. This session comes after it, w
 pub enum Origin<'a> {
     /// This session's transcript.
     Transcript,
+    /// The branch that a session left when it was rewound to its start.
+    LeftBranch,
     /// A checkpoint.
     Checkpoint {
         /// Its id.
@@ -34,6 +36,9 @@ impl Origin<'_> {
     pub(super) fn sentence(&self) -> String {
         match self {
             Self::Transcript => format!("From this session's transcript, by plimsoll: {DATA}"),
+            Self::LeftBranch => format!(
+                "From the branch that this session left when it was rewound to its start, by plimsoll: {DATA}"
+            ),
             Self::Checkpoint { id, other, age } => {
                 let whose = match other {
                     Some(session) => format!("of another session, {session}"),

@@ -4,7 +4,7 @@ use super::asked::is_reply;
 use super::body::NOTHING;
 use super::restore::{AGAIN, Text, room, share};
 use super::{Fate, Origin};
-use crate::checkpoint::{sections, without_pointer};
+use crate::checkpoint::{changed_path, sections, without_pointer};
 
 /// What the model decided, and why, in percent of the budget: a session that did the work itself has
 /// that from its summary.
@@ -44,10 +44,7 @@ pub fn reread(
 /// The files that a checkpoint's body names, those that were changed first.
 pub fn files(body: &str) -> Vec<&str> {
     let body = Body::read(body);
-    let changed = body.items("What Changed").filter_map(|item| {
-        let place = item.strip_prefix('[')?.split_once(']')?.0;
-        Some(place.rsplit_once(':').map_or(place, |(path, _)| path))
-    });
+    let changed = body.items("What Changed").filter_map(changed_path);
     let mut files: Vec<&str> = Vec::new();
     let named = body.items("Working Set").filter(|item| !item.starts_with("also: "));
     let named = named.filter(|item| !item.starts_with(AGAIN)).map(path);

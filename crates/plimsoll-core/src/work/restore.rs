@@ -46,7 +46,17 @@ const SECTIONS: [Section; 6] = [
 ///
 /// `fate` tells what has become of a file in the meantime.
 pub fn restore(work: &Work, budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
-    let origin = Origin::Transcript.sentence();
+    restore_from(&Origin::Transcript, work, budget, fate)
+}
+
+/// The same with another origin than the session's own transcript.
+pub fn restore_from(
+    origin: &Origin<'_>,
+    work: &Work,
+    budget: usize,
+    fate: &dyn Fn(&str) -> Option<Fate>,
+) -> String {
+    let origin = origin.sentence();
     let total = room(budget, &origin);
     let mut text = Text { room: total, out: String::new() };
     let mut spare = spare(work, total);

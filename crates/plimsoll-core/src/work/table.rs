@@ -1,6 +1,8 @@
 //! The names of a session's work, each with its score: files, symbols and where they belong, and
 //! references.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
@@ -30,8 +32,10 @@ pub(super) type Ties = [Option<(FileId, f32)>; MOST_TIES];
 /// A file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct File {
-    /// As much of its path as was ever named.
+    /// Relative to the project if it is inside. Of a file that a text merely mentions, what the text says.
     pub(super) path: SmolStr,
+    /// A tool was given this path, or the agent reported it: the file is known, and never takes another name.
+    pub(super) is_known: bool,
     pub(super) score: Score,
     /// The record that named it last.
     pub(super) place: Place,
@@ -48,9 +52,8 @@ pub(super) struct Table {
     pub(super) here: Place,
     #[serde(skip)]
     by_text: Index,
-    /// By the last part of their paths.
     #[serde(skip)]
-    by_base: Index,
+    by_path: Index,
 }
 
 impl PartialEq for Table {
@@ -100,7 +103,14 @@ impl Table {
         id
     }
 
-    /// Notes a file, by a path or the end of one.
+    /// Notes a file that a tool was given or the agent reported.
+    pub(super) fn known_file(&mut self, path: &str, weight: f32, now: Clock) -> FileId {
+        let id = self.file(path, weight, now);
+        self.files[id as usize].is_known = true;
+        id
+    }
+
+    /// Notes a file that a text mentions, by exactly this path.
     pub(super) fn file(&mut self, path: &str, weight: f32, now: Clock) -> FileId {
         let id = self.find_file(path);
         let file = &mut self.files[id as usize];
@@ -111,22 +121,62 @@ impl Table {
 
     fn find_file(&mut self, path: &str) -> FileId {
         self.index();
-        let base = base(path);
-        let same = |id: FileId| {
-            let known = self.files[id as usize].path.as_str();
-            is_end_of(path, known) || is_end_of(known, path)
-        };
-        if let Some(id) = self.by_base.find(base, same) {
-            let file = &mut self.files[id as usize];
-            if path.len() > file.path.len() {
-                file.path = path.into();
-            }
-            return id;
+        let same = |id: FileId| self.files[id as usize].path == path;
+        self.by_path.find(path, same).unwrap_or_else(|| {
+            let id = self.files.len() as FileId;
+            self.by_path.add(path, id);
+            let score = Score::default();
+            self.files.push(File { path: path.into(), is_known: false, score, place: 0 });
+            id
+        })
+    }
+
+    /// Counts each mention by the end of a path (`main.rs`) for the one known file that it can mean
+    /// (`src/main.rs`), and gives the new place of each file. A mention that can mean several files stays
+    /// apart.
+    pub(super) fn join_mentions(&mut self) -> Option<Moved> {
+        let mut known: HashMap<&str, Vec<FileId>> = HashMap::new();
+        for (id, file) in (0..).zip(&self.files).filter(|(_, file)| file.is_known) {
+            known.entry(base(&file.path)).or_default().push(id);
         }
-        let id = self.files.len() as FileId;
-        self.by_base.add(base, id);
-        self.files.push(File { path: path.into(), score: Score::default(), place: 0 });
-        id
+        let meant = |file: &File| {
+            let fits = |id: &&FileId| is_end_of(&file.path, &self.files[**id as usize].path);
+            let mut fitting = known.get(base(&file.path))?.iter().filter(fits);
+            let only = *fitting.next()?;
+            (!file.is_known && fitting.next().is_none()).then_some(only)
+        };
+        let meant: Vec<Option<FileId>> = self.files.iter().map(meant).collect();
+        if meant.iter().all(Option::is_none) {
+            return None;
+        }
+        for (id, known) in meant.iter().enumerate() {
+            if let Some(known) = *known {
+                let (score, place) = (self.files[id].score, self.files[id].place);
+                self.files[known as usize].join(score, place);
+            }
+        }
+        let mut next = 0..;
+        let mut moved: Moved =
+            meant.iter().map(|known| if known.is_none() { next.next() } else { None }).collect();
+        let mut gone = meant.iter();
+        self.files.retain(|_| gone.next().is_some_and(Option::is_none));
+        for (id, known) in meant.iter().enumerate() {
+            if let Some(known) = *known {
+                moved[id] = moved[known as usize];
+            }
+        }
+        self.move_ties(&moved);
+        Some(moved)
+    }
+
+    fn move_ties(&mut self, moved: &Moved) {
+        for name in &mut self.names {
+            for (file, weight) in std::mem::take(&mut name.ties).into_iter().flatten() {
+                if let Some(file) = moved[file as usize] {
+                    tie(&mut name.ties, file, weight);
+                }
+            }
+        }
     }
 
     /// Notes that a symbol belongs to a file.
@@ -150,8 +200,8 @@ impl Table {
     fn absorb_file(&mut self, other: File) -> FileId {
         let id = self.find_file(&other.path);
         let file = &mut self.files[id as usize];
-        file.score.join(other.score);
-        file.place = file.place.max(other.place);
+        file.is_known |= other.is_known;
+        file.join(other.score, other.place);
         id
     }
 
@@ -203,9 +253,7 @@ impl Table {
             .collect();
         let mut places = moved.iter();
         self.files.retain(|_| places.next().is_some_and(Option::is_some));
-        for tie in self.names.iter_mut().flat_map(|name| &mut name.ties) {
-            *tie = tie.and_then(|(file, weight)| Some((moved[file as usize]?, weight)));
-        }
+        self.move_ties(&moved);
         moved
     }
 
@@ -216,9 +264,16 @@ impl Table {
         if self.by_text.len() != self.names.len() {
             self.by_text = Index::of(self.names.iter().map(|name| name.text.as_str()));
         }
-        if self.by_base.len() != self.files.len() {
-            self.by_base = Index::of(self.files.iter().map(|file| base(&file.path)));
+        if self.by_path.len() != self.files.len() {
+            self.by_path = Index::of(self.files.iter().map(|file| file.path.as_str()));
         }
+    }
+}
+
+impl File {
+    fn join(&mut self, score: Score, place: Place) {
+        self.score.join(score);
+        self.place = self.place.max(place);
     }
 }
 
@@ -255,14 +310,40 @@ fn is_end_of(short: &str, long: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn paths(table: &Table) -> Vec<&str> {
+        table.files.iter().map(|file| file.path.as_str()).collect()
+    }
+
     #[test]
-    fn a_file_is_known_by_the_end_of_its_path() {
+    fn a_mention_counts_for_the_only_file_that_it_can_mean() {
         let mut table = Table::default();
-        let id = table.file("main.rs", 1.0, 1);
-        assert_eq!(table.file("src/main.rs", 1.0, 2), id);
-        assert_eq!(table.file("main.rs", 1.0, 3), id);
-        assert_eq!(table.files[id as usize].path, "src/main.rs");
-        assert_ne!(table.file("other/main.rs", 1.0, 4), id);
+        let mention = table.file("main.rs", 1.0, 1);
+        let symbol = table.name(NameKind::Symbol, "run_all", 1.0, 1);
+        table.tie(symbol, mention, 1.0);
+        table.known_file("src/main.rs", 1.0, 2);
+        table.join_mentions();
+        assert_eq!(paths(&table), ["src/main.rs"]);
+        assert_eq!(table.names[symbol as usize].ties[0].map(|(file, _)| file), Some(0));
+    }
+
+    #[test]
+    fn a_mention_never_renames_or_replaces_a_file() {
+        let mut table = Table::default();
+        table.file("packages/web/package.json", 9.0, 1);
+        table.known_file("package.json", 1.0, 2);
+        table.file("node_modules/a/package.json", 9.0, 3);
+        assert!(table.join_mentions().is_none());
+        let all = ["packages/web/package.json", "package.json", "node_modules/a/package.json"];
+        assert_eq!(paths(&table), all);
+    }
+
+    #[test]
+    fn a_mention_that_can_mean_several_files_stays_apart() {
+        let mut table = Table::default();
+        table.known_file("a/lib.rs", 1.0, 1);
+        table.known_file("b/lib.rs", 1.0, 2);
+        table.file("lib.rs", 1.0, 3);
+        assert!(table.join_mentions().is_none());
     }
 
     #[test]
@@ -283,6 +364,6 @@ mod tests {
         let (home, _) = last.ties[0].unwrap();
         let path = table.files[home as usize].path.as_str();
         assert_eq!((last.text.as_str(), path), ("symbol_1600", "src/f1600.rs"));
-        assert_eq!(table.file("f1600.rs", 1.0, now), home);
+        assert_eq!(table.file("src/f1600.rs", 1.0, now), home);
     }
 }

@@ -24,3 +24,163 @@ fn what_we_gave_to_a_session_is_no_source_of_names() {
     assert_eq!(returned(&format!("$ cat it\n{given}")), [""; 0]);
     assert_eq!(returned("src/hull.rs: readHull"), ["src/hull.rs", "readHull"]);
 }
+
+/// A session in `/app`, of which each call succeeds.
+#[derive(Default)]
+struct Session {
+    fold: Fold,
+    calls: usize,
+}
+
+impl Session {
+    fn call(&mut self, tool: Tool<'_>, said: &str, original: Option<&str>) -> &mut Self {
+        self.calls += 1;
+        let call = &self.calls.to_string();
+        let change = original.map(|text| FileChange {
+            path: None,
+            change: None,
+            lines: Vec::new(),
+            original: Some(Output::new(text.as_bytes(), String::from_utf8_lossy)),
+        });
+        let said = Output::new(said.as_bytes(), String::from_utf8_lossy);
+        let changes = change.into_iter().collect();
+        for act in [
+            Act::Called { call, tool },
+            Act::Returned { call, failed: false, said, changes, step: None },
+        ] {
+            let folder = Some("/app".into());
+            self.fold.take(&Record { folder, acts: vec![act], ..Record::default() });
+        }
+        self
+    }
+
+    fn edit(&mut self, path: &str, old: &str, new: &str) -> &mut Self {
+        let (old, new) = (vec![old.into()], vec![new.into()]);
+        self.call(Tool::Edit { path: path.into(), old, new }, "", Some("as it was"))
+    }
+
+    fn write(&mut self, path: &str, text: &str) -> &mut Self {
+        self.call(Tool::Write { path: path.into(), text: text.into() }, "", Some("as it was"))
+    }
+
+    fn shell(&mut self, command: &str, said: &str) -> &mut Self {
+        self.call(Tool::Shell { command: command.into() }, said, None)
+    }
+
+    #[track_caller]
+    fn check(&self, expected: &[&str]) {
+        let work = self.fold.clone().work();
+        let mut changed: Vec<&str> = work.changes().into_iter().map(|(path, _)| path).collect();
+        changed.sort_unstable();
+        assert_eq!(changed, expected);
+        let restored = restore(&work, 2_000, &unlooked);
+        for path in expected {
+            let is_named =
+                restored.lines().any(|line| line.split([' ', ':']).next() == Some(*path));
+            assert!(is_named, "{path}: {restored}");
+        }
+    }
+}
+
+#[test]
+fn files_of_one_name_in_several_folders_are_told_apart() {
+    let listed = "./packages/web/package.json\n./package.json";
+    let mut session = Session::default();
+    session.shell("find . -name package.json", listed).edit("/app/package.json", "1", "2");
+    session.check(&["package.json"]);
+    session.edit("/app/packages/web/package.json", "1", "2");
+    session.check(&["package.json", "packages/web/package.json"]);
+
+    let mut session = Session::default();
+    session.edit("/app/docs/README.md", "1", "2").edit("/app/README.md", "1", "2");
+    session.edit("/app/crates/a/src/lib.rs", "1", "2").edit("/app/src/lib.rs", "1", "2");
+    session.check(&["README.md", "crates/a/src/lib.rs", "docs/README.md", "src/lib.rs"]);
+}
+
+#[test]
+fn text_that_shows_a_path_renames_no_file() {
+    for shown in [
+        "--- a/run.sh\n+++ b/run.sh",
+        "a/run.sh | 2 +-",
+        "/home/runner/work/app/app/run.sh:3: oops",
+        "    74→./run.sh",
+        "../app/run.sh ../../run.sh",
+        "node_modules/acorn/run.sh",
+        "/run.sh",
+        "/app/.worktrees/fix/run.sh",
+    ] {
+        let mut session = Session::default();
+        session.shell("cat log", shown).edit("/app/run.sh", "1", "2").shell("cat log", shown);
+        session.check(&["run.sh"]);
+    }
+}
+
+#[test]
+fn a_worktree_has_files_of_its_own() {
+    let mut session = Session::default();
+    session.edit("/app/.worktrees/fix/src/a.rs", "1", "2").edit("/app-fix/src/a.rs", "1", "2");
+    session.check(&[".worktrees/fix/src/a.rs", "/app-fix/src/a.rs"]);
+}
+
+#[test]
+fn edits_that_were_undone_are_not_listed() {
+    for undo in ["git checkout -- a.rs", "git checkout a.rs", "git restore .", "git reset --hard"] {
+        let mut session = Session::default();
+        session.edit("/app/a.rs", "1", "2").shell(undo, "").check(&[]);
+        session.edit("/app/a.rs", "1", "2").check(&["a.rs"]);
+    }
+    let mut session = Session::default();
+    session.edit("/app/a.rs", "1", "2").edit("/app/a.rs", "2", "1").check(&[]);
+    session.edit("/app/b.rs", "1", "2").write("/app/b.rs", "as it was").check(&[]);
+    session.write("/app/b.rs", "another text").check(&["b.rs"]);
+}
+
+#[test]
+fn git_in_another_repository_undoes_nothing_here() {
+    let mut session = Session::default();
+    session.edit("/app/a.rs", "1", "2").edit("/tmp/other/b.rs", "1", "2");
+    session.shell("cd /tmp/other && git reset --hard && git stash", "").check(&["a.rs"]);
+}
+
+#[test]
+fn a_stash_hides_edits_until_it_is_popped() {
+    let mut session = Session::default();
+    session.edit("/app/a.rs", "1", "2").edit("/app/b.rs", "1", "2");
+    session.shell("git stash push -- a.rs", "").check(&["b.rs"]);
+    session.shell("git stash", "").check(&[]);
+    session.shell("git stash pop", "").check(&["b.rs"]);
+    session.shell("git stash pop", "").check(&["a.rs", "b.rs"]);
+    session.shell("git stash && git stash drop", "").check(&[]);
+
+    let mut session = Session::default();
+    session.edit("/app/a.rs", "1", "2").shell("git stash", "");
+    session.edit("/app/b.rs", "1", "2").shell("git stash", "");
+    session.shell("git stash apply && git stash drop && git stash pop", "");
+    session.check(&["a.rs", "b.rs"]);
+}
+
+#[test]
+fn committed_edits_stay_when_later_ones_are_undone() {
+    let mut session = Session::default();
+    session.edit("/app/a.rs", "1", "2").edit("/app/b.rs", "1", "2");
+    session.shell("git add a.rs && git commit -m fix", "").shell("git checkout .", "");
+    session.check(&["a.rs"]);
+    session.edit("/app/b.rs", "1", "2").shell("git commit -am more", "");
+    session.shell("git reset --hard HEAD~1", "").check(&["a.rs"]);
+}
+
+#[test]
+fn a_pasted_log_is_not_in_the_users_words() {
+    let mut fold = Fold::default();
+    let prompts = [
+        "Fix it, but do not hide it.\n\nERROR TypeError: it must not be null",
+        "✘ [ERROR] never mind",
+    ];
+    let acts = prompts.map(|prompt| Act::Asked(prompt.into())).to_vec();
+    fold.take(&Record { acts, ..Record::default() });
+    let work = fold.work();
+    let asked: Vec<&str> = work.asked.iter().map(|text| &**text).collect();
+    let directives: Vec<&str> = work.directives.iter().map(|text| &**text).collect();
+    assert_eq!(asked, ["Fix it, but do not hide it.\n\n[…]"]);
+    assert_eq!(directives, ["Fix it, but do not hide it."]);
+}

@@ -6,13 +6,14 @@ use std::slice;
 use serde::{Deserialize, Serialize};
 
 use super::act::{Change, FileChange, Tool};
+use super::effects::{Effect, Effects, Rewrite, effects};
 use super::names::{self, NameKind};
 use super::noted::{Noted, Place};
-use super::rewrites::{Rewrite, rewrites};
 use super::table::FileId;
 use super::told::{self, told};
+use super::touched::{Replacement, Touched, Written};
 use super::words::one_line;
-use super::{MOST_CALLS, MOST_MARKERS, Words, Work, push, relative, shell, weight};
+use super::{MOST_CALLS, MOST_MARKERS, Words, Work, path, push, shell, weight};
 use crate::bytes;
 
 /// A call whose result is still to come.
@@ -21,9 +22,9 @@ pub(super) enum Pending {
     /// It looks into a file.
     File(FileId),
     /// It changes a file.
-    Change(FileId, Change),
+    Change(FileId, Change, Written),
     /// It runs commands, known by their keys.
-    Shell { keys: Vec<String>, rewrites: Vec<Rewrite>, place: Place },
+    Shell { keys: Vec<String>, effects: Effects, place: Place },
     /// It gives a task to a subagent.
     Delegated(String),
     /// It adds a step to the plan.
@@ -34,7 +35,7 @@ impl Pending {
     /// Follows its file to another place in the table; false if that is forgotten.
     pub(super) fn moved(&mut self, place: impl Fn(FileId) -> Option<FileId>) -> bool {
         match self {
-            Self::File(file) | Self::Change(file, _) => {
+            Self::File(file) | Self::Change(file, ..) => {
                 place(*file).map(|place| *file = place).is_some()
             }
             Self::Shell { .. } | Self::Delegated(_) | Self::Step(_) => true,
@@ -43,7 +44,7 @@ impl Pending {
 
     fn file(&self) -> Option<FileId> {
         match self {
-            Self::File(file) | Self::Change(file, _) => Some(*file),
+            Self::File(file) | Self::Change(file, ..) => Some(*file),
             _ => None,
         }
     }
@@ -68,9 +69,14 @@ impl Work {
 
     fn begun(&mut self, tool: &Tool<'_>) -> Option<Pending> {
         match tool {
-            Tool::Edit { path, old, new } => Some(self.changing(path, Change::Edited, old, new)),
+            Tool::Edit { path, old, new } => {
+                let edit = Written::Part(Replacement { old: hash(old), new: hash(new) });
+                Some(self.changing(path, (Change::Edited, edit), old, new))
+            }
             Tool::Write { path, text } => {
-                Some(self.changing(path, Change::Written, &[], slice::from_ref(text)))
+                let text = slice::from_ref(text);
+                let whole = Written::Whole(hash(text));
+                Some(self.changing(path, (Change::Written, whole), &[], text))
             }
             Tool::Read { path, from, lines } => Some(self.reading(path, *from, *lines)),
             Tool::Shell { command } => match Words::handed_over(command) {
@@ -111,13 +117,13 @@ impl Work {
     fn changing(
         &mut self,
         path: &str,
-        change: Change,
+        (change, written): (Change, Written),
         old: &[Cow<'_, str>],
         new: &[Cow<'_, str>],
     ) -> Pending {
         let file = self.file(path, weight::GIVEN);
         self.marked(file, old, new);
-        Pending::Change(file, change)
+        Pending::Change(file, change, written)
     }
 
     /// Notes what is marked as still to be done, and forgets the marks that were taken away.
@@ -146,7 +152,8 @@ impl Work {
             self.table.name(NameKind::Reference, branch, weight::GIVEN, self.clock);
         }
         let keys = self.commands.typed(&commands, self.clock, self.table.here);
-        Pending::Shell { keys, rewrites: rewrites(&commands), place: self.table.here }
+        let effects = effects(&commands, self.project.as_deref(), self.folder());
+        Pending::Shell { keys, effects, place: self.table.here }
     }
 
     /// The call of that name, which is not waited for any longer.
@@ -183,16 +190,22 @@ impl Work {
         let pending = self.pending(call);
         let file = pending.as_ref().and_then(Pending::file);
         match pending {
-            Some(Pending::Change(file, change)) if !result.failed => {
+            Some(Pending::Change(file, change, written)) if !result.failed => {
                 let told = result.changes.first();
                 let change = told.and_then(|told| told.change).unwrap_or(change);
                 let lines = told.map_or(&[][..], |told| &told.lines);
-                self.changed(file, change, lines, self.table.here);
+                let original = || Some(hash(&[told?.original?.text()]));
+                let at = (self.clock, self.table.here);
+                let touched = self.touched.entry(file).or_default();
+                touched.written(written, change, lines, original, at);
             }
-            Some(Pending::Shell { keys, rewrites, place }) => {
+            Some(Pending::Shell { keys, effects, place }) => {
                 self.ran(&keys, result);
-                if result.changes.is_empty() && !result.failed {
-                    rewrites.into_iter().for_each(|rewrite| self.rewritten(rewrite, place));
+                let is_reported = !result.changes.is_empty();
+                let Effects { all, before_last } = effects;
+                let count = if result.failed { before_last } else { all.len() };
+                for effect in all.into_iter().take(count) {
+                    self.apply(effect, is_reported, place);
                 }
             }
             Some(Pending::Delegated(task)) => self.reported(&task, result.text),
@@ -222,21 +235,132 @@ impl Work {
         }
     }
 
-    /// A file that a command changed, by its own words. What is not of the project is scratch.
-    fn rewritten(&mut self, Rewrite { path, change, from }: Rewrite, place: Place) {
-        if relative(self.folder.as_deref(), &path).starts_with('/') {
+    /// Takes what a command did to files. Where the agent reported the changed files, commands need not
+    /// be read for them.
+    fn apply(&mut self, effect: Effect, is_reported: bool, place: Place) {
+        match effect {
+            Effect::Change(rewrite) if !is_reported => self.rewrite(rewrite, place),
+            Effect::Change(_) => {}
+            Effect::RemoveFolder(folder) => {
+                let at = self.clock;
+                let remove = |file: &mut Touched| file.changed(Change::Deleted, &[], at, place);
+                self.each_changed(&[folder], remove);
+            }
+            Effect::Stage(paths) => self.each_changed(&paths, Touched::stage),
+            Effect::Commit { repository, all, amends } => {
+                self.commits += u32::from(!amends);
+                self.commit(&[repository], all);
+            }
+            Effect::Restore { paths, elsewhere: true } => {
+                self.each_changed(&paths, Touched::put_back);
+            }
+            Effect::Restore { paths, elsewhere: false } => {
+                self.each_changed(&paths, |file| {
+                    if !file.is_untracked() {
+                        file.restored();
+                    }
+                });
+            }
+            Effect::Reset { repository, back } => {
+                self.commits = self.commits.saturating_sub(back);
+                let commit = self.commits;
+                self.each_changed(&[repository], |file| file.reset_to(commit));
+            }
+            Effect::Clean { repository } => self.each_changed(&[repository], |file| {
+                if file.is_untracked() {
+                    file.put_back();
+                }
+            }),
+            Effect::Stash { paths, untracked } => self.stash(&paths, untracked),
+            Effect::Unstash { nth, drops } => self.unstash(nth, drops),
+            Effect::DropStash { nth } => {
+                self.take_stash(nth);
+            }
+            Effect::ClearStashes => self.stashes.clear(),
+        }
+    }
+
+    /// A file that a command changed, by its own words. A file outside of the project is scratch.
+    fn rewrite(&mut self, Rewrite { path, change, from }: Rewrite, place: Place) {
+        if path::is_absolute(&path) {
             return;
         }
-        let file = self.file(&path, 0.0);
+        let file = self.known_file(&path, 0.0);
         self.changed(file, change, &[], place);
         if let Some(from) = from {
-            let before = self.file(&from, 0.0);
+            let before = self.known_file(&from, 0.0);
             self.touched.remove(&before);
-            let from = told::name(&from);
-            let from = told::short(relative(self.folder.as_deref(), &from)).to_owned();
+            let from = told::short(&told::name(&from)).to_owned();
             self.touched.entry(file).or_default().from = Some(from);
         }
     }
+
+    /// Does something to every changed file at or below these paths.
+    fn each_changed(&mut self, paths: &[String], mut act: impl FnMut(&mut Touched)) {
+        for (file, touched) in &mut self.touched {
+            let path = &self.table.files[*file as usize].path;
+            if touched.change.is_some() && is_among(paths, path) {
+                act(touched);
+            }
+        }
+    }
+
+    /// Everything that is staged is committed; everything at all, if nothing is known to be staged.
+    fn commit(&mut self, repository: &[String], all: bool) {
+        let number = self.commits;
+        let all = all || !self.touched.values().any(Touched::is_staged);
+        self.each_changed(repository, |file| {
+            if all || file.is_staged() {
+                file.commit(number);
+            }
+        });
+    }
+
+    fn stash(&mut self, paths: &[String], untracked: bool) {
+        let files = &self.table.files;
+        let mut stash = Vec::new();
+        for (file, touched) in &mut self.touched {
+            let is_taken = touched.is_dirty() && (untracked || !touched.is_untracked());
+            if is_taken && is_among(paths, &files[*file as usize].path) {
+                stash.push((*file, touched.clone()));
+                touched.restored();
+            }
+        }
+        self.stashes.push(stash);
+        if self.stashes.len() > MOST_STASHES {
+            self.stashes.remove(0);
+        }
+    }
+
+    /// Brings back the changes of the stash that is the nth from the newest.
+    fn unstash(&mut self, nth: usize, drops: bool) {
+        let Some(stash) = self.take_stash(nth) else { return };
+        for (file, stashed) in &stash {
+            self.touched.insert(*file, stashed.clone());
+        }
+        if !drops {
+            let at = self.stashes.len().saturating_sub(nth);
+            self.stashes.insert(at, stash);
+        }
+    }
+
+    fn take_stash(&mut self, nth: usize) -> Option<Vec<(FileId, Touched)>> {
+        let at = self.stashes.len().checked_sub(nth + 1)?;
+        Some(self.stashes.remove(at))
+    }
+}
+
+/// Whether a file is one of these paths, or below one of them.
+fn is_among(paths: &[String], file: &str) -> bool {
+    paths.iter().any(|path| path::is_below(path, file))
+}
+
+/// Older stashes are forgotten.
+const MOST_STASHES: usize = 8;
+
+/// The hash of a text given in parts.
+fn hash(texts: &[Cow<'_, str>]) -> u64 {
+    bytes::fnv1a(texts.iter().flat_map(|text| text.as_bytes()))
 }
 
 /// The lines that are marked as still to be done.

@@ -47,12 +47,8 @@ static DECIDING: Words = Words::new(&[
     "we'll use",
 ]);
 
-/// A prompt longer than this is a document, not an instruction.
-const LONGEST_PROMPT: usize = 6_000;
-
 /// The sentences of a prompt that say how to work.
 pub(super) fn directives(prompt: &str) -> impl Iterator<Item = &str> {
-    let prompt = if prompt.len() > LONGEST_PROMPT { "" } else { prompt };
     sentences(prompt).filter(|sentence| tells(sentence, &TELLING, 3))
 }
 

@@ -7,11 +7,11 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use plimsoll_core::board::Message;
-use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,32 @@ pub fn mirror(paths: &Paths, project: &Path) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
     }
     replace(&folder, &text)
+}
+
+/// Where the file of a project is.
+pub fn mirror_of(project: &Path) -> PathBuf {
+    project.join(FOLDER).join(NAME)
+}
+
+/// Whether a project has a file that we wrote.
+pub fn is_mirrored(project: &Path) -> bool {
+    let folder = open_folder(project).ok();
+    let is_there = |folder: &OwnedFd| statat(folder, NAME, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    folder.is_some_and(|folder| is_there(&folder) && is_ours(&folder).unwrap_or(false))
+}
+
+/// Removes the file of a project, and its folder if nothing else is in it.
+pub fn remove_mirror(project: &Path) -> io::Result<()> {
+    unlinkat(open_folder(project)?, NAME, AtFlags::empty())?;
+    let _ = std::fs::remove_dir(project.join(FOLDER));
+    Ok(())
+}
+
+/// The folder, never through a link.
+fn open_folder(project: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let project = open(project, flags, Mode::empty())?;
+    Ok(openat(&project, FOLDER, flags | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
 /// The folder, never through a link; it is made if need be.

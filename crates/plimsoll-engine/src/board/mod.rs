@@ -28,7 +28,7 @@ use uuid::Uuid;
 pub use self::address::{ALL, LATELY, NoRecipient, Recipient, is_among, recipients};
 pub use self::claims::{NotClaimed, NotReleased, claim, claims, release};
 pub use self::file::Lasting;
-pub use self::mirror::mirror;
+pub use self::mirror::{is_mirrored, mirror, mirror_of, remove_mirror};
 pub use self::taker::Taker;
 use crate::paths::Paths;
 use crate::settings;

@@ -55,10 +55,13 @@ pub(super) const FILE: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+/// For everybody, less what the umask takes away.
+const USUAL: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
 /// A file that was not there.
 const NEW: OFlags = FILE.union(OFlags::WRONLY).union(OFlags::CREATE).union(OFlags::EXCL);
-const LOCK: &str = ".lock";
+pub(super) const LOCK: &str = ".lock";
 const IGNORE: &str = ".gitignore";
+const IGNORE_ALL: &[u8] = b"*\n";
 const IGNORE_TEMPORARY: &str = ".gitignore.tmp";
 const LATEST: &str = "latest.md";
 const LATEST_TEMPORARY: &str = ".latest.tmp";
@@ -76,13 +79,19 @@ impl Folder {
         }
     }
 
-    /// Opens the folder of a place. What is missing of it is made, for the user alone.
+    /// Opens the folder of a place. What is missing of it is made: the folder itself for the user
+    /// alone, the folders above it, which hold others' files too, with the usual mode.
     pub(super) fn make(place: &Place) -> Result<Self, Closed> {
-        Self::walk(place, |outer, name| match mkdirat(outer, name, Mode::RWXU) {
-            // A crash must not take the folder with all that is in it.
-            Ok(()) => fsync(outer),
-            Err(Errno::EXIST) => Ok(()),
-            Err(error) => Err(error),
+        let private = Path::new(place.folder).file_name();
+        Self::walk(place, |outer, name| {
+            let is_private = Some(name.as_os_str()) == private;
+            let mode = if is_private { Mode::RWXU } else { USUAL };
+            match mkdirat(outer, name, mode) {
+                // A crash must not take the folder with all that is in it.
+                Ok(()) => fsync(outer),
+                Err(Errno::EXIST) => Ok(()),
+                Err(error) => Err(error),
+            }
         })
     }
 
@@ -178,6 +187,59 @@ impl Folder {
     /// Removes a checkpoint's file.
     pub(super) fn remove(&self, id: &str) -> io::Result<()> {
         Ok(unlinkat(&self.own, format!("{id}{ENDING}"), AtFlags::empty())?)
+    }
+
+    /// The names of the files that we keep beside the checkpoints, and of those that are not ours.
+    pub(super) fn companions(&self) -> io::Result<(Vec<String>, Vec<String>)> {
+        let names = self.names()?;
+        let checkpoints = ids(&names);
+        let is_other = |name: &String| {
+            let id = name.strip_suffix(ENDING);
+            !matches!(name.as_str(), "." | "..") && !checkpoints.iter().any(|it| Some(&**it) == id)
+        };
+        let (own, foreign) =
+            names.iter().filter(|name| is_other(name)).cloned().partition(|name| self.is_own(name));
+        Ok((own, foreign))
+    }
+
+    fn is_own(&self, name: &str) -> bool {
+        let is_temporary = name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1);
+        match name {
+            LOCK | LATEST_TEMPORARY | IGNORE_TEMPORARY => true,
+            LATEST => readlinkat(&self.own, LATEST, Vec::new()).is_ok(),
+            IGNORE => {
+                let opened = openat(&self.own, IGNORE, FILE | OFlags::RDONLY, Mode::empty());
+                let opened = opened.map(File::from).map_err(io::Error::from);
+                file::holds(opened, IGNORE_ALL).unwrap_or(false)
+            }
+            _ => is_temporary,
+        }
+    }
+
+    /// Removes files that [`Self::companions`] named. A folder that stays keeps itself out of git.
+    pub(super) fn remove_companions(&self, names: &[String], folder_goes: bool) -> io::Result<()> {
+        for name in names.iter().filter(|name| folder_goes || *name != IGNORE) {
+            match unlinkat(&self.own, name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the mirrored count is the one that we wrote last.
+    pub(super) fn has_own_count(&self) -> bool {
+        let count = |folder: &OwnedFd, name: &str| {
+            let file = openat(folder, name, FILE | OFlags::RDONLY, Mode::empty()).ok()?;
+            read_count(&mut File::from(file)).ok()
+        };
+        let noted = count(&self.own, LOCK);
+        noted.is_some() && noted == count(&self.outer, COUNT)
+    }
+
+    /// Removes the mirrored count.
+    pub(super) fn remove_count(&self) -> io::Result<()> {
+        Ok(unlinkat(&self.outer, COUNT, AtFlags::empty())?)
     }
 
     /// Makes what was done in the folder last.
@@ -305,7 +367,7 @@ impl<'f> Locked<'f> {
         }
         replace(own, IGNORE_TEMPORARY, IGNORE, || {
             let mut file = File::from(openat(own, IGNORE_TEMPORARY, NEW, PRIVATE)?);
-            file.write_all(b"*\n")
+            file.write_all(IGNORE_ALL)
         })
     }
 

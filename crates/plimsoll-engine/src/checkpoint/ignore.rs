@@ -4,24 +4,23 @@
 //! is ignored in this clone only, which nobody else sees and no commit holds: the count goes there,
 //! and the user's own `.gitignore` stays as it is.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, open, openat};
 
 use super::Place;
 use super::folder::{COUNT, FILE, FOLDER};
-use crate::{child, git};
+use crate::{child, git, paths};
 
 /// Puts the count on the list, unless git ignores it already. Only where the repository lies in the
 /// project itself: what is elsewhere is not ours to change.
 pub(super) fn keep_out_of_git(place: &Place) -> io::Result<()> {
     let Some(mut list) = list(&place.project)? else { return Ok(()) };
-    let outer = Path::new(place.folder).parent().unwrap_or(Path::new(""));
-    let count = outer.join(COUNT);
-    let line = format!("/{}\n", count.display());
+    let count = count(place);
+    let line = line(place);
     let mut text = String::new();
     list.read_to_string(&mut text)?;
     if text.contains(&line) || !is_seen(&place.project, &count) {
@@ -29,6 +28,50 @@ pub(super) fn keep_out_of_git(place: &Place) -> io::Result<()> {
     }
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     list.write_all(format!("{gap}{line}").as_bytes())
+}
+
+/// Whether the count is on the list.
+pub(super) fn is_excluded(place: &Place) -> bool {
+    let mut text = String::new();
+    let list = list(&place.project).ok().flatten();
+    list.is_some_and(|mut list| list.read_to_string(&mut text).is_ok()) && has(&text, place)
+}
+
+/// Takes the count off the list again. Everything else in it stays.
+pub(super) fn remove_line(place: &Place) -> io::Result<()> {
+    let Some(mut list) = list(&place.project)? else { return Ok(()) };
+    let mut text = String::new();
+    list.read_to_string(&mut text)?;
+    let line = line(place);
+    let less: String = text.split_inclusive('\n').filter(|other| *other != line).collect();
+    let path = list_of(&place.project);
+    let temporary = paths::temporary(&path);
+    let written = fs::write(&temporary, less)
+        .and_then(|()| fs::set_permissions(&temporary, list.metadata()?.permissions()))
+        .and_then(|()| fs::rename(&temporary, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Where git has the list of the repository in `project`.
+pub(super) fn list_of(project: &Path) -> PathBuf {
+    project.join(".git/info/exclude")
+}
+
+fn has(text: &str, place: &Place) -> bool {
+    let line = line(place);
+    text.split_inclusive('\n').any(|other| other == line)
+}
+
+/// The count, in its project.
+fn count(place: &Place) -> PathBuf {
+    Path::new(place.folder).parent().unwrap_or(Path::new("")).join(COUNT)
+}
+
+fn line(place: &Place) -> String {
+    format!("/{}\n", count(place).display())
 }
 
 /// The list of the repository in `project`, opened without following links; nothing if there is none.
@@ -59,7 +102,6 @@ fn is_seen(project: &Path, file: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::symlink;
     use std::process::Command;
 
@@ -92,6 +134,10 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(&list).unwrap(), "mine\n/.agent/.checkpoint_iteration\n");
         assert!(!project.path().join(".gitignore").exists());
+        assert!(is_excluded(&place(project.path())));
+        remove_line(&place(project.path())).unwrap();
+        assert_eq!(fs::read_to_string(&list).unwrap(), "mine\n");
+        assert!(!is_excluded(&place(project.path())));
     }
 
     #[test]

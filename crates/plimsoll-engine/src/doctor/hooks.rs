@@ -8,7 +8,7 @@ use plimsoll_agents::install::{HookEntry, Inspection, Scope, Timeout, Version, W
 use plimsoll_core::shell;
 
 use super::{Finding, State, edit};
-use crate::install::{self, Failed, Order};
+use crate::install::{self, Failed, Order, Program};
 use crate::paths::{self, Links};
 use crate::world::{self, World};
 
@@ -49,9 +49,11 @@ pub(super) fn examine(scene: &Scene<'_>) -> Vec<Finding> {
     for settings in &settings {
         findings.extend(form(scene, settings));
     }
+    findings.extend(settings.iter().filter_map(with_arguments));
     findings.extend(presence(scene, &settings));
     findings.extend(repeated(&settings));
     findings.extend(programs(scene, &settings));
+    findings.extend(copy(scene.world, &settings));
     findings.extend(untrusted(scene, &settings));
     let is_sound = |findings: &[Finding]| findings.iter().all(|found| found.state != State::Broken);
     if is_sound(&findings) {
@@ -125,9 +127,12 @@ fn form(scene: &Scene<'_>, settings: &Settings) -> Vec<Finding> {
         broken(format!("`{key}` is twice in `{path}`, and the client takes one of them"))
     }));
     findings.extend(unknown_events(scene, found).into_iter().map(|event| {
-        broken(format!(
-            "`{event}` in `{path}` is no event that the client knows: it asks at every start what to do"
-        ))
+        let text = format!(
+            "`{event}` in `{path}` is no event that the client knows: it passes over the file, or asks at every start what to do"
+        );
+        let is_ours = settings.ours().any(|hook| hook.event == *event);
+        let mend = if is_ours { settings.with_scope("init") } else { edit(&settings.path) };
+        Finding::broken(SUBJECT, text, mend)
     }));
     findings.extend(found.hooks.iter().filter_map(|hook| timeout(settings, hook)));
     findings.extend(found.compact_at.as_ref().and_then(|percent| override_of(settings, percent)));
@@ -178,7 +183,8 @@ fn odd(scene: &Scene<'_>, settings: &Settings) -> Option<Finding> {
     let (first, scope) = (settings.ours().next()?, settings.scope?);
     let wish = Wish {
         program: &program(first),
-        client: scene.client,
+        // Events that the client lacks or does not know are reported by themselves.
+        client: None,
         status_line: settings.found.status_line.as_ref().is_some_and(|line| line.is_ours),
         compact_at: None,
     };
@@ -190,6 +196,16 @@ fn odd(scene: &Scene<'_>, settings: &Settings) -> Option<Finding> {
     (!plan.changes.is_empty()).then(|| Finding::broken(SUBJECT, text, mend))
 }
 
+/// Hooks of ours in the form of release 0.1.0.
+fn with_arguments(settings: &Settings) -> Option<Finding> {
+    let text = format!(
+        "ours in `{}` pass `args`, which clients before 2.1.140 ignore",
+        settings.path.display()
+    );
+    let is_old = settings.ours().any(|hook| hook.args.is_some());
+    is_old.then(|| Finding::broken(SUBJECT, text, settings.with_scope("init")))
+}
+
 /// Which of our hooks are missing.
 fn presence(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
     let ours: BTreeSet<&str> =
@@ -198,11 +214,22 @@ fn presence(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
         let text = "none is installed: nobody is warned";
         return Some(Finding::broken(SUBJECT, text, "plimsoll init"));
     }
-    let mut missing = scene.adapter.installer().events(scene.client);
-    missing.retain(|event| !ours.contains(event));
+    let installer = scene.adapter.installer();
+    let missing = |client| -> Vec<&str> {
+        let events = installer.events(client).into_iter();
+        events.filter(|event| !ours.contains(event)).collect()
+    };
     let place = settings.iter().find(|settings| settings.ours().next().is_some())?;
+    let mend = place.with_scope("init");
+    let lacks_vital = !missing(None).is_empty();
+    let missing = missing(scene.client);
     let text = format!("plimsoll is not called at {}", missing.join(", "));
-    (!missing.is_empty()).then(|| Finding::broken(SUBJECT, text, place.with_scope("init")))
+    match missing.is_empty() {
+        true => None,
+        false if lacks_vital => Some(Finding::broken(SUBJECT, text, mend)),
+        // `init` did not know which client there is.
+        false => Some(Finding::note(SUBJECT, text, mend)),
+    }
 }
 
 /// The client runs equal entries once; others it runs all.
@@ -230,6 +257,27 @@ fn programs(scene: &Scene<'_>, settings: &[Settings]) -> Vec<Finding> {
     findings
 }
 
+/// Whether the copy of our program that hooks call runs, and is not older than this one.
+fn copy(world: &World, settings: &[Settings]) -> Option<Finding> {
+    let copy = world.paths.program_copy();
+    let is_called = |settings: &Settings| settings.ours().any(|it| Path::new(&program(it)) == copy);
+    let settings = settings.iter().find(|settings| is_called(settings))?;
+    if !install::is_executable(&copy) {
+        return None; // Reported as a missing program.
+    }
+    let path = copy.display();
+    Some(match install::own_version(&copy) {
+        Some(version) => Finding::fine(
+            "program",
+            format!("the hooks call `{path}`, a copy of plimsoll {version}"),
+        ),
+        None => {
+            let text = format!("the hooks call `{path}`, which does not run");
+            Finding::broken("program", text, settings.with_scope("init"))
+        }
+    })
+}
+
 /// The program of a hook: of a line for the shell its first word.
 fn program(hook: &HookEntry) -> String {
     match hook.args {
@@ -245,11 +293,17 @@ fn first_word(line: &str) -> String {
 fn missing(world: &World, settings: &Settings, program: &str) -> Option<Finding> {
     if program.contains('/') {
         let text = format!("the hooks call `{program}`, and there is no such program");
-        let found = install::is_executable(Path::new(program));
-        return (!found).then(|| Finding::broken(SUBJECT, text, settings.with_scope("init")));
+        let mend = settings.with_scope("init");
+        if !install::is_executable(Path::new(program)) {
+            return Some(Finding::broken(SUBJECT, text, mend));
+        }
+        let text = format!("the hooks call `{program}`, which the next upgrade may move or remove");
+        let is_short_lived = install::is_short_lived(Path::new(program));
+        return is_short_lived.then(|| Finding::note(SUBJECT, text, mend));
     }
     let text = format!("the hooks call `{program}`, which is not on the PATH");
-    let folder = install::own_program(world).ok().and_then(|own| own.parent().map(Path::to_owned));
+    let own = Program::find(world).ok();
+    let folder = own.and_then(|own| own.path.parent().map(Path::to_owned));
     let folder = folder.unwrap_or_default().display().to_string();
     let mend = format!("export PATH={}:\"$PATH\"", shell::quote(&folder));
     let found = install::on_path(world, program).next().is_some();

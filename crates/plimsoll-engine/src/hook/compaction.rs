@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::Reply;
-use plimsoll_core::policy;
+use plimsoll_core::policy::{self, Coverage};
 use plimsoll_core::session::SessionState;
 use plimsoll_core::settings::RestoreMode;
 use plimsoll_core::work;
@@ -33,7 +33,7 @@ impl Hook<'_> {
         // Of several calls at once one seals.
         let (locked, state) = self.held();
         let captured = self.captured(&state, &in_force, READING_TIME);
-        let seal = self.seal(&captured, &project, Occasion::Auto, &state);
+        let seal = self.seal(&captured, &project, Occasion::Auto, Coverage::Everything, &state);
         if let (Some(locked), Some(seal)) = (locked, seal) {
             // Without a memory only the checkpoint's age is not shown.
             let _ = locked.append(&SpoolLine::unmeasured("sealed", sealed(seal, state)));

@@ -6,6 +6,7 @@ use plimsoll_core::work::{COMES_AFTER, GOES_ON};
 use super::compaction::for_model;
 use super::{Answer, Hook};
 use crate::checkpoint::{self, Place};
+use crate::receipt;
 use crate::resume;
 use crate::run::variables;
 use crate::settings;
@@ -38,10 +39,19 @@ impl Hook<'_> {
         let reply = for_model(text.unwrap_or_default());
         let given = last.map(|last| last.meta.id);
         let what = if given.is_some() { "given" } else { spool::STARTED };
-        let remember =
-            self.remember(what, |state| SessionState { since: Some(now()), given, ..state })?;
+        if let Some(given) = &given {
+            // Without a receipt the next session is given it once more.
+            let _ = receipt::note(&self.world.paths, given, &self.event.session);
+        }
+        let headless = self.is_headless();
+        let remember = self.remember(what, |state| SessionState {
+            since: Some(now()),
+            given,
+            headless,
+            ..state
+        })?;
         let output = self.adapter.reply(&self.event.kind, &reply);
-        Ok(Answer { output, reply, remember, handled: None })
+        Ok(Answer { output, reply, remember, ..Answer::default() })
     }
 
     /// What the checkpoint told that a session of a run was given.

@@ -9,7 +9,10 @@ use plimsoll_core::Millis;
 use plimsoll_core::board::{Reason, sealed_as_asked};
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::{EventKind, Reply};
-use plimsoll_core::policy::{self, Call, Decision, LONGEST_WITHOUT, Outlook, Speech, Words};
+use plimsoll_core::policy::{
+    self, AboveCeiling, Call, Ceiling, Coverage, Decision, LONGEST_WITHOUT, Outlook, SealedAt,
+    Speech, Words,
+};
 use plimsoll_core::reading::{Reading, Scope};
 use plimsoll_core::save::{Environment, words};
 use plimsoll_core::session::{Seal, SessionState};
@@ -20,13 +23,15 @@ use super::sealing::sealed;
 use super::{Answer, Hook, READING_TIME};
 use crate::board;
 use crate::checkpoint::Place;
+use crate::clock;
 use crate::install::has_command;
 use crate::jsonl::JsonLines;
 use crate::load::{self, Load};
 use crate::paths::{self, Links};
+use crate::saves;
 use crate::settings::{self, InForce};
 use crate::spool::{self, Locked, SpoolLine};
-use crate::world::{WINDOW_VARIABLE, local_time, now};
+use crate::world::{CEILING_TOKENS_VARIABLE, CEILING_VARIABLE, WINDOW_VARIABLE, now};
 
 /// Commands that we name if they are there.
 const CHECKPOINT: &str = "checkpoint";
@@ -175,7 +180,9 @@ impl Deciding<'_> {
             None if delivers || !mail.is_empty() => state.clone(),
             None => return Ok(Answer::default()),
         };
-        let next = SessionState { since: next.since.or(Some(self.call.now)), ..next };
+        // A session whose beginning no hook has seen has worked since its first record.
+        let begun = || self.load.started().unwrap_or(self.call.now);
+        let next = SessionState { since: next.since.or_else(|| Some(begun())), ..next };
         let what = decision.speech.as_ref().map_or("quiet", Speech::label).to_owned();
         let (used, window) = (reading.map_or(0, |reading| reading.used), self.load.window.tokens);
         let mut line = SpoolLine { at: now(), what, used, window, state: next };
@@ -199,11 +206,12 @@ impl Deciding<'_> {
             // Whoever conducts the session must never take one that we stopped for one that is done.
             locked.append(&line).context("could not write the spool")?;
             let handled = mail.handled(self.hook, None);
-            return Ok(Answer { output, reply, remember: None, handled });
+            return Ok(Answer { output, reply, handled, ..Answer::default() });
         }
         let shows = self.in_force.settings.board_file;
         let handled = mail.handled(self.hook, shows.then(|| paths::canonical(self.project)));
-        Ok(Answer { output, reply, remember: Some((locked, line)), handled })
+        let remember = Some((locked, line));
+        Ok(Answer { output, reply, remember, handled, ..Answer::default() })
     }
 
     /// Makes the checkpoint that is due, and notes it. A request for one that cannot be made waits on.
@@ -218,9 +226,10 @@ impl Deciding<'_> {
             |(asked, _): (Millis, &Reason)| self.hook.has_checkpoint_since(&project, asked);
         // Whoever is stopped needs one of right now.
         let is_done = !decision.stops && mail.trigger().is_some_and(is_done);
+        let coverage = if decision.stops { Coverage::Everything } else { Coverage::Changes };
         let seal = match is_done {
             true => None,
-            false => self.hook.seal(&captured, &project, occasion, &line.state),
+            false => self.hook.seal(&captured, &project, occasion, coverage, &line.state),
         };
         let is_told = match seal {
             Some(seal) => {
@@ -230,7 +239,9 @@ impl Deciding<'_> {
                 }
                 true
             }
-            None => is_done || self.hook.is_told(&captured, &self.place(), &line.state),
+            None => {
+                is_done || self.hook.is_covered(&captured, &self.place(), coverage, &line.state)
+            }
         };
         if !is_told {
             mail.put_off(self.hook);
@@ -252,7 +263,7 @@ impl Deciding<'_> {
             // Never a phantom: it is named only if it was made since, and is there.
             let seal = state.sealed.as_ref().filter(|seal| seal.at as Millis >= asked);
             let seal = seal.filter(|_| self.hook.is_there(&self.place(), state))?;
-            Some(sealed_as_asked(&local_time(seal.at), reason))
+            Some(sealed_as_asked(&clock::shown_with_zone(seal.at as Millis), reason))
         });
         joined(sealed, mail.told()).filter(|_| tells)
     }
@@ -278,7 +289,7 @@ impl Deciding<'_> {
         }
         let reply = self.words(decision, &SessionState::default(), None);
         let output = self.hook.adapter.reply(self.call.kind, &reply);
-        Answer { output, reply, remember: None, handled: None }
+        Answer { output, reply, ..Answer::default() }
     }
 
     /// The words of a decision. A checkpoint that was there before is worth a word.
@@ -293,24 +304,50 @@ impl Deciding<'_> {
         let sealed = state.sealed.as_ref().filter(|seal| is_fresh(seal.at));
         // Never a phantom: it is named only if it is there.
         let sealed = sealed.filter(|_| self.hook.is_there(&self.place(), state));
-        let sealed = sealed.map(|seal| local_time(seal.at));
-        let command = self.command(speech);
-        let saved = saved.map(|environment| self.restart_command(environment));
-        let (sealed, saved) = (sealed.as_deref(), saved.as_deref());
-        speech.reply(&Words { command: &command, variable: WINDOW_VARIABLE, sealed, saved })
+        let sealed = sealed.map(|seal| SealedAt {
+            local: clock::shown(seal.at as Millis),
+            zoned: clock::shown_with_zone(seal.at as Millis),
+        });
+        let saved = saved.cloned().or_else(|| {
+            let is_of_an_earlier_call = speech.names_save() && !decision.saves;
+            is_of_an_earlier_call
+                .then(|| saves::environment(self.hook.world, None).unwrap_or_default())
+        });
+        let saved = saved.map(|environment| self.restart_command(&environment));
+        speech.reply(&Words {
+            command: &self.command(speech, sealed.is_some()),
+            fresh_command: self.hook.adapter.fresh_command(),
+            variable: WINDOW_VARIABLE,
+            ceiling_setting: self.ceiling_setting(speech),
+            sealed: sealed.as_ref(),
+            saved: saved.as_deref(),
+        })
     }
 
     fn place(&self) -> Place {
         self.hook.place(&paths::canonical(self.project))
     }
 
-    /// A command that the user can run right now.
-    fn command(&self, speech: &Speech) -> String {
+    /// A command that the user can run right now. With a checkpoint at hand another one is no help.
+    fn command(&self, speech: &Speech, has_checkpoint: bool) -> String {
         match &self.in_force.settings.warn_command {
             _ if matches!(speech, Speech::Save { .. }) => format!("/{SAVE}"),
             Some(command) => policy::brief(command),
-            None if self.has_command(CHECKPOINT) => format!("/{CHECKPOINT}"),
+            None if !has_checkpoint && self.has_command(CHECKPOINT) => format!("/{CHECKPOINT}"),
             None => self.hook.adapter.room_command().to_owned(),
+        }
+    }
+
+    /// The setting that raises the ceiling: the variable where it decides, otherwise the config's key.
+    fn ceiling_setting(&self, speech: &Speech) -> &'static str {
+        let overrides = self.hook.world.overrides();
+        match speech {
+            Speech::Ceiling(AboveCeiling { ceiling: Ceiling::Tokens(_), .. }) => {
+                let is_variable = overrides.ceiling_tokens.is_some();
+                if is_variable { CEILING_TOKENS_VARIABLE } else { "guard.ceiling_tokens" }
+            }
+            _ if overrides.ceiling.is_some() => CEILING_VARIABLE,
+            _ => "lines.ceiling",
         }
     }
 
@@ -346,7 +383,8 @@ fn not_stopped(line: &mut SpoolLine) -> Reply {
 /// A line as long as it may become: a checkpoint that is sealed meanwhile is told in it, and what was
 /// handled.
 fn longest(line: &SpoolLine, mail: &Mail) -> SpoolLine {
-    let seal = Seal { at: u64::MAX, id: "-".repeat(64), mark: u64::MAX, steps: u32::MAX };
+    let (at, id) = (u64::MAX, "-".repeat(64));
+    let seal = Seal { at, id, mark: u64::MAX, steps: u32::MAX, covers: u64::MAX };
     let state = SessionState { sealed: Some(seal), ..line.state.clone() };
     SpoolLine { state: board::handled(state, &mail.ids()), ..line.clone() }
 }

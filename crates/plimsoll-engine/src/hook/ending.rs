@@ -2,16 +2,18 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
+use plimsoll_core::policy::{self, Coverage};
 
 use super::sealing::sealed;
 use super::{Answer, Hook, STORE_TIME};
 use crate::checkpoint;
 use crate::paths::{self, Paths};
+use crate::receipt;
 use crate::run;
 use crate::saves;
 use crate::settings;
@@ -28,10 +30,10 @@ impl Hook<'_> {
         let (locked, state) = self.held();
         let in_force = settings::load(self.world, self.adapter, &project);
         let captured = self.captured(&state, &in_force, TIME);
-        // Where no tool was used there is nothing to go on with.
-        let seal = match captured.folded.work.steps() {
-            0 => None,
-            _ => self.seal(&captured, &project, Occasion::Auto, &state),
+        let (steps, turns) = (captured.folded.work.steps(), captured.folded.work.turns());
+        let seal = match policy::is_worth_sealing(&state, steps, turns) {
+            true => self.seal(&captured, &project, Occasion::Auto, Coverage::Everything, &state),
+            false => None,
         };
         let ended = match seal {
             Some(seal) => sealed(seal, state),
@@ -53,6 +55,7 @@ impl Hook<'_> {
         };
         let _ = checkpoint::prune(&place, now, &is_needed);
         let _ = run::prune(paths, now);
+        receipt::prune(paths, SystemTime::now());
         // A call that was killed may have left half of what is kept of the work.
         paths::sweep(&self.world.paths.work(&self.event.session));
         Ok(Answer::default())

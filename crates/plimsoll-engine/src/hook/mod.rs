@@ -24,6 +24,7 @@ use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
 use crate::load;
 use crate::paths;
+use crate::receipt::Claim;
 use crate::settings::InForce;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::World;
@@ -45,11 +46,16 @@ pub struct Answer {
     remember: Option<(Locked, SpoolLine)>,
     /// What the board had for the session.
     handled: Option<Handled>,
+    /// The checkpoint that the session is given without having asked for it.
+    claim: Option<Claim>,
 }
 
 impl Answer {
     /// To be called when the output has reached the agent.
     pub fn delivered(self) -> anyhow::Result<()> {
+        if let Some(claim) = self.claim {
+            claim.fulfil().context("could not write the receipt of a checkpoint")?;
+        }
         if let Some((spool, line)) = self.remember {
             spool.append(&line).context("could not write the spool")?;
         }
@@ -135,12 +141,8 @@ impl Hook<'_> {
         remember: Option<(Locked, SpoolLine)>,
     ) -> Answer {
         let reply = if in_force.settings.is_silent() { Reply::default() } else { reply };
-        Answer {
-            output: self.adapter.reply(&self.event.kind, &reply),
-            reply,
-            remember,
-            handled: None,
-        }
+        let output = self.adapter.reply(&self.event.kind, &reply);
+        Answer { output, reply, remember, ..Answer::default() }
     }
 
     /// The spool, if it can be had, and the session's state. Without either there is still something

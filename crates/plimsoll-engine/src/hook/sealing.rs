@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use plimsoll_core::checkpoint::Occasion;
-use plimsoll_core::event::EventKind;
-use plimsoll_core::policy;
+use plimsoll_core::policy::{self, Coverage};
 use plimsoll_core::session::{Seal, SessionState};
 
 use super::{Hook, LONGEST};
@@ -34,22 +33,22 @@ impl Hook<'_> {
         Place { patience, ..Place::of(self.world, self.adapter, project.to_owned()) }
     }
 
-    /// Seals a checkpoint, unless the session's last still tells all there is and is still there.
+    /// Seals a checkpoint, unless the session's last covers what it has to and is still there.
     /// Whatever fails is logged: the agent goes on.
     pub(super) fn seal(
         &self,
         captured: &Captured,
         project: &Path,
         occasion: Occasion,
+        coverage: Coverage,
         state: &SessionState,
     ) -> Option<Seal> {
-        let (mark, steps) = (captured.mark(), captured.folded.work.steps());
         let place = self.place(project);
-        if self.is_told(captured, &place, state) {
+        if self.is_covered(captured, &place, coverage, state) {
             return None;
         }
         match captured.seal(self.adapter, &place, occasion, state.given.clone()) {
-            Ok(sealed) => Some(Seal { at: now(), id: sealed.meta.id, mark, steps }),
+            Ok(sealed) => Some(captured.seal_of(&sealed, now())),
             Err(error) => {
                 let error = anyhow::Error::from(error).context("could not make a checkpoint");
                 crate::log::write(&self.world.paths.log(), &format!("{error:#}"));
@@ -58,11 +57,15 @@ impl Hook<'_> {
         }
     }
 
-    /// Whether the session's last checkpoint still tells all there is, and is still there.
-    pub(super) fn is_told(&self, captured: &Captured, place: &Place, state: &SessionState) -> bool {
-        let (mark, steps) = (captured.mark(), captured.folded.work.steps());
-        let compacting = self.event.kind == EventKind::Compacting;
-        policy::is_told(state, mark, steps, compacting) && self.is_there(place, state)
+    /// Whether the session's last checkpoint covers what it has to, and is still there.
+    pub(super) fn is_covered(
+        &self,
+        captured: &Captured,
+        place: &Place,
+        coverage: Coverage,
+        state: &SessionState,
+    ) -> bool {
+        policy::is_covered(state, &captured.progress(), coverage) && self.is_there(place, state)
     }
 
     /// Whether the session's last checkpoint is where it was sealed.

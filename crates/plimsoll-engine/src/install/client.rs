@@ -1,7 +1,7 @@
-//! The programs that an installation is about: the agent's client, and our own.
+//! The agent's client: where it is, and its version.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -27,17 +27,6 @@ pub fn on_path(world: &World, name: &str) -> impl Iterator<Item = PathBuf> {
 pub fn is_executable(program: &Path) -> bool {
     let metadata = fs::metadata(program);
     metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-/// Our own program by a path that stays the same over upgrades: the one on the user's path if that is
-/// us, links included, else where the running program lies.
-pub fn own_program(world: &World) -> std::io::Result<PathBuf> {
-    let running = std::env::current_exe()?;
-    let inode = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
-    let own = inode(&running);
-    let name = running.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let known = on_path(world, &name).find(|program| own.is_some() && inode(program) == own);
-    Ok(known.unwrap_or(running))
 }
 
 /// The version of the client at `program`, if it tells it in time.

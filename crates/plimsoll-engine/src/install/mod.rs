@@ -6,6 +6,7 @@
 mod client;
 mod file;
 mod git;
+mod program;
 mod purge;
 mod record;
 
@@ -20,9 +21,10 @@ use plimsoll_agents::install::{
 };
 use plimsoll_core::shell;
 
-pub use client::{is_executable, on_path, own_program, version};
+pub use client::{is_executable, on_path, version};
 pub use file::{Failed, Why};
 pub use git::{plan_git, plan_git_removal};
+pub use program::{Program, is_short_lived, own_version, refresh_copy};
 pub use purge::{NotPurged, Purge};
 use record::{Entry, Record};
 
@@ -115,11 +117,17 @@ pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<P
         };
         plan.changes.extend(paragraph.plan(&record, &files.instructions)?);
     }
-    for (command, path) in commands(adapter, &files).filter(|_| order.commands) {
+    for (command, path) in commands(adapter, &files) {
         let found = file::read(&path)?.text;
-        if found.as_ref().is_some_and(|text| !is_own(&record, command, &path, text)) {
-            plan.foreign.push(path);
-            continue;
+        let own = found.as_ref().map(|text| is_own(&record, command, &path, text));
+        match (own, order.commands) {
+            // Commands that an earlier release wrote are brought up to date.
+            (Some(true), _) | (None, true) => {}
+            (None, false) => continue,
+            (Some(false), wished) => {
+                plan.foreign.extend(wished.then_some(path));
+                continue;
+            }
         }
         let text = command.text(order.wish.program);
         let edit = Edit { put: &|_| Ok(text.clone()), take: &|_, _| Ok(String::new()) };

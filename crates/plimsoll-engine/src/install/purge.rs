@@ -145,9 +145,11 @@ impl Found {
                 }
                 _ if !is_own_name(own, &name) => return Err(foreign(data, &path)),
                 Some("scratch" | "board" | "runs") if kind.is_dir() => self.trees.push(path),
-                None | Some("spool" | "settings" | "work" | "backups" | "board" | "runs")
-                    if kind.is_file() =>
-                {
+                None
+                | Some(
+                    "spool" | "settings" | "work" | "receipts" | "backups" | "board" | "runs"
+                    | "bin",
+                ) if kind.is_file() => {
                     self.files.push(path);
                 }
                 _ => return Err(foreign(data, &path)),
@@ -200,10 +202,13 @@ mod tests {
             "installed.plimsoll-17.tmp",
             "spool/5f2c.jsonl",
             "spool/5f2c.a1.jsonl",
+            "receipts/2026-11-16-004242-5f2c81aa",
             "settings/0123456789abcdef.bin",
             "settings/0123456789abcdef.json",
             "settings/0123456789abcdef.plimsoll-17.tmp",
             "backups/settings.json.1763200000000",
+            "bin/plimsoll",
+            "bin/plimsoll.plimsoll-17.tmp",
             "runs/019a8f00-0000-7000-8000-0123456789ab.jsonl",
             "runs/019a8f00-0000-7000-8000-0123456789ab/1-1.out",
             "scratch/17/whatever",
@@ -224,6 +229,7 @@ mod tests {
             "scratch/notes.txt",
             "scratch/1",
             "runs/notes.jsonl",
+            "bin/mine",
         ] {
             let found = list(&["store.sqlite", name]);
             let is_foreign = matches!(&found, Err(NotPurged::Foreign { name: told, .. })

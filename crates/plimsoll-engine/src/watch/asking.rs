@@ -48,8 +48,8 @@ struct Asked {
     project: PathBuf,
     /// Its window is over the line.
     is_over: bool,
-    /// When it was first seen, in milliseconds since the epoch.
-    seen: u64,
+    /// When it began, or else when it was first seen; in milliseconds since the epoch.
+    begun: u64,
     /// Before that moment the clock asks for nothing.
     rests_until: u64,
     /// What it may have to be asked for.
@@ -129,7 +129,7 @@ impl<'a> Asking<'a> {
         let known = self.sessions.entry(session.clone()).or_insert_with(|| Asked {
             project: standing.project.clone(),
             is_over: false,
-            seen: now(),
+            begun: standing.started.unwrap_or_else(now),
             rests_until: 0,
             waits: None,
         });
@@ -151,7 +151,7 @@ impl<'a> Asking<'a> {
         let Some(known) = self.sessions.get_mut(session).filter(|it| it.rests_until <= now) else {
             return;
         };
-        let since = spool::state(&spool).ok().and_then(|state| state.since).unwrap_or(known.seen);
+        let since = spool::state(&spool).ok().and_then(|state| state.since).unwrap_or(known.begun);
         known.rests_until = since.saturating_add(policy::LONGEST_WITHOUT);
         if known.rests_until <= now {
             // It is looked at again as long as nothing is done about it.
@@ -207,6 +207,9 @@ impl<'a> Asking<'a> {
         let Some(next) = next.filter(|_| !is_over) else { return Ok(Outcome::SeenTo) };
         let Some(known) = self.sessions.get(session) else { return Ok(Outcome::SeenTo) };
         let settings = settings::load(self.world, self.adapter, &known.project).settings;
+        if !settings.enabled {
+            return Ok(Outcome::SeenTo);
+        }
         let reason = reason(waits.crossing, &settings);
         if !board::is_asked(paths, session)? {
             board::post(paths, vec![message(session, known, reason.clone())], Lasting::Kill)?;
@@ -227,7 +230,7 @@ impl<'a> Asking<'a> {
 /// What has come of asking.
 enum Outcome {
     Asked(Reason),
-    /// There is a checkpoint, or it was asked for before, or there is nobody to ask.
+    /// There is a checkpoint, or it was asked for before, or there is nobody to ask, or none is wanted.
     SeenTo,
     /// A hook of the session is at work.
     Busy,

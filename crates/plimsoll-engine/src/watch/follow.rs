@@ -10,13 +10,14 @@ use std::rc::Rc;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::entry::{Boundary, Entry, Kind};
-use plimsoll_core::reading::Fold;
+use plimsoll_core::reading::{Fold, Reading};
 use plimsoll_core::session::SessionState;
+use plimsoll_core::window::Window;
 
 use super::notice::Standing;
 use super::tally::Tally;
 use crate::jsonl::JsonLines;
-use crate::load::{self, Ground, Load};
+use crate::load::{Ground, Load};
 use crate::settings::InForce;
 use crate::tail::Start;
 
@@ -94,15 +95,17 @@ impl Follow {
         tally.read_on(adapter, transcript, ground.scope, checkpoint)?;
         let kept = Kept::of(&state);
         let standing = Standing {
-            reading: load::read(fold.as_ref(), transcript, load.window),
+            reading: read(fold.as_ref(), &tally, load.window),
             window: load.window,
             trigger: load.trigger,
             checkpoint,
             counts: tally.counts,
             sealed: kept.sealed,
             is_kept: kept.is_since(tally.crossed),
+            advises: in_force.settings.enabled,
             model: load.model(),
             project: ground.project.clone(),
+            started: ground.started,
         };
         let is_far = load.tail.start == Start::OutOfSight;
         Ok(Self { ground, fold, is_far, tally, kept, standing })
@@ -134,9 +137,8 @@ impl Follow {
                 fold.push(&entry, &adapter.weigh(line.bytes));
             }
         }
-        let reading = load::read(self.fold.as_ref(), transcript, self.standing.window);
-        self.standing.reading = reading;
         self.tally.read_on(adapter, transcript, self.ground.scope, self.standing.checkpoint)?;
+        self.standing.reading = read(self.fold.as_ref(), &self.tally, self.standing.window);
         self.standing.counts = self.tally.counts;
         self.standing.is_kept = self.kept.is_since(self.tally.crossed);
         Ok(appended)
@@ -149,6 +151,11 @@ impl Follow {
             _ => matches!(entry.kind, Kind::Response(_) | Kind::Boundary(_)),
         }
     }
+}
+
+/// The reading of a window that is followed: by what was done in it where nothing was ever counted.
+fn read(fold: Option<&Fold>, tally: &Tally, window: Window) -> Reading {
+    fold.and_then(Fold::reading).unwrap_or_else(|| tally.counts.reading(window.tokens))
 }
 
 #[cfg(test)]

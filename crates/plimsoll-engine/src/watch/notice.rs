@@ -60,26 +60,31 @@ pub struct Standing {
     pub sealed: Option<u64>,
     /// Whether that was since the window has crossed the checkpoint line, if it has.
     pub is_kept: bool,
+    /// Whether anything is recommended in its project (`auto_context.enabled`).
+    pub advises: bool,
     /// The model that answered last.
     pub model: Option<String>,
     /// The folder the agent was started in.
     pub project: PathBuf,
+    /// When the session began, in milliseconds since the epoch, if its transcript tells.
+    pub started: Option<u64>,
 }
 
 impl Standing {
-    /// Whether a checkpoint is due. At the client's trigger it is not: there the compaction follows at
-    /// once, and has one of its own.
+    /// Whether a checkpoint is due. At the client's trigger it is not: the compaction follows at once,
+    /// and makes its own checkpoint. A reading that is only estimated, not counted, does not show that
+    /// the trigger is reached.
     pub fn is_over_line(&self) -> bool {
-        let used = self.usage() * self.window.tokens as f64;
-        let compacts = |trigger: Tokens| used >= trigger as f64;
-        used >= self.checkpoint as f64 && !self.trigger.tokens().is_some_and(compacts)
+        let used = self.reading.used;
+        let compacts = |trigger: Tokens| self.reading.anchor.is_some() && used >= trigger;
+        used >= self.checkpoint && !self.trigger.tokens().is_some_and(compacts)
     }
 
     /// What is to be done about it.
     pub fn status(&self) -> ContextStatus {
         match self.is_over_line() {
             false => ContextStatus::Normal,
-            true if self.is_kept => ContextStatus::Kept,
+            true if self.is_kept || !self.advises => ContextStatus::Kept,
             true => ContextStatus::High,
         }
     }
@@ -87,18 +92,15 @@ impl Standing {
     /// How its context stands, in short.
     pub fn metrics(&self) -> ContextMetrics {
         ContextMetrics {
-            estimated_usage: (self.usage().min(1.0) * 1000.0).round() / 1000.0,
+            estimated_usage: (self.usage() * 1000.0).round() / 1000.0,
             message_count: self.counts.messages,
             tool_calls: self.counts.tool_calls,
             last_checkpoint: self.sealed.map(|at| utc(at as i64)),
         }
     }
 
-    /// The share of the window that is used: by what was done where nothing was ever counted.
+    /// The share of the window that is used, at most 1.
     fn usage(&self) -> f64 {
-        match self.reading.anchor {
-            Some(_) => self.reading.used as f64 / self.window.tokens.max(1) as f64,
-            None => self.counts.estimate(),
-        }
+        (self.reading.used as f64 / self.window.tokens.max(1) as f64).min(1.0)
     }
 }

@@ -1,13 +1,14 @@
 //! Who is asked for a checkpoint, and how often.
 
 use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use plimsoll_core::board::Message;
 use plimsoll_core::event::SessionId;
+use plimsoll_core::reading::ReadingSource;
 use plimsoll_core::session::{Seal, SessionState};
 use plimsoll_engine::board;
 use plimsoll_engine::watch::{Change, Notice, Standing};
+use plimsoll_engine::world::now;
 
 use crate::{Home, Watched, world};
 
@@ -22,10 +23,6 @@ fn configure(home: &Home, text: &str) {
     let config = home.path(".config/plimsoll/config.yaml");
     fs::create_dir_all(config.parent().unwrap()).unwrap();
     fs::write(config, text).unwrap();
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
 }
 
 /// The messages that wait for a session.
@@ -149,7 +146,7 @@ fn a_session_whose_hook_seals_in_time_is_not_asked() {
     let mut late = home.transcript("late");
     late.answers(130_000);
     watched.reads(&home, &late);
-    let seal = Seal { at: now() + 1, id: "x".to_owned(), mark: 0, steps: 0 };
+    let seal = Seal { at: now() + 1, id: "x".to_owned(), mark: 0, steps: 0, covers: 0 };
     let sealed = SessionState { sealed: Some(seal), ..SessionState::default() };
     home.remember("sealed", "sealed", sealed);
     let crossed = SessionState { crossed: Some(13), ..SessionState::default() };
@@ -167,7 +164,7 @@ fn a_reading_tells_how_the_context_stands() {
     let watched = home.watch();
     let mut session = home.transcript("one");
     session.answers(50_000).answers(130_000);
-    let seal = Seal { at: 1_794_722_294_946, id: "x".to_owned(), mark: 0, steps: 0 };
+    let seal = Seal { at: 1_794_722_294_946, id: "x".to_owned(), mark: 0, steps: 0, covers: 0 };
     let state = SessionState { sealed: Some(seal), ..SessionState::default() };
     home.remember("one", "sealed", state);
     let told = watched.until(
@@ -188,8 +185,8 @@ fn a_checkpoint_since_the_crossing_is_enough_until_the_next() {
     let watched = home.watch();
     let mut session = home.transcript("one");
     session.answers(50_000).answers(130_000);
-    // A minute after all that is written.
-    let seal = Seal { at: 1_794_723_840_444, id: "x".to_owned(), mark: 0, steps: 0 };
+    // After all that is written.
+    let seal = Seal { at: now() + 1, id: "x".to_owned(), mark: 0, steps: 0, covers: 0 };
     home.remember("one", "sealed", SessionState { sealed: Some(seal), ..SessionState::default() });
     let status = |is_wanted: &dyn Fn(&Standing) -> bool| {
         let told = watched.until(
@@ -206,16 +203,58 @@ fn a_checkpoint_since_the_crossing_is_enough_until_the_next() {
 }
 
 #[test]
+fn work_counts_from_the_sessions_beginning_not_from_the_first_look() {
+    const HALF_AN_HOUR: u64 = 30 * 60 * 1000;
+    let home = home();
+    let mut short = home.transcript("short").written_before(HALF_AN_HOUR - 600_000);
+    let mut long = home.transcript("long").written_before(HALF_AN_HOUR + 1_000);
+    short.answers(10_000);
+    long.answers(10_000);
+    let watched = home.watch();
+    short.answers(11_000);
+    long.answers(11_000);
+    asks(&watched, "long");
+    fence(&home, &watched, "two");
+    assert_eq!(reasons(&home, "long"), ["checkpoint_age_30_minutes"]);
+    assert!(waiting(&home, "short").is_empty());
+}
+
+#[test]
 fn where_nothing_was_counted_what_was_done_tells_how_full_a_window_is() {
     let home = home();
     let watched = home.watch();
-    let mut session = home.transcript("one");
-    for line in 0..65 {
-        session.append(&format!(
-            r#"{{"parentUuid":null,"isSidechain":false,"type":"user","message":{{"role":"user","content":"go on"}},"uuid":"p{line}","timestamp":"2026-11-15T06:23:00.444Z","cwd":"/app","version":"2.1.325"}}
-"#
-        ));
-    }
+    home.transcript("one").prompts(65);
     asks(&watched, "one");
     assert_eq!(reasons(&home, "one"), ["context_60_percent"]);
+}
+
+#[test]
+fn without_counts_a_session_is_asked_at_sixty_percent_and_at_any_later_one() {
+    let home = home();
+    let watched = home.watch();
+    home.transcript("below").prompts(59);
+    home.transcript("at").prompts(60);
+    // Seen for the first time when it is full: what was done does not tell that a compaction follows.
+    home.transcript("full").prompts(150);
+    asks(&watched, "at");
+    asks(&watched, "full");
+    fence(&home, &watched, "two");
+    assert_eq!(reasons(&home, "at"), ["context_60_percent"]);
+    assert_eq!(reasons(&home, "full"), ["context_60_percent"]);
+    assert!(waiting(&home, "below").is_empty());
+}
+
+#[test]
+fn without_counts_every_figure_of_a_session_is_the_same() {
+    let home = home();
+    let watched = home.watch();
+    home.transcript("one").prompts(70);
+    let told = watched.until(
+        |notice| matches!(&notice.change, Change::Read(standing) if standing.counts.messages == 70),
+    );
+    let Change::Read(standing) = told.change else { panic!("another change") };
+    assert_eq!(standing.reading.source, ReadingSource::Estimated);
+    assert_eq!((standing.reading.used, standing.window.tokens), (140_000, 200_000));
+    assert_eq!(standing.metrics().estimated_usage, 0.7);
+    assert_eq!(standing.status().action(), "trigger_checkpoint");
 }

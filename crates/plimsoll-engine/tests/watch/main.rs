@@ -12,12 +12,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use plimsoll_agents::{ALL, Owner};
+use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
+use plimsoll_core::time::utc;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::spool::{self, Locked, SpoolLine};
 use plimsoll_engine::watch::{Change, Notice, Stopper, Watcher, stopper};
-use plimsoll_engine::world::World;
+use plimsoll_engine::world::{World, now};
 use plimsoll_engine::{sessions, watch};
 use plimsoll_store::Point;
 
@@ -51,7 +53,7 @@ impl Home {
     }
 
     fn file(&self, name: &str) -> Transcript {
-        Transcript { path: self.path(name), lines: 0 }
+        Transcript { path: self.path(name), lines: 0, time: utc(now() as Millis) }
     }
 
     fn watch(&self) -> Watched {
@@ -92,9 +94,29 @@ fn world(home: &Path) -> World {
 struct Transcript {
     path: PathBuf,
     lines: u64,
+    /// When its lines were written.
+    time: String,
 }
 
 impl Transcript {
+    /// The same, written so many milliseconds ago.
+    fn written_before(self, millis: u64) -> Self {
+        Self { time: utc((now() - millis) as Millis), ..self }
+    }
+
+    /// A prompt, of a client that records no counts.
+    fn prompts(&mut self, prompts: u64) -> &mut Self {
+        for _ in 0..prompts {
+            self.lines += 1;
+            let line = format!(
+                r#"{{"parentUuid":null,"isSidechain":false,"type":"user","message":{{"role":"user","content":"go on"}},"uuid":"p{}","timestamp":"{}","cwd":"/app","version":"2.1.325"}}"#,
+                self.lines, self.time
+            );
+            self.append(&format!("{line}\n"));
+        }
+        self
+    }
+
     /// The model answers: its prompt held so many tokens.
     fn answers(&mut self, prompt: u64) -> &mut Self {
         let parent = self.lines;
@@ -102,8 +124,8 @@ impl Transcript {
         let parent = if parent == 0 { "null".to_owned() } else { format!("\"u{parent}\"") };
         let side = self.path.to_str().unwrap().contains("/subagents/");
         let line = format!(
-            r#"{{"parentUuid":{parent},"isSidechain":{side},"message":{{"id":"m{0}","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{{"type":"text","text":"Done."}}],"stop_reason":"end_turn","usage":{{"input_tokens":{prompt},"output_tokens":40}}}},"type":"assistant","uuid":"u{0}","timestamp":"2026-11-15T06:23:00.444Z","cwd":"/app","version":"2.1.325"}}"#,
-            self.lines
+            r#"{{"parentUuid":{parent},"isSidechain":{side},"message":{{"id":"m{0}","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{{"type":"text","text":"Done."}}],"stop_reason":"end_turn","usage":{{"input_tokens":{prompt},"output_tokens":40}}}},"type":"assistant","uuid":"u{0}","timestamp":"{1}","cwd":"/app","version":"2.1.325"}}"#,
+            self.lines, self.time
         );
         self.append(&format!("{line}\n"))
     }
@@ -142,7 +164,8 @@ impl Watched {
         let watched = Self { news, stopper: Some(stopper), thread: Some(thread) };
         if had_root {
             // Whatever comes now comes after what is told of this.
-            Transcript { path: mark.clone(), lines: 0 }.answers(1_000);
+            let time = utc(now() as Millis);
+            Transcript { path: mark.clone(), lines: 0, time }.answers(1_000);
             watched.until(|notice| notice.owner.session.as_str() == "mark");
             fs::remove_dir_all(mark.parent().unwrap()).unwrap();
             watched.until(|notice| matches!(notice.change, Change::Ended));

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
-use serde::de::{DeserializeOwned, Error, Unexpected, Visitor};
+use serde::de::{DeserializeOwned, Error, IgnoredAny, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use utoipa::ToSchema;
@@ -29,6 +29,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error, hint));
         }
         let bytes = read(request.into_body()).await?;
+        must_be_object(&bytes)?;
         let mut json = serde_json::Deserializer::from_slice(&bytes);
         let value = serde_path_to_error::deserialize(&mut json).map_err(|error| unfit(&error))?;
         json.end().map_err(|_| not_json("something follows the value"))?;
@@ -50,6 +51,23 @@ async fn read(body: Body) -> Result<axum::body::Bytes, Problem> {
     })
 }
 
+/// Refuses any other value than an object. Members have names, and an array would be taken by their
+/// order.
+fn must_be_object(bytes: &[u8]) -> Result<(), Problem> {
+    let found = match bytes.trim_ascii_start().first() {
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        Some(b'-' | b'0'..=b'9') => "a number",
+        _ => return Ok(()),
+    };
+    if serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
+        return Err(not_json("it cannot be parsed"));
+    }
+    Err(Problem::bad(format!("the body must be a JSON object, not {found}"), FORM))
+}
+
 fn unfit(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
     let inner = error.inner();
     let what = inner.to_string();
@@ -57,10 +75,58 @@ fn unfit(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
     match inner.classify() {
         Category::Data if error.path().iter().next().is_some() => {
             let path = plimsoll_core::policy::brief(&error.path().to_string());
-            Problem::bad(format!("`{path}`: {what}"), FORM)
+            Problem::bad(format!("`{path}`: {}", for_people(what)), FORM)
         }
-        Category::Data => Problem::bad(what, FORM),
+        Category::Data => Problem::bad(for_people(what), FORM),
         _ => not_json(what),
+    }
+}
+
+/// What is wrong with a value, without the parser's names for types.
+fn for_people(what: &str) -> String {
+    if let Some(name) = what.strip_prefix("missing field ") {
+        return format!("{name} is missing");
+    }
+    if let Some(name) = what.strip_prefix("duplicate field ") {
+        return format!("{name} is given twice");
+    }
+    let found = ["invalid type: ", "invalid value: ", "invalid length "]
+        .iter()
+        .find_map(|start| what.strip_prefix(start));
+    match found.and_then(|rest| rest.rsplit_once(", expected ")) {
+        Some((found, expected)) => {
+            format!("expected {}, found {}", expected_value(expected), found_value(found))
+        }
+        None => what.to_owned(),
+    }
+}
+
+/// What the parser expected.
+fn expected_value(expected: &str) -> &str {
+    match expected {
+        "f32" | "f64" => "a number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "a sequence" => "an array",
+        "a boolean" => "`true` or `false`",
+        "a map" => "an object",
+        _ if expected.contains("struct ") => "an object",
+        _ if expected.contains("enum ") => "a string",
+        _ => expected,
+    }
+}
+
+/// What the parser found; texts are not repeated.
+fn found_value(found: &str) -> &str {
+    let (kind, value) = found.split_once(' ').unwrap_or((found, ""));
+    match kind {
+        "sequence" => "an array",
+        "map" => "an object",
+        "string" => "a string",
+        "unit" | "null" => "null",
+        "boolean" | "integer" => value,
+        "floating" => value.trim_start_matches("point "),
+        _ => found,
     }
 }
 
@@ -158,5 +224,49 @@ impl Visitor<'_> for Whole {
             true => self.visit_u64(number as u64),
             false => Err(E::invalid_value(Unexpected::Float(number), &self)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_error_names_a_type_of_the_program() {
+        for (parser, told) in [
+            ("missing field `used_tokens`", "`used_tokens` is missing"),
+            ("duplicate field `all`", "`all` is given twice"),
+            (
+                "invalid type: sequence, expected struct SaveRequest",
+                "expected an object, found an array",
+            ),
+            (
+                "invalid type: string \"yes\", expected a boolean",
+                "expected `true` or `false`, found a string",
+            ),
+            ("invalid type: integer `5`, expected a string", "expected a string, found `5`"),
+            (
+                "invalid type: floating point `1.5`, expected u64",
+                "expected a whole number that is not negative, found `1.5`",
+            ),
+            ("invalid type: null, expected f64", "expected a number, found null"),
+            (
+                "invalid type: string \"a, expected b\", expected a sequence",
+                "expected an array, found a string",
+            ),
+            ("an environment is a word", "an environment is a word"),
+        ] {
+            assert_eq!(for_people(parser), told);
+        }
+    }
+
+    #[test]
+    fn only_an_object_is_taken() {
+        let refused = |body: &str| must_be_object(body.as_bytes()).unwrap_err().told().1.to_owned();
+        assert_eq!(refused(" [\"e\", 1]"), "the body must be a JSON object, not an array");
+        assert_eq!(refused("null"), "the body must be a JSON object, not null");
+        assert_eq!(refused("\"x\""), "the body must be a JSON object, not a string");
+        assert_eq!(refused("[1"), "the body is not JSON: it cannot be parsed");
+        assert!(must_be_object(b"{}").is_ok());
     }
 }

@@ -156,12 +156,13 @@ pub(crate) async fn git_commit(
     let GitCommitRequest { environment, commit_sha, commit_message, branch, files_changed } =
         request;
     let sha = checked(commit_sha)?;
+    let wanted = environment.clone();
     let save = words::commit(
         environment,
         &Commit { sha: &sha, message: &commit_message, branch: &branch, files: files_changed.0 },
     );
     let commit = words::short(&sha);
-    if let Some(session_id) = saved_at(&app, &sha).await? {
+    if let Some(session_id) = saved_at(&app, &wanted, &sha).await? {
         return Ok(Json(Outcome::Saved(CommitSaved {
             status: IsSaved::Saved,
             session_id,
@@ -172,7 +173,7 @@ pub(crate) async fn git_commit(
     let save = app.blocking(move |app| Ok(beside(app, &at, save))).await?;
     let kept = app.writer.keep(save).await?.id;
     // Somebody may have told of it at the same time, and been first.
-    let session_id = saved_at(&app, &sha).await?.unwrap_or(kept);
+    let session_id = saved_at(&app, &wanted, &sha).await?.unwrap_or(kept);
     Ok(Json(Outcome::Saved(CommitSaved { status: IsSaved::Saved, session_id, commit })))
 }
 
@@ -182,12 +183,16 @@ fn checked(sha: String) -> Result<String, Problem> {
     is_sha.then_some(sha).ok_or_else(|| Problem::bad(error, "`git rev-parse HEAD` prints it"))
 }
 
-/// The save that was made at a commit.
-async fn saved_at(app: &AppState, sha: &str) -> Result<Option<String>, Problem> {
-    let sha = sha.to_ascii_lowercase();
+/// The save of an environment that was made at a commit.
+async fn saved_at(
+    app: &AppState,
+    environment: &Environment,
+    sha: &str,
+) -> Result<Option<String>, Problem> {
+    let (environment, sha) = (environment.clone(), sha.to_ascii_lowercase());
     app.with_store(move |app: &App, store| {
         take_in(app, store)?;
-        Ok(store.save_of_commit(&sha)?.map(|save| save.id))
+        Ok(store.save_of_commit(&environment, &sha)?.map(|save| save.id))
     })
     .await
 }

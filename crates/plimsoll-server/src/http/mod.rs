@@ -26,7 +26,7 @@ use utoipa_axum::routes;
 pub use api::runs::{RunStory, RunView};
 pub(crate) use params::{Name, Params};
 pub(crate) use problem::Problem;
-pub(crate) use saves::take_in;
+pub(crate) use saves::{kinds, take_in};
 
 use crate::door;
 use crate::pages;

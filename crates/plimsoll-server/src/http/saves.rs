@@ -6,7 +6,7 @@ use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::save::{Environment, NewSave, Save, words};
 use plimsoll_core::time::utc;
 use plimsoll_engine::saves;
-use plimsoll_store::{Match, SaveFilter, Store};
+use plimsoll_store::{Match, SaveFilter, SaveKinds, Store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -174,8 +174,12 @@ pub(crate) struct RestoreRequest {
     /// How many at most.
     #[serde(default)]
     limit: Limit,
-    /// Also those that were made by themselves of nearly full windows.
+    /// Also saves of commits and tests, which are otherwise given only if there is nothing else.
     #[serde(default)]
+    all: bool,
+    /// The former name of `all`.
+    #[serde(default)]
+    #[schema(ignore)]
     include_auto: bool,
 }
 
@@ -219,17 +223,19 @@ pub(crate) async fn rs(
 
 fn restored(app: &App, store: &mut Store, request: &RestoreRequest) -> Result<Saves, Problem> {
     take_in(app, store)?;
-    let filter = SaveFilter {
-        environment: Some(&request.environment),
-        auto: request.include_auto,
-        ..SaveFilter::default()
-    };
+    let filter = SaveFilter { environment: Some(&request.environment), ..SaveFilter::default() };
     let limit = request.limit.0 as u32;
     let query = request.query.as_deref().unwrap_or_default();
-    match store.search_saves(query, &filter, limit)? {
-        Some(found) => Ok(Saves::new(label(&found.by), found.saves)),
-        None => Ok(Saves::new("newest", store.saves_to_restore(&filter, limit)?)),
+    if let Some(found) = store.search_saves(query, &filter, limit)? {
+        return Ok(Saves::new(label(&found.by), found.saves));
     }
+    let filter = SaveFilter { kinds: kinds(request.all || request.include_auto), ..filter };
+    Ok(Saves::new("newest", store.saves_to_restore(&filter, limit)?))
+}
+
+/// Which kinds of saves are listed: all, or those that a user restores.
+pub(crate) fn kinds(all: bool) -> SaveKinds {
+    if all { SaveKinds::All } else { SaveKinds::Restorable }
 }
 
 /// How saves fit a query.
@@ -246,7 +252,7 @@ fn label(by: &Match) -> &'static str {
 #[utoipa::path(get, path = "/sessions", params(
     ("environment" = Option<String>, Query, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", nullable = false, description = "Of this environment only"),
     ("limit" = Option<u64>, Query, minimum = 1, maximum = 100, nullable = false, description = "How many at most; 10 if it is not given"),
-    ("include_auto" = Option<bool>, Query, nullable = false, description = "Also those that were made by themselves"),
+    ("all" = Option<bool>, Query, nullable = false, description = "Also saves of commits and tests, which are otherwise listed only if there is nothing else"),
 ), responses((status = 200, body = Saves), Problems))]
 pub(crate) async fn sessions(
     State(app): State<AppState>,
@@ -254,12 +260,12 @@ pub(crate) async fn sessions(
 ) -> Result<Json<Saves>, Problem> {
     let environment = params.text("environment").map(environment).transpose()?;
     let limit = params.number("limit", 1..=MOST)?.unwrap_or(USUAL) as u32;
-    let auto = params.switch("include_auto")?;
+    let kinds = kinds(params.switch("all")? || params.switch("include_auto")?);
     let listed = move |app: &App, store: &mut Store| {
         take_in(app, store)?;
         let filter =
-            SaveFilter { environment: environment.as_ref(), auto, ..SaveFilter::default() };
-        Ok(Saves::new("newest", store.newest_saves(&filter, limit)?))
+            SaveFilter { environment: environment.as_ref(), kinds, ..SaveFilter::default() };
+        Ok(Saves::new("newest", store.saves_to_restore(&filter, limit)?))
     };
     app.with_store(listed).await.map(Json)
 }

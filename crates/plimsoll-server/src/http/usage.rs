@@ -77,7 +77,11 @@ pub(crate) async fn usage(
     let used = params.number("used_tokens", 0..=MOST_TOKENS)?;
     let max = params.number("max_tokens", 1..=MOST_TOKENS)?;
     let usage = match (used, params.text("session_id")) {
-        (Some(used), None) => Usage::of(used, max.unwrap_or(DEFAULT_WINDOW), &app.settings().lines),
+        (Some(used), None) => {
+            let settings = app.settings();
+            let usage = Usage::of(used, max.unwrap_or(DEFAULT_WINDOW), &settings.lines);
+            if settings.enabled { usage } else { usage.without_advice() }
+        }
         (None, Some(session)) if max.is_none() => {
             let session = session_id(session)?;
             app.blocking(move |app| measured(app, &session)).await?
@@ -110,7 +114,8 @@ pub(crate) fn session_id(text: &str) -> Result<SessionId, Problem> {
 fn measured(app: &App, name: &SessionId) -> Result<Usage, Problem> {
     let measured = measure(app, &meant(app, name)?)?;
     let (used, max) = (measured.reading.used, measured.window.tokens);
-    Ok(Usage::at(used, max, &measured.lines, &measured.levels))
+    let usage = Usage::at(used, max, &measured.lines, &measured.levels);
+    Ok(if measured.advises { usage } else { usage.without_advice() })
 }
 
 /// The session that is called so, or the only one that this may stand for.

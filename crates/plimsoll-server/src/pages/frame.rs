@@ -2,6 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use plimsoll_engine::clock;
 
 use super::assets::STYLE;
 use super::site::Site;
@@ -73,6 +74,7 @@ fn framed(site: &Site, tab: Option<Tab>, title: &str, again: Option<u32>, body: 
                     span #live role="status" {}
                 }
                 main #main tabindex="-1" { (body) }
+                footer.quiet { "Times are local to the server (" (clock::zone()) ")." }
             }
         }
     }

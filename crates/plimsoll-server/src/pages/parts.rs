@@ -9,7 +9,9 @@ use plimsoll_core::text::{duration, thousands};
 use plimsoll_core::time::utc_second;
 use plimsoll_core::usage::share;
 use plimsoll_core::{Millis, Tokens};
-use plimsoll_engine::world::{local_time, now};
+use plimsoll_engine::clock;
+use plimsoll_engine::load::Measured;
+use plimsoll_engine::world::now;
 use plimsoll_store::postgres::Theirs;
 
 /// How full a window is.
@@ -22,6 +24,17 @@ pub(super) struct Load {
 }
 
 impl Load {
+    /// The load of a window that was measured.
+    pub(super) fn of(measured: &Measured) -> Self {
+        let window = measured.window.tokens;
+        Self {
+            used: measured.reading.used,
+            window,
+            trigger: measured.trigger.within(window),
+            source: measured.reading.source,
+        }
+    }
+
     /// The share of the window, an estimate told as one: `~25.0 %`.
     pub(super) fn percent(self) -> String {
         format!("{}{:.1} %", self.about(), share(self.used, self.window))
@@ -79,22 +92,14 @@ impl Load {
 pub(super) fn ago(moment: Millis) -> Markup {
     let seconds = (now() as Millis - moment).max(0) as u64 / 1000;
     html! {
-        time datetime=(utc_second(moment)) title=(utc_second(moment)) { (duration(seconds)) " ago" }
+        time datetime=(utc_second(moment)) title=(clock::shown_with_zone(moment)) { (duration(seconds)) " ago" }
     }
 }
 
 /// A moment: the time of day if it was today, else the day with it.
 pub(super) fn moment(moment: Millis) -> Markup {
-    html! { time datetime=(utc_second(moment)) { (clock(moment)) } }
-}
-
-/// The same as text.
-pub(super) fn clock(moment: Millis) -> String {
-    const DAY: Millis = 86_400_000;
-    let time = local_time(moment.max(0).cast_unsigned());
-    match now() as Millis - moment < DAY {
-        true => time,
-        false => format!("{} {time}", &utc_second(moment)[..10]),
+    html! {
+        time datetime=(utc_second(moment)) title=(clock::shown_with_zone(moment)) { (clock::shown(moment)) }
     }
 }
 

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 use plimsoll_core::text::thousands;
 use plimsoll_core::{Millis, Tokens};
-
-use super::parts::clock;
+use plimsoll_engine::clock;
 
 /// What is plotted; all moments in milliseconds since the epoch, oldest first.
 #[derive(Debug, Default)]
@@ -101,7 +100,7 @@ pub(super) fn plot(plot: &Plot) -> Option<Markup> {
             }
             @for (moment, anchor) in [(scale.from, "start"), (scale.to, "end")] {
                 text.axis x=(format!("{:.1}", scale.x(moment))) y=(HEIGHT - 14.0) text-anchor=(anchor) {
-                    (clock(moment))
+                    (clock::shown(moment))
                 }
             }
         }

@@ -12,7 +12,7 @@ use plimsoll_store::{Match, SaveFilter, Store};
 use super::frame::{NoPage, Tab, page as framed};
 use super::parts::{ago, tokens};
 use super::site::Site;
-use crate::http::{Params, Problem, take_in};
+use crate::http::{Params, Problem, kinds, take_in};
 use crate::state::{App, AppState};
 
 /// How many are listed.
@@ -24,16 +24,18 @@ const SNIPPET: usize = 240;
 pub(super) struct Asked {
     pub(super) query: String,
     environment: Option<Environment>,
-    auto: bool,
+    all: bool,
 }
 
 impl Asked {
-    pub(super) fn filter(&self) -> SaveFilter<'_> {
-        SaveFilter {
-            environment: self.environment.as_ref(),
-            auto: self.auto,
-            ..SaveFilter::default()
-        }
+    /// The saves to search.
+    pub(super) fn searched(&self) -> SaveFilter<'_> {
+        SaveFilter { environment: self.environment.as_ref(), ..SaveFilter::default() }
+    }
+
+    /// The saves to list if nothing is searched for.
+    pub(super) fn listed(&self) -> SaveFilter<'_> {
+        SaveFilter { kinds: kinds(self.all), ..self.searched() }
     }
 }
 
@@ -64,18 +66,17 @@ pub(super) fn asked(params: &Params) -> Result<Asked, Problem> {
     Ok(Asked {
         query: params.text("q").unwrap_or_default().trim().to_owned(),
         environment: environment.map_err(|error| Problem::bad(error, hint))?,
-        auto: params.text("auto").is_some(),
+        all: params.text("all").is_some(),
     })
 }
 
 fn find(app: &App, store: &mut Store, asked: &Asked) -> Result<Found, Problem> {
     take_in(app, store)?;
-    let filter = asked.filter();
     let environments = store.environments()?;
-    let searched = store.search_saves(&asked.query, &filter, MOST)?;
+    let searched = store.search_saves(&asked.query, &asked.searched(), MOST)?;
     let (saves, by) = match searched {
         Some(found) => (found.saves, Some(found.by)),
-        None => (store.newest_saves(&filter, MOST)?, None),
+        None => (store.saves_to_restore(&asked.listed(), MOST)?, None),
     };
     let saves = saves.into_iter().map(|save| (save, None)).collect();
     let environments = environments.into_iter().map(|(name, count)| (name, Some(count))).collect();
@@ -114,7 +115,7 @@ fn form(site: &Site, asked: &Asked, found: &Found) -> Markup {
                     }
                 }
             }
-            label { input type="checkbox" name="auto" value="1" checked[asked.auto]; " auto-saves too" }
+            label { input type="checkbox" name="all" value="1" checked[asked.all]; " commits and tests too" }
             @if let Some(token) = &site.token { input type="hidden" name="token" value=(token); }
             button type="submit" { "Search" }
         }

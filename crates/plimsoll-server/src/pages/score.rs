@@ -6,8 +6,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::name::short;
 use plimsoll_core::work::{Fact, FactKind, Judgement, Tally};
-use plimsoll_core::{Millis, time};
-use plimsoll_engine::{score, sessions};
+use plimsoll_engine::{clock, score, sessions};
 use plimsoll_store::Store;
 
 use super::frame::{Tab, page as framed, page_again};
@@ -147,10 +146,9 @@ fn head(first: &str) -> Markup {
 }
 
 fn compaction(site: &Site, it: &Compaction) -> Markup {
-    let day = |moment: Millis| time::day(moment);
     let name = html! {
         a href=(site.session(&it.session)) { (short(&it.session)) } " "
-        span.quiet { (it.judgement.time.map(day).unwrap_or_default()) }
+        span.quiet { (it.judgement.time.map(clock::day).unwrap_or_default()) }
     };
     let lost = it.judgement.facts.iter().filter(|fact| !fact.in_summary && !fact.in_restore);
     let lost: Vec<&str> = lost.map(|fact| fact.name.as_str()).collect();

@@ -10,7 +10,7 @@ use maud::Markup;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::short;
 use plimsoll_core::policy::Levels;
-use plimsoll_core::reading::{Reading, ReadingSource};
+use plimsoll_core::reading::ReadingSource;
 use plimsoll_core::run::RunId;
 use plimsoll_core::save::{Kind, Save};
 use plimsoll_core::settings::Lines;
@@ -122,8 +122,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
 fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> Standing {
     let measured = found.and_then(|it| sessions::measure(&app.world, app.adapter, it).ok()?);
     if let Some(it) = measured {
-        let Reading { used, source, .. } = it.reading;
-        let load = Load { used, window: it.window.tokens, trigger: it.trigger.tokens(), source };
+        let load = Load::of(&it);
         let (levels, project) = (Some(it.levels), Some(it.project));
         return Standing { load: Some(load), levels, lines: it.lines, model: it.model, project };
     }
@@ -141,7 +140,8 @@ fn remembered(app: &App, known: Option<&OverviewRow>) -> Standing {
         let (window, trigger) = bounds(&in_force, model.as_deref(), version, row.largest);
         // A store keeps what was counted.
         let source = ReadingSource::Measured;
-        Some(Load { used: row.used?, window: window.tokens, trigger: trigger.tokens(), source })
+        let trigger = trigger.within(window.tokens);
+        Some(Load { used: row.used?, window: window.tokens, trigger, source })
     });
     let levels = load.map(|load| Levels::of(&lines, load.window).clear_of(load.trigger, 0));
     let project = session.and_then(|it| it.project.clone());

@@ -9,6 +9,7 @@ use plimsoll_core::reading::ReadingSource;
 use plimsoll_core::settings::Lines;
 use plimsoll_core::text::duration;
 use plimsoll_engine::history::bounds;
+use plimsoll_engine::sessions;
 use plimsoll_engine::settings::{self, InForce};
 use plimsoll_store::{OverviewRow, Store};
 
@@ -105,7 +106,7 @@ fn list(app: &App, store: &mut Store, at: At) -> Result<Listed, Problem> {
     Ok(Listed {
         live_count: readings.len(),
         live: here.map(running).collect::<Result<_, Problem>>()?,
-        past: past.iter().map(|row| past_row(&in_force, row, None)).collect(),
+        past: past.iter().map(|row| measured_row(app, &in_force, row)).collect(),
         past_count: store.session_count(&names)?,
         at,
         lines: in_force.settings.lines,
@@ -147,6 +148,15 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
         seen: seen.map_or_else(Markup::default, ago),
         checkpoint: known.and_then(|known| known.checkpoint),
     })
+}
+
+/// A past session of this machine: as its transcript shows, or as the store remembers.
+fn measured_row(app: &App, in_force: &InForce, row: &OverviewRow) -> Row {
+    let remembered = past_row(in_force, row, None);
+    match sessions::measure_known(&app.world, app.adapter, &row.session) {
+        Ok(Some(measured)) => Row { load: Some(Load::of(&measured)), ..remembered },
+        _ => remembered,
+    }
 }
 
 pub(super) fn past_row(in_force: &InForce, row: &OverviewRow, whose: Option<String>) -> Row {

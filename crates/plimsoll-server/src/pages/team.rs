@@ -223,11 +223,10 @@ pub(super) async fn saves(
 }
 
 async fn find(there: &TeamStore, asked: &Asked) -> Result<Found, TeamError> {
-    let filter = asked.filter();
-    let searched = there.search_saves(&asked.query, &filter, saves::MOST).await?;
+    let searched = there.search_saves(&asked.query, &asked.searched(), saves::MOST).await?;
     let (found, by) = match searched {
         Some(found) => (found, Some(Match::Words)),
-        None => (there.newest_saves(&filter, saves::MOST).await?, None),
+        None => (there.newest_saves(&asked.listed(), saves::MOST).await?, None),
     };
     let saves = found.into_iter().map(|it| (it.it.clone(), Some(whose(&it)))).collect();
     let environments = there.environments().await?.into_iter().map(|name| (name, None)).collect();

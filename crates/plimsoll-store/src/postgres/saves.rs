@@ -5,7 +5,7 @@ use plimsoll_core::save::{Environment, Kind, NewSave, Save};
 use tokio_postgres::Row;
 
 use super::{TeamError, TeamStore, Theirs};
-use crate::SaveFilter;
+use crate::{SaveFilter, SaveKinds};
 
 impl TeamStore {
     /// The newest saves, newest first: at most `limit`.
@@ -75,11 +75,11 @@ impl TeamStore {
 
 /// What a row must be to pass, by `$1`, the environment.
 fn condition(filter: &SaveFilter<'_>) -> &'static str {
-    match (filter.environment.is_some(), filter.auto) {
-        (true, true) => "environment = $1",
-        (true, false) => "environment = $1 AND kind <> 'auto'",
-        (false, true) => "$1::text IS NULL",
-        (false, false) => "$1::text IS NULL AND kind <> 'auto'",
+    match (filter.environment.is_some(), filter.kinds) {
+        (true, SaveKinds::All) => "environment = $1",
+        (true, SaveKinds::Restorable) => "environment = $1 AND kind IN ('manual', 'auto')",
+        (false, SaveKinds::All) => "$1::text IS NULL",
+        (false, SaveKinds::Restorable) => "$1::text IS NULL AND kind IN ('manual', 'auto')",
     }
 }
 

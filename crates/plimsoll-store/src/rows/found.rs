@@ -45,8 +45,18 @@ pub struct SaveFilter<'a> {
     pub environment: Option<&'a Environment>,
     /// Of this project only.
     pub project: Option<&'a str>,
-    /// Also those that were made by themselves, of a nearly full window.
-    pub auto: bool,
+    /// Of these kinds only.
+    pub kinds: SaveKinds,
+}
+
+/// Which kinds of saves are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SaveKinds {
+    /// Every kind.
+    #[default]
+    All,
+    /// Manual saves and auto-saves: the states of work that a user restores.
+    Restorable,
 }
 
 /// What a search for saves came to.

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::Store;
 use super::column::Kept;
 use super::search::words_of;
-use crate::{SaveFilter, StoreError};
+use crate::{SaveFilter, SaveKinds, StoreError};
 
 impl Store {
     /// The newest saves, newest first: at most `limit`.
@@ -27,21 +27,18 @@ impl Store {
             .map_err(self.failed("list the saves of"))
     }
 
-    /// The saves that one goes on from, newest first: at most `limit`.
-    ///
-    /// The very newest is among them even if it was made by itself and those are not asked for: it is
-    /// the one that its user was told to restore.
+    /// The saves to restore, newest first: at most `limit`. Saves of commits and tests only if they are
+    /// asked for, or if there is nothing else.
     pub fn saves_to_restore(
         &self,
         filter: &SaveFilter<'_>,
         limit: u32,
     ) -> Result<Vec<Save>, StoreError> {
-        let mut newest = self.newest_saves(&SaveFilter { auto: true, ..*filter }, limit.min(1))?;
-        let rest = self.newest_saves(filter, limit)?;
-        let first = newest.first().cloned();
-        newest.extend(rest.into_iter().filter(|save| first.as_ref() != Some(save)));
-        newest.truncate(limit as usize);
-        Ok(newest)
+        let newest = self.newest_saves(filter, limit)?;
+        match newest.is_empty() {
+            true => self.newest_saves(&SaveFilter { kinds: SaveKinds::All, ..*filter }, limit),
+            false => Ok(newest),
+        }
     }
 
     /// The save of that id.
@@ -53,9 +50,14 @@ impl Store {
             .map_err(self.failed("read from"))
     }
 
-    /// The save that was made at a commit, named by its hash or the beginning of it.
-    pub fn save_of_commit(&self, commit: &str) -> Result<Option<Save>, StoreError> {
-        let number = of_commit(&self.connection, commit).map_err(self.failed("read from"))?;
+    /// The save of an environment that was made at a commit, named by its hash or the beginning of it.
+    pub fn save_of_commit(
+        &self,
+        environment: &Environment,
+        commit: &str,
+    ) -> Result<Option<Save>, StoreError> {
+        let number = of_commit(&self.connection, environment, commit);
+        let number = number.map_err(self.failed("read from"))?;
         let sql = "SELECT * FROM saves WHERE number = ?1";
         let one = |number: i64| self.all(sql, params![number], save);
         let saves = number.map(one).transpose().map_err(self.failed("read from"))?;
@@ -92,12 +94,15 @@ impl Store {
 pub(super) fn condition(filter: &SaveFilter<'_>) -> String {
     let environment = if filter.environment.is_some() { "environment = ?1" } else { "?1 IS NULL" };
     let project = if filter.project.is_some() { "project = ?2" } else { "?2 IS NULL" };
-    let kind = if filter.auto { "" } else { " AND kind <> 'auto'" };
-    format!("{environment} AND {project}{kind}")
+    let kinds = match filter.kinds {
+        SaveKinds::All => "",
+        SaveKinds::Restorable => " AND kind IN ('manual', 'auto')",
+    };
+    format!("{environment} AND {project}{kinds}")
 }
 
-/// Puts a save in; one whose commit is there already adds what it knows of it. Gives how many rows
-/// were new or have changed.
+/// Puts a save in; one whose commit is in its environment already adds what it knows of it. Gives how
+/// many rows were new or have changed.
 pub(super) fn insert(
     connection: &Connection,
     machine: &str,
@@ -105,7 +110,8 @@ pub(super) fn insert(
 ) -> rusqlite::Result<usize> {
     let what = &save.what;
     let commit = what.commit.as_deref().filter(|_| what.kind == Kind::Commit);
-    if let Some(number) = commit.map(|sha| of_commit(connection, sha)).transpose()?.flatten() {
+    let of_commit = |sha| of_commit(connection, &what.environment, sha);
+    if let Some(number) = commit.map(of_commit).transpose()?.flatten() {
         return complete(connection, number, what);
     }
     let sql = "INSERT INTO saves (id, machine, created, environment, kind, session, \"checkpoint\",
@@ -164,15 +170,20 @@ fn texts(what: &NewSave) -> impl Iterator<Item = String> {
         .flat_map(|text| words_of(text))
 }
 
-/// The row of a commit: one's hash may be longer than the other's.
-fn of_commit(connection: &Connection, sha: &str) -> rusqlite::Result<Option<i64>> {
+/// The row of a commit in an environment: one's hash may be longer than the other's.
+fn of_commit(
+    connection: &Connection,
+    environment: &Environment,
+    sha: &str,
+) -> rusqlite::Result<Option<i64>> {
     let sql = "SELECT number FROM saves
          WHERE substr(\"commit\", 1, 7) = substr(?1, 1, 7) AND \"commit\" IS NOT NULL
-             AND kind = 'commit' AND length(?1) >= 7
+             AND kind = 'commit' AND environment = ?2 AND length(?1) >= 7
              AND substr(\"commit\", 1, min(length(\"commit\"), length(?1)))
                  = substr(?1, 1, min(length(\"commit\"), length(?1)))
          ORDER BY number LIMIT 1";
-    connection.prepare_cached(sql)?.query_row(params![sha], |row| row.get(0)).optional()
+    let wanted = params![sha, environment.as_str()];
+    connection.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()
 }
 
 /// Adds to a commit's save what another teller knows of it: a longer hash, the session, the checkpoint.

@@ -3,6 +3,7 @@
 //! The cache is `.cache` in the workspace, or wherever `PLIMSOLL_TEST_CACHE` points.
 
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,21 +34,26 @@ fn clients() -> PathBuf {
 }
 
 fn fetch(version: &str, clients: &Path) {
-    let package = package();
+    let package = Package::of(version);
+    let name = package.name();
     let staging = clients.join(".install");
     clear(&staging);
     fs::create_dir(&staging).expect("a folder to install the client in should be creatable");
     let npm = Command::new("npm")
-        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
-        .arg("--prefix")
+        .args(["install", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund"])
+        .args(["--loglevel=error", "--prefix"])
         .arg(&staging)
-        .arg(format!("{package}@{version}"))
+        .arg(format!("{name}@{version}"))
         .current_dir(&staging)
         .output()
         .expect("npm should be installed, it fetches the client");
     let complaint = String::from_utf8_lossy(&npm.stderr);
-    assert!(npm.status.success(), "npm could not install `{package}@{version}`: {complaint}");
-    fs::rename(staging.join("node_modules").join(package), clients.join(version))
+    assert!(npm.status.success(), "npm could not install `{name}@{version}`: {complaint}");
+    let installed = staging.join("node_modules").join(name);
+    if package == Package::Script {
+        symlink("cli.js", installed.join("claude")).expect("the script should get its name");
+    }
+    fs::rename(installed, clients.join(version))
         .expect("the installed client should fit into the cache");
     clear(&staging);
 }
@@ -59,11 +65,31 @@ fn clear(staging: &Path) {
     }
 }
 
-/// The package that holds the executable itself; it needs no Node to run.
-fn package() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "@anthropic-ai/claude-code-linux-x64",
-        "aarch64" => "@anthropic-ai/claude-code-linux-arm64",
-        arch => panic!("there is no client to test with for `{arch}`"),
+/// The package that holds a version of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Package {
+    /// An executable that needs no Node to run.
+    Executable,
+    /// A script for Node.
+    Script,
+}
+
+impl Package {
+    /// Executables are published since 2.1.110.
+    fn of(version: &str) -> Self {
+        let patch = version.strip_prefix("2.1.").and_then(|patch| patch.parse().ok());
+        match patch.is_some_and(|patch: u32| patch < 110) {
+            true => Self::Script,
+            false => Self::Executable,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match (self, std::env::consts::ARCH) {
+            (Self::Script, _) => "@anthropic-ai/claude-code",
+            (Self::Executable, "x86_64") => "@anthropic-ai/claude-code-linux-x64",
+            (Self::Executable, "aarch64") => "@anthropic-ai/claude-code-linux-arm64",
+            (Self::Executable, arch) => panic!("there is no client to test with for `{arch}`"),
+        }
     }
 }

@@ -15,8 +15,11 @@ pub use transcript::Transcript;
 /// The client's version that plimsoll is built for.
 pub const CURRENT: &str = "2.1.325";
 
-/// The oldest version that plimsoll promises to work with.
+/// An older version that most tests are run with too.
 pub const OLD: &str = "2.1.197";
+
+/// Versions between which the client's hooks changed, oldest first, the current one included.
+pub const SUPPORTED: [&str; 6] = ["2.1.42", "2.1.90", "2.1.120", "2.1.140", OLD, CURRENT];
 
 /// An installed client.
 #[derive(Clone, Debug)]
@@ -31,7 +34,7 @@ impl Client {
         Self::install(CURRENT)
     }
 
-    /// The oldest client plimsoll works with.
+    /// An older client that most tests are run with too.
     pub fn old() -> Self {
         Self::install(OLD)
     }

@@ -85,7 +85,8 @@ fn print_finding(ui: &Ui, out: &mut impl Write, finding: &Finding) -> anyhow::Re
     writeln!(out, "{}  {}", ui.bold(&model), ui.dim(&fit(&facts, room)))?;
     writeln!(out, "  {}", picture(finding))?;
     writeln!(out, "  {}", configured(finding))?;
-    if let Trigger::At { tokens, source: TriggerSource::Learned { compactions } } = finding.trigger
+    if let Trigger::At { tokens, source: TriggerSource::Learned { compactions }, .. } =
+        finding.trigger
     {
         let tokens = ui::thousands(tokens);
         writeln!(out, "  learned: {tokens}, from {compactions}; warnings go by that")?;

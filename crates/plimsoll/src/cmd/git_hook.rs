@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_core::save::words::{self, Commit};
-use plimsoll_engine::install;
+use plimsoll_engine::install::{self, Program};
 use plimsoll_engine::paths;
 use plimsoll_engine::world::World;
 use plimsoll_engine::{git, log, saves, settings};
 
+use super::init;
 use super::planned::{self, Common, hinted, shown};
 use crate::report::HintExt;
 use crate::ui::Ui;
@@ -57,15 +58,16 @@ pub(super) fn install(
     world: &World,
     ui: &Ui,
     common: &Common,
-    program: &str,
+    program: &Program,
 ) -> anyhow::Result<()> {
     let (folder, path) = repository()?;
-    let plan = hinted(install::plan_git(world, program, &folder, &path))?;
+    let plan = hinted(install::plan_git(world, &init::name(program)?, &folder, &path))?;
     let mut out = ui.out();
     if path.exists() && !install::is_executable(&path) {
         ui.warn(&format!("`{}` is not executable: git passes over it", shown(&path)));
     }
-    if !planned::show(ui, &plan)? {
+    let changes = planned::show(ui, &plan)?;
+    if !planned::show_copy(ui, program)? && !changes {
         writeln!(out, "Nothing to change: {} calls plimsoll", shown(&path))?;
         return Ok(());
     }
@@ -74,6 +76,7 @@ pub(super) fn install(
         writeln!(out, "Nothing was written.")?;
         return Ok(());
     }
+    planned::copy(program)?;
     let backups = planned::carry_out(world, ui, &plan)?;
     writeln!(out, "Wrote   {}", shown(&path))?;
     for backup in backups {

@@ -4,7 +4,8 @@
 //! the exit code is 0. Only a decision may stop the agent.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::process;
 
@@ -14,6 +15,7 @@ use plimsoll_engine::hook::{self, LARGEST_PAYLOAD};
 use plimsoll_engine::log;
 use plimsoll_engine::world::World;
 use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Answer one hook call: the agent's payload on stdin, its dialect on stdout
 ///
@@ -31,12 +33,29 @@ pub(crate) struct Args {
 
 /// Answers the hook call of this process, and ends it.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ! {
+    respond(|world| {
+        let adapter = adapter(arguments)?;
+        let payload = payload().context("could not read the payload")?;
+        answer(world, adapter, payload)
+    })
+}
+
+/// Answers a hook call that came without any arguments, and ends the process; returns if stdin holds
+/// no payload. A client that ignores `args` in its settings calls us like that.
+pub(crate) fn run_if_piped() {
+    if let Some(payload) = piped_payload() {
+        respond(|world| answer(world, plimsoll_agents::ALL[0], payload));
+    }
+}
+
+/// Gives an answer to the agent, and ends the process.
+fn respond(answer: impl FnOnce(&World) -> anyhow::Result<u8>) -> ! {
     let Some(world) = World::of_process() else { leave(0) };
     if world.is_off() {
         leave(0);
     }
     survive_panics(world.paths.log());
-    let exit = answer(&world, arguments).unwrap_or_else(|error| {
+    let exit = answer(&world).unwrap_or_else(|error| {
         log::write(&world.paths.log(), &format!("{error:#}"));
         0
     });
@@ -53,9 +72,7 @@ fn leave(exit: u8) -> ! {
     signal_hook::low_level::exit(exit.into())
 }
 
-fn answer(world: &World, arguments: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
-    let adapter = adapter(arguments)?;
-    let payload = payload().context("could not read the payload")?;
+fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow::Result<u8> {
     if world.env("PLIMSOLL_TEST_PANIC").is_some() {
         panic!("asked to");
     }
@@ -90,20 +107,57 @@ fn adapter(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<&'st
 
 /// The payload on stdin, as long as it has a size that any agent would send.
 fn payload() -> anyhow::Result<Vec<u8>> {
+    let mut payload = Vec::new();
+    while read_more(&mut payload)? > 0 {}
+    Ok(payload)
+}
+
+/// Reads once from stdin, and appends what came. Returns how much that was; 0 at the end.
+fn read_more(payload: &mut Vec<u8>) -> anyhow::Result<usize> {
     const STEP: usize = 2 << 10;
-    let mut payload = Vec::with_capacity(STEP);
-    loop {
-        if payload.len() == payload.capacity() {
-            payload.reserve(STEP);
-        }
-        match rustix::io::read(rustix::stdio::stdin(), spare_capacity(&mut payload)) {
-            Ok(0) => return Ok(payload),
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(error) => return Err(error.into()),
-        }
-        anyhow::ensure!(payload.len() as u64 <= LARGEST_PAYLOAD, "it is larger than 8 MiB");
+    if payload.len() == payload.capacity() {
+        payload.reserve(STEP);
     }
+    let read = loop {
+        match rustix::io::read(rustix::stdio::stdin(), spare_capacity(payload)) {
+            Err(rustix::io::Errno::INTR) => {}
+            read => break read?,
+        }
+    };
+    anyhow::ensure!(payload.len() as u64 <= LARGEST_PAYLOAD, "it is larger than 8 MiB");
+    Ok(read)
+}
+
+/// The payload of a hook, if that is what comes on stdin.
+fn piped_payload() -> Option<Vec<u8>> {
+    let mut payload = beginning_of_object()?;
+    while read_more(&mut payload).ok()? > 0 {}
+    let value: serde_json::Value = serde_json::from_slice(&payload).ok()?;
+    value.get("hook_event_name").is_some_and(serde_json::Value::is_string).then_some(payload)
+}
+
+/// The first bytes of a JSON object on stdin; `None` if something else comes, or nothing soon. A pipe
+/// that somebody keeps open must not keep us waiting.
+fn beginning_of_object() -> Option<Vec<u8>> {
+    let stdin = rustix::stdio::stdin();
+    if stdin.is_terminal() {
+        return None;
+    }
+    let mut bytes = Vec::<u8>::new();
+    while bytes.trim_ascii_start().is_empty() {
+        let has_more = is_ready(stdin) && read_more(&mut bytes).ok()? > 0;
+        if !has_more {
+            return None;
+        }
+    }
+    bytes.trim_ascii_start().starts_with(b"{").then_some(bytes)
+}
+
+/// Whether anything comes on stdin within a second, be it its end.
+fn is_ready(stdin: BorrowedFd<'_>) -> bool {
+    const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+    let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+    poll(&mut asked, Some(&PATIENCE)).is_ok_and(|ready| ready > 0)
 }
 
 /// A panic is logged by its place alone, and the agent goes on.

@@ -9,7 +9,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_agents::install::{Scope, UserCommand, Version, Wish};
 use plimsoll_engine::audit;
 use plimsoll_engine::history;
-use plimsoll_engine::install::{self, Order, Plan};
+use plimsoll_engine::install::{self, Order, Plan, Program};
 use plimsoll_engine::score;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::World;
@@ -28,7 +28,7 @@ use crate::ui::{Ui, pasted};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     /// No status line of ours (there is one in the user scope, wrapped around yours)
     #[arg(long)]
     no_status_line: bool,
@@ -54,8 +54,7 @@ const NAME: &str = "plimsoll";
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if args.git {
-        let program = program(world, ui, Scope::User)?;
-        return git_hook::install(world, ui, &args.common, &program);
+        return git_hook::install(world, ui, &args.common, &program(world, ui, Scope::User)?);
     }
     let adapter = plimsoll_agents::ALL[0];
     let (scope, project) = (Scope::from(args.common.scope), super::project(world, adapter)?);
@@ -65,7 +64,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let client = client(world, ui, adapter, args)?;
     let choice = Choice::of(ui, adapter, args, scope)?;
     let wish = Wish {
-        program: &program,
+        program: &name(&program)?,
         client,
         status_line: choice.status_line,
         compact_at: args.compact_at,
@@ -82,7 +81,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     notes(commands, order.commands).for_each(|note| ui.warn(note));
     tell(world, ui, adapter, &order, &plan);
     let before = audit::Look::take(world, adapter, &project);
-    let outcome = write(world, ui, args, &plan, &settings(world, adapter, &order))?;
+    let outcome = write(world, ui, args, &program, &plan, &settings(world, adapter, &order))?;
     match &outcome {
         Outcome::Written(backups) => closing(ui, scope, &plan, backups)?,
         Outcome::Unneeded => {}
@@ -147,19 +146,28 @@ fn write(
     world: &World,
     ui: &Ui,
     args: &Args,
+    program: &Program,
     plan: &Plan,
     settings: &Path,
 ) -> anyhow::Result<Outcome> {
     let mut out = ui.out();
-    if !planned::show(ui, plan)? {
+    let changes = planned::show(ui, plan)?;
+    let copies = planned::show_copy(ui, program)?;
+    if !changes && !copies {
         writeln!(out, "Nothing to change: plimsoll is installed in {}", shown(settings))?;
         return Ok(if args.common.dry_run { Outcome::Unwanted } else { Outcome::Unneeded });
     }
-    let question = format!("Write this to {}?", shown(settings));
+    let files = plan.changes.iter().filter(|change| change.is_visible()).count();
+    let question = match files + usize::from(copies) {
+        1 if changes => format!("Write this to {}?", shown(settings)),
+        1 => "Write this file?".to_owned(),
+        files => format!("Write these {files} files?"),
+    };
     if args.common.dry_run || !planned::is_agreed(ui, args.common.yes, &question, true)? {
         writeln!(out, "Nothing was written.")?;
         return Ok(Outcome::Unwanted);
     }
+    planned::copy(program)?;
     planned::carry_out(world, ui, plan).map(Outcome::Written)
 }
 
@@ -200,28 +208,32 @@ impl Choice {
     }
 }
 
-/// Our program as hooks call it: the same line over upgrades, and in a project the same for all.
-fn program(world: &World, ui: &Ui, scope: Scope) -> anyhow::Result<String> {
+/// Our program as hooks call it: the same path over upgrades, and in a project the same for all.
+fn program(world: &World, ui: &Ui, scope: Scope) -> anyhow::Result<Program> {
     if scope == Scope::Project {
         ui.warn(
-            "the project's hooks call `plimsoll` by its name: those who work here without it on \
-             their PATH will see hook errors",
+            "the project's hooks call `plimsoll` by its name: for those who work here without it \
+             on their PATH they do nothing",
         );
         if install::on_path(world, NAME).next().is_none() {
             ui.warn("`plimsoll` is not on your own PATH");
         }
-        return Ok(NAME.to_owned());
+        return Ok(Program { path: NAME.into(), copied_from: None });
     }
-    let program = install::own_program(world).context("could not find out where plimsoll lies")?;
+    let found = Program::find(world).context("could not find out where plimsoll lies")?;
+    let program = &found.path;
     if program.file_name().is_none_or(|name| name != NAME) {
         let name = program.with_file_name(NAME);
-        return Err(anyhow::anyhow!(
-            "this program is not called `plimsoll`: `{}`",
-            shown(&program)
-        ))
-        .hint(format!("run `mv {} {}` first", pasted(&program), pasted(&name)));
+        return Err(anyhow::anyhow!("this program is not called `plimsoll`: `{}`", shown(program)))
+            .hint(format!("run `mv {} {}` first", pasted(program), pasted(&name)));
     }
-    program.into_os_string().into_string().ok().context("the path of plimsoll is not UTF-8")
+    Ok(found)
+}
+
+/// The program as hooks name it.
+pub(super) fn name(program: &Program) -> anyhow::Result<String> {
+    let path = program.path.clone().into_os_string();
+    path.into_string().ok().context("the path of plimsoll is not UTF-8")
 }
 
 /// The version of the installed client, if it can be found out.
@@ -285,7 +297,8 @@ fn tell(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>, plan: 
 
 fn tell_elsewhere(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>) {
     for (scope, path, found) in planned::elsewhere(world, adapter, order.scope, order.project) {
-        let same = |command: &str| command == order.wish.program;
+        let line = adapter.installer().hook_line(order.wish.program);
+        let same = |command: &str| command == line;
         let once = found.hooks.iter().filter(|hook| hook.is_ours).all(|hook| same(&hook.command));
         let meaning = match once {
             true => "the same command line runs once",

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_core::time::utc;
+use plimsoll_engine::clock;
 use plimsoll_engine::log::{Line, Reader};
 use plimsoll_engine::world::World;
 use serde::Serialize;
@@ -16,7 +17,7 @@ use crate::ui::{self, Ui};
 /// Show what went wrong in hooks
 ///
 /// A hook never disturbs the agent: what goes wrong in one is written to a log instead, without a
-/// word of the conversation. The oldest line comes first; times are in UTC.
+/// word of the conversation. The oldest line comes first. Times are local, in JSON in UTC.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -71,7 +72,7 @@ fn print(ui: &Ui, args: &Args, lines: &[Line]) -> anyhow::Result<()> {
 fn shown(ui: &Ui, line: &Line) -> String {
     let mut text = String::new();
     if let Some((time, pid)) = line.written {
-        let _ = write!(text, "{}  ", ui.dim(&format!("{}  pid {pid}", utc(time))));
+        let _ = write!(text, "{}  ", ui.dim(&format!("{}  pid {pid}", clock::exact(time))));
     }
     text + &ui::plain(&line.what)
 }

@@ -32,6 +32,7 @@ mod top;
 mod uninstall;
 mod watch;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -39,6 +40,7 @@ use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 use plimsoll_agents::Adapter;
 use plimsoll_engine::damage;
+use plimsoll_engine::install;
 use plimsoll_engine::load;
 use plimsoll_engine::world::World;
 
@@ -125,14 +127,54 @@ enum Command {
 
 /// Runs the command that the arguments ask for.
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misused(&error),
+    };
     let ui = Ui::of_process();
+    if may_refresh_copy(&cli.command) {
+        refresh_copy();
+    }
     let mut done = carry_out(&ui, cli.command);
     // What was found to be damaged amid an answer is put aside for the next one.
     if done.as_ref().is_err_and(damage::is_cause) && renew_store(&ui).is_ok() {
         done = done.hint("run the same again");
     }
     report(&ui, &done)
+}
+
+/// Explains the arguments. A client that called us without arguments, or for its status line, never
+/// sees exit code 2: from a hook it means a refusal.
+fn misused(error: &clap::Error) -> ExitCode {
+    const FAILED: i32 = 1;
+    // Without a place to print there is nobody left to tell.
+    let _ = error.print();
+    let is_clients = match std::env::args_os().nth(1) {
+        Some(first) => first == "statusline" || first == "hook",
+        None => !std::io::stdin().is_terminal(),
+    };
+    let code = error.exit_code();
+    let code = if is_clients { code.min(FAILED) } else { code };
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+/// Whether a command may replace the copy of our program: it is neither called by a client or by git,
+/// nor meant to change nothing, nor about to remove the copy.
+fn may_refresh_copy(command: &Command) -> bool {
+    match command {
+        Command::GitHook(_)
+        | Command::Statusline(_)
+        | Command::Uninstall(_)
+        | Command::Doctor(_) => false,
+        Command::Init(args) => !args.common.dry_run,
+        _ => true,
+    }
+}
+
+/// Brings the copy of our program that hooks call up to date. If that fails, the older copy goes on
+/// working, and `plimsoll init` says why.
+fn refresh_copy() {
+    let _ = World::of_process().map(|world| install::refresh_copy(&world));
 }
 
 /// Puts a damaged store aside, and says so.

@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::ValueEnum;
 use plimsoll_agents::Adapter;
 use plimsoll_agents::install::{Inspection, Scope};
-use plimsoll_engine::install::{self, Done, Failed, Plan};
+use plimsoll_engine::install::{self, Done, Failed, Plan, Program};
 use plimsoll_engine::load;
 use plimsoll_engine::paths::is_same;
 use plimsoll_engine::world::World;
@@ -35,7 +36,7 @@ pub(super) struct Common {
     /// Show what would change and write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Ask nothing
+    /// Ask nothing; needed where there is no terminal
     #[arg(long, short)]
     pub(super) yes: bool,
 }
@@ -106,6 +107,26 @@ pub(super) fn show(ui: &Ui, plan: &Plan) -> anyhow::Result<bool> {
     Ok(any)
 }
 
+/// Shows that the program is to be copied. Returns whether it is.
+pub(super) fn show_copy(ui: &Ui, program: &Program) -> anyhow::Result<bool> {
+    let Some(from) = program.copied_from.as_ref().filter(|_| program.needs_copy()) else {
+        return Ok(false);
+    };
+    let (from, to) = (shown(from), shown(&program.path));
+    ui.print(&format!(
+        "Copy {from}\n  to {to}\n  (hooks call the copy: an upgrade may move or remove the program itself)\n"
+    ))?;
+    Ok(true)
+}
+
+/// Makes the copy of the program that hooks call, where there is to be one.
+pub(super) fn copy(program: &Program) -> anyhow::Result<()> {
+    program
+        .copy()
+        .with_context(|| format!("could not copy plimsoll to `{}`", program.path.display()))
+        .hint("set PLIMSOLL_DATA_DIR to a folder in which programs may run")
+}
+
 /// Carries a plan out. A record that was in the way is named.
 pub(super) fn carry_out(world: &World, ui: &Ui, plan: &Plan) -> anyhow::Result<Vec<PathBuf>> {
     let Done { backups, set_aside } = hinted(install::carry_out(world, plan))?;
@@ -115,9 +136,16 @@ pub(super) fn carry_out(world: &World, ui: &Ui, plan: &Plan) -> anyhow::Result<V
     Ok(backups)
 }
 
-/// Whether the user wants it; one who cannot be asked has said so by calling us.
+/// Whether the user wants it. If there is no terminal to ask on, only `--yes` says so.
 pub(super) fn is_agreed(ui: &Ui, yes: bool, question: &str, usual: bool) -> anyhow::Result<bool> {
-    Ok(yes || !ui.is_interactive() || ui.ask(question, usual)?)
+    if yes {
+        return Ok(true);
+    }
+    if !ui.is_interactive() {
+        return Err(anyhow::anyhow!("nothing was changed: there is no terminal to ask you on"))
+            .hint("run the same with `--yes` to agree; `--dry-run` only shows what would change");
+    }
+    Ok(ui.ask(question, usual)?)
 }
 
 /// A path as it may be shown.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_core::event::SessionId;
+use plimsoll_core::work::Origin;
 use plimsoll_engine::checkpoint;
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::load;
@@ -21,7 +22,8 @@ use crate::ui::{Ui, plain};
 /// After a compaction that is made from the transcript alone, without any model: the task in the
 /// user's words, how they want to have it, what is open, commands as they were typed, references, and
 /// the files with the symbols in play. A new session is given the same from a checkpoint, with its
-/// origin and age; by default from the newest of this project that no running session made.
+/// origin and age; by default from the newest of this project that no running session made. If a session
+/// was rewound to its start, the text is made from the branch that was left, and says so.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,26 +45,31 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let budget = args.budget as usize;
     ui.print(&match (&args.transcript, &args.checkpoint) {
-        (Some(transcript), _) => after_compaction(transcript, budget)?,
+        (Some(transcript), _) => after_compaction(ui, transcript, budget)?,
         (None, Some(id)) => given(world, &named(world, id)?, budget),
         (None, None) => given(world, &newest(world)?, budget),
     })
 }
 
 /// What the hook gives to the session of a transcript.
-fn after_compaction(transcript: &Path, budget: usize) -> anyhow::Result<String> {
-    read(transcript, budget)
+fn after_compaction(ui: &Ui, transcript: &Path, budget: usize) -> anyhow::Result<String> {
+    read(ui, transcript, budget)
         .with_context(|| format!("could not read `{}`", transcript.display()))
         .hint("give the path of a transcript; `plimsoll status --all --json` names them")
 }
 
-fn read(transcript: &Path, budget: usize) -> anyhow::Result<String> {
+fn read(ui: &Ui, transcript: &Path, budget: usize) -> anyhow::Result<String> {
     let adapter = plimsoll_agents::ALL[0];
     let file = JsonLines::open(&transcript.canonicalize()?)?.context("it is gone")?;
-    let folded = work::scan(adapter, &file)?;
-    anyhow::ensure!(!folded.work.is_empty(), "no line of it is one of a conversation");
     let project = load::first_folder(adapter, &file).unwrap_or_default();
-    Ok(restore::text(&project, &folded.work, budget))
+    let folded = work::scan(adapter, &file)?;
+    if !folded.work.is_empty() {
+        return Ok(restore::text(&project, &folded.work, budget));
+    }
+    let left = work::scan_left_branch(adapter, &file)?
+        .context("no line of it is one of a conversation")?;
+    ui.warn("this session was rewound to its start; this is the branch that was left");
+    Ok(restore::text_from(&Origin::LeftBranch, &project, &left.work, budget))
 }
 
 /// The text of a checkpoint. A session that asks for it goes on from there.

@@ -13,7 +13,7 @@ use plimsoll_engine::resume::{self, Resumable};
 use plimsoll_engine::saves;
 use plimsoll_engine::settings;
 use plimsoll_engine::world::{World, now};
-use plimsoll_store::{Match, SaveFilter, Store};
+use plimsoll_store::{Match, SaveFilter, SaveKinds, Store};
 use serde::Serialize;
 
 use crate::ingest;
@@ -23,16 +23,18 @@ use crate::ui::{Ui, plain};
 /// Restore what was saved with `ss`: the newest, or what a search finds
 ///
 /// In an agent's session the text is fenced as data, and the checkpoint that belongs to it follows.
-/// What hooks saved by themselves, of a nearly full window, is left out unless it is the very newest or
-/// asked for. Words are found in any of their forms and by their beginning, then by any part, then by
-/// what is spelt almost like them; nothing in a query is an operator.
+/// Saves of commits and tests are restored only if there is nothing else, with `--all`, or by a search.
+/// A single word that names no environment is searched for in all of them. Words are found in any of
+/// their forms and by their beginning, then by any part, then by what is spelt almost like them;
+/// nothing in a query is an operator.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   plimsoll rs                          the newest of this environment
   plimsoll rs release --limit 5        the five newest of another
   plimsoll rs release load_line_of     what was saved about that
-  plimsoll rs --include-auto --json")]
+  plimsoll rs load_line_of             the same in every environment
+  plimsoll rs --all --json             the newest, be it of a commit or a test run")]
 pub(crate) struct Args {
     /// What it was filed under; by default PLIMSOLL_ENV or CONTEXTS_ENV, else `development`
     #[arg(value_name = "ENV")]
@@ -43,28 +45,54 @@ pub(crate) struct Args {
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// Also what hooks saved by themselves
-    #[arg(long)]
-    include_auto: bool,
+    /// Also saves of commits and tests
+    #[arg(long, alias = "include-auto")]
+    all: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let environment = environment(world, args.environment.as_deref())?;
     let store = ingest::saves(world, ui)?;
-    let saves = find(&store, ui, args, &environment)
+    let wanted = wanted(world, &store, ui, args)?;
+    let saves = find(&store, ui, args, &wanted)
         .context("could not look for your saves")
         .hint("run `plimsoll doctor` to see why")?;
     if args.json {
         return ui.print_json(&saves.iter().map(view).collect::<Vec<_>>());
     }
     if saves.is_empty() {
-        return nothing(ui, &store, args, &environment);
+        return nothing(ui, &store, &wanted);
     }
     let texts: Vec<String> = saves.iter().map(|save| text(world, ui, save)).collect();
     ui.print(&texts.join("\n"))
+}
+
+/// The saves that are asked for.
+struct Wanted {
+    /// `None` for every environment.
+    environment: Option<Environment>,
+    /// Words to search for; empty for the newest.
+    query: String,
+}
+
+/// Tells environments from queries: a single word that names no environment is a query. An agent's
+/// command may give all words as one argument.
+fn wanted(world: &World, store: &Store, ui: &Ui, args: &Args) -> anyhow::Result<Wanted> {
+    let Some(first) = args.environment.as_deref().filter(|_| args.query.is_empty()) else {
+        let environment = environment(world, args.environment.as_deref())?;
+        return Ok(Wanted { environment: Some(environment), query: args.query.join(" ") });
+    };
+    let usual = saves::environment(world, None).ok();
+    let known = store.environments()?.into_iter().map(|(name, _)| name).chain(usual);
+    let (name, rest) = first.trim().split_once(char::is_whitespace).unwrap_or((first.trim(), ""));
+    if let Some(environment) = known.into_iter().find(|known| known.as_str() == name) {
+        return Ok(Wanted { environment: Some(environment), query: rest.trim().to_owned() });
+    }
+    let query = plain(first);
+    ui.warn(&format!("no environment named `{query}`; searching saves for `{query}`"));
+    Ok(Wanted { environment: None, query })
 }
 
 /// The environment that is meant.
@@ -74,24 +102,16 @@ pub(super) fn environment(world: &World, named: Option<&str>) -> anyhow::Result<
         .hint("name one, for example `plimsoll rs development`")
 }
 
-fn find(
-    store: &Store,
-    ui: &Ui,
-    args: &Args,
-    environment: &Environment,
-) -> anyhow::Result<Vec<Save>> {
-    let filter = SaveFilter {
-        environment: Some(environment),
-        auto: args.include_auto,
-        ..SaveFilter::default()
-    };
-    let query = args.query.join(" ");
+fn find(store: &Store, ui: &Ui, args: &Args, wanted: &Wanted) -> anyhow::Result<Vec<Save>> {
+    let Wanted { environment, query } = wanted;
+    let filter = SaveFilter { environment: environment.as_ref(), ..SaveFilter::default() };
     if query.is_empty() {
-        return Ok(store.saves_to_restore(&filter, args.limit)?);
+        let kinds = if args.all { SaveKinds::All } else { SaveKinds::Restorable };
+        return Ok(store.saves_to_restore(&SaveFilter { kinds, ..filter }, args.limit)?);
     }
     let found = store
-        .search_saves(&query, &filter, args.limit)?
-        .with_context(|| format!("there is no word to search for in `{}`", plain(&query)))?;
+        .search_saves(query, &filter, args.limit)?
+        .with_context(|| format!("there is no word to search for in `{}`", plain(query)))?;
     if !found.saves.is_empty() {
         tell(ui, &found.by);
     }
@@ -110,17 +130,17 @@ fn tell(ui: &Ui, by: &Match) {
 }
 
 /// Says that there is nothing, and where there is something.
-fn nothing(ui: &Ui, store: &Store, args: &Args, environment: &Environment) -> anyhow::Result<()> {
-    let what = match args.query.is_empty() {
-        true => format!("Nothing is saved in {environment} yet."),
-        false => {
-            format!("No save in {environment} has `{}` in it.", plain(&args.query.join(" ")))
-        }
+fn nothing(ui: &Ui, store: &Store, wanted: &Wanted) -> anyhow::Result<()> {
+    let Wanted { environment, query } = wanted;
+    let place = environment.as_ref().map(|name| format!(" in {name}")).unwrap_or_default();
+    let what = match query.is_empty() {
+        true => format!("Nothing is saved{place} yet."),
+        false => format!("No save{place} has `{}` in it.", plain(query)),
     };
     let others = store.environments()?;
     let others: Vec<String> = others
         .iter()
-        .filter(|(other, _)| other != environment)
+        .filter(|(other, _)| Some(other) != environment.as_ref())
         .map(|(other, count)| format!("{other} ({count})"))
         .collect();
     let others = match others.is_empty() {

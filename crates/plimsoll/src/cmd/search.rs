@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_engine::paths;
+use plimsoll_engine::project;
 use plimsoll_engine::world::World;
 use plimsoll_store::{Match, SaveFilter};
 
@@ -49,7 +50,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let query = args.query.join(" ");
-    let project = args.project.as_deref().map(paths::canonical);
+    let project = args.project.as_deref().map(|folder| {
+        project::enclosing(world, plimsoll_agents::ALL[0], &paths::canonical(folder))
+    });
     let (mut hits, by) = find(world, ui, &query, project.as_deref(), args.limit)?
         .ok_or_else(|| anyhow::anyhow!("there is no word to search for in `{}`", plain(&query)))
         .hint("give a word, for example `plimsoll search migration`")?;

@@ -5,7 +5,6 @@
 
 use std::io::{Read, Write};
 
-use plimsoll_core::Tokens;
 use plimsoll_core::text::duration;
 use plimsoll_core::trigger::Trigger;
 use plimsoll_engine::hook::LARGEST_PAYLOAD;
@@ -88,7 +87,7 @@ fn line(ui: &Ui, standing: &Standing, columns: usize) -> String {
     let held = format!("{held}/{}", ui::short_tokens(window));
     let mut width = if has_gauge { GAUGE_CELLS + 1 } else { 0 };
     let mut text = String::new();
-    let mut parts = vec![("", share), (" · ", held), (" · ", distance(used, trigger))];
+    let mut parts = vec![("", share), (" · ", held), (" · ", distance(standing))];
     parts.extend(sealed_before.map(|age| (" · ", format!("saved {} ago", duration(age)))));
     for (gap, part) in parts {
         width += gap.chars().count() + part.chars().count();
@@ -98,14 +97,18 @@ fn line(ui: &Ui, standing: &Standing, columns: usize) -> String {
         text = text + gap + &part;
     }
     match has_gauge {
-        true => format!("{} {text}", ui.gauge(used.unwrap_or(0), window, trigger.tokens())),
+        true => format!("{} {text}", ui.gauge(used.unwrap_or(0), window, trigger.within(window))),
         false => text,
     }
 }
 
-/// How far it is to the compaction.
-fn distance(used: Option<Tokens>, trigger: Trigger) -> String {
+/// How far it is to the compaction, or to the end of a window that the client does not know of.
+fn distance(standing: &Standing) -> String {
+    let Standing { used, window, trigger, .. } = *standing;
     match (trigger, used) {
+        (Trigger::At { tokens, .. }, _) if tokens > window => {
+            format!("{} left", ui::short_tokens(window.saturating_sub(used.unwrap_or(0))))
+        }
         (Trigger::At { tokens, .. }, Some(used)) if used < tokens => {
             format!("{} to compaction", ui::short_tokens(tokens - used))
         }
@@ -120,6 +123,7 @@ fn distance(used: Option<Tokens>, trigger: Trigger) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_core::Tokens;
     use plimsoll_core::trigger::TriggerSource;
 
     use super::*;
@@ -132,7 +136,8 @@ mod tests {
         assert!(text.chars().count() <= columns.max(3));
     }
 
-    const AT: Trigger = Trigger::At { tokens: 167_000, source: TriggerSource::Formula };
+    const AT: Trigger =
+        Trigger::At { tokens: 167_000, source: TriggerSource::Formula, lowered_by: None };
 
     #[test]
     fn the_line_shows_load_and_distance() {
@@ -142,6 +147,14 @@ mod tests {
         check(Some(168_000), AT, 80, over);
         let off = "████████████░░░░░░░░░░░░ 50% · 100k/200k · auto-compaction off";
         check(Some(100_000), Trigger::SwitchedOff, 80, off);
+    }
+
+    #[test]
+    fn a_compaction_beyond_a_pretended_window_is_not_announced() {
+        let standing =
+            Standing { used: Some(48_000), window: 60_000, trigger: AT, sealed_before: None };
+        let shown = line(&Ui::of_status_line(false), &standing, 80);
+        assert_eq!(shown, "████████████████████░░░░ 80% · 48k/60k · 12k left");
     }
 
     #[test]

@@ -1,19 +1,22 @@
 //! `plimsoll uninstall`
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_agents::install::Scope;
-use plimsoll_engine::checkpoint::index;
+use plimsoll_engine::checkpoint::{self, Leftovers, Place, index};
 use plimsoll_engine::install::{self, NotPurged, Plan, Purge};
 use plimsoll_engine::world::World;
+use plimsoll_store::Store;
 
 use super::git_hook;
 use super::planned::{self, Common, hinted, shown};
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted};
+use crate::ui::{Ui, pasted, plain};
 
 /// Take plimsoll out of the agent's settings again
 ///
@@ -26,7 +29,7 @@ pub(crate) struct Args {
     /// Only this: take plimsoll out of git's hook of this repository
     #[arg(long, conflicts_with_all = ["scope", "purge"])]
     git: bool,
-    /// Remove all that plimsoll remembers too
+    /// Remove all that plimsoll remembers too, and what it put into your projects
     #[arg(long)]
     purge: bool,
 }
@@ -45,29 +48,66 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
     let purge = args.purge.then(|| explained(world, Purge::check(&world.paths, &plan)));
     let purge = purge.transpose()?;
+    let leftovers = match args.purge {
+        true => leftovers(world, ui, adapter, &project),
+        false => Vec::new(),
+    };
     let settings = install::files(world, adapter, scope, &project).settings;
-    if !is_wanted(world, ui, args, &plan, &settings)? {
+    if !is_wanted(world, ui, adapter, args, &plan, &leftovers, &settings)? {
         return Ok(());
     }
     carry_out(world, ui, &plan)?;
-    tell_checkpoints(world, ui, adapter, args.purge)?;
     match purge {
         Some(purge) => {
+            remove_leftovers(ui, &leftovers)?;
             carry_out_purge(world, ui, purge)?;
             forget_checkpoints(world, adapter)?;
         }
-        None if world.paths.data.exists() => {
-            let data = shown(&world.paths.data);
-            writeln!(ui.out(), "Kept    {data} (what plimsoll remembers; `--purge` removes it)")?;
-        }
-        None => {}
+        None => tell_kept(world, ui, adapter)?,
     }
     tell_leftovers(world, ui, adapter, scope, &project);
     Ok(())
 }
 
-/// Removes the list of all checkpoints. They themselves lie in the projects, and stay; without the key
-/// that went with the rest they count as foreign.
+/// Finds what plimsoll has put into the projects that it knows of, and into this one.
+fn leftovers(world: &World, ui: &Ui, adapter: &dyn Adapter, here: &Path) -> Vec<Leftovers> {
+    let place = |project: &Path| Place::of(world, adapter, project.to_owned());
+    let mut projects = index::projects(&place(here));
+    projects.insert(here.to_owned());
+    projects.extend(projects_in_store(world));
+    let mut found = Vec::new();
+    for project in projects.iter().filter(|project| project.is_dir()) {
+        match checkpoint::leftovers(&place(project)) {
+            Ok(leftovers) => found.extend(leftovers),
+            Err(error) => ui.warn(&format!("`{}` stays as it is: {error}", shown(project))),
+        }
+    }
+    found
+}
+
+/// The projects that the store names; none if it cannot be read.
+fn projects_in_store(world: &World) -> BTreeSet<PathBuf> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let path = world.paths.store();
+    let store = path.exists().then(|| Store::open(&path, PATIENCE).ok()).flatten();
+    store.and_then(|store| store.projects().ok()).unwrap_or_default()
+}
+
+fn remove_leftovers(ui: &Ui, leftovers: &[Leftovers]) -> anyhow::Result<()> {
+    for leftovers in leftovers {
+        let failures = leftovers.remove();
+        if failures.is_empty() {
+            let parts = leftovers.described();
+            let parts: String =
+                parts.iter().map(|part| format!("Removed {}\n", plain(part))).collect();
+            ui.print(&parts)?;
+        }
+        failures.iter().for_each(|failure| ui.warn(failure));
+    }
+    Ok(())
+}
+
+/// Removes the list of all checkpoints.
 fn forget_checkpoints(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
     let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
     index::remove(&list, &world.paths.home)
@@ -76,20 +116,16 @@ fn forget_checkpoints(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()
     Ok(())
 }
 
-/// Checkpoints lie in the projects, and are the user's: they stay.
-fn tell_checkpoints(
-    world: &World,
-    ui: &Ui,
-    adapter: &dyn Adapter,
-    purge: bool,
-) -> anyhow::Result<()> {
+/// Names what stays without `--purge`.
+fn tell_kept(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::Result<()> {
     let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
-    let about = match purge {
-        true => "without the key that goes, nobody can tell that you sealed them".to_owned(),
-        false => format!("{} lists them", shown(&list)),
-    };
     if list.exists() {
-        writeln!(ui.out(), "Kept    your checkpoints, in their projects; {about}")?;
+        let list = shown(&list);
+        ui.print(&format!("Kept    your checkpoints, in their projects; {list} lists them\n"))?;
+    }
+    if world.paths.data.exists() {
+        let data = shown(&world.paths.data);
+        ui.print(&format!("Kept    {data} (what plimsoll remembers; `--purge` removes it)\n"))?;
     }
     Ok(())
 }
@@ -98,8 +134,10 @@ fn tell_checkpoints(
 fn is_wanted(
     world: &World,
     ui: &Ui,
+    adapter: &dyn Adapter,
     args: &Args,
     plan: &Plan,
+    leftovers: &[Leftovers],
     settings: &Path,
 ) -> anyhow::Result<bool> {
     let any = planned::show(ui, plan)?;
@@ -109,17 +147,21 @@ fn is_wanted(
     }
     if args.purge {
         writeln!(out, "All that plimsoll remembers: {}", shown(&world.paths.data))?;
+        let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
+        if list.exists() {
+            writeln!(out, "The list of all checkpoints: {}", shown(&list))?;
+        }
+    }
+    for part in leftovers.iter().flat_map(Leftovers::described) {
+        writeln!(out, "In a project: {}", plain(&part))?;
     }
     out.flush()?;
+    for path in leftovers.iter().flat_map(Leftovers::foreign) {
+        ui.warn(&format!("`{}` is not as plimsoll sealed it, and stays", shown(&path)));
+    }
     let nothing = !any && !args.purge;
     // What cannot be brought back is not the usual answer.
-    let agreed = || {
-        if args.purge && !args.common.yes && !ui.is_interactive() {
-            return Err(anyhow::anyhow!("nobody is there to agree that all of this goes"))
-                .hint("run the same with `--yes`; `--dry-run` shows what would go");
-        }
-        planned::is_agreed(ui, args.common.yes, "Remove this?", !args.purge)
-    };
+    let agreed = || planned::is_agreed(ui, args.common.yes, "Remove this?", !args.purge);
     let wanted = !args.common.dry_run && (nothing || agreed()?);
     if !wanted && !nothing {
         writeln!(out, "Nothing was removed.")?;

@@ -7,12 +7,13 @@ use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 
 use anyhow::Context;
+use plimsoll_core::Millis;
 use plimsoll_core::name::short;
-use plimsoll_engine::review;
 use plimsoll_engine::watch::{
     Change, Holder, Lock, NotLocked, Notice, Standing, Stop, Watcher, stopper,
 };
-use plimsoll_engine::world::{World, local_time};
+use plimsoll_engine::world::World;
+use plimsoll_engine::{clock, review};
 use plimsoll_server::team::Shipper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -75,7 +76,7 @@ fn ship(ui: &Ui) -> anyhow::Result<Shipper> {
 fn lock(world: &World) -> anyhow::Result<Lock> {
     match Lock::take(&world.paths) {
         Err(NotLocked::Held(Some(Holder { process, since }))) => {
-            let since = local_time(since);
+            let since = clock::shown(since as Millis);
             Err(anyhow::anyhow!("another watcher runs: process {process}, since {since}"))
                 .hint(format!(
                     "run `kill {process}` to end it (`plimsoll serve` is a watcher, too), or `plimsoll status` to look once"
@@ -109,7 +110,7 @@ fn print(world: &World, ui: &Ui, args: &Args, news: &[Notice]) -> anyhow::Result
 
 /// A change in a line.
 fn line(world: &World, ui: &Ui, notice: &Notice) -> String {
-    let time = ui.dim(&local_time(notice.at));
+    let time = ui.dim(&clock::shown(notice.at as Millis));
     let session = short(notice.owner.session.as_str());
     let name = match &notice.owner.subagent {
         Some(subagent) => format!("└ {:<15.15}", format!("{session}/{subagent}")),

@@ -128,7 +128,7 @@ impl Load {
         Self {
             used: reading.used,
             window: window.tokens,
-            trigger: trigger.tokens(),
+            trigger: trigger.within(window.tokens),
             warn,
             band: Band::between(reading.used, window.tokens, lines),
             is_estimated: reading.source == ReadingSource::Estimated,

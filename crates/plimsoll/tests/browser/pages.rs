@@ -163,7 +163,7 @@ fn the_keyboard_reaches_everything() {
     ];
     assert_eq!(walked[..10], first);
     let walked = walk("/saves", 11);
-    for control in ["input q", "select environment", "input auto"] {
+    for control in ["input q", "select environment", "input all"] {
         assert!(walked.iter().any(|it| it == control), "{control}: {walked:?}");
     }
     let unnamed = "return [...document.querySelectorAll('a, button, input, select, svg[role=img]')]\

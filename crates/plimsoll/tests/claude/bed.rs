@@ -152,6 +152,15 @@ impl Bed {
     }
 }
 
+/// The Bash call that a command of ours asks the model for, with `words` in the place of what is to
+/// be filled in.
+pub(crate) fn obeyed(request: &Request, placeholder: &str, words: &str) -> Option<Answer> {
+    let text = request.all_text();
+    let line =
+        text.lines().find(|line| line.contains("/plimsoll") && line.ends_with(placeholder))?;
+    Some(bash(&line.replace(placeholder, words)))
+}
+
 /// A search path with plimsoll on it.
 pub(crate) fn path() -> String {
     let folder = Path::new(PLIMSOLL).parent().unwrap();
@@ -216,14 +225,14 @@ pub(crate) fn skill(name: &str) -> Answer {
 }
 
 /// What is said where a checkpoint is at hand.
-const AT_HAND: &str = " Checkpoint TIME is sealed; carry on.";
+const AT_HAND: &str = " Checkpoint saved TIME; no action needed.";
 
 /// What a request holds of our words, each from its beginning to the end of its line, without what
 /// is at hand.
 pub(crate) fn words(request: &Request) -> Vec<String> {
     let text = request.all_text();
     let ours = |line: &str| {
-        let line = timeless(&line[line.find("CONTEXT: ~")?..]).replace(AT_HAND, "");
+        let line = timeless(&line[line.find("CONTEXT: ")?..]).replace(AT_HAND, "");
         Some(without_room(&line).to_owned())
     };
     text.lines().filter_map(ours).collect()
@@ -235,12 +244,13 @@ fn without_room(words: &str) -> &str {
     room.map_or(words, |(rest, _)| rest)
 }
 
-/// Our words without the time of day at which a checkpoint was sealed.
-fn timeless(words: &str) -> String {
-    const BEFORE: &str = "Checkpoint ";
+/// Our words without the time of day at which a checkpoint was sealed, and without its zone.
+pub(crate) fn timeless(words: &str) -> String {
+    const BEFORE: &str = "Checkpoint saved ";
     match words.split_once(BEFORE) {
         Some((fact, rest)) if rest.as_bytes().get(2) == Some(&b':') => {
-            format!("{fact}{BEFORE}TIME{}", &rest[5..])
+            let after = rest[5..].trim_start_matches(" UTC");
+            format!("{fact}{BEFORE}TIME{after}")
         }
         _ => words.to_owned(),
     }

@@ -38,7 +38,7 @@ fn the_model_refines_a_checkpoint_without_asking_for_leave() {
             })
             .main([Answer::text("sealed")]);
         let bed = Bed::bare(&client, script);
-        bed.plimsoll(&["init", "--commands"]);
+        bed.plimsoll(&["init", "--yes", "--commands"]);
         let session = bed.prompt("Mend the hull. Never touch the ballast.").run().session_id();
         let outcome = bed.prompt("/checkpoint").continuing().unpermitted().run();
         assert_eq!(outcome.text(), "sealed", "{}", client.version());
@@ -50,9 +50,10 @@ fn the_model_refines_a_checkpoint_without_asking_for_leave() {
         assert!(result.contains("/.claude/checkpoints/"), "{}: {result}", client.version());
         let listed: serde_json::Value =
             serde_json::from_str(&bed.plimsoll(&["checkpoint", "list", "--json"])).unwrap();
-        assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
-        assert_eq!((&listed[0]["trigger"], &listed[0]["sealed"]), (&json!("manual"), &json!(true)));
-        let text = fs::read_to_string(listed[0]["path"].as_str().unwrap()).unwrap();
+        let [ended, refined] = &listed.as_array().unwrap()[..] else { panic!("{listed}") };
+        assert_eq!(ended["trigger"], "auto", "the answer that followed is covered, too");
+        assert_eq!((&refined["trigger"], &refined["sealed"]), (&json!("manual"), &json!(true)));
+        let text = fs::read_to_string(refined["path"].as_str().unwrap()).unwrap();
         for words in [
             "- (model) the \"hull\" isn't tight; `$(date)` and $HOME stay as they are\n",
             "- (model) tar, not paint, because it's here\n",
@@ -75,7 +76,7 @@ fn a_new_session_is_given_the_last_checkpoint_of_the_project() {
     for client in [Client::current(), Client::old()] {
         let script = Script::new().main([Answer::text("so far"), Answer::text("welcome back")]);
         let bed = Bed::bare(&client, script);
-        bed.plimsoll(&["init", "--commands"]);
+        bed.plimsoll(&["init", "--yes", "--commands"]);
         let session = bed.prompt("Mend the hull. Never touch the ballast.").run().session_id();
         bed.plimsoll(&["checkpoint", "create", &session]);
         let outcome = bed.prompt("/resume-work and hurry").unpermitted().run();
@@ -93,7 +94,7 @@ fn a_new_session_is_given_the_last_checkpoint_of_the_project() {
 fn without_a_checkpoint_the_command_is_answered_all_the_same() {
     for client in [Client::current(), Client::old()] {
         let bed = Bed::bare(&client, Script::new().main([Answer::text("all done")]));
-        bed.plimsoll(&["init", "--commands"]);
+        bed.plimsoll(&["init", "--yes", "--commands"]);
         let outcome = bed.prompt("/resume-work").unpermitted().run();
         assert_eq!(outcome.text(), "all done", "{}", client.version());
         let asked = bed.server.main_turns().pop().unwrap().all_text();
@@ -101,10 +102,41 @@ fn without_a_checkpoint_the_command_is_answered_all_the_same() {
     }
 }
 
+/// Words that would do harm if a shell ever saw them.
+const HARMFUL: [&str; 3] = [
+    "release don't \"know",
+    "release; touch PWNED; $(touch PWNED)\ntouch PWNED\n",
+    "release `touch PWNED` !`touch PWNED`",
+];
+
+#[test]
+fn no_words_of_the_user_reach_a_shell() {
+    let (current, old) = (Client::current(), Client::old());
+    for (client, command) in [
+        (&current, "rs"),
+        (&current, "ss"),
+        (&current, "checkpoint"),
+        (&current, "resume-work"),
+        (&old, "rs"),
+        (&old, "ss"),
+    ] {
+        for words in HARMFUL {
+            let bed = Bed::bare(client, Script::new().main([Answer::text("all done")]));
+            bed.plimsoll(&["init", "--yes", "--commands"]);
+            let outcome = bed.prompt(&format!("/{command} {words}")).run();
+            let what = format!("{}: /{command} {words}", client.version());
+            assert_eq!(outcome.text(), "all done", "{what}");
+            assert!(!bed.sandbox.project().join("PWNED").exists(), "{what}");
+            let asked = bed.server.main_turns().pop().unwrap().all_text();
+            assert!(!asked.contains("unexpected EOF"), "{what}: {asked}");
+        }
+    }
+}
+
 #[test]
 fn on_a_terminal_the_command_takes_the_place_of_the_clients_own() {
     let bed = Bed::bare(&Client::current(), Script::new().main([Answer::text("noted")]));
-    bed.plimsoll(&["init", "--commands"]);
+    bed.plimsoll(&["init", "--yes", "--commands"]);
     let terminal = bed.sandbox.terminal(80, 24).model(PLAIN).start();
     terminal.type_line("/checkpoint");
     terminal.wait_for(|screen| screen.contains("noted"), Duration::from_secs(180));

@@ -34,7 +34,7 @@ fn warned_again(client: &Client) {
     assert_eq!(transcript.boundaries().len(), 1);
     let first = "CONTEXT: ~81% used. Consider /compact before context exhaustion.";
     let carry_on =
-        |percent| format!("CONTEXT: ~{percent}% used. Checkpoint TIME is sealed; carry on.");
+        |percent| format!("CONTEXT: ~{percent}% used. Checkpoint saved TIME; no action needed.");
     assert_eq!(shown(&transcript), [first, &carry_on(85), &carry_on(81)]);
     let turns = bed.server.main_turns();
     assert!(turns[2].all_text().contains("SUMMARY-OF-IT"));
@@ -69,7 +69,10 @@ fn the_warn_line_follows_a_compaction_window_that_the_user_sets() {
     assert_eq!(boundaries[0]["compactMetadata"]["trigger"], "auto");
     let heard = bed.heard();
     assert_eq!((heard[0].len(), heard[1].len(), heard[2].len()), (0, 0, 1), "{heard:?}");
-    assert!(heard[2][0].starts_with("CONTEXT: ~27% used. About 12"), "{heard:?}");
+    let fact = "tokens until the conversation is compacted (27% of the window used).";
+    assert!(heard[2][0].starts_with("CONTEXT: about 1"), "12,900 or so: {heard:?}");
+    assert!(heard[2][0].contains(fact), "{heard:?}");
+    assert!(shown(&transcript)[0].contains(fact), "{:?}", shown(&transcript));
     assert_eq!(heard[4], heard[3], "nothing new at 20,000");
 }
 

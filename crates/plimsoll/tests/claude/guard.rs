@@ -9,8 +9,10 @@ use plimsoll_testbed::{Answer, Client, Script};
 
 use crate::bed::{Bed, agent, shown, skill, step, tool_result};
 
-const REFUSAL: &str = "CONTEXT: ~45% used, above the 40% ceiling: `general-purpose` was not loaded. \
-                       Summarize or finish first; recovery skills still run.";
+const REFUSAL: &str = "CONTEXT: Agent general-purpose was not started because the window is at 45 %, \
+    above the 40 % ceiling. Finish or summarize first. Still allowed: all other tools, and the skills \
+    context-summarization, context-loading-protocol, continue, review-summary, session-review, \
+    checkpoint, resume-work, ss, rs, handoff.";
 
 /// A session at 45 % that starts a subagent.
 fn delegating() -> Script {
@@ -32,14 +34,11 @@ fn an_agent_over_the_ceiling_is_warned_about_and_still_runs() {
     assert_eq!(outcome.text(), "all done");
     assert_eq!(bed.server.subagent_turns().len(), 1);
     assert!(tool_result(&bed.server.main_turns()[2]).contains("counted the files"));
-    let expected = "CONTEXT: ~45% used, above the 40% ceiling. `general-purpose` adds to it.";
-    assert_eq!(bed.heard(), [vec![], vec![], vec![expected]]);
-    assert_eq!(
-        shown(&outcome.transcript()),
-        [
-            "CONTEXT: ~45% used, above the 40% ceiling while loading `general-purpose`. Consider /compact first."
-        ]
-    );
+    let fact = "CONTEXT: Agent general-purpose starts while the window is at 45 %, above the 40 % ceiling.";
+    let to_model = format!("{fact} Its report will add to the window.");
+    assert_eq!(bed.heard(), [vec![], vec![], vec![to_model]]);
+    let advice = "For new work, /clear first. If that is too low, raise lines.ceiling.";
+    assert_eq!(shown(&outcome.transcript()), [format!("{fact} {advice}")]);
 }
 
 #[test]
@@ -142,8 +141,8 @@ fn strict_mode_lets_recovery_skills_through_and_no_others() {
     assert!(!text.contains("BODY-OF-deploy") && !text.contains("BODY-OF-release"), "{text}");
     let heard = bed.heard_at_last();
     assert_eq!(heard.len(), 2, "{heard:?}");
-    assert!(heard[0].contains("`deploy` was not loaded"), "{heard:?}");
-    assert!(heard[1].contains("`release` was not loaded"), "{heard:?}");
+    assert!(heard[0].contains("Skill deploy was not loaded"), "{heard:?}");
+    assert!(heard[1].contains("Skill release was not loaded"), "{heard:?}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn asking_the_client_for_its_version_leaves_no_trace() {
     for client in [Client::current(), Client::old()] {
         let bed = Bed::bare(&client, Script::new());
         let program = client.program().to_str().unwrap();
-        bed.plimsoll(&["init", "--client", program]);
+        bed.plimsoll(&["init", "--yes", "--client", program]);
         bed.plimsoll(&["uninstall", "--yes", "--purge"]);
         assert!(is_empty(&bed.sandbox.home()), "{}", client.version());
     }
@@ -65,11 +65,11 @@ fn asking_the_client_for_its_version_leaves_no_trace() {
 fn the_hooks_of_a_project_call_us_by_name() {
     for client in [Client::current(), Client::old()] {
         let bed = Bed::bare(&client, warned_script());
-        bed.plimsoll(&["init", "--scope", "project"]);
+        bed.plimsoll(&["init", "--yes", "--scope", "project"]);
         let outcome = bed.prompt("go").env("PATH", path()).run();
         assert_eq!(outcome.text(), "all done");
         assert_eq!(bed.heard_at_last(), ["CONTEXT: ~83% used."], "{}", client.version());
-        bed.plimsoll(&["uninstall", "--scope", "project"]);
+        bed.plimsoll(&["uninstall", "--yes", "--scope", "project"]);
         // What the session was about stays: it is the user's.
         let left = bed.sandbox.project().join(".claude");
         fs::remove_dir_all(left.join("checkpoints")).unwrap();
@@ -94,7 +94,7 @@ fn a_file_that_we_say_is_passed_over_is_passed_over() {
     for client in [Client::current(), Client::old()] {
         for (what, change) in texts {
             let bed = Bed::bare(&client, warned_script());
-            bed.plimsoll(&["init", "--no-status-line"]);
+            bed.plimsoll(&["init", "--yes", "--no-status-line"]);
             let settings = bed.sandbox.home().join(".claude/settings.json");
             let text = change(&fs::read_to_string(&settings).unwrap());
             fs::write(&settings, &text).unwrap();
@@ -114,7 +114,7 @@ fn the_command_shows_how_full_its_own_session_is() {
             Answer::text("all done").prompt_tokens(101_000),
         ]);
         let bed = Bed::bare(&client, script);
-        bed.plimsoll(&["init", "--commands"]);
+        bed.plimsoll(&["init", "--yes", "--commands"]);
         let first = bed.prompt("begin").run();
         let outcome = bed.prompt("/plimsoll").continuing().unpermitted().run();
         assert_eq!(outcome.text(), "all done");
@@ -130,7 +130,7 @@ fn the_command_shows_how_full_its_own_session_is() {
 fn the_command_is_answered_in_a_session_that_has_nothing_to_show_yet() {
     for client in [Client::current(), Client::old()] {
         let bed = Bed::bare(&client, Script::new().main([Answer::text("all done")]));
-        bed.plimsoll(&["init", "--commands"]);
+        bed.plimsoll(&["init", "--yes", "--commands"]);
         let outcome = bed.prompt("/plimsoll").unpermitted().run();
         assert_eq!(outcome.text(), "all done", "{}", client.version());
         let asked = bed.server.main_turns().pop().unwrap().all_text();

@@ -27,5 +27,6 @@ mod statusline;
 mod subagents;
 mod tour;
 mod triggers;
+mod versions;
 mod warning;
 mod watching;

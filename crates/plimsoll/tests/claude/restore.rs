@@ -134,56 +134,97 @@ fn a_session_that_goes_on_is_told_what_somebody_else_changed() {
     std::thread::sleep(Duration::from_millis(2_500));
     fs::write(bed.sandbox.project().join("hold.rs"), "fn by_somebody_else() {}\n").unwrap();
     bed.sandbox.prompt("go on").model(MODEL).continuing().run();
-    let last = bed.server.main_turns().pop().unwrap();
-    assert_eq!(restored(&last), 1);
-    let told = given(&last);
-    assert!(told.contains("What changed on disk") && told.contains("- hold.rs"), "{told}");
+    let text = bed.server.main_turns().pop().unwrap().all_text();
+    assert!(text.contains("## Changed on Disk\n") && text.contains("\n- hold.rs\n"), "{text}");
+    assert!(!text.contains(HEADING), "nothing was restored: {text}");
+}
+
+/// How long the client may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A person holds a session of one prompt, until this answer, and ends it. Gives the last screen.
+fn hold_session(bed: &Bed, prompt: &str, answer: &str) -> String {
+    let terminal = bed.sandbox.terminal(100, 40).model(MODEL).start();
+    terminal.type_line(prompt);
+    let screen = terminal.wait_for(|screen| screen.contains(answer), PATIENCE);
+    terminal.exit();
+    unwrapped(&screen)
+}
+
+/// A screen without the blanks, which differ where a line is broken.
+fn unwrapped(screen: &str) -> String {
+    screen.split_whitespace().collect()
+}
+
+/// How often a request mentions a checkpoint that was not loaded.
+fn offered(request: &Request) -> usize {
+    request.all_text().matches("## Earlier Checkpoint").count()
 }
 
 #[test]
-fn a_cleared_conversation_that_was_nearly_full_is_given_back() {
+fn unfinished_work_is_given_once_to_the_next_session_of_a_person() {
     let script = Script::new().main([
         write(30_000),
         step(145_000),
         Answer::text("so far").prompt_tokens(146_000),
+        Answer::text("headless one").prompt_tokens(20_000),
+        Answer::text("headless two").prompt_tokens(20_000),
+        Answer::text("taken up").prompt_tokens(20_000),
+        Answer::text("something else").prompt_tokens(20_000),
         Answer::text("begun anew").prompt_tokens(20_000),
     ]);
     let bed = installed(script);
-    let patience = Duration::from_secs(180);
+    hold_session(&bed, TASK, "so far");
+    for answer in ["headless one", "headless two"] {
+        assert_eq!(bed.sandbox.prompt("hello").model(MODEL).run().text(), answer);
+    }
+    let screen = hold_session(&bed, "go on with it", "taken up");
+    for words in ["was given to the model.", "`restore: {mode: offer}`"] {
+        assert!(screen.contains(&unwrapped(words)), "{words}: {screen}");
+    }
+
     let terminal = bed.sandbox.terminal(100, 40).model(MODEL).start();
-    terminal.wait_for(|screen| screen.contains('❯') || screen.contains("? for"), patience);
-    terminal.type_line(TASK);
-    terminal.wait_for(|screen| screen.contains("so far"), patience);
+    terminal.type_line("a question");
+    let screen = terminal.wait_for(|screen| screen.contains("something else"), PATIENCE);
+    let work = unwrapped("Never touch the ballast. - 1 file modified), ");
+    assert!(unwrapped(&screen).contains(&work), "the user knows what the work was: {screen}");
     terminal.type_line("/clear");
-    terminal.wait_for(|screen| !screen.contains("so far"), patience);
-    terminal.type_line("go on with it");
-    terminal.wait_for(|screen| screen.contains("begun anew"), patience);
+    let screen = terminal.wait_for(
+        |screen| !screen.contains("something else") && screen.contains("was not loaded"),
+        PATIENCE,
+    );
+    assert!(unwrapped(&screen).contains("printsit."), "{screen}");
+    terminal.type_line("once more");
+    terminal.wait_for(|screen| screen.contains("begun anew"), PATIENCE);
     terminal.exit();
 
     let turns = bed.server.main_turns();
-    let last = turns.last().unwrap();
-    assert_eq!(turns.iter().map(restored).collect::<Vec<_>>(), [0, 0, 0, 1]);
-    let told = given(last);
+    assert_eq!(turns.iter().map(restored).collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1, 0, 0]);
+    assert_eq!(turns.iter().map(offered).collect::<Vec<_>>(), [0, 0, 0, 0, 0, 0, 1, 0]);
+    let told = given(&turns[5]);
     assert!(
         told.contains("of another session") && told.contains("Never touch the ballast."),
         "{told}"
     );
+    assert!(
+        !turns[7].all_text().contains("Checkpoint 2"),
+        "after /clear the model is told nothing"
+    );
 }
 
 #[test]
-fn a_new_session_is_offered_what_the_last_one_left() {
+fn a_finished_session_is_offered_to_the_next_one() {
     let script = Script::new().main([
         write(30_000),
         Answer::text("so far").prompt_tokens(31_000),
-        Answer::text("hello").prompt_tokens(20_000),
+        Answer::text("welcome").prompt_tokens(20_000),
     ]);
     let bed = installed(script);
-    bed.sandbox.prompt(TASK).model(MODEL).run();
-    bed.sandbox.prompt("hello").model(MODEL).run();
-    let text = bed.server.main_turns().pop().unwrap().all_text();
-    let offer = text.lines().skip_while(|line| !line.contains(HEADING)).nth(1).unwrap_or_default();
-    assert!(offer.contains("of an earlier session") && offer.contains("prints it"), "{text}");
-    assert!(!text.contains("## Working Set"), "only an offer");
+    hold_session(&bed, TASK, "so far");
+    let screen = hold_session(&bed, "hello", "welcome");
+    assert!(screen.contains(&unwrapped("was not loaded: `plimsoll restore --checkpoint ")));
+    let last = bed.server.main_turns().pop().unwrap();
+    assert_eq!((restored(&last), offered(&last)), (0, 1), "{}", last.all_text());
 }
 
 #[test]

@@ -3,19 +3,29 @@
 use plimsoll_testbed::{Answer, Client, Script};
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, shown, step};
+use crate::bed::{Bed, obeyed, shown, step};
 
 /// A client that does not compact by itself, with our hooks and commands.
 fn bed(client: &Client, script: Script) -> Bed {
     let bed = Bed::bare(client, script);
     bed.sandbox.user_settings(&json!({"autoCompactEnabled": false}));
-    bed.plimsoll(&["init", "--commands"]);
+    bed.plimsoll(&["init", "--yes", "--commands"]);
     bed
 }
 
+/// A model that once runs what a command of ours asks for.
+fn obeying(script: Script, placeholder: &'static str, words: &'static str) -> Script {
+    let mut has_obeyed = false;
+    script.rule(move |request| {
+        let call = obeyed(request, placeholder, words)
+            .filter(|_| request.is_main_turn() && !has_obeyed)?;
+        has_obeyed = true;
+        Some(call)
+    })
+}
+
 fn saves(bed: &Bed) -> Vec<Value> {
-    serde_json::from_str(&bed.plimsoll(&["rs", "--include-auto", "--limit", "9", "--json"]))
-        .unwrap()
+    serde_json::from_str(&bed.plimsoll(&["rs", "--all", "--limit", "9", "--json"])).unwrap()
 }
 
 #[test]
@@ -27,8 +37,8 @@ fn seventy_percent_suggests_eighty_five_saves_and_a_new_session_goes_on() {
             step(171_500),
             step(173_000),
             Answer::text("so far").prompt_tokens(174_000),
-            Answer::text("welcome back"),
         ]);
+        let script = obeying(script, " WORDS", " development").main([Answer::text("welcome back")]);
         let bed = bed(&client, script);
         let first = bed.prompt("Mend the hull. Never touch the ballast.").run();
         assert_eq!(first.text(), "so far", "{}", client.version());
@@ -61,7 +71,8 @@ fn seventy_percent_suggests_eighty_five_saves_and_a_new_session_goes_on() {
 #[test]
 fn a_user_saves_a_session_with_a_command() {
     for client in [Client::current(), Client::old()] {
-        let script = Script::new().main([Answer::text("so far"), Answer::text("told")]);
+        let script = Script::new().main([Answer::text("so far")]);
+        let script = obeying(script, " ENVIRONMENT", " release").main([Answer::text("told")]);
         let bed = bed(&client, script);
         let session = bed.prompt("Mend the hull.").run().session_id();
         let told = bed.prompt("/ss release").continuing().unpermitted().run();

@@ -31,7 +31,7 @@ fn under_the_lines(client: &Client) {
 
     assert!(outcome.status.success(), "{outcome:?}");
     assert_eq!(outcome.text(), "all done");
-    assert!(!outcome.stdout.contains("CONTEXT: ~"), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains("CONTEXT: "), "{}", outcome.stdout);
     assert_eq!(outcome.stderr, "");
     let calls = fs::read_to_string(bed.sandbox.home().join("calls")).unwrap();
     let expected = [
@@ -46,7 +46,7 @@ fn under_the_lines(client: &Client) {
     assert_eq!(bed.server.main_turns().len(), 3);
     for request in bed.server.requests() {
         let text = request.all_text();
-        assert!(!text.contains("CONTEXT: ~") && !text.contains("hook additional context"));
+        assert!(!text.contains("CONTEXT: ") && !text.contains("hook additional context"));
     }
     let transcript = outcome.transcript();
     let hooks = transcript.lines.iter().map(|line| line["attachment"]["type"].to_string());

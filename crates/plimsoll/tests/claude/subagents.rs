@@ -40,7 +40,8 @@ fn a_full_main_window_is_nothing_to_its_subagent() {
     assert_eq!(outcome.text(), "all done");
     assert_eq!(bed.server.subagent_turns().len(), 2);
     assert!(bed.server.subagent_turns().iter().all(|turn| words(turn).is_empty()));
-    let ceiling = "CONTEXT: ~83% used, above the 40% ceiling. `general-purpose` adds to it.";
+    let ceiling = "CONTEXT: Agent general-purpose starts while the window is at 83 %, above the 40 % \
+        ceiling. Its report will add to the window.";
     assert_eq!(bed.heard_at_last(), ["CONTEXT: ~83% used.", ceiling]);
     let transcript = outcome.transcript();
     assert_eq!(shown(&transcript).len(), 2);
@@ -67,7 +68,8 @@ fn inside_a_subagent_the_guard_goes_by_the_subagents_window() {
     assert_eq!(outcome.text(), "all done");
     let inside = bed.server.subagent_turns();
     let result = tool_result(&inside[2]);
-    assert!(result.contains("CONTEXT: ~45% used, above the 40% ceiling"), "{result}");
+    let place = "the window of subagent general-purpose is at 45 %, above the 40 % ceiling";
+    assert!(result.contains(place), "{result}");
     assert!(!inside[2].all_text().contains("BODY-OF-deploy"));
     assert_eq!(bed.heard_at_last(), [""; 0]);
 }

@@ -85,6 +85,11 @@ fn one_each(outcomes: &[Outcome], what: &str) -> Vec<(String, String)> {
     sorted(outcomes.iter().map(|outcome| (outcome.session_id(), what.to_owned())))
 }
 
+/// One checkpoint of each session while it worked, and one when it ended.
+fn with_the_end(outcomes: &[Outcome], what: &str) -> Vec<(String, String)> {
+    sorted([one_each(outcomes, what), one_each(outcomes, "auto")].concat())
+}
+
 fn inboxes(bed: &Bed) -> Vec<PathBuf> {
     let inboxes = fs::read_dir(bed.data().join("board/inbox")).into_iter().flatten().flatten();
     inboxes.map(|inbox| inbox.path()).collect()
@@ -108,7 +113,7 @@ fn where_the_watcher_decides_each_session_is_asked_once_and_seals_within_two_cal
     assert!(outcomes.iter().all(|outcome| outcome.text() == "all done"));
     let asked = asked(&mut watching, &outcomes);
     assert_eq!(sorted(asked), one_each(&outcomes, "context_60_percent"));
-    assert_eq!(sorted(checkpoints(&bed)), one_each(&outcomes, "watcher"));
+    assert_eq!(sorted(checkpoints(&bed)), with_the_end(&outcomes, "watcher"));
     for ship in SHIPS {
         let turns = bed.server.main_turns();
         let last = turns.iter().rfind(|request| is_of(request, ship)).unwrap();
@@ -132,7 +137,7 @@ fn by_default_the_hooks_are_first_and_nobody_is_asked() {
 
     assert!(outcomes.iter().all(|outcome| outcome.text() == "all done"));
     assert_eq!(asked(&mut watching, &outcomes), []);
-    assert_eq!(sorted(checkpoints(&bed)), one_each(&outcomes, "auto"));
+    assert_eq!(sorted(checkpoints(&bed)), with_the_end(&outcomes, "auto"));
     assert_eq!(inboxes(&bed), Vec::<PathBuf>::new());
 }
 

@@ -1,8 +1,9 @@
 //! The warning over the warn line, on its way to the model and to the user.
 
 use std::fs;
+use std::time::Duration;
 
-use plimsoll_testbed::{Answer, Client, Script, Usage};
+use plimsoll_testbed::{Answer, Client, Script, Transcript, Usage};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, PROSE, attachments, bash, shown, step};
@@ -32,7 +33,7 @@ fn warned_after_a_tool(client: &Client) {
     // 166,007 and some of 200,000.
     assert_eq!(bed.heard(), [vec![], vec![], vec!["CONTEXT: ~83% used."]]);
     let transcript = outcome.transcript();
-    let expected = "CONTEXT: ~83% used. Checkpoint TIME is sealed; carry on.";
+    let expected = "CONTEXT: ~83% used. Checkpoint saved TIME; no action needed.";
     assert_eq!(shown(&transcript), [expected], "it was, at 120,000");
     let shown = attachments(&transcript, "hook_system_message").next().unwrap();
     assert_eq!(shown["hookEvent"], "PostToolUse");
@@ -81,10 +82,52 @@ fn each_bucket_of_five_points_is_warned_about_once() {
     assert_eq!(outcome.text(), "all done");
     let heard: Vec<usize> = bed.heard().iter().map(Vec::len).collect();
     assert_eq!(heard, [0, 0, 1, 1, 1, 2, 2, 2, 2, 3], "warnings in each request so far");
-    let expected =
-        ["CONTEXT: ~81% used.", "CONTEXT: ~86% used. Session saved.", "CONTEXT: ~91% used."];
+    let expected = [
+        "CONTEXT: ~81% used.",
+        "CONTEXT: ~86% used. Session saved.",
+        "CONTEXT: ~91% used. Session saved.",
+    ];
     assert_eq!(bed.heard_at_last(), expected);
-    assert_eq!(shown(&outcome.transcript()).len(), 3);
+    let shown = shown(&outcome.transcript());
+    assert_eq!(shown.len(), 3);
+    let new_session = "Session saved. Run 'plimsoll rs development' in a new session to continue.";
+    assert!(shown[1..].iter().all(|said| said.ends_with(new_session)), "{shown:?}");
+}
+
+/// The README's own trial, typed by a user: what is read there is what is seen.
+#[test]
+fn the_trial_in_the_readme_shows_what_the_readme_says() {
+    const TRIAL: &str = "`PLIMSOLL_CONTEXT_WINDOW=60000 claude`";
+    let readme = include_str!("../../../../README.md");
+    assert!(readme.contains(TRIAL));
+    // A first prompt, two calls to the checkpoint line at 36,000, then one call after the other.
+    let uses = [28_000, 37_000, 47_500, 48_020, 49_500, 51_020, 52_500, 54_020, 55_000];
+    let end = Answer::text("all done").prompt_tokens(55_200);
+    let script = Script::new().main(uses.map(step).into_iter().chain([end]));
+    let client = Client::current();
+    let bed = Bed::bare(&client, script);
+    bed.plimsoll(&["init", "--yes", "--client", client.program().to_str().unwrap()]);
+
+    let terminal = bed.sandbox.terminal(120, 60).env("PLIMSOLL_CONTEXT_WINDOW", "60000");
+    let terminal = terminal.arg("--dangerously-skip-permissions").start();
+    terminal.type_line("go");
+    let screen = terminal.wait_for(
+        |screen| screen.contains("all done") && screen.contains("92% · 55k/60k"),
+        Duration::from_secs(180),
+    );
+    terminal.exit();
+
+    let line = screen.lines().find(|line| line.contains("92% · 55k/60k")).unwrap();
+    assert!(line.contains("k left · saved "), "{line}");
+    assert!(!screen.contains("any moment") && !screen.contains("to compaction"), "{screen}");
+    let session = bed.json("status")[0]["session"].as_str().unwrap().to_owned();
+    let transcript = Transcript::find(&bed.sandbox.home(), &session);
+    let warning =
+        |percent| format!("CONTEXT: ~{percent}% used. Checkpoint saved TIME; no action needed.");
+    assert_eq!(shown(&transcript), [80, 85, 90].map(warning));
+    assert!(readme.contains(&warning(80).replace("TIME", "14:02")));
+    assert_eq!(transcript.boundaries().len(), 0, "no compaction comes");
+    assert!(bed.heard_at_last().iter().all(|heard| !heard.contains("compacted")));
 }
 
 #[test]

@@ -106,7 +106,11 @@ fn a_trigger_seals_one_checkpoint_and_is_gone() {
     assert!(session.prompted().is_silent(), "a prompt is no time to make one");
     let told = to_model(&session.tool_finished());
     assert!(
-        told.ends_with("is sealed, as plimsoll's watcher asked (context_60_percent); carry on.")
+        told.starts_with("Checkpoint saved ")
+            && told.ends_with(
+                " UTC, as plimsoll's watcher asked (context_60_percent); no action needed."
+            ),
+        "{told}"
     );
     assert!(session.tool_finished().is_silent());
     let sealed = checkpoints(&env);
@@ -169,7 +173,7 @@ fn a_trigger_whose_checkpoint_cannot_be_made_waits_on() {
     let put_off = fs::read_dir(&inbox).unwrap().next().unwrap().unwrap().path();
     // As if the minute had passed.
     fs::rename(put_off, inbox.join("0198-a")).unwrap();
-    assert!(to_model(&session.tool_finished()).contains("is sealed"));
+    assert!(to_model(&session.tool_finished()).contains("Checkpoint saved "));
     assert!(checkpoints(&env).len() == 1 && waiting(&env).is_empty());
 }
 

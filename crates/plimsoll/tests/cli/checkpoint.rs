@@ -12,6 +12,7 @@ use plimsoll_engine::world::{World, now};
 use serde_json::Value;
 
 use crate::env::{Ran, TestEnv};
+use crate::hook::worked;
 use crate::transcript::{self, MODEL};
 
 pub(crate) const MINUTE: Millis = 60_000;
@@ -340,4 +341,76 @@ fn a_checkpoint_of_a_session_whose_folder_is_gone_is_said_to_lie_here() {
     let ran = env.plimsoll("checkpoint create 5f2c");
     let says = "the session's folder `$TEST/gone` is gone: its checkpoint lies in `$TEST/";
     assert!(ran.status.success() && ran.stderr.contains(says), "{ran}");
+}
+
+/// Runs the binary in a folder.
+fn run_in(env: &TestEnv, folder: &str, arguments: &str) -> Ran {
+    let folder = env.path(folder);
+    fs::create_dir_all(&folder).unwrap();
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let mut command = env.command(&arguments);
+    command.current_dir(folder);
+    env.run(command, b"")
+}
+
+#[test]
+fn a_subfolder_belongs_to_the_project_above_it_without_a_repository_too() {
+    let env = TestEnv::new();
+    let own = sealed(&env, "5f2c81aa", 12 * MINUTE, "mend the hull");
+    for command in ["checkpoint list", "checkpoint show", "resume", "restore"] {
+        let ran = run_in(&env, "project/deep/inside", command);
+        assert!(ran.stdout.contains(&own.meta.id), "{command}: {ran}");
+    }
+    let found = run_in(&env, "project/deep", "search auth --project . --json");
+    assert!(found.stdout.contains(&own.meta.id), "{found}");
+    let beside = run_in(&env, "beside", "checkpoint list");
+    assert!(beside.stdout.is_empty(), "another folder is another project: {beside}");
+}
+
+#[test]
+fn a_subfolder_of_another_repository_is_another_project() {
+    let env = TestEnv::new();
+    sealed(&env, "5f2c81aa", 12 * MINUTE, "mend the hull");
+    fs::create_dir_all(env.project().join("vendor/.git")).unwrap();
+    let ran = run_in(&env, "project/vendor/src", "checkpoint list");
+    assert!(ran.stdout.is_empty(), "{ran}");
+}
+
+#[test]
+fn the_home_folder_is_the_project_of_nothing_below_it() {
+    let env = TestEnv::new();
+    let session = worked(&env, "5f2c81aa", 30_000);
+    let text = fs::read_to_string(&session.transcript).unwrap();
+    let (project, home) = (env.project(), env.home());
+    session.write(text.replace(project.to_str().unwrap(), home.to_str().unwrap()));
+    session.hook("SessionEnd");
+    assert!(!run_in(&env, "home", "checkpoint list").stdout.is_empty());
+    let ran = run_in(&env, "home/elsewhere", "checkpoint list");
+    assert!(ran.stdout.is_empty(), "{ran}");
+}
+
+#[test]
+fn what_somebody_planted_above_a_folder_does_not_make_it_a_project() {
+    let env = TestEnv::new();
+    planted(&env, "2025-12-20-143022.md", "x");
+    let ran = run_in(&env, "project/deep", "checkpoint list");
+    assert!(ran.stdout.is_empty(), "{ran}");
+}
+
+#[test]
+fn a_folder_in_which_a_session_was_held_is_a_project() {
+    let env = TestEnv::new();
+    env.session("5f2c81aa").fill(30_000);
+    let ran = run_in(&env, "project/deep", "checkpoint create");
+    assert!(ran.stdout.starts_with("$TEST/project/.claude/checkpoints/"), "{ran}");
+}
+
+#[test]
+fn the_project_that_the_agent_names_comes_first() {
+    let env = TestEnv::new();
+    let own = sealed(&env, "5f2c81aa", 12 * MINUTE, "mend the hull");
+    let project = env.project();
+    let env = env.with("CLAUDE_PROJECT_DIR", project.to_str().unwrap());
+    let ran = run_in(&env, "beside", "checkpoint list");
+    assert!(ran.stdout.contains(&own.meta.id), "{ran}");
 }

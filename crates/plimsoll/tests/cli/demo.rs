@@ -21,12 +21,17 @@ fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() 
     a tool has run    ███████░░░░░░░░░░░░░│░░░  27.0 %  54,023 of 200,000 tokens
     a tool has run    ████████░░░░░░░░░░░░│░░░  29.5 %  59,023 of 200,000 tokens
     agent Explore     ███████████░░░░░░░░░│░░░  42.3 %  84,523 of 200,000 tokens
-      you read        CONTEXT: ~42% used, above the 40% ceiling while loading
-                      `Explore`. Consider /compact first.
-      the model reads CONTEXT: ~42% used, above the 40% ceiling. `Explore` adds to
-                      it.
-      in strict mode  CONTEXT: ~42% used, above the 40% ceiling: `Explore` was not
-                      loaded. Summarize or finish first; recovery skills still run.
+      you read        CONTEXT: Agent Explore starts while the window is at 42 %,
+                      above the 40 % ceiling. For new work, /clear first. If that is
+                      too low, raise lines.ceiling.
+      the model reads CONTEXT: Agent Explore starts while the window is at 42 %,
+                      above the 40 % ceiling. Its report will add to the window.
+      in strict mode  CONTEXT: Agent Explore was not started because the window is
+                      at 42 %, above the 40 % ceiling. Finish or summarize first.
+                      Still allowed: all other tools, and the skills
+                      context-summarization, context-loading-protocol, continue,
+                      review-summary, session-review, checkpoint, resume-work, ss,
+                      rs, handoff.
     a tool has run    ███████████░░░░░░░░░│░░░  42.3 %  84,523 of 200,000 tokens
     you ask           ███████████░░░░░░░░░│░░░  44.5 %  89,023 of 200,000 tokens
     a tool has run    ████████████░░░░░░░░│░░░  46.5 %  93,023 of 200,000 tokens
@@ -41,18 +46,19 @@ fn a_session_is_played_from_the_first_reading_to_the_one_after_the_compaction() 
     a tool has run    ██████████████████░░│░░░  72.5 %  145,023 of 200,000 tokens
     a tool has run    ███████████████████░│░░░  76.5 %  153,023 of 200,000 tokens
       sealed          a checkpoint of the work so far, read back and verified
-      you read        CONTEXT: ~77% used. Checkpoint 12:00 is sealed; carry on.
-      the model reads CONTEXT: ~77% used. Checkpoint 12:00 is sealed; carry on.
-                      About 13977 tokens are left before the conversation is
+      you read        CONTEXT: ~77% used. Checkpoint saved 12:00; no action needed.
+      the model reads CONTEXT: ~77% used. Checkpoint saved 12:00 UTC; no action
+                      needed. About 13977 tokens are left before the conversation is
                       compacted.
     a tool has run    ███████████████████░│░░░  78.5 %  157,023 of 200,000 tokens
     a tool has run    ████████████████████│░░░  80.5 %  161,023 of 200,000 tokens
-      you read        CONTEXT: ~81% used. Checkpoint 12:00 is sealed; carry on.
-      the model reads CONTEXT: ~81% used. Checkpoint 12:00 is sealed; carry on.
-                      About 5977 tokens are left before the conversation is
+      you read        CONTEXT: ~81% used. Checkpoint saved 12:00; no action needed.
+      the model reads CONTEXT: ~81% used. Checkpoint saved 12:00 UTC; no action
+                      needed. About 5977 tokens are left before the conversation is
                       compacted.
     a tool has run    █████████████████████░░░  84.3 %  168,523 of 200,000 tokens
     compaction        █████████████████████░░░  84.3 %  168,600 of 200,000 tokens
+      sealed          a checkpoint of the work so far, read back and verified
       the model reads Keep in the summary, word for word, what the user asked for:
                       - The dues have the same fault. Mend them too, and give both
                       scripts a test.

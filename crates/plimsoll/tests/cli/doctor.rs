@@ -443,7 +443,7 @@ fn clients_that_plimsoll_was_not_tried_with_are_named() {
         assert_eq!(found, state);
         assert!(text.contains(words), "{text}");
     };
-    check("1.0.5", "broken", "older than any that plimsoll works with (2.1.197)");
+    check("1.0.5", "broken", "older than any that plimsoll works with (2.1.40)");
     check("9.0.0", "note", "newer than any that plimsoll was tried with (2.1.325)");
     check("dev", "note", "does not tell its version");
 }
@@ -453,9 +453,13 @@ fn all_is_well_where_it_is() {
     let env = installed();
     let client = env.write("bin/claude", "#!/bin/sh\necho '2.1.325 (a client)'\n");
     fs::set_permissions(client, fs::Permissions::from_mode(0o755)).unwrap();
-    let env = env.with("PATH", "/usr/bin:/bin");
     let path = format!("{}:/usr/bin:/bin", env.path("bin").display());
-    let ran = env.with("PATH", &path).plimsoll("doctor");
+    let env = env.with("PATH", &path);
+    let [state, text, mend] = hooks(&env);
+    assert_eq!((state.as_str(), mend.as_str()), ("note", "plimsoll init"));
+    assert_eq!(text, "plimsoll is not called at PostCompact", "init has seen no client");
+    assert!(env.plimsoll("init --yes").status.success());
+    let ran = env.plimsoll("doctor");
     assert!(ran.status.success(), "{ran}");
     assert!(ran.stdout.ends_with("\nAll is well.\n"), "{ran}");
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 110), "paths are long: {ran}");

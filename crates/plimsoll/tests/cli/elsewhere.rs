@@ -8,7 +8,7 @@ const SESSION: &str = "5f2c81aa-0000-4000-8000-000000000001";
 
 /// What a session needs of us, from the installation to the next one.
 fn lives(env: &TestEnv) {
-    assert!(env.plimsoll("init").status.success());
+    assert!(env.plimsoll("init --yes").status.success());
     let session = env.session(SESSION);
     assert!(session.fill(20_000).tool_finished().is_silent());
     assert!(session.fill(165_000).prompted().speaks());
@@ -26,7 +26,7 @@ fn without_git_all_but_what_git_tells_is_there() {
     lives(&env);
     env.write("project/TODO.md", "- [ ] Fix the pump\n");
     assert!(env.plimsoll("batch plan TODO.md").status.success());
-    let ran = env.plimsoll("init --git");
+    let ran = env.plimsoll("init --yes --git");
     assert!(!ran.status.success() && ran.stderr.contains("git"), "{ran}");
 }
 
@@ -69,7 +69,7 @@ fn a_root_that_cannot_be_written_is_enough_where_the_home_can() {
     env.write("payload.json", payload);
     let ran = read_only(
         &env,
-        "! touch /usr/here 2>/dev/null && \"$0\" init && \"$0\" hook < ../payload.json && \"$0\" checkpoint create",
+        "! touch /usr/here 2>/dev/null && \"$0\" init --yes && \"$0\" hook < ../payload.json && \"$0\" checkpoint create",
     );
     assert!(ran.status.success(), "{ran}");
     assert!(ran.stdout.contains("additionalContext"), "{ran}");

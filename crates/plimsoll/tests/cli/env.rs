@@ -39,7 +39,7 @@ impl TestEnv {
         fs::create_dir(env.home()).unwrap();
         fs::create_dir(env.project()).unwrap();
         let home = env.home();
-        env.with("HOME", home.to_str().unwrap())
+        env.with("HOME", home.to_str().unwrap()).with("TZ", "UTC")
     }
 
     /// The same with a variable in the environment.
@@ -215,7 +215,7 @@ const NOBODY: u32 = 65_534;
 
 /// A text in which every checkpoint was sealed at the same time of day.
 pub(crate) fn at_noon(text: &str) -> String {
-    const BEFORE: &str = "Checkpoint ";
+    const BEFORE: &str = "Checkpoint saved ";
     let mut parts = text.split(BEFORE);
     let mut steady = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -252,7 +252,11 @@ impl Ran {
 
     /// It refused the call.
     pub(crate) fn refuses(&self) -> bool {
-        self.status.code() == Some(2) && self.stdout.is_empty() && !self.stderr.is_empty()
+        let answer: Value = serde_json::from_str(&self.stdout).unwrap_or_default();
+        let output = &answer["hookSpecificOutput"];
+        self.status.code() == Some(2)
+            && output["permissionDecision"] == "deny"
+            && self.stderr.trim_end() == output["permissionDecisionReason"]
     }
 
     /// What the user is told.

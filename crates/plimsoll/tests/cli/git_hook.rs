@@ -44,7 +44,7 @@ fn last(env: &TestEnv) -> Value {
 #[test]
 fn a_commit_is_saved_without_a_server_and_without_a_word() {
     let env = env().with("PLIMSOLL_ENV", "release");
-    let ran = env.plimsoll("init --git");
+    let ran = env.plimsoll("init --yes --git");
     assert!(ran.status.success(), "{ran}");
     assert!(
         ran.stdout.contains("+#!/bin/sh")
@@ -69,12 +69,12 @@ fn a_hook_that_is_there_runs_as_before_and_comes_back_to_the_byte() {
     let before = "#!/bin/sh\nset -eu\necho theirs >> ran.txt\nexit 3";
     fs::write(hook(&env), before).unwrap();
     fs::set_permissions(hook(&env), fs::Permissions::from_mode(0o711)).unwrap();
-    assert!(env.plimsoll("init --git").status.success());
-    assert!(env.plimsoll("init --git").stdout.contains("Nothing to change"));
+    assert!(env.plimsoll("init --yes --git").status.success());
+    assert!(env.plimsoll("init --yes --git").stdout.contains("Nothing to change"));
     commits(&env, "one");
     assert_eq!(fs::read_to_string(env.project().join("ran.txt")).unwrap(), "theirs\n");
     assert_eq!(journal(&env).len(), 1);
-    assert!(env.plimsoll("uninstall --git").status.success());
+    assert!(env.plimsoll("uninstall --yes --git").status.success());
     assert_eq!(fs::read_to_string(hook(&env)).unwrap(), before);
     assert_eq!(fs::metadata(hook(&env)).unwrap().permissions().mode() & 0o777, 0o711);
     commits(&env, "two");
@@ -86,10 +86,10 @@ fn what_was_not_there_goes_again() {
     let env = env();
     assert!(env.plimsoll("init --git --dry-run").status.success());
     assert!(!hook(&env).exists());
-    assert!(env.plimsoll("init --git").status.success());
-    let purged = env.plimsoll("uninstall --purge");
+    assert!(env.plimsoll("init --yes --git").status.success());
+    let purged = env.plimsoll("uninstall --yes --purge");
     assert!(purged.stderr.contains("plimsoll uninstall --git"), "it is named first: {purged}");
-    assert!(env.plimsoll("uninstall --git").status.success());
+    assert!(env.plimsoll("uninstall --yes --git").status.success());
     assert!(!hook(&env).exists());
 }
 
@@ -97,7 +97,7 @@ fn what_was_not_there_goes_again() {
 fn the_place_of_the_hooks_is_the_repositorys_choice() {
     let env = env();
     git(&env, &["config", "core.hooksPath", "tools/hooks"]);
-    assert!(env.plimsoll("init --git").status.success());
+    assert!(env.plimsoll("init --yes --git").status.success());
     assert!(env.project().join("tools/hooks/post-commit").exists() && !hook(&env).exists());
     commits(&env, "one");
     assert_eq!(journal(&env).len(), 1);
@@ -106,7 +106,7 @@ fn the_place_of_the_hooks_is_the_repositorys_choice() {
 #[test]
 fn a_commit_never_fails_whatever_becomes_of_plimsoll() {
     let env = env();
-    assert!(env.plimsoll("init --git").status.success());
+    assert!(env.plimsoll("init --yes --git").status.success());
     env.write("home/.local/share/plimsoll/saves.jsonl/x", "");
     commits(&env, "one");
     assert_eq!(env.log().len(), 1, "{:?}", env.log());
@@ -121,7 +121,7 @@ fn a_commit_never_fails_whatever_becomes_of_plimsoll() {
 fn a_hook_that_is_no_shell_script_is_left_alone() {
     let env = env();
     fs::write(hook(&env), "#!/usr/bin/env python3\nprint()\n").unwrap();
-    let ran = env.plimsoll("init --git");
+    let ran = env.plimsoll("init --yes --git");
     assert_eq!(ran.status.code(), Some(1), "{ran}");
     assert!(ran.stderr.contains("is not that of a shell script"), "{ran}");
     assert_eq!(fs::read_to_string(hook(&env)).unwrap(), "#!/usr/bin/env python3\nprint()\n");
@@ -133,7 +133,7 @@ fn whoever_switched_it_off_has_nothing_saved() {
         ["auto_context: {hooks: {git_commit: false}}\n", "auto_context: {enabled: false}\n"]
     {
         let env = env();
-        assert!(env.plimsoll("init --git").status.success());
+        assert!(env.plimsoll("init --yes --git").status.success());
         env.user_config(config);
         commits(&env, "one");
         assert!(journal(&env).is_empty(), "{config}");
@@ -143,7 +143,7 @@ fn whoever_switched_it_off_has_nothing_saved() {
 #[test]
 fn outside_a_repository_it_says_so() {
     let env = TestEnv::new().with("PATH", "/usr/bin:/bin");
-    let ran = env.plimsoll("init --git");
+    let ran = env.plimsoll("init --yes --git");
     assert_eq!(ran.status.code(), Some(1), "{ran}");
     assert!(ran.stderr.contains("`git init`"), "{ran}");
 }

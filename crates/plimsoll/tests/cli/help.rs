@@ -84,11 +84,37 @@ fn the_version_is_told() {
 #[test]
 fn misuse_is_told_apart_from_failure() {
     let env = TestEnv::new();
-    for arguments in ["", "no-such-command", "--no-such-flag", "measure --no-such-flag"] {
+    for arguments in ["no-such-command", "--no-such-flag", "measure --no-such-flag"] {
         let ran = env.plimsoll(arguments);
         assert_eq!(ran.status.code(), Some(2), "{arguments}: {ran}");
         assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{arguments}: {ran}");
     }
+}
+
+#[test]
+fn a_client_never_sees_the_exit_code_of_misuse() {
+    let env = TestEnv::new();
+    for (arguments, stdin) in
+        [("", ""), ("", "[1]"), ("", "{\"a\": 1}"), ("statusline --nonsense", "{}")]
+    {
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        let ran = env.run(env.command(&arguments), stdin.as_bytes());
+        assert_eq!(ran.status.code(), Some(1), "{arguments:?}: {ran}");
+        assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{arguments:?}: {ran}");
+    }
+    let ran = env.run(env.command(&["hook", "--nonsense"]), b"{}");
+    assert!(ran.is_silent(), "{ran}");
+}
+
+#[test]
+fn without_arguments_a_pipe_that_stays_open_is_not_waited_for() {
+    let env = TestEnv::new();
+    let mut child = env.command(&[]).spawn().unwrap();
+    let open = child.stdin.take();
+    let ran = env.ran(child.wait_with_output().unwrap());
+    drop(open);
+    assert!(ran.stderr.contains("Usage: plimsoll <COMMAND>"), "{ran}");
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
 }
 
 #[test]

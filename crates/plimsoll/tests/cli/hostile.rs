@@ -137,7 +137,7 @@ const SHOWN: &[&str] = &[
     "measure --transcript FILE",
     "restore",
     "resume",
-    "rs --limit 9 --include-auto",
+    "rs --limit 9 --all",
     "rs development FILE",
     "score",
     "search decided",
@@ -222,9 +222,14 @@ fn no_program_that_a_repository_names_is_run() {
         std::fs::remove_file(env.home().join("ran")).unwrap();
         env.session(SESSION).fill(100_000);
         hooks(&env);
-        for line in
-            ["checkpoint create", "resume", "restore", "ss --task x", "init --git", "git-hook"]
-        {
+        for line in [
+            "checkpoint create",
+            "resume",
+            "restore",
+            "ss --task x",
+            "init --git --yes",
+            "git-hook",
+        ] {
             env.plimsoll(line);
         }
         assert!(!ran(), "{trap}");

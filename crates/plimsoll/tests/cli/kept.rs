@@ -36,6 +36,9 @@ fn used() -> TestEnv {
         payload["compact_summary"] = json!("nothing of it");
         run(&["hook"], &payload.to_string());
     }
+    let mut restore = open_handed(&env, &["restore"]);
+    restore.env("CLAUDE_CODE_SESSION_ID", "loader");
+    env.run(restore, b"");
     run(&["hook"], "no JSON");
     run(&["ss", "--task", "x"], "");
     run(&["board", "post", "--to", "5f2c", "x"], "");
@@ -81,6 +84,7 @@ fn everything_is_for_the_user_alone() {
 fn everything_is_named_in_the_reference() {
     let env = used();
     let reference = page("reference/files.md");
+    assert!(env.data().join("receipts").is_dir());
     for entry in env.data().read_dir().unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         // Locks and what the database keeps beside its file belong to the file.

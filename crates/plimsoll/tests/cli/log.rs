@@ -18,12 +18,29 @@ fn what_went_wrong_in_a_hook_is_shown_with_its_time() {
     env.write("home/.local/share/plimsoll/hook.log", "1794722294946 pid 17 it failed\n");
     insta::assert_snapshot!(env.plimsoll("log"), @"
     --- stdout
-    2026-11-15T05:58:14.946Z  pid 17  it failed
+    2026-11-15 05:58:14.946 UTC  pid 17  it failed
     [exit 0]
     ");
     fail(&env);
     let ran = env.plimsoll("log");
     assert!(ran.stdout.ends_with("the payload is not JSON\n"), "{ran}");
+}
+
+#[test]
+fn times_are_those_of_the_users_clock_and_in_json_of_utc() {
+    for (zone, shown) in [
+        ("America/New_York", "2026-11-15 00:58:14.946 -05:00"),
+        ("Asia/Kathmandu", "2026-11-15 11:43:14.946 +05:45"),
+        ("EST5EDT,M3.2.0,M11.1.0", "2026-11-15 00:58:14.946 -05:00"),
+        ("Nowhere/At-all", "2026-11-15 05:58:14.946 UTC"),
+    ] {
+        let env = TestEnv::new().with("TZ", zone);
+        env.write("home/.local/share/plimsoll/hook.log", "1794722294946 pid 17 it failed\n");
+        let ran = env.plimsoll("log");
+        assert!(ran.stdout.starts_with(&format!("{shown}  pid 17")), "{zone}: {ran}");
+        let json = env.plimsoll("log --json").stdout;
+        assert!(json.contains("2026-11-15T05:58:14.946Z"), "{zone}: {json}");
+    }
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn the_picture_of_the_installation() {
         let name = format!("{at}7b6e4fd");
         scene.session(&name, "app").ago(60 * at as u64).grows(models[at], 18_000..used);
     }
-    scene.shows("init", "init");
+    scene.shows("init", "init --yes");
     scene.shows("doctor", "doctor");
 }
 

@@ -131,8 +131,8 @@ fn stays_while_agents_call_it(release: &Release) {
 printf '#!/bin/sh\n%s\n' '{users}' >../users/getent && chmod 755 ../users/getent
 plimsoll() {{ ../deb/usr/bin/plimsoll "$@" >/dev/null 2>&1; }}
 try() {{ PATH=$PWD/../users:$PATH ../control/prerm "$1" 2>&1 && echo "$1: goes"; }}
-plimsoll init && ! try remove && try upgrade
-plimsoll uninstall && try remove"#
+plimsoll init --yes && ! try remove && try upgrade
+plimsoll uninstall --yes && try remove"#
     );
     let said = release.shell(&script, ".deb").stdout;
     let lines: Vec<&str> = said.lines().collect();
@@ -166,11 +166,11 @@ fn installs_itself_with_a_shell_alone_and_leaves_again(release: Release) {
     // Over an installation that is there, as an upgrade is.
     assert!(install(&format!("--prefix '{}'", prefix.display())).status.success());
     let uninstall = || install(&format!("--uninstall --prefix '{}'", prefix.display()));
-    let init = "~/opt/bin/plimsoll init >init.log 2>&1 && echo done";
+    let init = "~/opt/bin/plimsoll init --yes >init.log 2>&1 && echo done";
     assert_eq!(env.run(env.shell(init, &[]), b"").stdout, "done\n");
     let ran = uninstall();
     assert!(!ran.status.success() && ran.stderr.contains("bin/plimsoll uninstall"), "{ran}");
-    env.run(env.shell("~/opt/bin/plimsoll uninstall", &[]), b"");
+    env.run(env.shell("~/opt/bin/plimsoll uninstall --yes", &[]), b"");
     assert!(uninstall().status.success());
     let left = env.all_under(&prefix).into_iter().filter(|path| !path.is_dir());
     assert_eq!(left.collect::<Vec<_>>(), Vec::<PathBuf>::new());

@@ -58,6 +58,67 @@ fn where_nothing_is_saved_it_says_where_something_is() {
 }
 
 #[test]
+fn a_word_that_names_no_environment_is_searched_for() {
+    let env = TestEnv::new();
+    save(&env, "staging", "Mend the lexer");
+    let ran = env.plimsoll("rs lexer --json");
+    assert_eq!(tasks(&ran), ["Mend the lexer"]);
+    assert_eq!(ran.stderr, "note: no environment named `lexer`; searching saves for `lexer`\n");
+    insta::assert_snapshot!(env.plimsoll("rs xylophone"), @"
+    --- stdout
+    No save has `xylophone` in it. There are saves in staging (1).
+    --- stderr
+    note: no environment named `xylophone`; searching saves for `xylophone`
+    [exit 0]
+    ");
+    let ran = plimsoll(&env, &["rs", "the lexer", "--json"]);
+    assert_eq!(tasks(&ran), ["Mend the lexer"], "{ran}");
+    let ran = plimsoll(&env, &["rs", "staging mend", "--json"]);
+    assert_eq!((tasks(&ran), &*ran.stderr), (vec!["Mend the lexer".to_owned()], ""));
+    let env = env.with("PLIMSOLL_ENV", "lexer");
+    insta::assert_snapshot!(env.plimsoll("rs lexer"), @"
+    --- stdout
+    Nothing is saved in lexer yet. There are saves in staging (1).
+    [exit 0]
+    ");
+}
+
+/// Appends lines to the journal of saves: each with its kind and task, the last the newest.
+fn journal(env: &TestEnv, environment: &str, saves: &[(&str, &str)]) {
+    let lines = (1..).zip(saves).map(|(at, (kind, task))| {
+        let save = serde_json::json!({"id": format!("{environment}{at}"), "created": at,
+            "environment": environment, "kind": kind, "task": task});
+        format!("{save}\n")
+    });
+    let path = env.data().join("saves.jsonl");
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    env.write("home/.local/share/plimsoll/saves.jsonl", before + &lines.collect::<String>());
+}
+
+#[test]
+fn commits_and_tests_are_restored_only_if_there_is_nothing_else() {
+    let env = TestEnv::new();
+    let saves = [
+        ("manual", "Write the parser"),
+        ("auto", "Go on with the parser"),
+        ("commit", "Commit: parse numbers"),
+        ("tests", "Tests passed: 12 tests in 1.2s"),
+    ];
+    journal(&env, "development", &saves);
+    journal(&env, "ci", &saves[2..]);
+    let found = |args: &str| tasks(&env.plimsoll(&format!("rs {args} --json")));
+    assert_eq!(found(""), ["Go on with the parser"]);
+    assert_eq!(found("--limit 9"), ["Go on with the parser", "Write the parser"]);
+    assert_eq!(found("ci"), ["Tests passed: 12 tests in 1.2s"]);
+    assert_eq!(found("development numbers"), ["Commit: parse numbers"]);
+    for all in ["--all", "--include-auto"] {
+        assert_eq!(found(all), ["Tests passed: 12 tests in 1.2s"]);
+        assert_eq!(found(&format!("{all} --limit 9")).len(), 4);
+    }
+    assert!(!env.plimsoll("rs --help").stdout.contains("include-auto"));
+}
+
+#[test]
 fn words_parts_of_words_and_misspelt_words_are_found() {
     let env = TestEnv::new();
     for task in ["Mend load_line_of in crates/hull", "Paint the handbook", "Retry on refusal"] {

@@ -214,6 +214,112 @@ fn stored(env: &TestEnv, folder: &Path, but: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Places in which a value is a secret though it looks like a hash; `§` stands for the value.
+const PLACES: &[&str] = &[
+    "Authorization: Bearer §",
+    "Authorization: Token §",
+    "Authorization: ApiKey §",
+    "Authorization: §",
+    "Authorization: Token token=\"§\"",
+    "Authorization: Digest username=\"me\", realm=\"r\", response=\"§\"",
+    "Proxy-Authorization: Custom §",
+    "{\"Authorization\": \"Bearer §\"}",
+    "{'X-Api-Key': '§'}",
+    "X-Auth-Token: §",
+    "X-Functions-Key: §",
+    "PRIVATE-TOKEN: §",
+    "X-Acme-Secret: §",
+    "api_key = \"§\"",
+    "Cookie: theme=dark; session=§",
+    "Set-Cookie: id=§; Path=/",
+    "curl -b 'sid=§' https://host/x",
+    "https://host/x?token=§&page=2",
+    "https://host/x?a=1&api_key=§",
+    "https://host/x?sig=§",
+    "https://host/x?X-Amz-Signature=§",
+    "https://host/x?key=§",
+    "curl -u me:§ https://host/x",
+    "curl -sSu me:§ https://host/x",
+    "https://me:§@host/x",
+    "https://§@host/x",
+    "mysql -u root -p§ app",
+    "mongosh -u me -p § host/app",
+    "redis-cli -h cache -a § ping",
+    "sqlcmd -S host -U sa -P § -Q x",
+    "PGPASSWORD=§ psql -h db -p 5432",
+    "MYSQL_PWD=§ mysql app",
+    "https://api.telegram.org/bot123456789:§/getMe",
+    "https://discord.com/api/webhooks/123456789012345678/§",
+];
+
+/// Values as hashes and ids are, and a bot's token that nothing announces.
+fn placed() -> Vec<(String, String)> {
+    let uuid = |at: usize| {
+        let part = |(nth, length): (usize, usize)| random(at * 7 + nth, length, HEX);
+        let parts: Vec<String> = [8, 4, 4, 4, 12].into_iter().enumerate().map(part).collect();
+        parts.join("-")
+    };
+    let placed = PLACES.iter().zip(2_000..).map(|(place, at)| {
+        let value = match at % 3 {
+            0 => uuid(at),
+            1 => random(at, 40, HEX),
+            _ => random(at, 32, HEX),
+        };
+        (place.replace('§', &value), value)
+    });
+    let signature = random(3_000, 38, MIXED);
+    let bot = ["MTk4NjIyNDgz", "NDcxOTI1MjQ4.Cl2FMQ.", &signature].concat();
+    placed.chain([(bot, signature)]).collect()
+}
+
+#[test]
+fn a_value_that_is_secret_by_its_place_is_not_stored() {
+    let secrets = placed();
+    assert!(secrets.len() >= 30);
+    let env = TestEnv::new().with("CLAUDE_CODE_SESSION_ID", "5f2c81aa");
+    let session_of = env.session("5f2c81aa");
+    let input = random(4_000, 40, HEX);
+    let call = json!({"type": "assistant", "isSidechain": false, "cwd": env.project(),
+        "uuid": "00000000-0000-4000-8000-000000000013", "sessionId": "s",
+        "parentUuid": "00000000-0000-4000-8000-000000000012", "timestamp": transcript::time(13),
+        "version": "2.1.325", "gitBranch": "main",
+        "message": {"id": "msg_13", "type": "message", "role": "assistant",
+            "model": transcript::MODEL, "stop_reason": "tool_use",
+            "usage": {"input_tokens": 3, "output_tokens": 40, "cache_read_input_tokens": 30_000},
+            "content": [{"type": "tool_use", "id": "toolu_13", "name": "mcp__deploy__run",
+                "input": {"headers": {"X-Api-Key": input}, "path": FILE}}]}});
+    session_of.write(format!("{}{call}\n", session(&env, &secrets, &[])));
+    let task = format!("go on with {}", secrets[0].0);
+    let mut texts = Vec::new();
+    for arguments in [
+        &["checkpoint", "create", "5f2c81aa"][..],
+        &["restore"],
+        &["ss", "release"],
+        &["ss", "release", "--task", &task],
+        &["rs", "release"],
+        &["search", "deploy"],
+        &["checkpoint", "show", "latest"],
+    ] {
+        let ran = env.run(env.command(arguments), b"");
+        assert!(ran.status.success(), "{arguments:?}: {ran}");
+        texts.push((arguments.join(" "), ran.to_string()));
+    }
+    texts.extend(stored(&env, &env.home(), &session_of.transcript));
+    texts.extend(stored(&env, &env.project(), Path::new("")));
+    let hidden = secrets.iter().map(|(_, hidden)| hidden).chain([&input]);
+    let parts: HashSet<&[u8]> = hidden.flat_map(|hidden| hidden.as_bytes().windows(PART)).collect();
+    for (path, stored) in &texts {
+        let leaked = leaked(&parts, stored).map(String::from_utf8_lossy);
+        assert_eq!(leaked, None, "in {path}");
+    }
+    for kept in [HASH, UUID, FILE] {
+        let is_kept = |(path, text): &(String, String)| {
+            path.contains("/checkpoints/2") && text.contains(kept)
+        };
+        assert!(texts.iter().any(is_kept), "{kept}");
+    }
+}
+
 #[test]
 fn no_secret_is_stored_or_given_on_and_what_looks_like_one_survives() {
     let mut secrets: Vec<(String, String)> =

@@ -76,6 +76,13 @@ fn the_clients_settings_move_the_trigger() {
 }
 
 #[test]
+fn a_pretended_window_moves_the_share_and_not_the_compaction() {
+    let env = TestEnv::new().with("NO_COLOR", "1").with("PLIMSOLL_CONTEXT_WINDOW", "60000");
+    let line = shown(&env, &[], TOLD).stdout;
+    assert!(line.ends_with("72% · 43k/60k · 17k left\n"), "{line}");
+}
+
+#[test]
 fn the_hooks_learn_the_window() {
     let env = TestEnv::new();
     let session = env.session("cd1d7cea-7344-44bc-880c-ba1f2b3758f0");

@@ -140,3 +140,21 @@ fn a_session_that_is_asked_for_a_checkpoint_is_told_of() {
     watching.send(Signal::TERM);
     assert_eq!(watching.rest().0, Some(0));
 }
+
+#[test]
+fn nothing_is_recommended_or_asked_for_where_advice_is_switched_off() {
+    let env = TestEnv::new();
+    env.user_config("auto_context: {enabled: false}\ncheckpoint: {on_line: watcher}\n");
+    let (mut watching, _) = Watching::start(&env, &["watch", "--json"]);
+    env.session("22222222-two").fill(130_000);
+    let is_filled = |it: &Value| it["change"] == "reading" && it["reading"]["percent"] != 0.0;
+    let high = std::iter::repeat_with(|| watching.json()).find(is_filled).unwrap();
+    assert_eq!(high["context_status"], "context_high");
+    assert_eq!(high["recommended_action"], "none");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    watching.send(Signal::TERM);
+    let (status, told, _) = watching.rest();
+    assert!(status == Some(0) && !told.contains("asked"), "{told}");
+    let board = env.plimsoll("board list --json");
+    assert!(board.stdout.contains("\"messages\": []"), "{board}");
+}

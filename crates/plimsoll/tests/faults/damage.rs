@@ -20,7 +20,7 @@ fn used() -> TestEnv {
     worked(&env, "worked", 820_000).tool_finished();
     env.session("waiting").fill(20_000).tool_finished();
     for arguments in [
-        "init",
+        "init --yes",
         "checkpoint create worked",
         "ss sea --task mend",
         "board post --to waiting hello",

@@ -74,7 +74,9 @@ impl Acknowledged {
         if bound(posted).status.success() {
             self.messages.insert(format!("word-{round}"));
         }
-        for arguments in ["status --all", "board claim a.rs", "init", "checkpoint verify --all"] {
+        for arguments in
+            ["status --all", "board claim a.rs", "init --yes", "checkpoint verify --all"]
+        {
             bound(env.plimsoll(arguments));
         }
         hooks_are_neutral(env);

@@ -127,16 +127,28 @@ fn object<'o, 'a>(root: &'o Object<'a>, key: &str) -> Result<Option<&'o Object<'
 
 /// Puts in the hooks that are missing, and takes out those of ours that are not as wished.
 fn with_hooks(mut text: String, wish: &Wish<'_>) -> Result<String, Unfit> {
-    let client = wish.client.unwrap_or(OLDEST);
-    let listened = LISTENED.iter().filter(|listened| events::knows(Some(client), listened.event));
-    let listened: Vec<&Listened> = listened.collect();
-    while let Some(less) = without_stray(&text, wish, &listened)? {
+    // An unknown client may be the one for which an earlier installation wrote a newer event.
+    let allowed: Vec<&Listened> = match wish.client {
+        Some(_) => events::listened(wish.client).collect(),
+        None => LISTENED.iter().collect(),
+    };
+    while let Some(less) = without_stray(&text, wish, &allowed)? {
         text = less;
     }
-    for listened in &listened {
+    for listened in events::listened(wish.client) {
         text = with_hook(text, wish, listened)?;
     }
     Ok(text)
+}
+
+/// The command line of a hook.
+///
+/// Every client gives it to a shell; a client before 2.1.140 ignores `args` and would call the bare
+/// program. `|| :` lets the line succeed whatever happens to the program: a shell runs a damaged
+/// program that happens to be text as a script, fails with exit code 2, and the client would take
+/// that for a refusal. A real refusal is printed as JSON, too.
+pub(super) fn hook_line(program: &str) -> String {
+    format!("{} hook || :", shell::quote(program))
 }
 
 /// The text without the first hook of ours that is not as wished, or is there already.
@@ -165,8 +177,8 @@ fn is_as_wished(entry: &HookEntry, wish: &Wish<'_>, listened: &Listened) -> bool
     };
     matches
         && entry.event == listened.event
-        && entry.command == wish.program
-        && entry.args.as_deref() == Some(&["hook".to_owned()])
+        && entry.command == hook_line(wish.program)
+        && entry.args.is_none()
         && entry.timeout == Timeout::Seconds(f64::from(listened.timeout))
 }
 
@@ -199,11 +211,11 @@ fn with_hook(text: String, wish: &Wish<'_>, listened: &Listened) -> Result<Strin
 /// Our group of one event, on one line.
 fn group(program: &str, listened: &Listened) -> String {
     let matcher = listened.matcher.map(|matcher| format!("\"matcher\": {}, ", quoted(matcher)));
-    let (matcher, program) = (matcher.unwrap_or_default(), quoted(program));
+    let (matcher, line) = (matcher.unwrap_or_default(), quoted(&hook_line(program)));
     let timeout = listened.timeout;
     format!(
-        "{{ {matcher}\"hooks\": [{{ \"type\": \"command\", \"command\": {program}, \
-         \"args\": [\"hook\"], \"timeout\": {timeout} }}] }}"
+        "{{ {matcher}\"hooks\": [{{ \"type\": \"command\", \"command\": {line}, \
+         \"timeout\": {timeout} }}] }}"
     )
 }
 

@@ -2,9 +2,8 @@
 
 use crate::install::Version;
 
-/// The oldest client that plimsoll was tried with. An older one may not know `args`, and would call
-/// us without a word of what for.
-pub(super) const OLDEST: Version = Version(2, 1, 197);
+/// The oldest client that plimsoll was tried with.
+pub(super) const OLDEST: Version = Version(2, 1, 40);
 
 /// The newest one.
 pub(super) const NEWEST: Version = Version(2, 1, 325);
@@ -33,42 +32,58 @@ pub(super) const LISTENED: [Listened; 9] = [
     Listened { event: "SessionEnd", matcher: None, timeout: 3 },
 ];
 
+/// Versions that are known to have events which older ones lack.
+const V2_1_76: Version = Version(2, 1, 76);
+const V2_1_90: Version = Version(2, 1, 90);
+const V2_1_120: Version = Version(2, 1, 120);
+const V2_1_197: Version = Version(2, 1, 197);
+
 /// Every event that a client has, with a version that is known to have it.
+///
+/// A client passes over a whole settings file that names an event it does not know (2.1.42), or asks
+/// at every start what to do about it (2.1.325).
 const KNOWN: [(&str, Version); 33] = [
     ("SessionStart", OLDEST),
     ("UserPromptSubmit", OLDEST),
-    ("UserPromptExpansion", OLDEST),
+    ("UserPromptExpansion", V2_1_120),
     ("PreToolUse", OLDEST),
     ("PermissionRequest", OLDEST),
-    ("PermissionDenied", OLDEST),
+    ("PermissionDenied", V2_1_90),
     ("PostToolUse", OLDEST),
     ("PostToolUseFailure", OLDEST),
-    ("PostToolBatch", OLDEST),
+    ("PostToolBatch", V2_1_120),
     ("SubagentStart", OLDEST),
     ("SubagentStop", OLDEST),
     ("Stop", OLDEST),
-    ("StopFailure", OLDEST),
+    ("StopFailure", V2_1_90),
     ("PreCompact", OLDEST),
-    ("PostCompact", OLDEST),
+    ("PostCompact", V2_1_76),
     ("PreModelSwitch", NEWEST),
     ("PostModelSwitch", NEWEST),
     ("SessionEnd", OLDEST),
     ("Setup", OLDEST),
     ("Notification", OLDEST),
-    ("InstructionsLoaded", OLDEST),
-    ("ConfigChange", OLDEST),
-    ("CwdChanged", OLDEST),
-    ("FileChanged", OLDEST),
+    ("InstructionsLoaded", V2_1_90),
+    ("ConfigChange", V2_1_90),
+    ("CwdChanged", V2_1_90),
+    ("FileChanged", V2_1_90),
     ("DirectoryAdded", NEWEST),
-    ("TaskCreated", OLDEST),
+    ("TaskCreated", V2_1_90),
     ("TaskCompleted", OLDEST),
     ("TeammateIdle", OLDEST),
-    ("Elicitation", OLDEST),
-    ("ElicitationResult", OLDEST),
-    ("WorktreeCreate", OLDEST),
-    ("WorktreeRemove", OLDEST),
-    ("MessageDisplay", OLDEST),
+    ("Elicitation", V2_1_90),
+    ("ElicitationResult", V2_1_90),
+    ("WorktreeCreate", V2_1_90),
+    ("WorktreeRemove", V2_1_90),
+    ("MessageDisplay", V2_1_197),
 ];
+
+/// The events at which a client of that version calls us. If the version is unknown, these are the
+/// events that every client knows.
+pub(super) fn listened(client: Option<Version>) -> impl Iterator<Item = &'static Listened> {
+    let client = client.unwrap_or(OLDEST);
+    LISTENED.iter().filter(move |listened| knows(Some(client), listened.event))
+}
 
 /// Whether a client of that version knows the event; any client if no version is given.
 pub(super) fn knows(client: Option<Version>, event: &str) -> bool {

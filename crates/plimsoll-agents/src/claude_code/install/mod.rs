@@ -45,9 +45,7 @@ impl Installer for ClaudeCode {
     }
 
     fn version(&self, printed: &str) -> Option<Version> {
-        let mut parts = printed.split_whitespace().next()?.splitn(3, '.');
-        let mut number = || parts.next()?.split(['-', '+']).next()?.parse().ok();
-        Some(Version(number()?, number()?, number()?))
+        Version::parse(printed)
     }
 
     fn tried(&self) -> (Version, Version) {
@@ -67,8 +65,11 @@ impl Installer for ClaudeCode {
     }
 
     fn events(&self, client: Option<Version>) -> Vec<&'static str> {
-        let listened = events::LISTENED.iter().map(|listened| listened.event);
-        listened.filter(|event| events::knows(client, event)).collect()
+        events::listened(client).map(|listened| listened.event).collect()
+    }
+
+    fn hook_line(&self, program: &str) -> String {
+        edit::hook_line(program)
     }
 
     fn trust_file(&self, home: &Home<'_>) -> PathBuf {
@@ -106,7 +107,7 @@ impl Installer for ClaudeCode {
 }
 
 const PARAGRAPH: &str = "\
-Lines that begin with `CONTEXT: ~` come from plimsoll. They are measurements of how full this
+Lines that begin with `CONTEXT: ` come from plimsoll. They are measurements of how full this
 conversation's context window is, not guesses.
 When one arrives: finish the step at hand, tell the user how full the window is, and prefer small
 steps that leave the work in a good state.

@@ -29,36 +29,37 @@ fn our_hooks(text: &str) -> Vec<(String, Option<String>)> {
 
 #[test]
 fn an_empty_file_gets_all_hooks_and_the_status_line() {
-    let wish = Wish { compact_at: Some(40), program: "/p/plimsoll", ..WISH };
+    let client = Some(Version(2, 1, 325));
+    let wish = Wish { compact_at: Some(40), program: "/p/plimsoll", client, ..WISH };
     insta::assert_snapshot!(ClaudeCode.install("", &wish).unwrap(), @r#"
     {
       "hooks": {
         "UserPromptSubmit": [
-          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 5 }] }
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll hook || :", "timeout": 5 }] }
         ],
         "PostToolUse": [
-          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 5 }] }
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll hook || :", "timeout": 5 }] }
         ],
         "PostToolUseFailure": [
-          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 5 }] }
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll hook || :", "timeout": 5 }] }
         ],
         "PreToolUse": [
-          { "matcher": "Agent|Task|Skill", "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 5 }] }
+          { "matcher": "Agent|Task|Skill", "hooks": [{ "type": "command", "command": "/p/plimsoll hook || :", "timeout": 5 }] }
         ],
         "PreCompact": [
-          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 5 }] }
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll hook || :", "timeout": 5 }] }
         ],
         "PostCompact": [
-          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 3 }] }
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll hook || :", "timeout": 3 }] }
         ],
         "SessionStart": [
-          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 3 }] }
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll hook || :", "timeout": 3 }] }
         ],
         "Stop": [
-          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 3 }] }
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll hook || :", "timeout": 3 }] }
         ],
         "SessionEnd": [
-          { "hooks": [{ "type": "command", "command": "/p/plimsoll", "args": ["hook"], "timeout": 3 }] }
+          { "hooks": [{ "type": "command", "command": "/p/plimsoll hook || :", "timeout": 3 }] }
         ]
       },
       "statusLine": { "type": "command", "command": "/p/plimsoll statusline" },
@@ -71,10 +72,18 @@ fn an_empty_file_gets_all_hooks_and_the_status_line() {
 
 #[test]
 fn every_event_that_is_written_is_one_that_the_client_knows() {
-    for client in [None, Some(Version(2, 1, 197)), Some(Version(9, 0, 0))] {
+    for (client, events) in [
+        (None, 8),
+        (Some(Version(2, 1, 40)), 8),
+        (Some(Version(2, 1, 75)), 8),
+        (Some(Version(2, 1, 76)), 9),
+        (Some(Version(9, 0, 0)), 9),
+    ] {
         let text = ClaudeCode.install("", &Wish { client, ..WISH }).unwrap();
         assert_eq!(ClaudeCode.inspect(&text).unwrap().unknown_events, [""; 0]);
-        assert_eq!(our_hooks(&text).len(), 9);
+        let written: Vec<String> = our_hooks(&text).into_iter().map(|(event, _)| event).collect();
+        assert_eq!(written, ClaudeCode.events(client), "{client:?}");
+        assert_eq!(written.len(), events, "{client:?}");
     }
     assert!(!ClaudeCode.knows(Version(2, 1, 197), "PreModelSwitch"));
     assert!(ClaudeCode.knows(Version(2, 1, 325), "PreModelSwitch"));
@@ -82,16 +91,42 @@ fn every_event_that_is_written_is_one_that_the_client_knows() {
 }
 
 #[test]
+fn an_event_that_only_newer_clients_know_stays_until_an_older_client_is_found() {
+    let newer = ClaudeCode.install("", &Wish { client: Some(Version(2, 1, 325)), ..WISH }).unwrap();
+    assert_eq!(install(&newer), newer, "an unknown client may be the newer one");
+    let older = Wish { client: Some(Version(2, 1, 42)), ..WISH };
+    let older = ClaudeCode.install(&newer, &older).unwrap();
+    assert!(!older.contains("PostCompact"), "{older}");
+}
+
+#[test]
 fn a_client_that_is_too_old_is_refused() {
-    let client = ClaudeCode.version("2.1.196 (Claude Code)\n");
+    let client = ClaudeCode.version("2.1.39 (Claude Code)\n");
     let refused = ClaudeCode.install("", &Wish { client, ..WISH }).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the client is version 2.1.196, and plimsoll needs 2.1.197 or newer"
+        "the client is version 2.1.39, and plimsoll needs 2.1.40 or newer"
     );
     assert_eq!(ClaudeCode.version("3.0.1-beta.2"), Some(Version(3, 0, 1)));
     assert_eq!(ClaudeCode.version("command not found"), None);
 }
+
+#[test]
+fn hooks_of_release_0_1_0_come_to_the_present_form_and_go_to_the_byte() {
+    let now = install(THEIRS);
+    let then = now.replace(
+        "\"command\": \"/home/me/.local/bin/plimsoll hook || :\"",
+        "\"command\": \"/home/me/.local/bin/plimsoll\", \"args\": [\"hook\"]",
+    );
+    assert_eq!(then.matches("\"args\"").count(), 8);
+    assert_eq!(our_hooks(&then).len(), 8);
+    let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    assert_eq!(value(&install(&then)), value(&now));
+    let installed = Installed { before: THEIRS, after: &then };
+    assert_eq!(ClaudeCode.uninstall(&then, Some(&installed)).unwrap(), THEIRS);
+}
+
+const THEIRS: &str = "{\n  \"model\": \"opus\"\n}\n";
 
 #[test]
 fn hooks_of_ours_that_are_there_already_come_to_the_wished_form() {
@@ -100,14 +135,13 @@ fn hooks_of_ours_that_are_there_already_come_to_the_wished_form() {
         "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "/old/plimsoll", "args": ["hook"]}]}],
         "PostToolUse": [
             {"hooks": [{"type": "command", "command": "'/my tools/plimsoll' hook --agent claude-code", "timeout": 5000}]},
-            {"matcher": "*", "hooks": [{"type": "command", "command": "/home/me/.local/bin/plimsoll", "args": ["hook"], "timeout": 5}]}
+            {"matcher": "*", "hooks": [{"type": "command", "command": "/home/me/.local/bin/plimsoll hook || :", "timeout": 5}]}
         ]
     }}"#;
     let installed: Value = serde_json::from_str(&install(text)).unwrap();
     let mut ours = our_hooks(&installed.to_string());
     ours.sort();
     let expected = [
-        ("PostCompact", None),
         ("PostToolUse", Some("*")),
         ("PostToolUseFailure", None),
         ("PreCompact", None),
@@ -410,7 +444,9 @@ fn foreign(text: &str) -> Value {
     let mut value: Value = serde_json::from_str(text).unwrap();
     let events = value.get_mut("hooks").and_then(Value::as_object_mut);
     for (_, groups) in events.into_iter().flatten() {
-        let ours = |group: &Value| group["hooks"][0]["args"] == json!(["hook"]);
+        let ours = |group: &Value| {
+            group["hooks"][0]["command"].as_str().is_some_and(|line| line.ends_with(" hook || :"))
+        };
         groups.as_array_mut().unwrap().retain(|group| !ours(group));
     }
     let object = value.as_object_mut().unwrap();
@@ -453,7 +489,7 @@ proptest! {
     fn a_second_installation_changes_nothing((text, _) in settings(true), wish in wish()) {
         let once = ClaudeCode.install(&text, &wish).unwrap();
         prop_assert_eq!(ClaudeCode.install(&once, &wish).unwrap(), once.clone());
-        prop_assert_eq!(our_hooks(&once).len(), 9);
+        prop_assert_eq!(our_hooks(&once).len(), 8);
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn a_prompt_makes_no_checkpoint_but_the_tool_after_it_does() {
 #[test]
 fn a_compaction_that_follows_at_once_makes_its_own_checkpoint() {
     let settings = Settings::default();
-    let trigger = Trigger::At { tokens: 167_000, source: crate::trigger::TriggerSource::Formula };
+    let trigger = at(167_000);
     let outlook = Outlook { trigger, ..outlook(&settings) };
     let decision = decide(
         &outlook,
@@ -107,7 +107,7 @@ fn a_crossing_is_asked_about_once_and_not_where_there_is_a_checkpoint() {
     assert!(to_ask(&asked.emptied(), line, 5_000, 6_000).is_some(), "another window");
     let crossed = SessionState { crossed: Some(12), ..fresh.clone() };
     assert_eq!(to_ask(&crossed, line, 5_000, 6_000), None);
-    let seal = |at| Some(Seal { at, id: String::new(), mark: 0, steps: 0 });
+    let seal = |at| Some(Seal { at, id: String::new(), mark: 0, steps: 0, covers: 0 });
     let sealed = |at| SessionState { sealed: seal(at), ..fresh.clone() };
     assert_eq!(to_ask(&sealed(5_000), line, 5_000, 6_000), None);
     assert!(to_ask(&sealed(4_999), line, 5_000, 6_000).is_some());
@@ -140,9 +140,39 @@ fn breakpoints_lie_five_minutes_apart() {
 
 #[test]
 fn with_a_checkpoint_at_hand_nobody_need_do_anything() {
-    let speech = Speech::Warning { percent: 82.3, left: Left::InWindow(9), subagent: None };
-    let reply = speech.reply(&Words { sealed: Some("14:02"), ..words("/compact") });
-    let said = "CONTEXT: ~82% used. Checkpoint 14:02 is sealed; carry on.";
+    let left = Left::InWindow(9);
+    let occupancy = Occupancy { percent: 82.3, left, client_compacts: true };
+    let speech = Speech::Warning { occupancy, subagent: None, is_saved: false };
+    let reply = speech.reply(&Words { sealed: Some(&sealed()), ..words("/compact") });
+    let said = "CONTEXT: ~82% used. Checkpoint saved 14:02; no action needed.";
     assert_eq!(reply.to_user.as_deref(), Some(said));
-    assert_eq!(reply.to_model, Some(format!("{said} About 9 tokens are left.")));
+    let zoned = said.replace("14:02", "14:02 +02:00");
+    assert_eq!(reply.to_model, Some(format!("{zoned} About 9 tokens are left.")));
+}
+
+#[test]
+fn before_a_compaction_the_last_checkpoint_has_to_cover_every_record() {
+    let seal = Seal { at: 0, id: String::new(), mark: 7, steps: 3, covers: 100 };
+    let state = SessionState { sealed: Some(seal), ..SessionState::default() };
+    let progress = Progress { mark: 7, steps: 3, newest: 100 };
+    assert!(is_covered(&state, &progress, Coverage::Everything));
+    let talk = Progress { newest: 101, ..progress };
+    assert!(!is_covered(&state, &talk, Coverage::Everything));
+    assert!(is_covered(&state, &talk, Coverage::Changes), "it would say the same");
+    let reads = Progress { steps: 7, ..talk };
+    assert!(is_covered(&state, &reads, Coverage::Changes));
+    assert!(!is_covered(&state, &Progress { steps: 8, ..talk }, Coverage::Changes));
+    assert!(!is_covered(&state, &Progress { mark: 8, ..progress }, Coverage::Changes));
+    assert!(!is_covered(&SessionState::default(), &progress, Coverage::Everything));
+}
+
+#[test]
+fn a_short_talk_is_not_worth_a_checkpoint() {
+    let fresh = SessionState::default();
+    assert!(!is_worth_sealing(&fresh, 0, 2));
+    assert!(is_worth_sealing(&fresh, 1, 1), "a tool was used");
+    assert!(is_worth_sealing(&fresh, 0, 3), "a longer talk");
+    let seal = Seal { at: 0, id: String::new(), mark: 7, steps: 0, covers: 100 };
+    let sealed = SessionState { sealed: Some(seal), ..fresh };
+    assert!(is_worth_sealing(&sealed, 0, 2), "its checkpoint would be out of date");
 }

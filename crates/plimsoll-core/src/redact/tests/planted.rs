@@ -280,7 +280,7 @@ fn places() -> Vec<(&'static str, &'static str, String, &'static str)> {
             "",
         ),
         (
-            "azure-sas-signature",
+            "signature",
             "https://a.blob.core.windows.net/c?sv=2024-01-01&se=2026&",
             format!("{}{}%3D", "sig=", random(BASE64, 43, 8)),
             "&sp=r",
@@ -379,6 +379,149 @@ fn places() -> Vec<(&'static str, &'static str, String, &'static str)> {
     ]
 }
 
+/// Places in which a value is a secret whatever it looks like: kind, and text with `§` for the value.
+const POSITIONS: &[(&str, &str)] = &[
+    ("bearer-token", "Authorization: Bearer §\nAccept: */*"),
+    ("bearer-token", "> authorization: bearer §"),
+    ("bearer-token", "Authorization: Token §"),
+    ("bearer-token", "Authorization: ApiKey §"),
+    ("bearer-token", "Authorization: ApiKey my-id:§"),
+    ("bearer-token", "Authorization: Bot §"),
+    ("bearer-token", "Authorization: GenieKey §"),
+    ("bearer-token", "Authorization: SharedKey myaccount:§"),
+    ("basic-auth", "Authorization: Basic §"),
+    ("authorization", "Authorization: §"),
+    ("authorization", "curl -H Authorization:§ https://host/x"),
+    ("authorization", "Authorization: Token token=§"),
+    ("authorization", "Authorization: Token token=\"§\", realm=\"app\""),
+    (
+        "authorization",
+        "Authorization: Digest username=\"me\", realm=\"r\", uri=\"/a\", response=\"§\"",
+    ),
+    ("authorization", "Authorization: Hawk id=\"dh37\", ts=\"1353832234\", mac=\"§\""),
+    (
+        "authorization",
+        "Authorization: AWS4-HMAC-SHA256 Credential=me/20260101/eu/s3/aws4_request, SignedHeaders=host;range, Signature=§",
+    ),
+    ("authorization", "Authorization: OAuth oauth_version=\"1.0\", oauth_token=\"§\""),
+    ("bearer-token", "Proxy-Authorization: Custom §"),
+    ("bearer-token", "{\"Authorization\": \"Bearer §\"}"),
+    ("bearer-token", "headers = {'Authorization': f'Token §'}"),
+    ("bearer-token", "req.Header.Set(\"Authorization\", \"Bearer §\")"),
+    ("bearer-token", "curl -H \"Authorization: Bearer §\" https://host/x"),
+    ("bearer-token", "authorization = \"Bearer §\""),
+    ("key", "X-Api-Key: §\n"),
+    ("key", "{\"x-api-key\": \"§\"}"),
+    ("key", "{'X-Api-Key': '§'}"),
+    ("key", "headers.set('X-Api-Key', '§')"),
+    ("key", "x-api-key = \"§\""),
+    ("key", "X-Functions-Key: §"),
+    ("key", "Api-Key: §"),
+    ("key", "apikey: §"),
+    ("key", "Ocp-Apim-Subscription-Key: §"),
+    ("token", "X-Auth-Token: §"),
+    ("token", "X-Acme-Token: §"),
+    ("secret", "X-Acme-Secret: §"),
+    ("token", "PRIVATE-TOKEN: §"),
+    ("token", "http host/x Private-Token:§"),
+    ("token", "X-Auth: §"),
+    ("token", "X-Shopify-Access-Token: §"),
+    ("token", "X-Amz-Security-Token: §"),
+    ("token", "X-Session-Id: §"),
+    ("token", "{\"X-Session-Id\": \"§\"}"),
+    ("token", "curl -H 'X-Session-Token: §' https://host/x"),
+    ("signature", "X-Hub-Signature: sha1=§"),
+    ("signature", "X-Hub-Signature-256: sha256=§"),
+    ("signature", "req.headers['X-Hub-Signature-256'] = 'sha256=§'"),
+    ("signature", "X-Line-Signature: §"),
+    ("cookie", "Cookie: id=§"),
+    ("cookie", "Cookie: theme=dark; session=§; lang=en"),
+    ("cookie", "Set-Cookie: id=§; Path=/; HttpOnly"),
+    ("cookie", "document.cookie = \"sid=§\""),
+    ("cookie", "cookies = {'lang': 'en', 'sessionid': '§'}"),
+    ("cookie", "\"cookie\": \"a=1; connect.sid=§\""),
+    ("cookie", "curl -s -b 'sid=§' https://host/x"),
+    ("cookie", "curl --cookie \"sid=§\" https://host/x"),
+    ("token", "https://host/x?token=§"),
+    ("token", "https://host/x?a=1&access_token=§&b=2"),
+    ("token", "https://host/cb#access_token=§&token_type=bearer"),
+    ("token", "https://host/x?a=1\\u0026token=§"),
+    ("key", "GET /x?api_key=§ HTTP/1.1"),
+    ("key", "https://host/x?a=1&apikey=§"),
+    ("token", "https://host/x?session=§"),
+    ("token", "https://host/x?a=1&session_id=§&b=2"),
+    ("token", "https://host/x?a=1&sessionId=§"),
+    ("token", "GET /x?sid=§ HTTP/1.1"),
+    ("signature", "https://host/x?a=1&sig=§&b=2"),
+    ("signature", "<a href=\"https://host/x?a=1&amp;sig=§\">"),
+    ("signature", "https://bucket.host/x?X-Amz-Date=20260101&X-Amz-Signature=§"),
+    ("signature", "https://bucket.host/x?X-Goog-Signature=§"),
+    ("key", "https://maps.host/x?key=§"),
+    ("token", "https://host/callback?code=§&state=1"),
+    ("password", "https://host/login?user=me&password=§"),
+    ("password", "git clone https://me:§@host.org/me/repo.git"),
+    ("password", "git clone https://§@host.org/me/repo.git"),
+    ("password", "curl -u me:§ https://host/x"),
+    ("password", "curl -sSu me:§ https://host/x"),
+    ("password", "curl -ume:§ https://host/x"),
+    ("password", "curl --user=me:§ https://host/x"),
+    ("password", "curl https://host/x -u \"§:\""),
+    ("password", "[\"curl\", \"-u\", \"me:§\"]"),
+    ("password", "http -a me:§ host/x"),
+    ("password", "xh -a me:§ host/x"),
+    ("password", "xhs -a me:§ host/x"),
+    ("password", "requests.get(url, auth=('me', '§'))"),
+    ("password", "req.SetBasicAuth(\"me\", \"§\")"),
+    ("password", "mysql -u root -p§ app"),
+    ("password", "docker exec db mysql -uroot -p'§' app"),
+    ("password", "[\"mysqldump\", \"-uroot\", \"-p§\"]"),
+    ("password", "mysqldump --password=§ app"),
+    ("password", "mariadb-dump -p§ app"),
+    ("password", "mongosh -u me -p § host/app"),
+    ("password", "mongodump -u me --password § --db app"),
+    ("password", "redis-cli -h cache -a § ping"),
+    ("password", "redis-cli --pass § ping"),
+    ("password", "sqlcmd -S host -U sa -P § -Q 'select 1'"),
+    ("password", "sqlcmd -S host -U sa -P§"),
+    ("password", "mssql-cli -S host -U sa -P § -Q 'select 1'"),
+    ("password", "sqlplus -S me/§@db @scripts/run.sql"),
+    ("password", "sqlplus 'me/§@//host:1521/app'"),
+    ("password", "sqlplus me/\"§\"@db"),
+    ("password", "cqlsh -u me -p § host"),
+    ("password", "PGPASSWORD=§ psql -h db -p 5432"),
+    ("password", "MYSQL_PWD=§ mysql app"),
+    ("token", "REDISCLI_AUTH=§ redis-cli ping"),
+    ("webhook", "https://discord.com/api/v10/webhooks/123456789012345678/§"),
+    ("webhook", "https://open.feishu.cn/open-apis/bot/v2/hook/§"),
+    ("webhook", "https://acme.webhook.office.com/webhookb2/§"),
+    ("webhook", "https://outlook.office.com/webhook/§/IncomingWebhook/a/b"),
+    ("telegram-token", "curl https://api.telegram.org/bot123456789:§/getMe"),
+];
+
+/// Values that are hashes or ids anywhere else: drawn at random, and as people make them up.
+fn hashes(seed: u64) -> [String; 7] {
+    let hex = |length| random(HEX, length, seed);
+    let uuid = [8, 4, 4, 4, 12].map(hex).join("-");
+    let made_up = ["abcdef1234567890", "deadbeefcafebabe", "12345678-1234-1234-1234-123456789abc"];
+    let [first, second, third] = made_up.map(str::to_owned);
+    [hex(32), hex(40), hex(64), uuid, first, second, third]
+}
+
+/// A bot's token: a number in base64, a time, a signature.
+fn discord_token(number: u64, seed: u64) -> String {
+    let digits = (number + seed).to_string();
+    let number: String = digits.as_bytes().chunks(3).map(in_base64).collect();
+    format!("{number}.{}.{}", random(URL, 6, seed), random(URL, 38, seed + 1))
+}
+
+fn in_base64(three: &[u8]) -> String {
+    let bits =
+        three.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+    let letter =
+        |place: u32| char::from(BASE64.as_bytes()[(bits >> (18 - 6 * place)) as usize & 63]);
+    (0..=three.len() as u32).map(letter).collect()
+}
+
 /// What is wrong with a text's redaction: a piece of the secret is left, its kind is not said, or
 /// redacting again changes it.
 fn fault(text: &str, secret: &str, kind: &str) -> Option<String> {
@@ -423,6 +566,35 @@ fn secrets_go_from_the_places_made_for_them() {
         faults.extend((!is_kept).then(|| format!("`{text}` became `{redacted}`")));
     }
     assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn a_value_is_secret_by_its_place_even_if_it_looks_like_a_hash() {
+    assert!(POSITIONS.len() >= 80);
+    let mut faults = Vec::new();
+    for (seed, (kind, place)) in POSITIONS.iter().enumerate() {
+        for secret in hashes(seed as u64) {
+            let text = place.replace('§', &secret);
+            faults.extend(fault(&text, &secret, kind));
+            faults.extend(fault(&in_json(&text), &secret, kind));
+            faults.extend(fault(&in_json(&in_json(&format!("see {text}"))), &secret, kind));
+        }
+    }
+    assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn bot_tokens_of_discord_go_wherever_they_stand() {
+    let numbers = [198_622_483_471_925_248, 1_189_345_678_901_234_567, 84_484_653_687_267_328];
+    let tokens = (1..).zip(numbers).flat_map(|(seed, number)| {
+        let drawn = [random(ALNUM, 25, seed), random(URL, 6, seed), random(URL, 38, seed)];
+        [discord_token(number, seed), format!("M{}", drawn.join("."))]
+    });
+    let faults = tokens.flat_map(|secret| {
+        let texts = settings(&secret).into_iter();
+        texts.filter_map(move |text| fault(&text, &secret, "discord-token")).collect::<Vec<_>>()
+    });
+    assert_eq!(faults.collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]

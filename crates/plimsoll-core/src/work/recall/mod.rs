@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
 use super::names::{self, NameKind};
-use super::{Act, Record, Tool, fence, relative, shell};
+use super::{Act, Record, Tool, fence, path, shell};
 use crate::Millis;
 use crate::entry::EntryId;
 use crate::redact::redact;
@@ -315,7 +315,7 @@ impl Recall {
             in_restore: restore.holds(&needed),
             name: match needed {
                 Needed::File(file) => {
-                    relative(self.folder.as_deref(), self.known.path(file)).to_owned()
+                    path::shown(self.folder.as_deref(), self.known.path(file)).to_owned()
                 }
                 Needed::Name(_, name) => name,
             },

@@ -5,8 +5,9 @@ use axum::extract::State;
 use plimsoll_core::Tokens;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::time::utc;
+use plimsoll_engine::history::{self, Recent};
 use plimsoll_engine::load::Measured;
-use plimsoll_engine::{history, sessions};
+use plimsoll_engine::sessions;
 use plimsoll_store::{OverviewRow, Point, PointRow, Store};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -43,7 +44,7 @@ pub(crate) struct SessionView {
     pub(crate) started: String,
     /// When it was last heard of, in UTC.
     pub(crate) last_seen: String,
-    /// How full its window was after its last response, or since it was compacted.
+    /// How full its window is.
     pub(crate) last: Option<Fullness>,
     /// At its fullest.
     pub(crate) peak: Option<Fullness>,
@@ -69,9 +70,11 @@ pub(crate) fn overview(app: &App, store: &mut Store, limit: u32) -> Result<Overv
     Ok(Overview { live, sessions: recent.into_iter().map(SessionView::from).collect() })
 }
 
-impl From<(OverviewRow, Tokens)> for SessionView {
-    fn from((row, window): (OverviewRow, Tokens)) -> Self {
-        let OverviewRow { session, used, largest, .. } = row;
+impl From<Recent> for SessionView {
+    fn from(recent: Recent) -> Self {
+        let Recent { row, used, window } = recent;
+        let OverviewRow { session, largest, .. } = row;
+        let largest = largest.max(used.unwrap_or(0));
         let fullness = |used: Option<Tokens>| used.map(|used| Fullness::new(used, window));
         Self {
             session: session.id.to_string(),

@@ -3,9 +3,10 @@
 use plimsoll_core::save::{Environment, Kind, NewSave, Save};
 
 use super::*;
-use crate::{Match, SaveFilter};
+use crate::{Match, SaveFilter, SaveKinds};
 
-const ALL: SaveFilter<'static> = SaveFilter { environment: None, project: None, auto: true };
+const ALL: SaveFilter<'static> =
+    SaveFilter { environment: None, project: None, kinds: SaveKinds::All };
 
 fn save(id: &str, created: i64, what: NewSave) -> Save {
     Save { id: id.to_owned(), created, what }
@@ -58,11 +59,12 @@ fn a_save_comes_back_as_it_was() {
 }
 
 #[test]
-fn the_newest_come_first_by_environment_and_without_what_was_saved_by_itself() {
+fn the_newest_come_first_by_environment_and_kind() {
     let mut store = Store::in_memory().unwrap();
     let staging = Environment::new("staging").unwrap();
     let auto = NewSave { kind: Kind::Auto, ..task("full") };
-    let other = NewSave { environment: staging.clone(), ..task("other") };
+    let tests = NewSave { kind: Kind::Tests, ..task("tests") };
+    let other = NewSave { environment: staging.clone(), ..commit("0123456") };
     take(
         &mut store,
         &[
@@ -70,23 +72,44 @@ fn the_newest_come_first_by_environment_and_without_what_was_saved_by_itself() {
             save("4", 4, auto),
             save("3", 3, other),
             save("2", 2, task("second")),
+            save("5", 5, tests),
+            save("6", 6, commit("0123456")),
         ],
     );
-    let newest = |environment: Option<&Environment>, auto, limit| {
-        ids(store.newest_saves(&SaveFilter { environment, auto, ..ALL }, limit).unwrap())
+    let newest = |environment: Option<&Environment>, kinds, limit| {
+        ids(store.newest_saves(&SaveFilter { environment, kinds, ..ALL }, limit).unwrap())
     };
     let development = Environment::default();
-    assert_eq!(newest(None, true, 9), ["4", "3", "2", "1"]);
-    assert_eq!(newest(None, false, 2), ["3", "2"]);
-    assert_eq!(newest(Some(&development), true, 9), ["4", "2", "1"]);
-    assert_eq!(newest(Some(&development), false, 1), ["2"]);
-    assert_eq!(newest(Some(&staging), false, 9), ["3"]);
-    let here = SaveFilter { environment: Some(&development), auto: false, ..ALL };
-    let restored = |limit| ids(store.saves_to_restore(&here, limit).unwrap());
-    assert_eq!(restored(9), ["4", "2", "1"], "the very newest is what was saved last");
-    assert_eq!(restored(1), ["4"]);
+    assert_eq!(newest(None, SaveKinds::All, 9), ["6", "5", "4", "3", "2", "1"]);
+    assert_eq!(newest(None, SaveKinds::Restorable, 2), ["4", "2"]);
+    assert_eq!(newest(Some(&development), SaveKinds::Restorable, 1), ["4"]);
+    assert_eq!(newest(Some(&staging), SaveKinds::Restorable, 9), [""; 0]);
+    let restored = |environment, kinds| {
+        let filter = SaveFilter { environment: Some(environment), kinds, ..ALL };
+        ids(store.saves_to_restore(&filter, 9).unwrap())
+    };
+    assert_eq!(restored(&development, SaveKinds::Restorable), ["4", "2", "1"]);
+    assert_eq!(restored(&development, SaveKinds::All), ["6", "5", "4", "2", "1"]);
+    assert_eq!(restored(&staging, SaveKinds::Restorable), ["3"], "there is nothing else");
     let counts = store.environments().unwrap();
-    assert_eq!(counts, [(development, 3), (staging, 1)]);
+    assert_eq!(counts, [(development, 5), (staging, 1)]);
+}
+
+#[test]
+fn a_commit_is_one_save_in_each_environment() {
+    const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
+    let mut store = Store::in_memory().unwrap();
+    let staging = Environment::new("staging").unwrap();
+    let there = |sha| NewSave { environment: staging.clone(), ..commit(sha) };
+    take(&mut store, &[save("1", 1, commit(SHA)), save("2", 2, there(&SHA[..7]))]);
+    take(&mut store, &[save("3", 3, there(SHA)), save("4", 4, commit(&SHA[..9]))]);
+    assert_eq!(ids(store.newest_saves(&ALL, 9).unwrap()), ["2", "1"]);
+    for environment in [Environment::default(), staging] {
+        let one = store.save_of_commit(&environment, SHA).unwrap().unwrap().what;
+        assert_eq!((one.commit.as_deref(), &one.environment), (Some(SHA), &environment));
+    }
+    let nowhere = Environment::new("nowhere").unwrap();
+    assert_eq!(store.save_of_commit(&nowhere, SHA).unwrap(), None);
 }
 
 #[test]
@@ -98,10 +121,10 @@ fn a_commit_that_is_told_three_times_is_one_save() {
     take(&mut store, &[save("1", 1, told), save("2", 2, commit(SHA)), save("3", 3, checked)]);
     take(&mut store, &[save("4", 4, commit("0123456fff")), save("5", 5, commit("fffffff"))]);
     assert_eq!(ids(store.newest_saves(&ALL, 9).unwrap()), ["5", "4", "1"]);
-    let one = store.save_of_commit(SHA).unwrap().unwrap().what;
+    let one = store.save_of_commit(&Environment::default(), SHA).unwrap().unwrap().what;
     assert_eq!(one.commit.as_deref(), Some(SHA));
     assert_eq!((one.session.as_deref(), one.checkpoint.as_deref()), (Some("s1"), Some("c1")));
-    assert_eq!(store.save_of_commit("abc").unwrap(), None);
+    assert_eq!(store.save_of_commit(&Environment::default(), "abc").unwrap(), None);
 }
 
 #[test]
@@ -131,7 +154,8 @@ fn a_search_goes_by_words_then_parts_then_spelling() {
             save("3", 3, tagged),
         ],
     );
-    assert_eq!(found(&store, "mending hull"), (vec!["1".to_owned()], Match::Words));
+    let both = vec!["2".to_owned(), "1".to_owned()];
+    assert_eq!(found(&store, "mending hull"), (both, Match::Words));
     assert_eq!(found(&store, "oad_lin"), (vec!["1".to_owned()], Match::Parts));
     let corrected = Match::Corrected(vec![("piant".to_owned(), "paint".to_owned())]);
     assert_eq!(found(&store, "piant"), (vec!["3".to_owned()], corrected));

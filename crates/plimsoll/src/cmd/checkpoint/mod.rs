@@ -15,7 +15,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::{Meta, Origin, Problem};
 use plimsoll_engine::checkpoint::{Listed, NotFound, Place};
 use plimsoll_engine::world::World;
-use plimsoll_engine::{load, resume, sessions};
+use plimsoll_engine::{paths, project, resume, sessions};
 
 use crate::report::HintExt;
 use crate::ui::{Ui, plain};
@@ -24,7 +24,10 @@ use crate::ui::{Ui, plain};
 ///
 /// A checkpoint is the state of the work at a moment, in a Markdown file of the project. Each is
 /// sealed with a key of yours: what anybody else wrote or changed is told apart, and no agent is ever
-/// given it. Times are in UTC.
+/// given it. The times in names and files are in UTC.
+///
+/// In a subfolder the project is the nearest folder above (within the repository, if there is one)
+/// that has checkpoints or in which a session was held.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -62,22 +65,23 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Where the checkpoints of the project are: of the session that this runs in, else of the folder the
-/// user stands in, or of one above it in the same repository that has some.
+/// Where the checkpoints of the project are: of the session that this runs in, else of the project that
+/// the user's folder belongs to.
 pub(super) fn place(world: &World) -> anyhow::Result<Place> {
     let adapter = plimsoll_agents::ALL[0];
-    let here = super::project(world, adapter)?;
-    let project = asking_project(world, adapter).unwrap_or_else(|| {
-        let root = load::repository_above(&here).unwrap_or(&here);
-        let above = here.ancestors().take_while(|folder| folder.starts_with(root));
-        let has_some = |folder: &&Path| folder.join(adapter.checkpoint_folder()).is_dir();
-        above.into_iter().find(has_some).unwrap_or(&here).to_owned()
-    });
+    let project = match asking_project(world, adapter) {
+        Some(project) => project,
+        None => project::enclosing(world, adapter, &super::project(world, adapter)?),
+    };
     Ok(Place::of(world, adapter, project))
 }
 
-/// The project of the session that this runs in: the agent may have moved to another folder.
+/// The project of the session that this runs in: the one that the agent names, else the one its
+/// transcript begins with. The agent may have moved to another folder.
 fn asking_project(world: &World, adapter: &dyn Adapter) -> Option<PathBuf> {
+    if let Some(project) = world.env(adapter.project_variable()) {
+        return Some(paths::canonical(Path::new(&project)));
+    }
     let session = resume::asking(world, adapter)?;
     let found = sessions::find(world, adapter).ok()?;
     let found = found.iter().find(|found| found.owner.session == session)?;

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use plimsoll_core::name::short;
-use plimsoll_core::time;
 use plimsoll_core::work::{FactKind, Tally};
+use plimsoll_engine::clock;
 
 use super::{Compaction, comparable, of_kind, sessions};
 use crate::layout::{self, COLUMNS};
@@ -103,7 +103,7 @@ fn print_list(ui: &Ui, out: &mut impl Write, compactions: &[Compaction]) -> anyh
 fn print_compaction(ui: &Ui, out: &mut impl Write, compaction: &Compaction) -> anyhow::Result<()> {
     let judgement = &compaction.judgement;
     let session = ui::plain(short(&compaction.session));
-    let day = judgement.time.map_or_else(String::new, time::day);
+    let day = judgement.time.map_or_else(String::new, clock::day);
     let label = format!("{session:<8}  {day}");
     print_row(ui, out, &label, compaction.tally(), judgement.has_summary)?;
     let lost = compaction.lost().map(|fact| layout::end(&ui::plain(&fact.name), 40));

@@ -10,9 +10,10 @@ use plimsoll_core::reading::{Reading, ReadingSource};
 use plimsoll_core::text::duration;
 use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_core::window::{Window, WindowSource};
+use plimsoll_engine::clock;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Pace};
-use plimsoll_engine::world::{WINDOW_VARIABLE, World, local_time, now};
+use plimsoll_engine::world::{WINDOW_VARIABLE, World, now};
 use plimsoll_store::LastCheckpoint;
 
 use crate::layout::{self, COLUMNS, fit};
@@ -66,7 +67,7 @@ pub(crate) fn gauge(ui: &Ui, measured: &Measured) -> String {
 
 /// A gauge with figures.
 pub(crate) fn figures(ui: &Ui, reading: &Reading, window: Window, trigger: Trigger) -> String {
-    let bar = ui.gauge(reading.used, window.tokens, trigger.tokens());
+    let bar = ui.gauge(reading.used, window.tokens, trigger.within(window.tokens));
     let about = if reading.source == ReadingSource::Estimated { "~" } else { "" };
     format!(
         "{bar} {:>5.1} %  {about}{} of {} tokens",
@@ -79,10 +80,13 @@ pub(crate) fn figures(ui: &Ui, reading: &Reading, window: Window, trigger: Trigg
 /// How far it is until the client compacts, and in a list when a checkpoint was sealed.
 fn outlook(measured: &Measured, pace: Option<&Pace>, sealed: String) -> Vec<String> {
     let trigger = match measured.trigger {
-        Trigger::At { tokens, source: TriggerSource::Formula } => {
+        Trigger::At { tokens, .. } if tokens > measured.window.tokens => {
+            format!("compacts at {}, beyond this window", ui::thousands(tokens))
+        }
+        Trigger::At { tokens, source: TriggerSource::Formula, .. } => {
             format!("compacts at {}", ui::thousands(tokens))
         }
-        Trigger::At { tokens, source: TriggerSource::Learned { compactions } } => {
+        Trigger::At { tokens, source: TriggerSource::Learned { compactions }, .. } => {
             format!("compacts at {}, learned from {compactions}", ui::thousands(tokens))
         }
         Trigger::SwitchedOff => "no trigger: auto-compaction is off".to_owned(),
@@ -117,7 +121,7 @@ fn sealed(last: &LastCheckpoint) -> String {
 /// The same with its time and its name.
 fn sealed_fully(last: Option<&LastCheckpoint>) -> String {
     let Some(last) = last else { return "no checkpoint yet".to_owned() };
-    let time = local_time(u64::try_from(last.created).unwrap_or(0));
+    let time = clock::shown(last.created);
     let age = duration(seconds_since(last.created));
     format!("checkpoint {time} ({age} ago) · {}", ui::plain(&last.id))
 }

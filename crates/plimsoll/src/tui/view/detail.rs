@@ -2,7 +2,7 @@
 
 use plimsoll_core::Millis;
 use plimsoll_core::board::Claim;
-use plimsoll_engine::world::local_time;
+use plimsoll_engine::clock::wall_time;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Text};
@@ -39,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, theme: Theme, state: &Stat
             Layout::vertical([curve, Constraint::Min(0)]).areas::<2>(rest).into()
         }
     };
-    frame.render_widget(picture(theme, session, curve), curve);
+    frame.render_widget(picture(theme, session, curve, now), curve);
     frame.render_widget(checkpoint(theme, state, session), text);
 }
 
@@ -88,7 +88,7 @@ fn claims(session: &Session) -> Vec<String> {
 
 /// The curve in its frame: the window at the top, the time below, compactions and the last
 /// checkpoint marked.
-fn picture(theme: Theme, session: &Session, area: Rect) -> Paragraph<'static> {
+fn picture(theme: Theme, session: &Session, area: Rect, now: Millis) -> Paragraph<'static> {
     let [axis, margin] = [2, 6];
     let (columns, rows) = (area.width.saturating_sub(margin), area.height.saturating_sub(axis));
     if columns == 0 || rows == 0 || session.curve.is_empty() {
@@ -104,7 +104,7 @@ fn picture(theme: Theme, session: &Session, area: Rect) -> Paragraph<'static> {
         lines.push(Line::from(vec![format!("{label:>5}│").into(), bar]));
     }
     lines.push(Line::raw(format!("    0└{}", marks(&curve, session, columns))));
-    lines.push(Line::styled(format!("      {}", times(session, columns)), theme.dim()));
+    lines.push(Line::styled(format!("      {}", times(session, columns, now)), theme.dim()));
     Paragraph::new(lines)
 }
 
@@ -122,9 +122,9 @@ fn marks(curve: &Curve<'_>, session: &Session, columns: usize) -> String {
 }
 
 /// When it begins and ends, and what the marks mean.
-fn times(session: &Session, columns: usize) -> String {
-    let time =
-        |at: Option<&(Millis, _)>| at.map_or_else(String::new, |(at, _)| local_time(*at as u64));
+fn times(session: &Session, columns: usize, now: Millis) -> String {
+    let shown = |at: Millis| wall_time(at).seen_from(wall_time(now));
+    let time = |at: Option<&(Millis, _)>| at.map_or_else(String::new, |(at, _)| shown(*at));
     let (first, last) = (time(session.curve.first()), time(session.curve.last()));
     let legend = "▼ compacted  ◆ last checkpoint";
     let used = first.chars().count() + last.chars().count();

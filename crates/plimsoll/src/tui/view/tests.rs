@@ -2,8 +2,8 @@
 
 use plimsoll_core::board::Claim;
 use plimsoll_core::run::{Run, RunId};
+use plimsoll_engine::clock::wall_time;
 use plimsoll_engine::criteria::Criteria;
-use plimsoll_engine::world::local_time;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -14,7 +14,10 @@ use crate::tui::session::Session;
 use crate::tui::state::tests::{sealed, session, with_subagents};
 
 const MINUTE: Millis = 60_000;
-const NOW: Millis = 1_000 * MINUTE;
+/// 22:50 UTC on the first day of the epoch.
+const NOW: Millis = 1_370 * MINUTE;
+/// When the curve begins: on the same day as [`NOW`], whatever the zone.
+const BEGUN: Millis = NOW - 40 * MINUTE;
 
 fn picture(state: &State, columns: u16, rows: u16, has_colour: bool) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
@@ -29,17 +32,18 @@ fn text(state: &State, columns: u16, rows: u16) -> String {
     let lines = drawn.lines().map(|line| line.trim_matches('"').trim_end().to_owned());
     // Times are the user's own.
     let text = lines.collect::<Vec<_>>().join("\n");
-    text.replace(&local_time(0), "00:00").replace(&local_time(39 * MINUTE as u64), "00:39")
+    let clock = |moment: Millis| wall_time(moment).clock();
+    text.replace(&clock(BEGUN), "00:00").replace(&clock(BEGUN + 39 * MINUTE), "00:39")
 }
 
 fn fleet() -> State {
     let mut state = State::default();
     let curve: Vec<(Millis, u64)> =
-        (0..40).map(|at| (at * MINUTE, 4_000 * at as u64 % 120_000 + 4_000)).collect();
+        (0..40).map(|at| (BEGUN + at * MINUTE, 4_000 * at as u64 % 120_000 + 4_000)).collect();
     let mut full = session("5f2c1a90-full", "harbour", 160_000);
     full.forecast.minutes = Some(77.0);
     full.forecast.turns = Some(3.0);
-    full.compactions = vec![30 * MINUTE];
+    full.compactions = vec![BEGUN + 30 * MINUTE];
     full.curve = curve;
     state.take(vec![
         with_subagents(sealed(full, "2026-11-15-0558", NOW - 3 * MINUTE), &["a1b2c3d4e5f6"]),
@@ -93,7 +97,7 @@ fn runs_are_in_sight_and_their_sessions_are_marked() {
     state.take_runs(vec![run("5f2c1a90-full")], members);
     insta::assert_snapshot!(text(&state, 80, 10), @"
     plimsoll · 2 running of 3 sessions · by load
-    ▸ 456789ab · 1 of 2 done · in 5f2c1a90 · 160k · 16 h 40 min · Careen the hull
+    ▸ 456789ab · 1 of 2 done · in 5f2c1a90 · 160k · 22 h 50 min · Careen the hull
     SESSION      LOAD             % TREND     LEFT      AHEAD SEALED PROJECT
     ●5f2c1a90▸+1 ██████████│░   80! ▂▃▄▄▅▅▁▂    7k 1 h 17 min  3 min ~/harbour
     ○77aa0031    ██████░░░░│░   45             77k             never …path/to/pumps
@@ -134,7 +138,7 @@ fn a_session_is_shown_with_its_curve_and_its_checkpoint() {
     ●5f2c1a90+1  ██████████│░   80! ▂▃▄▄▅▅▁▂    7k 1 h 17 min  3 min ~/harbour
     ○77aa0031    ██████░░░░│░   45             77k             never …path/to/pumps
      90bb1142    █░░░░░░░░░│░    5            157k             never ~/ledger
-    5f2c1a90-full running · ~/harbour · opus-4-6 · last word 16 h ago
+    5f2c1a90-full running · ~/harbour · opus-4-6 · last word 22 h ago
     160,000 of 200,000 tokens · compacts at 167,000 · 7,000 left
      200k│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
          │
@@ -142,7 +146,7 @@ fn a_session_is_shown_with_its_curve_and_its_checkpoint() {
          │                              ▁▁▂▂▃▃▄▅▅▆▆▇▇█████████████
          │               ▁▁▂▂▃▃▄▅▅▆▆▇▇████████████████████████████               ▁▁▂
          │▁▁▂▂▃▃▄▅▅▆▆▇▇███████████████████████████████████████████▁▁▂▂▃▃▄▄▅▅▆▇▇█████
-        0└────────────────────────────────────────────────────────▼─────────────────
+        0└────────────────────────────────────────────────────────▼────────────◆────
           00:00                 ▼ compacted  ◆ last checkpoint                 00:39
      2026-11-15-0558 ───────────────────────────────────────────────────────────────
     ## What Changed

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::checkpoints::worked;
+use crate::checkpoint::{MINUTE, sealed};
 use crate::env::{Ran, Session, TestEnv};
 
 const HEADING: &str = "## Resuming from Checkpoint";
@@ -26,33 +27,188 @@ fn to_model(ran: &Ran) -> String {
     answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
 }
 
+/// The same without anybody at the keyboard.
+fn begins_headless(session: &Session<'_>, env: &TestEnv) -> Ran {
+    let mut payload = session.payload("SessionStart");
+    payload["source"] = json!("startup");
+    let mut command = env.command(&["hook"]);
+    command.env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
+    env.run(command, payload.to_string().as_bytes())
+}
+
+fn is_whole(ran: &Ran) -> bool {
+    let told = to_model(ran);
+    told.starts_with(HEADING) && told.contains("## Working Set")
+}
+
+/// At most a mention, under a heading of its own.
+fn is_offer(ran: &Ran) -> bool {
+    to_model(ran).starts_with("## Earlier Checkpoint\n") && !to_model(ran).contains(HEADING)
+}
+
 #[test]
 fn a_session_that_ended_in_order_is_offered_in_two_lines() {
     let env = TestEnv::new();
     ended(&env, 30_000);
     let ran = begins(&env.session("second"), &env, "startup");
-    let told = to_model(&ran);
-    assert_eq!(told.lines().count(), 2, "{told}");
-    assert!(told.starts_with(HEADING), "{told}");
-    let offer = told.lines().nth(1).unwrap();
-    assert!(offer.contains("of an earlier session"), "{offer}");
-    assert!(offer.contains("`plimsoll restore --checkpoint ") && offer.ends_with(" prints it."));
-    assert!(!offer.contains("do tools"), "words of a transcript are data, and stand in a fence");
-    let shown = ran.to_user().unwrap();
-    assert!(shown.contains("(do tools - 2 files modified)"), "the choice is the user's: {shown}");
+    let id = env.plimsoll("resume --json").stdout;
+    let id: serde_json::Value = serde_json::from_str(&id).unwrap();
+    let steady = |text: String| {
+        let text = text.replace(id["id"].as_str().unwrap(), "ID");
+        (0..60).fold(text, |text, age| text.replace(&format!(" {age} s old"), " AGE old"))
+    };
+    let (told, shown) = (steady(to_model(&ran)), steady(ran.to_user().unwrap()));
+    insta::assert_snapshot!(told, @"
+    ## Earlier Checkpoint
+    Checkpoint ID of an earlier session, AGE old, was not loaded. The user knows how to load it.
+    ");
+    insta::assert_snapshot!(shown, @"Checkpoint ID of an earlier session (do tools - 2 files modified), AGE old, was not loaded: `plimsoll restore --checkpoint ID` prints it.");
     env.write("home/.claude/commands/resume-work.md", "Load it.");
-    let told = to_model(&begins(&env.session("third"), &env, "startup"));
-    assert!(told.ends_with("/resume-work loads it."), "{told}");
+    let ran = begins(&env.session("third"), &env, "startup");
+    assert!(ran.to_user().unwrap().ends_with(": /resume-work loads it."), "{ran}");
+    assert!(!to_model(&ran).contains("/resume-work"), "the model may not call it: {ran}");
 }
 
 #[test]
-fn a_session_that_ended_nearly_full_is_given_back_whole() {
+fn a_session_that_ended_nearly_full_is_given_whole_to_one_session() {
     let env = TestEnv::new();
     ended(&env, 710_000);
+    let ran = begins(&env.session("second"), &env, "startup");
+    let told = to_model(&ran);
+    assert!(told.starts_with(HEADING) && told.contains("of another session, first"), "{told}");
+    assert!(told.contains("> do tools") && told.contains("b.txt"), "{told}");
+    let shown = ran.to_user().unwrap();
+    let off = "To switch this off, set `restore: {mode: offer}` in ~/.config/plimsoll/config.yaml.";
+    assert!(shown.contains("(do tools - 2 files modified)") && shown.ends_with(off), "{shown}");
+    for later in ["third", "fourth"] {
+        let ran = begins(&env.session(later), &env, "startup");
+        assert!(is_offer(&ran), "{ran}");
+    }
+}
+
+#[test]
+fn of_sessions_that_start_at_once_one_is_given_the_work() {
+    let env = TestEnv::new();
+    ended(&env, 710_000);
+    let whole = std::thread::scope(|scope| {
+        let start = |number: u32| {
+            let env = &env;
+            scope.spawn(move || {
+                is_whole(&begins(&env.session(&format!("s{number}")), env, "startup"))
+            })
+        };
+        let starting: Vec<_> = (0..8).map(start).collect();
+        starting.into_iter().filter_map(|start| start.join().unwrap().then_some(())).count()
+    });
+    assert_eq!(whole, 1);
+}
+
+#[test]
+fn a_restore_that_could_not_be_printed_is_given_to_the_next_session() {
+    let env = TestEnv::new();
+    ended(&env, 710_000);
+    let mut payload = env.session("second").payload("SessionStart");
+    payload["source"] = json!("startup");
+    let ran = env.run(env.shell("\"$0\" hook > /dev/full", &[]), payload.to_string().as_bytes());
+    assert!(ran.status.success(), "{ran}");
+    assert!(is_whole(&begins(&env.session("third"), &env, "startup")));
+    assert!(is_offer(&begins(&env.session("fourth"), &env, "startup")));
+}
+
+#[test]
+fn a_headless_session_is_given_nothing_and_does_not_count() {
+    let env = TestEnv::new();
+    ended(&env, 710_000);
+    for name in ["cron", "script"] {
+        assert!(begins_headless(&env.session(name), &env).is_silent());
+        // What it writes has no entry point: an older client.
+        worked(&env, name, 30_000);
+        let text = fs::read_to_string(env.session(name).transcript).unwrap();
+        env.session(name).write(text.replace("\"entrypoint\"", "\"other\"")).hook("SessionEnd");
+    }
+    // No hook of ours saw this one; its transcript tells how it was started.
+    let text = fs::read_to_string(worked(&env, "unseen", 30_000).transcript).unwrap();
+    env.session("unseen").write(text.replace(":\"cli\"", ":\"sdk-cli\""));
+    let ran = begins(&env.session("second"), &env, "startup");
+    assert!(to_model(&ran).contains("of another session, first"), "{ran}");
+    assert!(is_whole(&ran), "{ran}");
+    env.user_config("restore: {mode: inject}\n");
+    assert!(is_whole(&begins_headless(&env.session("asked"), &env)), "the user has asked for it");
+}
+
+#[test]
+fn a_headless_session_is_not_offered_either() {
+    let env = TestEnv::new();
+    env.write("home/.claude/commands/resume-work.md", "Load it.");
+    ended(&env, 30_000);
+    let listed: serde_json::Value =
+        serde_json::from_str(&env.plimsoll("checkpoint list --json").stdout).unwrap();
+    let first = listed[0]["id"].as_str().unwrap().to_owned();
+    begins_headless(&env.session("nightly"), &env);
+    worked(&env, "nightly", 30_000).hook("SessionEnd");
     for source in ["startup", "clear"] {
-        let told = to_model(&begins(&env.session(source), &env, source));
-        assert!(told.starts_with(HEADING) && told.contains("of another session, first"), "{told}");
-        assert!(told.contains("> do tools") && told.contains("b.txt"), "{told}");
+        let ran = begins(&env.session(source), &env, source);
+        let shown = ran.to_user().unwrap();
+        // The command would load what the headless session left.
+        assert!(shown.contains(&format!("restore --checkpoint {first}` prints it")), "{shown}");
+    }
+    assert!(env.plimsoll("restore").stdout.contains("nightly"), "whoever asks is given the newest");
+}
+
+#[test]
+fn a_headless_session_that_a_person_resumes_counts() {
+    let env = TestEnv::new();
+    begins_headless(&env.session("first"), &env);
+    let session = worked(&env, "first", 710_000);
+    begins(&session, &env, "resume");
+    session.hook("SessionEnd");
+    assert!(is_whole(&begins(&env.session("second"), &env, "startup")));
+}
+
+#[test]
+fn the_last_session_counts_though_it_made_no_checkpoint() {
+    let env = TestEnv::new();
+    ended(&env, 710_000);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    env.session("short").fill(5_000).hook("SessionEnd");
+    assert!(is_offer(&begins(&env.session("second"), &env, "startup")));
+}
+
+#[test]
+fn work_that_somebody_loaded_is_given_to_nobody_else() {
+    let env = TestEnv::new();
+    ended(&env, 710_000);
+    let env = env.with("CLAUDE_CODE_SESSION_ID", "loader");
+    assert!(env.plimsoll("restore").stdout.starts_with(HEADING));
+    let env = env.without("CLAUDE_CODE_SESSION_ID");
+    assert!(is_offer(&begins(&env.session("second"), &env, "startup")));
+}
+
+#[test]
+fn work_of_yesterday_is_offered_with_its_age() {
+    let env = TestEnv::new();
+    sealed(&env, "first", 25 * 60 * MINUTE, "mend the hull");
+    worked(&env, "first", 710_000);
+    let ran = begins(&env.session("second"), &env, "startup");
+    assert!(is_offer(&ran) && to_model(&ran).contains(", 1 d 1 h old, "), "{ran}");
+    assert!(ran.to_user().unwrap().contains(", 1 d 1 h old, "), "{ran}");
+}
+
+#[test]
+fn after_clearing_the_user_is_told_how_to_get_the_work_back_and_the_model_nothing() {
+    for mode in ["auto", "inject"] {
+        let env = TestEnv::new();
+        env.user_config(&format!("restore: {{mode: {mode}}}\n"));
+        ended(&env, 710_000);
+        let ran = begins(&env.session("second"), &env, "clear");
+        assert_eq!(to_model(&ran), "", "{ran}");
+        let shown = ran.to_user().unwrap();
+        assert!(shown.contains("(do tools - 2 files modified)"), "{shown}");
+        assert!(shown.ends_with(" prints it.") && !shown.contains('\n'), "{shown}");
+        assert!(
+            is_whole(&begins(&env.session("third"), &env, "startup")),
+            "it was given to nobody"
+        );
     }
 }
 
@@ -64,8 +220,16 @@ fn a_session_that_was_cut_off_is_given_back_whole_and_once() {
     let next = env.session("second");
     let ran = begins(&next, &env, "startup");
     assert!(to_model(&ran).contains("b.txt"));
-    assert!(ran.to_user().unwrap().ends_with("was given to the model."), "{ran}");
+    assert!(ran.to_user().unwrap().contains("was given to the model."), "{ran}");
     assert!(begins(&next, &env, "startup").is_silent(), "it has it already");
+}
+
+#[test]
+fn a_checkpoint_made_of_an_ended_session_does_not_make_it_one_that_was_cut_off() {
+    let env = TestEnv::new();
+    ended(&env, 30_000);
+    assert!(env.plimsoll("checkpoint create first").status.success());
+    assert!(is_offer(&begins(&env.session("second"), &env, "startup")));
 }
 
 #[test]
@@ -91,7 +255,7 @@ fn the_user_decides_what_a_session_begins_with() {
         ended(&env, 710_000);
         let told = to_model(&begins(&env.session("second"), &env, "startup"));
         assert_eq!(told.contains("## Working Set"), whole, "{mode}: {told}");
-        assert_eq!(told.contains(" is there, "), offered, "{mode}: {told}");
+        assert_eq!(told.contains(" was not loaded"), offered, "{mode}: {told}");
     }
     let env = TestEnv::new();
     env.user_config("quiet: true\n");
@@ -123,7 +287,7 @@ fn a_session_that_goes_on_is_told_what_changed_and_nothing_else() {
     assert!(begins(&session, &env, "resume").is_silent(), "nothing has");
     env.write("project/b.txt", "by somebody else");
     let told = to_model(&begins(&session, &env, "resume"));
-    assert!(told.contains("What changed on disk") && told.contains("- b.txt"), "{told}");
+    assert!(told.starts_with("## Changed on Disk\n") && told.contains("- b.txt"), "{told}");
     assert!(!told.contains("do tools"), "{told}");
 }
 

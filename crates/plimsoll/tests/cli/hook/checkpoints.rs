@@ -20,11 +20,13 @@ pub(crate) fn checkpoints(env: &TestEnv) -> Vec<String> {
     files.into_iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-/// A session in which the agent has worked: it wrote `b.txt`, and its window holds so many tokens.
+/// A person's session in which the agent has worked: it wrote `b.txt`, and its window holds so many
+/// tokens.
 pub(crate) fn worked<'e>(env: &'e TestEnv, id: &str, used: u64) -> Session<'e> {
     let session = env.session(id);
     let project = env.project();
     let text = captured("tools.jsonl").replace("/home/dev/project", project.to_str().unwrap());
+    let text = text.replace(r#""entrypoint":"sdk-cli""#, r#""entrypoint":"cli""#);
     let text = text.replace(
         "\"cache_read_input_tokens\":24097",
         &format!("\"cache_read_input_tokens\":{used}"),
@@ -72,16 +74,31 @@ fn a_checkpoint_is_sealed_where_the_line_is_crossed_and_once() {
 }
 
 #[test]
-fn a_warning_names_the_checkpoint_that_is_at_hand() {
-    let env = TestEnv::new();
-    let session = worked(&env, "s", 610_000);
-    session.tool_finished();
-    worked(&env, "s", 820_000);
-    let said = session.prompted().to_user().unwrap();
-    let time =
-        said.strip_prefix("CONTEXT: ~82% used. Checkpoint ").unwrap_or_else(|| panic!("{said}"));
-    let time = time.strip_suffix(" is sealed; carry on.").unwrap();
-    assert!(time.len() == 5 && time.as_bytes()[2] == b':', "{said}");
+fn a_warning_names_the_checkpoint_that_is_at_hand_by_the_users_clock() {
+    for (zone, offset) in [("America/New_York", None), ("Asia/Kathmandu", Some("+05:45"))] {
+        let env = TestEnv::new().with("TZ", zone);
+        let session = worked(&env, "s", 610_000);
+        session.tool_finished();
+        worked(&env, "s", 820_000);
+        let said = session.prompted();
+        let time = clock_at(&env, zone, &session);
+        assert_eq!(
+            said.to_user().unwrap(),
+            format!("CONTEXT: ~82% used. Checkpoint saved {time}; no action needed.")
+        );
+        let zoned = format!("Checkpoint saved {time} {}", offset.unwrap_or("-0"));
+        assert!(said.stdout.contains(&zoned), "{zoned}: {said}");
+    }
+}
+
+/// When the session's last checkpoint was sealed, as the system's own `date` shows it.
+fn clock_at(env: &TestEnv, zone: &str, session: &Session<'_>) -> String {
+    let spool = fs::read_to_string(session.spool()).unwrap();
+    let line: Value = serde_json::from_str(spool.lines().last().unwrap()).unwrap();
+    let seconds = line["state"]["sealed"]["at"].as_u64().unwrap() / 1000;
+    let mut date = std::process::Command::new("date");
+    date.args(["-d", &format!("@{seconds}"), "+%H:%M"]).env("TZ", zone);
+    env.ran(date.output().unwrap()).stdout.trim_end().to_owned()
 }
 
 #[test]
@@ -204,17 +221,92 @@ fn work_that_changes_nothing_is_sealed_before_the_next_compaction_all_the_same()
     assert_eq!(checkpoints(&env).len(), 1);
     let look = json!([{"type": "tool_use", "id": "toolu_9", "name": "Read",
         "input": {"file_path": env.project().join("only_read.rs")}}]);
-    let text = fs::read_to_string(&session.transcript).unwrap();
-    let answer = text.lines().rfind(|line| line.contains("\"All done.\"")).unwrap();
-    let mut record: Value = serde_json::from_str(answer).unwrap();
-    (record["uuid"], record["message"]["content"]) = (json!("a-new-one"), look);
-    session.write(format!("{text}{record}\n"));
+    answered(&session, look);
     compacts();
     let sealed = checkpoints(&env);
     assert_eq!(sealed.len(), 2, "one for each compaction");
     assert!(sealed.iter().any(|text| text.contains("only_read.rs")), "{sealed:?}");
     compacts();
     assert_eq!(checkpoints(&env).len(), 2, "nothing has happened since");
+}
+
+/// Appends another answer of the model to the transcript.
+fn answered(session: &Session<'_>, content: Value) {
+    let text = fs::read_to_string(&session.transcript).unwrap();
+    let answer = text.lines().rfind(|line| line.contains("\"type\":\"assistant\"")).unwrap();
+    let mut record: Value = serde_json::from_str(answer).unwrap();
+    let id = format!("more-{}", text.len());
+    record["message"]["id"] = json!(id);
+    (record["uuid"], record["message"]["content"]) = (json!(id), content);
+    session.write(format!("{text}{record}\n"));
+}
+
+/// Appends a line of the user's place to the transcript.
+fn user_line(session: &Session<'_>, content: &str) {
+    let text = fs::read_to_string(&session.transcript).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let records: Vec<Value> = records.filter(|record| record["uuid"].is_string()).collect();
+    let mut record = records.iter().find(|record| record["type"] == "user").unwrap().clone();
+    (record["parentUuid"], record["uuid"]) =
+        (records[records.len() - 1]["uuid"].clone(), json!(format!("more-{}", text.len())));
+    record["message"]["content"] = json!(content);
+    session.write(format!("{text}{record}\n"));
+}
+
+#[test]
+fn whatever_was_said_or_done_is_sealed_before_a_compaction() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    session.hook("PreCompact");
+    let mut expected = 1;
+    let read = json!([{"type": "tool_use", "id": "toolu_9", "name": "Read",
+        "input": {"file_path": env.project().join("only_read.rs")}}]);
+    let prose = json!([{"type": "text", "text": "The keel is laid in two parts."}]);
+    let thought = json!([{"type": "thinking", "thinking": "hm", "signature": "x"}]);
+    let happens: [&dyn Fn(); 5] = [
+        &|| answered(&session, prose.clone()),
+        &|| answered(&session, read.clone()),
+        &|| answered(&session, thought.clone()),
+        &|| user_line(&session, "yes"),
+        &|| user_line(&session, "<bash-input>ls</bash-input>"),
+    ];
+    for (number, happens) in happens.into_iter().enumerate() {
+        happens();
+        expected += 1;
+        for _ in 0..2 {
+            session.hook("PreCompact");
+            assert_eq!(checkpoints(&env).len(), expected, "case {number}");
+        }
+    }
+    let command = "<command-name>/compact</command-name><command-args></command-args>";
+    user_line(&session, command);
+    session.hook("PreCompact");
+    assert_eq!(checkpoints(&env).len(), expected, "to ask for a compaction says nothing");
+}
+
+#[test]
+fn whatever_was_said_is_sealed_when_the_session_ends() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 610_000);
+    session.tool_finished();
+    assert_eq!(checkpoints(&env).len(), 1);
+    answered(&session, json!([{"type": "text", "text": "The keel is laid in two parts."}]));
+    session.hook("SessionEnd");
+    let sealed = checkpoints(&env);
+    assert_eq!(sealed.len(), 2);
+    assert!(sealed.iter().any(|text| text.contains("The keel is laid in two parts.")));
+}
+
+#[test]
+fn a_longer_talk_without_tools_is_sealed_when_it_ends() {
+    let env = TestEnv::new();
+    let session = env.session("talk");
+    session.fill(30_000);
+    for _ in 0..2 {
+        answered(&session, json!([{"type": "text", "text": "A clipper, with three masts."}]));
+    }
+    session.hook("SessionEnd");
+    assert_eq!(checkpoints(&env).len(), 1);
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn an_agent_above_the_ceiling_is_loaded_with_a_word_to_user_and_model() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.session("s").fill(90_000).loads_agent(), @r#"
     --- stdout
-    {"systemMessage":"CONTEXT: ~45% used, above the 40% ceiling while loading `general-purpose`. Consider /compact first.","hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"CONTEXT: ~45% used, above the 40% ceiling. `general-purpose` adds to it."}}
+    {"systemMessage":"CONTEXT: Agent general-purpose starts while the window is at 45 %, above the 40 % ceiling. For new work, /clear first. If that is too low, raise lines.ceiling.","hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"CONTEXT: Agent general-purpose starts while the window is at 45 %, above the 40 % ceiling. Its report will add to the window."}}
     [exit 0]
     "#);
 }
@@ -18,11 +18,13 @@ fn an_agent_above_the_ceiling_is_loaded_with_a_word_to_user_and_model() {
 #[test]
 fn in_strict_mode_it_is_refused() {
     let env = TestEnv::new().with("PLIMSOLL_CONTEXT_STRICT", "on");
-    insta::assert_snapshot!(env.session("s").fill(90_000).loads_skill("greet"), @"
+    insta::assert_snapshot!(env.session("s").fill(90_000).loads_skill("greet"), @r#"
+    --- stdout
+    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"CONTEXT: Skill greet was not loaded because the window is at 45 %, above the 40 % ceiling. Finish or summarize first. Still allowed: all other tools, and the skills context-summarization, context-loading-protocol, continue, review-summary, session-review, checkpoint, resume-work, ss, rs, handoff."}}
     --- stderr
-    CONTEXT: ~45% used, above the 40% ceiling: `greet` was not loaded. Summarize or finish first; recovery skills still run.
+    CONTEXT: Skill greet was not loaded because the window is at 45 %, above the 40 % ceiling. Finish or summarize first. Still allowed: all other tools, and the skills context-summarization, context-loading-protocol, continue, review-summary, session-review, checkpoint, resume-work, ss, rs, handoff.
     [exit 2]
-    ");
+    "#);
 }
 
 #[test]
@@ -31,7 +33,7 @@ fn a_guessed_window_is_never_a_reason_to_refuse_and_the_variable_is_named() {
     let session = env.session("s");
     insta::assert_snapshot!(session.fill_with("no-one-knows", 90_000).loads_agent(), @r#"
     --- stdout
-    {"systemMessage":"CONTEXT: ~45% used, above the 40% ceiling while loading `general-purpose`. Consider /compact first. The window of 200000 tokens is a guess: set PLIMSOLL_CONTEXT_WINDOW.","hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"CONTEXT: ~45% used, above the 40% ceiling. `general-purpose` adds to it."}}
+    {"systemMessage":"CONTEXT: Agent general-purpose starts while the window is at 45 %, above the 40 % ceiling. For new work, /clear first. If that is too low, raise lines.ceiling. The window of 200000 tokens is a guess: set PLIMSOLL_CONTEXT_WINDOW.","hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"CONTEXT: Agent general-purpose starts while the window is at 45 %, above the 40 % ceiling. Its report will add to the window."}}
     [exit 0]
     "#);
     let env = env.with("PLIMSOLL_CONTEXT_WINDOW", "200000");
@@ -206,11 +208,8 @@ fn a_ceiling_in_tokens_needs_no_window_to_refuse() {
         .with("PLIMSOLL_CONTEXT_STRICT", "on")
         .with("PLIMSOLL_CONTEXT_ABS_CEILING", "60000");
     check(&env, "no-one-knows", 60_000, Does::Refuses);
-    insta::assert_snapshot!(env.session("s").loads_agent(), @"
-    --- stderr
-    CONTEXT: ~30% used, above the 60000-token ceiling: `general-purpose` was not loaded. Summarize or finish first; recovery skills still run.
-    [exit 2]
-    ");
+    let refused = env.session("s").loads_agent();
+    insta::assert_snapshot!(refused.stderr, @"CONTEXT: Agent general-purpose was not started because the window is at 30 %, above the 60,000-token ceiling. Finish or summarize first. Still allowed: all other tools, and the skills context-summarization, context-loading-protocol, continue, review-summary, session-review, checkpoint, resume-work, ss, rs, handoff.");
 }
 
 #[test]
@@ -255,4 +254,20 @@ fn where_the_client_compacts_very_early_the_ceiling_lies_before_that() {
     // It compacts at 67,000: the highest line lies 15,000 below.
     check(&env, COMPACTING, 51_999, Does::Nothing);
     check(&env, COMPACTING, 52_000, Does::Speaks);
+}
+
+#[test]
+fn the_advice_names_the_setting_that_decides() {
+    let advice = |env: TestEnv| {
+        let said = env.session("s").fill(90_000).loads_agent().to_user().unwrap();
+        said.rsplit_once(" raise ").unwrap().1.to_owned()
+    };
+    assert_eq!(advice(TestEnv::new()), "lines.ceiling.");
+    let percent = TestEnv::new().with("DEV_TEAM_CONTEXT_CEILING_PCT", "30");
+    assert_eq!(advice(percent), "PLIMSOLL_CONTEXT_CEILING_PCT.");
+    let tokens = TestEnv::new();
+    tokens.user_config("guard: {ceiling_tokens: 50000}\n");
+    assert_eq!(advice(tokens), "guard.ceiling_tokens.");
+    let tokens = TestEnv::new().with("PLIMSOLL_CONTEXT_ABS_CEILING", "50000");
+    assert_eq!(advice(tokens), "PLIMSOLL_CONTEXT_ABS_CEILING.");
 }

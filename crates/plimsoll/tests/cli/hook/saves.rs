@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::checkpoints::{checkpoints, ran_in_shell, worked};
-use crate::env::TestEnv;
+use crate::env::{TestEnv, at_noon};
 use crate::ss::journal;
 
 /// A session of a client that does not compact by itself.
@@ -47,6 +47,29 @@ fn a_nearly_full_window_saves_itself_once_per_crossing() {
     worked(&env, "s", 900_000);
     session.tool_finished();
     assert_eq!(saves(&env).len(), 2, "after the window was emptied it is another crossing");
+}
+
+#[test]
+fn advice_never_becomes_milder_in_the_same_window() {
+    let env = env();
+    let session = worked(&env, "s", 610_000);
+    session.tool_finished();
+    let said = |used: u64| {
+        worked(&env, "s", used);
+        at_noon(&session.tool_finished().to_user().unwrap())
+    };
+    assert_eq!(
+        said(812_000),
+        "CONTEXT: ~81% used. Checkpoint saved 12:00. Consider /compact before context exhaustion."
+    );
+    let new_session = |percent| {
+        format!(
+            "CONTEXT: ~{percent}% used. Session saved. Run 'plimsoll rs development' in a new session to continue."
+        )
+    };
+    assert_eq!(said(881_000), new_session(88));
+    assert_eq!(said(931_000), new_session(93));
+    assert_eq!(saves(&env).len(), 1);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The warning: when it comes, and what it says.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use plimsoll_testbed::generator::{self, Ending, Layout, Options};
 use serde_json::json;
@@ -64,6 +66,48 @@ fn where_the_client_compacts_early_the_warning_comes_before_that() {
         let ran = session.fill_with(COMPACTING, used).prompted();
         assert_eq!(ran.speaks(), warns, "{used}: {ran}");
         assert_eq!(ran.is_silent(), !warns, "{used}: {ran}");
+    }
+}
+
+#[test]
+fn where_the_client_is_set_to_compact_early_the_tokens_until_then_come_first() {
+    let env = TestEnv::new().with("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "200000");
+    let session = env.session("s");
+    insta::assert_snapshot!(session.fill_with("claude-opus-5-5", 152_000).prompted(), @r#"
+    --- stdout
+    {"systemMessage":"CONTEXT: about 15,000 tokens until the conversation is compacted (15% of the window used). Consider /compact before then.","hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"CONTEXT: about 15,000 tokens until the conversation is compacted (15% of the window used)."}}
+    [exit 0]
+    "#);
+    let env = TestEnv::new();
+    env.client_settings(&json!({"autoCompactWindow": 200_000}));
+    let said = env.session("s").fill_with("claude-opus-5-5", 160_000).prompted().to_user().unwrap();
+    let fact =
+        "CONTEXT: about 7,000 tokens until the conversation is compacted (16% of the window used).";
+    assert!(said.starts_with(fact), "{said}");
+    let env = TestEnv::new().with("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "50");
+    let said = env.session("s").fill_with(COMPACTING, 80_000).prompted().to_user().unwrap();
+    let fact = "CONTEXT: about 10,000 tokens until the conversation is compacted (40% of the window used).";
+    assert!(said.starts_with(fact), "{said}");
+}
+
+#[test]
+fn a_pretended_window_is_warned_of_from_eighty_percent_and_no_compaction_is_announced() {
+    for model in [COMPACTING, "claude-opus-5-5"] {
+        let env = TestEnv::new().with("PLIMSOLL_CONTEXT_WINDOW", "60000").with("NO_COLOR", "1");
+        let session = env.session("s");
+        let mut said = Vec::new();
+        for used in (24_000..=57_000).step_by(500) {
+            let ran = session.fill_with(model, used).prompted();
+            assert!(!ran.stdout.contains("compacted"), "{used}: {ran}");
+            said.extend(ran.to_user().map(|said| (used, said)));
+        }
+        let warning = |percent| {
+            format!("CONTEXT: ~{percent}% used. Consider /compact before context exhaustion.")
+        };
+        let expected = [(48_000, 80), (51_000, 85), (54_000, 90), (57_000, 95)];
+        assert_eq!(said, expected.map(|(used, percent)| (used, warning(percent))), "{model}");
+        let shown = env.plimsoll("status --all").stdout;
+        assert!(shown.contains(", beyond this window · 3,000 left"), "{shown}");
     }
 }
 
@@ -153,6 +197,7 @@ fn a_transcript_without_a_count_is_read_by_its_size() {
     assert_eq!(warning(400_000), None);
     assert_eq!(warning(716_800), says(90));
     assert_eq!(warning(5_000_000), says(100));
+    assert_eq!(warning(33 << 20), says(100), "more than is ever looked through");
 }
 
 #[test]
@@ -256,4 +301,30 @@ fn a_transcript_that_ends_in_every_trap_is_read_right() {
             assert_eq!(ran.speaks(), warns, "{ran}");
         }
     }
+}
+
+#[test]
+fn a_call_without_arguments_is_answered_like_any_other() {
+    let env = TestEnv::new();
+    let session = env.session("s");
+    let payload = session.fill(166_000).payload("UserPromptSubmit").to_string();
+    let ran = env.run(env.command(&[]), payload.as_bytes());
+    assert!(ran.speaks(), "{ran}");
+    assert!(session.prompted().is_silent(), "it is remembered too");
+    let off = env.with("PLIMSOLL", "off");
+    assert!(off.run(off.command(&[]), payload.as_bytes()).is_silent());
+}
+
+#[test]
+fn a_call_without_arguments_does_not_wait_for_a_pipe_that_stays_open() {
+    let env = TestEnv::new();
+    let mut child = env.command(&[]).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"\n no payload\n").unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(30), "it waits");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(stdin);
 }

@@ -19,7 +19,7 @@ fn text(env: &TestEnv) -> String {
 fn refused(contents: impl AsRef<[u8]>, why: &str) {
     let env = TestEnv::new();
     env.write(SETTINGS, contents);
-    refuses(&env, "init", why);
+    refuses(&env, "init --yes", why);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn what_cannot_be_understood_stays_as_it_is() {
 fn a_refusal_says_where_and_what_to_do() {
     let env = TestEnv::new().with("PATH", "/nowhere");
     env.write(SETTINGS, "{\n  \"model\" \"opus\"\n}\n");
-    insta::assert_snapshot!(env.plimsoll("init"), @"
+    insta::assert_snapshot!(env.plimsoll("init --yes"), @"
     --- stderr
     note: `claude` is not on your PATH; the hooks wait for it (`--client PATH` names another place)
     error: could not change `$TEST/home/.claude/settings.json`
@@ -52,12 +52,12 @@ fn a_file_with_comments_keeps_them_and_the_user_is_told_that_the_client_does_not
     let env = TestEnv::new();
     let theirs = "{\n  // mine\n  \"model\": \"opus\", // the best\n}\n";
     env.write(SETTINGS, theirs);
-    let ran = succeeds(&env, "init");
+    let ran = succeeds(&env, "init --yes");
     let why = "until it is mended: it is not JSON: comments are not allowed in line 2, column 3";
     assert!(ran.stderr.contains(why), "{ran}");
     assert!(text(&env).contains("// mine") && text(&env).contains("// the best"));
-    assert!(succeeds(&env, "init").stderr.contains(why), "again, for nothing was mended");
-    succeeds(&env, "uninstall");
+    assert!(succeeds(&env, "init --yes").stderr.contains(why), "again, for nothing was mended");
+    succeeds(&env, "uninstall --yes");
     assert_eq!(text(&env), theirs);
 }
 
@@ -67,10 +67,10 @@ fn a_file_of_ten_megabytes_is_no_trouble() {
     let line = format!("    \"{}\",\n", "x".repeat(90));
     let theirs = format!("{{\n  \"list\": [\n{}    1\n  ]\n}}\n", line.repeat(100_000));
     env.write(SETTINGS, &theirs);
-    let ran = succeeds(&env, "init");
+    let ran = succeeds(&env, "init --yes");
     assert!(ran.stdout.len() < 10_000);
     assert!(text(&env).contains("PreCompact"));
-    succeeds(&env, "uninstall");
+    succeeds(&env, "uninstall --yes");
     assert!(text(&env) == theirs);
 }
 
@@ -81,13 +81,13 @@ fn a_link_into_a_dotfiles_folder_stays_a_link() {
     fs::create_dir(env.path("home/.claude")).unwrap();
     let link = env.path(SETTINGS);
     symlink("../dotfiles/settings.json", &link).unwrap();
-    succeeds(&env, "init");
+    succeeds(&env, "init --yes");
     assert!(link.is_symlink() && !target.is_symlink());
     assert!(fs::read_to_string(&target).unwrap().contains("PreCompact"));
-    succeeds(&env, "uninstall");
+    succeeds(&env, "uninstall --yes");
     assert_eq!(fs::read_to_string(&target).unwrap(), THEIRS);
     fs::remove_file(&target).unwrap();
-    refuses(&env, "init", "it is a link to a file that is not there");
+    refuses(&env, "init --yes", "it is a link to a file that is not there");
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn permissions_are_kept() {
     let env = TestEnv::new();
     let path = env.write(SETTINGS, THEIRS);
     chmod(&path, 0o640);
-    succeeds(&env, "init");
+    succeeds(&env, "init --yes");
     assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o640);
-    succeeds(&env, "uninstall");
+    succeeds(&env, "uninstall --yes");
     assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o640);
 }
 
@@ -111,14 +111,14 @@ fn a_write_protected_file_is_not_written_to_even_by_root() {
         }
         chmod(&path, 0o444);
         let before = text(&env);
-        let ran = env.plimsoll("init");
+        let ran = env.plimsoll("init --yes");
         assert_eq!(ran.status.code(), Some(1), "{ran}");
         assert!(ran.stderr.contains("it is write-protected"), "{ran}");
         let hint = "hint: run `chmod u+w $TEST/home/.claude/settings.json`, then the same again";
         assert!(ran.stderr.contains(hint), "{ran}");
         assert_eq!(text(&env), before);
         chmod(&path, 0o644);
-        succeeds(&env, "init");
+        succeeds(&env, "init --yes");
     }
 }
 
@@ -128,12 +128,12 @@ fn what_may_not_be_read_or_written_is_named() {
     let path = env.write(SETTINGS, THEIRS);
     env.as_plain_user();
     chmod(&path, 0o200);
-    let ran = env.plimsoll("init");
+    let ran = env.plimsoll("init --yes");
     assert!(ran.stderr.contains("could not read `$TEST/home/.claude/settings.json`"), "{ran}");
     chmod(&path, 0o644);
     // A file can only be replaced where a new one can be made.
     chmod(path.parent().unwrap(), 0o555);
-    let ran = env.plimsoll("init");
+    let ran = env.plimsoll("init --yes");
     assert_eq!(ran.status.code(), Some(1), "{ran}");
     assert!(ran.stderr.contains("could not change `$TEST/home/.claude/settings.json`"), "{ran}");
     assert_eq!(text(&env), THEIRS);
@@ -144,7 +144,7 @@ fn what_may_not_be_read_or_written_is_named() {
 fn a_folder_or_a_fifo_in_the_place_of_the_file_is_refused() {
     let env = TestEnv::new();
     fs::create_dir_all(env.path(SETTINGS)).unwrap();
-    refuses(&env, "init", "it is not a regular file");
+    refuses(&env, "init --yes", "it is not a regular file");
     fs::remove_dir(env.path(SETTINGS)).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -154,6 +154,6 @@ fn a_folder_or_a_fifo_in_the_place_of_the_file_is_refused() {
         0,
     )
     .unwrap();
-    let ran = env.plimsoll("init");
+    let ran = env.plimsoll("init --yes");
     assert!(ran.stderr.contains("it is not a regular file"), "{ran}");
 }

@@ -21,7 +21,7 @@ fn the_user_is_asked_what_to_install_and_whether_to_write_it() {
         "/plimsoll     shows how full this session is",
         "Add these commands? [y/N]",
         "Explain plimsoll's words to the model, in its file of instructions? [y/N]",
-        "settings.json? [Y/n]",
+        "Write these 6 files? [Y/n]",
     ] {
         assert!(ran.stdout.contains(question), "{question}: {ran}");
     }
@@ -40,7 +40,7 @@ fn nothing_happens_without_a_yes() {
     let ran = typed(&env, "init", "\n\n\nn\n");
     assert!(ran.stdout.contains("Nothing was written."), "{ran}");
     assert!(home(&env) == before);
-    env.plimsoll("init");
+    env.plimsoll("init --yes");
     let before = home(&env);
     let ran = typed(&env, "uninstall", "n\n");
     assert!(ran.stdout.contains("Nothing was removed."), "{ran}");

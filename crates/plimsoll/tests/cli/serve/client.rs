@@ -131,7 +131,7 @@ impl<'e> Running<'e> {
 
     /// Every save there is.
     pub(crate) fn saves(&self) -> Vec<Value> {
-        let answer = self.get("/sessions?include_auto=true&limit=100");
+        let answer = self.get("/sessions?all=true&limit=100");
         answer.json()["sessions"].as_array().unwrap().clone()
     }
 

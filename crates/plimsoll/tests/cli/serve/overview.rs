@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::client::Running;
 use crate::env::TestEnv;
+use crate::terminal::Terminal;
+use crate::transcript;
 use crate::watch::Watching;
 
 /// Asks until the answer is as wanted: what was written before is taken in meanwhile.
@@ -46,6 +48,57 @@ fn sessions_are_listed_and_one_is_told_over_time() {
     server.get("/api/sessions/a%2Fb").refuses(400);
     server.get("/api/sessions/%FF").refuses(400);
     server.get("/api/sessions?limit=0").refuses(400);
+}
+
+/// A session with text that no response has counted yet, written to so long ago: every view of it must
+/// tell the same figure.
+#[track_caller]
+fn check_figure(age: std::time::Duration, is_live: bool) {
+    const SESSION: &str = "11111111-one";
+    let env = TestEnv::new();
+    let (session, cwd) = (env.session(SESSION), env.project());
+    let more = format!("{:?}", "what is the load of the keel, and why? ".repeat(40));
+    session.write(
+        transcript::reading(transcript::MODEL, 137_000, &cwd, false)
+            + &transcript::user(3, 2, &cwd, false, &more, ""),
+    );
+    let file = std::fs::File::options().append(true).open(&session.transcript).unwrap();
+    file.set_modified(std::time::SystemTime::now() - age).unwrap();
+
+    let status: Value = serde_json::from_str(&env.plimsoll("status --all --json").stdout).unwrap();
+    let used = status[0]["reading"]["used"].as_u64().unwrap();
+    assert!(used > 137_100, "{status}");
+    let server = Running::start(&env, &[]);
+    let count = |answer: &Value, list: &str| answer[list].as_array().map_or(0, Vec::len);
+    let is_known = |answer: &Value| {
+        count(answer, "sessions") == 1 && count(answer, "live") == usize::from(is_live)
+    };
+    let listed = until(&server, "/api/sessions", is_known);
+    assert_eq!(listed["sessions"][0]["last"]["used"], used, "{listed}");
+    assert!(listed["live"].as_array().unwrap().iter().all(|live| live["used"] == used));
+    assert_eq!(server.get("/api/sessions/11111111-one").json()["reading"]["used"], used);
+    assert_eq!(server.get("/context/usage?session_id=11111111-one").json()["used"], used);
+    let figure = plimsoll_core::text::thousands(used);
+    for page in ["/", "/session/11111111-one"] {
+        let page = server.get(page).body;
+        assert!(page.contains(&figure), "{figure}: {page}");
+    }
+    let mut terminal = Terminal::start(env.command(&["top", "--all"]));
+    terminal.wait_for("11111111");
+    terminal.press("\r");
+    terminal.wait_for(&figure);
+    terminal.press("q");
+    terminal.end();
+}
+
+#[test]
+fn every_view_of_a_running_session_tells_the_same_figure() {
+    check_figure(std::time::Duration::ZERO, true);
+}
+
+#[test]
+fn every_view_of_a_past_session_tells_the_same_figure() {
+    check_figure(std::time::Duration::from_secs(5 * 24 * 3600), false);
 }
 
 #[test]

@@ -179,6 +179,36 @@ fn a_hook_that_is_switched_off_stores_nothing() {
     let server = Running::start(&env, &[]);
     let body = json!({"environment": "e", "used_tokens": 1});
     assert_eq!(server.post("/context/auto-save", &body).json(), disabled);
+    assert_eq!(commit(&server, "0123456789").json(), disabled);
+    let body = json!({"environment": "e", "passed": true, "test_count": 1, "duration_seconds": 1});
+    assert_eq!(server.post("/hooks/test-result", &body).json(), disabled);
+    assert!(server.saves().is_empty());
+}
+
+#[test]
+fn nothing_is_recommended_where_advice_is_switched_off() {
+    let env = TestEnv::new();
+    env.user_config("auto_context: {enabled: false}\n");
+    let session = env.session("11111111-one");
+    session.fill_now(180_000);
+    for ran in [session.prompted(), session.tool_finished(), session.loads_agent()] {
+        assert!(ran.is_silent(), "{ran}");
+    }
+    let server = Running::start(&env, &[]);
+    for query in ["used_tokens=180000", "session_id=11111111-one"] {
+        let answer = server.get(&format!("/context/usage?{query}")).json();
+        assert_eq!((&answer["percent"], &answer["status"]), (&json!(90.0), &json!("overflow")));
+        assert_eq!(answer["action"], json!({"type": "none"}), "{query}");
+    }
+    let began = std::time::Instant::now();
+    let live = loop {
+        let live = server.get("/api/sessions").json()["live"][0].clone();
+        if live.is_object() || began.elapsed().as_secs() > 60 {
+            break live;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    assert_eq!(live["recommended_action"], "none", "{live}");
     assert!(server.saves().is_empty());
 }
 
@@ -203,8 +233,27 @@ fn saves_are_found_again_by_newness_and_by_words() {
     assert_eq!(tasks(json!({"environment": "a", "query": "lexr"})), ["mend the lexer"]);
     assert!(tasks(json!({"environment": "nothing"})).is_empty());
     let listed = server.get("/sessions?environment=b").json();
-    assert_eq!((&listed["count"], &listed["sessions"][0]["task"]), (&json!(1), &json!("rest")));
-    assert_eq!(server.get("/sessions?environment=b&include_auto=true").json()["count"], 2);
+    assert_eq!((&listed["count"], &listed["sessions"][1]["task"]), (&json!(2), &json!("rest")));
+    // Saves of commits and tests only if they are asked for.
+    let tests = json!({"environment": "b", "passed": true, "test_count": 3, "duration_seconds": 1});
+    server.post("/hooks/test-result", &tests);
+    assert_eq!(server.get("/sessions?environment=b").json()["count"], 2);
+    assert_eq!(
+        tasks(json!({"environment": "b", "query": "passed"})),
+        ["Tests passed: 3 tests in 1.0s"]
+    );
+    for all in ["all", "include_auto"] {
+        assert_eq!(server.get(&format!("/sessions?environment=b&{all}=true")).json()["count"], 3);
+        assert_eq!(tasks(json!({"environment": "b", all: true})).len(), 3);
+        assert_eq!(tasks(json!({"environment": "b", all: false})).len(), 2);
+    }
+    assert_eq!(tasks(json!({"environment": "b", "all": false, "include_auto": true})).len(), 3);
+    // Where there is nothing else, they are what there is.
+    server.post(
+        "/hooks/test-result",
+        &json!({"environment": "c", "passed": true, "test_count": 1, "duration_seconds": 1}),
+    );
+    assert_eq!(tasks(json!({"environment": "c"})).len(), 1);
     // The command line finds the same.
     let ran = env.plimsoll("rs a --json");
     assert!(ran.stdout.contains("write the parser"), "{ran}");
@@ -223,6 +272,87 @@ fn secrets_are_not_stored() {
     for file in env.all_under(&env.data()).iter().filter(|path| path.is_file()) {
         let bytes = std::fs::read(file).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains(&secret), "{}", file.display());
+    }
+}
+
+/// Every request that takes a body, with one that is accepted.
+fn bodies() -> [(&'static str, Value); 5] {
+    [
+        ("/ss", json!({"environment": "e", "task": "t"})),
+        ("/rs", json!({"environment": "e"})),
+        ("/context/auto-save", json!({"environment": "e", "used_tokens": 1})),
+        (
+            "/hooks/git-commit",
+            json!({"environment": "e", "commit_sha": "0123456789", "commit_message": "m",
+                "branch": "b", "files_changed": 1}),
+        ),
+        (
+            "/hooks/test-result",
+            json!({"environment": "e", "passed": true, "test_count": 1, "failed_count": 0,
+                "duration_seconds": 1}),
+        ),
+    ]
+}
+
+#[test]
+fn an_array_is_no_body_and_no_error_names_a_type_of_the_program() {
+    let env = TestEnv::new();
+    let server = Running::start(&env, &[]);
+    let error = |path: &str, body: &Value| {
+        let answer = server.post(path, body);
+        answer.refuses(400);
+        let problem = answer.json();
+        assert!(problem["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{problem}");
+        problem["error"].as_str().unwrap().to_owned()
+    };
+    for (path, body) in bodies() {
+        let members: Vec<Value> = body.as_object().unwrap().values().cloned().collect();
+        let refused = error(path, &Value::Array(members));
+        assert_eq!(refused, "the body must be a JSON object, not an array", "{path}");
+        for wrong in
+            [json!([1]), json!({"a": 1}), json!(null), json!(true), json!("x"), json!(-1.5)]
+        {
+            for name in body.as_object().unwrap().keys() {
+                let mut body = body.clone();
+                body[name] = wrong.clone();
+                let answer = server.post(path, &body);
+                if answer.status == 200 {
+                    continue;
+                }
+                let told = answer.json()["error"].as_str().unwrap().to_owned();
+                let typed = [
+                    "struct ",
+                    "u64",
+                    "f64",
+                    "sequence",
+                    "invalid type",
+                    "Request",
+                    "missing field",
+                ];
+                assert!(!typed.iter().any(|name| told.contains(name)), "{path} {name}: {told}");
+            }
+        }
+    }
+    let body = json!({"environment": "e"});
+    assert_eq!(error("/context/auto-save", &body), "`used_tokens` is missing");
+}
+
+#[test]
+fn a_commit_is_saved_once_in_each_environment() {
+    let env = TestEnv::new();
+    let server = Running::start(&env, &[]);
+    let post = |environment: &str| {
+        let body = json!({"environment": environment, "commit_sha": "0123456789abcdef",
+            "commit_message": "m", "branch": "main", "files_changed": 1});
+        server.post("/hooks/git-commit", &body).json()["session_id"].clone()
+    };
+    let (first, second) = (post("staging"), post("release"));
+    assert_ne!(first, second);
+    assert_eq!((post("staging"), post("release")), (first, second));
+    assert_eq!(server.saves().len(), 2);
+    for environment in ["staging", "release"] {
+        let body = json!({"environment": environment});
+        assert_eq!(server.post("/rs", &body).json()["sessions"][0]["task"], "Commit: m");
     }
 }
 

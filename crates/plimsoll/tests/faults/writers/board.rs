@@ -27,7 +27,8 @@ struct Board {
 impl Board {
     fn new() -> (TestEnv, Self) {
         let env = TestEnv::new().with("USER", "ada");
-        env.session(SESSION).fill(50_000);
+        // A session that began long ago would be due for a checkpoint.
+        env.session(SESSION).fill_now(50_000);
         (env, Self::default())
     }
 

@@ -37,8 +37,8 @@ impl Writer for Install {
 
     fn next(&mut self, env: &TestEnv, random: &mut SplitMix64) -> Call {
         match random.below(2) {
-            0 => Call::new(env, &["init", "--commands", "--instructions"]),
-            _ => Call::new(env, &["uninstall"]),
+            0 => Call::new(env, &["init", "--yes", "--commands", "--instructions"]),
+            _ => Call::new(env, &["uninstall", "--yes"]),
         }
     }
 
@@ -54,8 +54,8 @@ impl Writer for Install {
 
     /// Whatever happened before, putting it in and taking it out gives back every byte.
     fn finish(&mut self, env: &TestEnv) {
-        succeeds(env, "init --commands --instructions");
-        succeeds(env, "uninstall");
+        succeeds(env, "init --yes --commands --instructions");
+        succeeds(env, "uninstall --yes");
         assert_eq!(fs::read_to_string(env.path(SETTINGS)).unwrap(), THEIRS);
         let commands = env.home().join(".claude/commands");
         let left = fs::read_dir(&commands).into_iter().flatten().count();

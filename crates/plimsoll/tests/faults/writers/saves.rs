@@ -26,8 +26,7 @@ impl Saves {
 /// The tasks of all saves of an environment.
 #[track_caller]
 pub(super) fn tasks(env: &TestEnv, environment: &str) -> Vec<String> {
-    let saves =
-        json(&env.plimsoll(&format!("rs {environment} --limit 1000 --include-auto --json")));
+    let saves = json(&env.plimsoll(&format!("rs {environment} --limit 1000 --all --json")));
     saves.iter().map(|save| save["task"].as_str().unwrap().to_owned()).collect()
 }
 

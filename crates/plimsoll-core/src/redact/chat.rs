@@ -1,0 +1,96 @@
+//! Tokens of chat services: bots and webhooks.
+
+use std::ops::Range;
+
+use super::Secret;
+use super::header::push;
+use super::scan::{self, DIGIT, URL64, at};
+use super::{value, web};
+
+/// The secret part of a webhook's address: all of the path behind what its service calls it.
+pub(super) fn webhook(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let end = URL64.with(b"/@").run(text, hit.end);
+    let given = &text[hit.end..end];
+    let has_hash = || given.split(|byte| b"/@".contains(byte)).any(value::is_hash);
+    let is_secret = value::is_random(given, 16) || has_hash();
+    push(found, hit.end..end, "webhook", is_secret && !value::is_placeholder(given));
+}
+
+/// A Telegram bot's token in an address: `/bot<number>:<key>`.
+pub(super) fn telegram(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let colon = DIGIT.run(text, hit.end);
+    let end = URL64.run(text, colon + 1);
+    if colon < hit.end + 6 || at(text, colon) != b':' || end < colon + 16 {
+        return;
+    }
+    let range = hit.end..end;
+    let is_token = !value::is_placeholder(&text[range.clone()]);
+    push(found, range, "telegram-token", is_token);
+}
+
+/// A Discord bot's token near the name of the service.
+pub(super) fn discord(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    web::near(text, hit, found, "discord-token", |word| parts(word).is_some());
+}
+
+/// The three parts of a Discord token: the bot's number in base64, the time, a signature.
+fn parts(word: &[u8]) -> Option<[&[u8]; 3]> {
+    let mut parts = word.split(|byte| *byte == b'.');
+    let three = [parts.next()?, parts.next()?, parts.next()?];
+    let lengths = three.map(<[u8]>::len);
+    (parts.next().is_none() && matches!(lengths, [23..=28, 6..=7, 27..=45])).then_some(three)
+}
+
+/// Discord bots' tokens anywhere in a text. No keyword announces them, so they are looked for by
+/// their two dots, which have six characters between them.
+pub(super) fn discord_tokens(text: &[u8], found: &mut Vec<Secret>) {
+    const SHORTEST: usize = 23 + 1 + 6 + 1 + 27;
+    const CHUNK: usize = 128;
+    const NEXT: usize = 7;
+    if text.len() < SHORTEST {
+        return;
+    }
+    let is_pair = |part: &[u8], at: usize| (part[at] == b'.') & (part[at + NEXT] == b'.');
+    let mut take = |dots: Range<usize>| {
+        dots.filter(|dot| is_pair(text, *dot)).for_each(|dot| discord_token(text, dot, found));
+    };
+    let mut start = 0;
+    while let Some(part) = text[start..].first_chunk::<{ CHUNK + NEXT }>() {
+        // Without a way out of the loop it is done many bytes at a time.
+        if (0..CHUNK).fold(false, |any, at| any | is_pair(part, at)) {
+            take(start..start + CHUNK);
+        }
+        start += CHUNK;
+    }
+    take(start..text.len() - NEXT);
+}
+
+/// Takes the Discord token whose first dot stands here.
+fn discord_token(text: &[u8], dot: usize, found: &mut Vec<Secret>) {
+    const LONGEST: usize = 46;
+    let start = scan::unescaped(text, URL64.run_before(text, dot, LONGEST)).min(dot);
+    let second = URL64.run_within(text, dot + 1, LONGEST);
+    if at(text, second) != b'.' {
+        return;
+    }
+    let end = URL64.run_within(text, second + 1, LONGEST);
+    let is_token = parts(&text[start..end]).is_some_and(|[number, _, signature]| {
+        let is_drawn = || {
+            matches!(number[0], b'M' | b'N' | b'O')
+                && [number, signature].into_iter().all(value::is_of_all_letters)
+        };
+        is_number(number) || is_drawn()
+    });
+    push(found, start..end, "discord-token", is_token && !value::is_placeholder(&text[start..end]));
+}
+
+/// Whether this is a number, written in decimal and then in base64.
+fn is_number(part: &[u8]) -> bool {
+    part.chunks(4).all(|group| {
+        let [first, second, rest @ ..] = group else { return false };
+        matches!(first, b'M' | b'N' | b'O')
+            && matches!(second, b'D' | b'T' | b'j' | b'z' | b'A' | b'Q' | b'g' | b'w')
+            && rest.first().is_none_or(|third| b"AEIMQUYcgk".contains(third))
+            && rest.get(1).is_none_or(|fourth| b"wxyz012345".contains(fourth))
+    })
+}

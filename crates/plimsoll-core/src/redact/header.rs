@@ -1,0 +1,306 @@
+//! Secrets in HTTP headers: credentials behind `Authorization`, cookies, sessions and signatures.
+//!
+//! A header may be written as in HTTP, as a member of an object, or as two arguments of a call.
+//! Headers that are named after a key, a token or a secret are read as assignments (`assign`).
+
+use std::ops::Range;
+
+use super::Secret;
+use super::names;
+use super::scan::{
+    self, ALNUM, BASE64, DOTTED, TOKEN68, URL64, at, end_while, quote, skip_blanks, skip_quote,
+};
+use super::value;
+
+/// How much of a value is looked at before it is known for a secret.
+const JUDGED: usize = 256;
+
+/// Where the value of a header begins: `Name: value`, `"Name": "value"`, `("Name", "value")`.
+pub(super) fn value_of(text: &[u8], name: usize) -> Option<usize> {
+    let closed = skip_quote(text, name);
+    let closed = end_while(text, closed, |byte| byte == b']');
+    let sign = skip_blanks(text, closed);
+    let end = end_while(text, sign, |byte| b":=,>".contains(&byte));
+    let start = skip_blanks(text, end);
+    let prefix = end_while(text, start, |byte| b"bfru".contains(&byte));
+    let opened = quote(text, start).or_else(|| quote(text, prefix).filter(|_| prefix < start + 3));
+    (end > sign).then(|| opened.map_or(start, |(_, inside)| inside))
+}
+
+/// Schemes behind which nothing but a credential follows. Any other word may begin a sentence.
+const SCHEMES: &[&str] = &[
+    "apikey", "api-key", "basic", "bearer", "bot", "dpop", "jwt", "key", "oauth", "ssws", "token",
+];
+
+/// The credentials of an `Authorization` header: `scheme credentials`, `scheme name=value, …`, or
+/// a value alone.
+pub(super) fn authorization(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let Some(start) = value_of(text, hit.end) else { return };
+    let end = ALNUM.with(b"-").run_within(text, start, JUDGED);
+    let scheme = &text[start..end];
+    let from = skip_blanks(text, end);
+    if from == end || value::is_hash(scheme) {
+        return credentials(text, start, "authorization", 16, found);
+    }
+    if is_parameter(text, from) {
+        return parameters(text, from, found);
+    }
+    let is_scheme = |known: &&str| scheme.eq_ignore_ascii_case(known.as_bytes());
+    let is_basic = is_scheme(&"basic");
+    if is_basic {
+        login(text, from..from, found);
+    }
+    let kind = if is_basic { "basic-auth" } else { "bearer-token" };
+    match SCHEMES.iter().any(is_scheme) {
+        true => expected(text, from, kind, found),
+        false => credentials(text, from, kind, 8, found),
+    }
+}
+
+/// What credentials consist of; a colon separates a name from its key.
+const CREDENTIALS: scan::Alphabet = TOKEN68.with(b":");
+
+/// Takes the credentials that begin here, if they are random or a hash.
+fn credentials(
+    text: &[u8],
+    from: usize,
+    kind: &'static str,
+    least: usize,
+    found: &mut Vec<Secret>,
+) {
+    let judged = &text[from..CREDENTIALS.run_within(text, from, JUDGED)];
+    let is_secret = value::is_random(judged, least) || judged.split(is_colon).any(value::is_hash);
+    let range = from..CREDENTIALS.run(text, from);
+    push(found, range, kind, is_secret && !value::is_placeholder(judged));
+}
+
+fn is_colon(byte: &u8) -> bool {
+    *byte == b':'
+}
+
+/// Takes the credentials that begin here, where nothing else is expected: within quotes words are
+/// credentials as well.
+fn expected(text: &[u8], from: usize, kind: &'static str, found: &mut Vec<Secret>) {
+    let end = CREDENTIALS.run(text, from);
+    let judged = &text[from..end.min(from + JUDGED)];
+    let is_quoted = quote(text, end).is_some();
+    let is_word = is_quoted && judged.len() >= 8 && !value::stands_for_another(judged);
+    let is_credential = |part: &[u8]| value::is_credential(part, 6);
+    push(found, from..end, kind, is_word || judged.split(is_colon).any(is_credential));
+}
+
+/// `Bearer …` wherever it stands.
+pub(super) fn bearer(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    credentials(text, hit.end, "bearer-token", 16, found);
+}
+
+/// The id of a session in a header of its own, which logs in whoever sends it.
+pub(super) fn session(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let Some(from) = value_of(text, hit.end) else { return };
+    credentials(text, from, "token", 16, found);
+}
+
+/// The signature in an application's own header: `X-Hub-Signature-256: sha256=…`. One behind a `=` is
+/// a query's (`web`).
+pub(super) fn signature(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    const LONGEST_SCHEME: usize = 8;
+    let Some(name) = names::around(text, hit.clone()) else { return };
+    let version = &text[hit.end..name.end];
+    let is_header = scan::stands(text, name.start, "x-")
+        && (version.is_empty() || version.iter().any(u8::is_ascii_digit))
+        && at(text, name.end) != b'=';
+    let Some(start) = value_of(text, name.end).filter(|_| is_header) else { return };
+    let scheme = ALNUM.run_within(text, start, LONGEST_SCHEME);
+    let from = if at(text, scheme) == b'=' { scheme + 1 } else { start };
+    credentials(text, from, "signature", 16, found);
+}
+
+/// Parameters of `Authorization` that are no secrets.
+const PUBLIC: &[&str] = &[
+    "algorithm",
+    "charset",
+    "created",
+    "expires",
+    "headers",
+    "id",
+    "keyid",
+    "nc",
+    "oauth_signature_method",
+    "oauth_timestamp",
+    "oauth_version",
+    "qop",
+    "realm",
+    "signedheaders",
+    "ts",
+    "uri",
+    "username",
+    "version",
+];
+
+/// Whether `name=value` stands here; the `=` of base64 has nothing behind it.
+fn is_parameter(text: &[u8], from: usize) -> bool {
+    let sign = URL64.run_within(text, from, JUDGED);
+    let value = at(text, sign + 1);
+    sign > from
+        && at(text, sign) == b'='
+        && (BASE64.has(value) && value != b'=' || quote(text, sign + 1).is_some())
+}
+
+/// Takes the secret ones of the parameters that begin here.
+fn parameters(text: &[u8], from: usize, found: &mut Vec<Secret>) {
+    const MOST: usize = 32;
+    let mut name = from;
+    for _ in 0..MOST {
+        if !is_parameter(text, name) {
+            return;
+        }
+        let sign = URL64.run(text, name);
+        let given = parameter(text, sign + 1);
+        let is_public =
+            PUBLIC.iter().any(|public| text[name..sign].eq_ignore_ascii_case(public.as_bytes()));
+        let judged = &text[given.start..given.end.min(given.start + JUDGED)];
+        let is_secret = !is_public && value::is_credential(judged, 6);
+        let end = skip_quote(text, given.end);
+        push(found, given, "authorization", is_secret);
+        name = end_while(text, end, |byte| matches!(byte, b' ' | b'\t' | b','));
+    }
+}
+
+/// The value of a parameter.
+fn parameter(text: &[u8], from: usize) -> Range<usize> {
+    match quote(text, from) {
+        Some((quote, from)) => from..quote.closes(text, from),
+        None => from..end_while(text, from, |byte| byte > b' ' && !b"\"'`\\,".contains(&byte)),
+    }
+}
+
+/// `user:password` in base64 behind `Basic `.
+pub(super) fn login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    const MOST: usize = 1024;
+    let end = BASE64.run_within(text, hit.end, MOST);
+    push(found, hit.end..end, "basic-auth", is_login(&text[hit.end..end]));
+}
+
+/// The same as an entry `"auth"`, as in the files of container registries; the keyword ends in
+/// the name's closing quote.
+pub(super) fn auth_entry(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let Some(from) = value_of(text, hit.end) else { return };
+    login(text, from..from, found);
+}
+
+/// Whether this is printable text with a colon, in base64.
+fn is_login(given: &[u8]) -> bool {
+    let Some(plain) = decoded(given) else { return false };
+    plain.len() >= 5
+        && plain.contains(&b':')
+        && plain.iter().all(|byte| (b' '..=b'~').contains(byte))
+}
+
+fn decoded(given: &[u8]) -> Option<Vec<u8>> {
+    if !given.len().is_multiple_of(4) {
+        return None;
+    }
+    let digits = given.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+    let mut plain = Vec::with_capacity(digits);
+    let (mut bits, mut held) = (0_u32, 0);
+    for digit in &given[..digits] {
+        bits = bits << 6 | sextet(*digit)?;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            plain.push((bits >> held) as u8);
+        }
+    }
+    Some(plain)
+}
+
+fn sextet(digit: u8) -> Option<u32> {
+    let value = match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    };
+    Some(value.into())
+}
+
+/// The values of a `Cookie` or `Set-Cookie` header that are more than a preference, also as an
+/// object `cookies`.
+pub(super) fn cookie(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let name = if at(text, hit.end) == b's' { hit.end + 1 } else { hit.end };
+    let Some(start) = value_of(text, name) else { return option(text, hit, found) };
+    match at(text, start) {
+        b'{' => members(text, start, found),
+        _ => cookies(text, start, found),
+    }
+}
+
+/// `--cookie "name=value"`
+fn option(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    if text[..hit.start].ends_with(b"--") {
+        cookies(text, skip_quote(text, skip_blanks(text, hit.end)), found);
+    }
+}
+
+/// How much of a header is looked at.
+const LONGEST: usize = 2048;
+
+/// Takes the secret ones of the cookies that begin here: `name=value; name=value`.
+pub(super) fn cookies(text: &[u8], from: usize, found: &mut Vec<Secret>) {
+    let most = text.len().min(from + LONGEST);
+    let mut place = from;
+    loop {
+        let name = skip_blanks(text, place);
+        let sign = DOTTED.run(&text[..most], name);
+        if at(text, sign) != b'=' {
+            return;
+        }
+        let end = cookie_value(text, name..sign, sign + 1, found);
+        if at(text, end) != b';' {
+            return;
+        }
+        place = end + 1;
+    }
+}
+
+/// Takes the secret ones of the members of an object: `{"name": "value"}`.
+fn members(text: &[u8], object: usize, found: &mut Vec<Secret>) {
+    let most = text.len().min(object + LONGEST);
+    let mut place = object;
+    while place < most && matches!(at(text, place), b'{' | b',') {
+        let name = end_while(text, place + 1, |byte| byte.is_ascii_whitespace());
+        let name = skip_quote(text, name);
+        let end = DOTTED.run(&text[..most], name);
+        let Some(start) = value_of(text, end) else { return };
+        place = skip_quote(text, cookie_value(text, name..end, start, found));
+    }
+}
+
+/// Takes the value that begins here, if it is a secret; where it ends.
+fn cookie_value(text: &[u8], name: Range<usize>, from: usize, found: &mut Vec<Secret>) -> usize {
+    let is_inside = |byte: u8| byte > b' ' && !b";,\"'`\\".contains(&byte);
+    let judged = end_while(&text[..text.len().min(from + JUDGED)], from, is_inside);
+    let is_secret = is_cookie_secret(&text[name], &text[from..judged]);
+    let end = if is_secret { end_while(text, judged, is_inside) } else { judged };
+    push(found, from..end, "cookie", is_secret);
+    end
+}
+
+fn is_cookie_secret(name: &[u8], given: &[u8]) -> bool {
+    let opens = |part: &&str| scan::position(name, part).is_some();
+    let is_session = || ["sess", "sid", "auth", "token", "jwt"].iter().any(opens);
+    let is_credential = || is_session() && value::is_credential(given, 8);
+    let is_random = value::is_random(given, 16) || value::is_hash(given) || is_credential();
+    is_random && !value::stands_for_another(given)
+}
+
+pub(super) fn push(
+    found: &mut Vec<Secret>,
+    range: Range<usize>,
+    kind: &'static str,
+    is_secret: bool,
+) {
+    found.extend((is_secret && !range.is_empty()).then_some(Secret { range, kind }));
+}

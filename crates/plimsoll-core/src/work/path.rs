@@ -1,0 +1,136 @@
+//! Paths as the project sees them.
+
+use std::borrow::Cow;
+
+/// A path that a tool was given: resolved against the folder the agent was in, without `.` and `..`, and
+/// relative to the project if it is inside.
+pub(super) fn resolve(project: Option<&str>, folder: Option<&str>, path: &str) -> String {
+    let project = project.unwrap_or_default();
+    let path = path.replace('\\', "/");
+    let path = match drive_of_shell(&path) {
+        Some(windows) if has_drive(project) => windows,
+        _ => path,
+    };
+    let path = match folder.or(Some(project)).filter(|folder| !folder.is_empty()) {
+        Some(folder) if !is_absolute(&path) => format!("{folder}/{path}"),
+        _ => path,
+    };
+    let path = normalize(&path);
+    inside(project, &path).map_or_else(|| path.to_string(), str::to_owned)
+}
+
+/// A path that a text shows, relative to the project if it is inside. Nothing else is known of it.
+pub(super) fn shown<'p>(project: Option<&str>, path: &'p str) -> &'p str {
+    let relative = project.and_then(|project| inside(project, path));
+    relative.filter(|path| !path.is_empty()).unwrap_or(path).trim_start_matches("./")
+}
+
+/// Whether a path stands for itself, wherever the agent is.
+pub(super) fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '~']) || has_drive(path)
+}
+
+/// Whether `path` is `folder` or lies below it; an empty folder is the project.
+pub(super) fn is_below(folder: &str, path: &str) -> bool {
+    match folder {
+        "" => !is_absolute(path) && !path.starts_with("../"),
+        _ => path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+    }
+}
+
+/// The path below `project`, where only the case of a drive letter may differ.
+fn inside<'p>(project: &str, path: &'p str) -> Option<&'p str> {
+    let project = project.trim_end_matches('/');
+    let (start, rest) = path.split_at_checked(project.len())?;
+    let is_same = match has_drive(project) && has_drive(start) {
+        true => start[..1].eq_ignore_ascii_case(&project[..1]) && start[1..] == project[1..],
+        false => start == project,
+    };
+    match rest.strip_prefix('/') {
+        Some(rest) if is_same && !project.is_empty() => Some(rest),
+        None if is_same && rest.is_empty() && !project.is_empty() => Some(""),
+        _ => None,
+    }
+}
+
+fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
+}
+
+/// `d:/app` for `/d/app`, as shells under Windows write it.
+fn drive_of_shell(path: &str) -> Option<String> {
+    match path.as_bytes() {
+        [b'/', letter, b'/', ..] if letter.is_ascii_alphabetic() => {
+            Some(format!("{}:{}", char::from(*letter), &path[2..]))
+        }
+        _ => None,
+    }
+}
+
+/// A path without `.`, `..` and empty parts.
+fn normalize(path: &str) -> Cow<'_, str> {
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..");
+    if path.trim_start_matches('/').split('/').all(is_plain) {
+        return Cow::Borrowed(path);
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if root == "/" => {}
+            part => parts.push(part),
+        }
+    }
+    Cow::Owned(format!("{root}{}", parts.join("/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(project: &str, folder: &str, path: &str, expected: &str) {
+        assert_eq!(resolve(Some(project), Some(folder), path), expected, "{path} in {folder}");
+    }
+
+    #[test]
+    fn a_path_is_relative_to_the_project_it_is_in() {
+        check("/home/me/app", "/home/me/app", "/home/me/app/src/a.rs", "src/a.rs");
+        check("/home/me/app", "/home/me/app", "./src/../b.rs", "b.rs");
+        check("/home/me/app", "/home/me/app", ".", "");
+        check("/home/me/app", "/home/me/app", "/home/me/app2/a.rs", "/home/me/app2/a.rs");
+        check("/home/me/app", "/home/me/app", "~/notes.md", "~/notes.md");
+    }
+
+    #[test]
+    fn a_relative_path_starts_where_the_agent_is() {
+        check("/app", "/app/web", "package.json", "web/package.json");
+        check("/app", "/app/web", "../package.json", "package.json");
+        check("/app", "/app", "../lib/a.rs", "/lib/a.rs");
+    }
+
+    #[test]
+    fn a_text_that_shows_the_project_itself_shows_no_file_in_it() {
+        assert_eq!(shown(Some("/home/me/next.js"), "/home/me/next.js"), "/home/me/next.js");
+        assert_eq!(shown(Some("/home/me/next.js"), "/home/me/next.js/a.ts"), "a.ts");
+    }
+
+    #[test]
+    fn drives_are_compared_without_case() {
+        check("D:/app", "D:/app", "d:\\app\\src\\a.go", "src/a.go");
+        check("D:/app", "D:/app", "/d/app/src/a.go", "src/a.go");
+        check("/app", "/app", "/d/app/src/a.go", "/d/app/src/a.go");
+    }
+
+    #[test]
+    fn folders_hold_what_is_below_them() {
+        assert!(
+            is_below("", "src/a.rs") && is_below("src", "src/a.rs") && is_below("a.rs", "a.rs")
+        );
+        assert!(!is_below("", "/etc/hosts") && !is_below("sr", "src/a.rs"));
+    }
+}
