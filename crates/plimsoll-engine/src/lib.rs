@@ -3,6 +3,7 @@
 //! A hook call is one movement through [`hook::answer`]; everything else here serves it, or the
 //! commands a person runs.
 
+mod activity;
 pub mod audit;
 pub mod batch;
 pub mod board;

@@ -13,6 +13,7 @@ use plimsoll_core::settings::Lines;
 use plimsoll_core::trigger::{self, Trigger};
 use plimsoll_core::window::{self, Window, WindowFacts};
 
+use crate::activity::Activity;
 use crate::jsonl::JsonLines;
 use crate::paths;
 use crate::settings::{self, InForce};
@@ -96,8 +97,18 @@ impl<'a> Load<'a> {
     }
 
     /// The reading, however far back the last count lies.
-    fn far_reading(&self) -> io::Result<Reading> {
-        Ok(read(self.fold()?.as_ref(), self.transcript, self.window))
+    fn far_reading(&self, fallback: Fallback) -> io::Result<Reading> {
+        if let Some(reading) = self.fold()?.as_ref().and_then(Fold::reading) {
+            return Ok(reading);
+        }
+        let window = self.window.tokens;
+        Ok(match fallback {
+            Fallback::FileSize => reading::of_bytes(self.transcript.len(), window),
+            Fallback::Activity => {
+                let counts = Activity::count(self.adapter, self.transcript, self.scope)?;
+                counts.reading(window)
+            }
+        })
     }
 
     /// The model that answered last.
@@ -129,10 +140,13 @@ impl<'a> Load<'a> {
     }
 }
 
-/// The reading that a fold comes to; by the size of the file where nothing was ever counted.
-fn read(fold: Option<&Fold>, transcript: &JsonLines, window: Window) -> Reading {
-    let by_size = || reading::of_bytes(transcript.len(), window.tokens);
-    fold.and_then(Fold::reading).unwrap_or_else(by_size)
+/// How a window is estimated if the transcript contains no token counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fallback {
+    /// By the size of the file, as hooks do: they cannot afford to read all of it.
+    FileSize,
+    /// By the number of messages and tool calls, as the watcher does.
+    Activity,
 }
 
 /// When the first line of a conversation was written, in milliseconds since the epoch.
@@ -202,6 +216,7 @@ pub fn measure(
     transcript: &Path,
     window: Option<Tokens>,
     state: &SessionState,
+    fallback: Fallback,
 ) -> io::Result<Option<Measured>> {
     let Some(file) = JsonLines::open(transcript)? else { return Ok(None) };
     let Ground { project, scope, .. } = Ground::of(adapter, &file)?;
@@ -211,7 +226,7 @@ pub fn measure(
     let outlook = load.outlook(&in_force);
     let levels = outlook.levels(load.growth());
     Ok(Some(Measured {
-        reading: load.far_reading()?,
+        reading: load.far_reading(fallback)?,
         window: load.window,
         trigger: load.trigger,
         lines: in_force.settings.lines,
@@ -244,7 +259,8 @@ pub(crate) fn fullness(
     state: &SessionState,
 ) -> io::Result<Fullness> {
     let load = Load::look(adapter, transcript, Scope::Main, in_force, state)?;
-    Ok(Fullness { used: load.far_reading()?.used, window: load.window.tokens, model: load.model() })
+    let reading = load.far_reading(Fallback::FileSize)?;
+    Ok(Fullness { used: reading.used, window: load.window.tokens, model: load.model() })
 }
 
 /// Whose window a transcript is of: a subagent's own file holds nothing but its lines, while in a

@@ -10,7 +10,7 @@ use plimsoll_core::event::{Event, EventKind, Reply};
 use plimsoll_core::session::SessionState;
 
 use crate::hook;
-use crate::load::{self, Measured};
+use crate::load::{self, Fallback, Measured};
 use crate::scratch::Scratch;
 use crate::spool;
 use crate::world::{STRICT_VARIABLE, World};
@@ -110,8 +110,15 @@ impl<'a> Player<'a> {
 
     fn measure(&self, event: &Event) -> anyhow::Result<Option<Measured>> {
         let state = self.state(event)?;
-        load::measure(&self.world, self.adapter, &event.transcript, None, &state)
-            .context("could not read the transcript")
+        load::measure(
+            &self.world,
+            self.adapter,
+            &event.transcript,
+            None,
+            &state,
+            Fallback::FileSize,
+        )
+        .context("could not read the transcript")
     }
 }
 

@@ -16,7 +16,7 @@ pub use plimsoll_store::Pace;
 use plimsoll_store::{SessionRow, Store};
 
 use crate::jsonl::JsonLines;
-use crate::load::{self, Measured};
+use crate::load::{self, Fallback, Measured};
 use crate::paths;
 use crate::spool;
 use crate::world::World;
@@ -101,7 +101,7 @@ pub fn measure(
 ) -> std::io::Result<Option<Measured>> {
     let Owner { session, subagent } = &found.owner;
     let state = spool::state(&world.paths.spool_of(session, subagent.as_ref())).unwrap_or_default();
-    load::measure(world, adapter, &found.path, None, &state)
+    load::measure(world, adapter, &found.path, None, &state, Fallback::Activity)
 }
 
 /// Measures the window of a session that the store knows; nothing if its transcript is gone.
@@ -115,7 +115,7 @@ pub fn measure_known(
 ) -> std::io::Result<Option<Measured>> {
     let Some(transcript) = &session.transcript else { return Ok(None) };
     let state = spool::state(&world.paths.spool_of(&session.id, None)).unwrap_or_default();
-    load::measure(world, adapter, transcript, None, &state)
+    load::measure(world, adapter, transcript, None, &state, Fallback::Activity)
 }
 
 /// How many of a session's newest calls tell its pace.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::act::Change;
 use super::names;
-use super::path::{is_absolute, resolve};
+use super::path::{absolute, is_absolute, resolve};
 use crate::shell::Command;
 
 /// One thing that a command line does to files. Paths are as the project sees them.
@@ -51,6 +51,8 @@ pub(super) struct Effects {
     pub(super) all: Vec<Effect>,
     /// How many of them are of commands before the last one: these happened even if the line failed.
     pub(super) before_last: usize,
+    /// The folder that the line leaves the shell in, if it goes to another one.
+    pub(super) ends_in: Option<String>,
 }
 
 /// The effects of a line that is run in `folder`. Whatever a shell would have to expand is left out.
@@ -76,7 +78,8 @@ pub(super) fn effects(
     }
     all.truncate(MOST);
     before_last = before_last.min(all.len());
-    Effects { all, before_last }
+    let ends_in = places.into_iter().next().and_then(Place::into_entered);
+    Effects { all, before_last, ends_in }
 }
 
 fn of_command(command: &Command, words: &[&str], place: &Place<'_>) -> Vec<Effect> {
@@ -137,6 +140,14 @@ impl<'p> Place<'p> {
         true
     }
 
+    /// The folder that commands went to; `None` if they stayed, or only the shell knows.
+    fn into_entered(self) -> Option<String> {
+        match self.folder {
+            Folder::Known(folder) if self.previous != Folder::Unsaid => Some(folder),
+            _ => None,
+        }
+    }
+
     /// Whether the session's folder is the one that its line goes to first: a client may write down
     /// where the agent is only after the line has run.
     fn is_there_already(&self, into: &str) -> bool {
@@ -149,9 +160,9 @@ impl<'p> Place<'p> {
     fn folder_at(&self, into: &str) -> Folder {
         match &self.folder {
             _ if !has_plain_letters(into) || into.starts_with('~') => Folder::Unknown,
-            _ if is_absolute(into) => Folder::Known(resolve(None, None, into)),
-            Folder::Known(folder) => Folder::Known(resolve(None, Some(folder), into)),
-            Folder::Unsaid => Folder::Known(resolve(None, None, into)),
+            _ if is_absolute(into) => Folder::Known(absolute(self.project, None, into)),
+            Folder::Known(folder) => Folder::Known(absolute(self.project, Some(folder), into)),
+            Folder::Unsaid => Folder::Known(absolute(None, None, into)),
             Folder::Unknown => Folder::Unknown,
         }
     }
@@ -483,7 +494,7 @@ mod tests {
     #[test]
     fn a_line_that_failed_did_what_stands_before_its_last_command() {
         let line = crate::shell::commands("git checkout -- a.rs && cargo test > log.txt");
-        let Effects { all, before_last } = effects(&line, Some("/app"), None);
+        let Effects { all, before_last, .. } = effects(&line, Some("/app"), None);
         assert_eq!((all.len(), before_last), (2, 1));
     }
 

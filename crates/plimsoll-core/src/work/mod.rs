@@ -65,7 +65,7 @@ use plan::Plan;
 use score::Clock;
 use shell::Commands;
 use table::{FileId, Most, Moved, Table};
-use tools::Pending;
+use tools::{Pending, ShellFolder};
 use touched::Touched;
 use words::cut;
 
@@ -135,6 +135,8 @@ pub struct Work {
     project: Option<String>,
     /// The folder that the agent is in, where that is another one.
     elsewhere: Option<String>,
+    /// The folder that the shell is in, after a `cd`.
+    shell: Option<ShellFolder>,
     /// When the newest record was written.
     time: Option<Millis>,
     /// The place of the newest record with which the conversation went on.

@@ -5,18 +5,25 @@ use std::borrow::Cow;
 /// A path that a tool was given: resolved against the folder the agent was in, without `.` and `..`, and
 /// relative to the project if it is inside.
 pub(super) fn resolve(project: Option<&str>, folder: Option<&str>, path: &str) -> String {
-    let project = project.unwrap_or_default();
+    let path = absolute(project, folder, path);
+    match inside(project.unwrap_or_default(), &path) {
+        Some(relative) => relative.to_owned(),
+        None => path,
+    }
+}
+
+/// The same path as seen from the root, as far as folder or project tell it.
+pub(super) fn absolute(project: Option<&str>, folder: Option<&str>, path: &str) -> String {
     let path = path.replace('\\', "/");
-    let path = match drive_of_shell(&path) {
-        Some(windows) if has_drive(project) => windows,
-        _ => path,
-    };
-    let path = match folder.or(Some(project)).filter(|folder| !folder.is_empty()) {
+    let path = match folder.or(project).filter(|folder| !folder.is_empty()) {
         Some(folder) if !is_absolute(&path) => format!("{folder}/{path}"),
         _ => path,
     };
-    let path = normalize(&path);
-    inside(project, &path).map_or_else(|| path.to_string(), str::to_owned)
+    let path = match drive_of_shell(&path) {
+        Some(windows) if project.is_some_and(has_drive) => windows,
+        _ => path,
+    };
+    normalize(&path).into_owned()
 }
 
 /// A path that a text shows, relative to the project if it is inside. Nothing else is known of it.
@@ -123,6 +130,7 @@ mod tests {
     fn drives_are_compared_without_case() {
         check("D:/app", "D:/app", "d:\\app\\src\\a.go", "src/a.go");
         check("D:/app", "D:/app", "/d/app/src/a.go", "src/a.go");
+        check("D:/app", "/d/app/src", "a.go", "src/a.go");
         check("/app", "/app", "/d/app/src/a.go", "/d/app/src/a.go");
     }
 

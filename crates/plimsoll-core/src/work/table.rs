@@ -110,6 +110,11 @@ impl Table {
         id
     }
 
+    /// Whether a tool has named the file of this path.
+    pub(super) fn knows(&self, path: &str) -> bool {
+        self.files.iter().any(|file| file.is_known && file.path == path)
+    }
+
     /// Notes a file that a text mentions, by exactly this path.
     pub(super) fn file(&mut self, path: &str, weight: f32, now: Clock) -> FileId {
         let id = self.find_file(path);

@@ -25,11 +25,18 @@ fn what_we_gave_to_a_session_is_no_source_of_names() {
     assert_eq!(returned("src/hull.rs: readHull"), ["src/hull.rs", "readHull"]);
 }
 
-/// A session in `/app`, of which each call succeeds.
-#[derive(Default)]
+/// A session in `/app`, or wherever it goes; each call succeeds unless it says otherwise.
 struct Session {
     fold: Fold,
     calls: usize,
+    folder: &'static str,
+    failed: bool,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self { fold: Fold::default(), calls: 0, folder: "/app", failed: false }
+    }
 }
 
 impl Session {
@@ -46,9 +53,9 @@ impl Session {
         let changes = change.into_iter().collect();
         for act in [
             Act::Called { call, tool },
-            Act::Returned { call, failed: false, said, changes, step: None },
+            Act::Returned { call, failed: self.failed, said, changes, step: None },
         ] {
-            let folder = Some("/app".into());
+            let folder = Some(self.folder.into());
             self.fold.take(&Record { folder, acts: vec![act], ..Record::default() });
         }
         self
@@ -65,6 +72,19 @@ impl Session {
 
     fn shell(&mut self, command: &str, said: &str) -> &mut Self {
         self.call(Tool::Shell { command: command.into() }, said, None)
+    }
+
+    fn failing_shell(&mut self, command: &str, said: &str) -> &mut Self {
+        self.failed = true;
+        self.shell(command, said);
+        self.failed = false;
+        self
+    }
+
+    /// Lets the client report that the agent is in this folder.
+    fn moves_to(&mut self, folder: &'static str) -> &mut Self {
+        self.folder = folder;
+        self
     }
 
     #[track_caller]
@@ -140,6 +160,32 @@ fn git_in_another_repository_undoes_nothing_here() {
     let mut session = Session::default();
     session.edit("/app/a.rs", "1", "2").edit("/tmp/other/b.rs", "1", "2");
     session.shell("cd /tmp/other && git reset --hard && git stash", "").check(&["a.rs"]);
+}
+
+#[test]
+fn a_shell_that_moved_without_a_report_changes_only_files_that_a_tool_has_named() {
+    let mut session = Session::default();
+    session.edit("/app/src/a.rs", "1", "2").shell("git commit -am one", "");
+    session.shell("cd src && cargo build", "");
+    session.shell("sed -i s/1/2/ b.rs", "").check(&["src/a.rs"]);
+    session.shell("git checkout -- a.rs && echo > /app/c.rs", "").check(&["c.rs", "src/a.rs"]);
+    session.shell("mv a.rs d.rs", "").check(&["c.rs", "src/d.rs"]);
+}
+
+#[test]
+fn a_shell_whose_moves_are_reported_changes_files_where_it_is() {
+    let mut session = Session::default();
+    session.shell("cd src && cargo build", "").moves_to("/app/src");
+    session.shell("echo > b.rs", "").check(&["src/b.rs"]);
+    session.shell("cd /tmp && ls", "").shell("echo > c.rs", "");
+    session.check(&["src/b.rs", "src/c.rs"]);
+}
+
+#[test]
+fn a_failed_line_changed_no_file_that_it_could_not_write() {
+    let mut session = Session::default();
+    let said = "bash: line 1: lib/a.rs: No such file or directory\nFAIL";
+    session.failing_shell("echo > lib/a.rs; echo > b.rs; cargo test", said).check(&["b.rs"]);
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::touched::{Replacement, Touched, Written};
 use super::words::one_line;
 use super::{MOST_CALLS, MOST_MARKERS, Words, Work, path, push, shell, weight};
 use crate::bytes;
+use crate::shell::Command;
 
 /// A call whose result is still to come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +48,29 @@ impl Pending {
             Self::File(file) | Self::Change(file, ..) => Some(*file),
             _ => None,
         }
+    }
+}
+
+/// The folder that a command line has left the shell in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ShellFolder {
+    path: String,
+    /// The folder that the client named after that.
+    reported: Option<String>,
+}
+
+impl ShellFolder {
+    /// `None` if the shell stayed where it was, or left the project: clients bring it back then.
+    fn new(entered: Option<String>, project: Option<&str>, reported: Option<&str>) -> Option<Self> {
+        let path = entered?;
+        let is_inside = !path::is_absolute(&path::resolve(project, None, &path));
+        is_inside.then(|| Self { path, reported: reported.map(str::to_owned) })
+    }
+
+    /// Where the shell is although the client still names another folder.
+    fn entered(&self, reported: Option<&str>) -> Option<&str> {
+        let is_stale = self.reported.as_deref() == reported && Some(&*self.path) != reported;
+        is_stale.then_some(&self.path)
     }
 }
 
@@ -152,8 +176,53 @@ impl Work {
             self.table.name(NameKind::Reference, branch, weight::GIVEN, self.clock);
         }
         let keys = self.commands.typed(&commands, self.clock, self.table.here);
-        let effects = effects(&commands, self.project.as_deref(), self.folder());
+        let effects = self.effects(&commands);
         Pending::Shell { keys, effects, place: self.table.here }
+    }
+
+    /// What a command line does to files, in the folder that the client names.
+    ///
+    /// Some clients go on naming the folder from before a `cd`, although their shell has moved. Then a
+    /// relative path can mean two files: the one that a tool has named counts, and neither if that does
+    /// not decide it.
+    fn effects(&mut self, commands: &[Command]) -> Effects {
+        let (project, reported) = (self.project.clone(), self.folder().map(str::to_owned));
+        let found = effects(commands, project.as_deref(), reported.as_deref());
+        let Some(entered) = self.shell.as_ref().and_then(|it| it.entered(reported.as_deref()))
+        else {
+            return found;
+        };
+        let other = effects(commands, project.as_deref(), Some(entered));
+        let Effects { all, before_last, .. } = found;
+        let is_sure = |pair: (Effect, Effect)| self.decide_between(pair.0, pair.1);
+        let mut sure: Vec<Option<Effect>> = all.into_iter().zip(other.all).map(is_sure).collect();
+        let later = sure.split_off(before_last.min(sure.len()));
+        let mut all: Vec<Effect> = sure.into_iter().flatten().collect();
+        let before_last = all.len();
+        all.extend(later.into_iter().flatten());
+        let ends_in = other.ends_in.or_else(|| Some(entered.to_owned()));
+        Effects { all, before_last, ends_in }
+    }
+
+    /// Which of two things a command did: in the folder that the client names, or in the one that the
+    /// shell went to.
+    fn decide_between(&self, reported: Effect, entered: Effect) -> Option<Effect> {
+        match (&reported, &entered) {
+            _ if reported == entered => Some(entered),
+            (Effect::Change(one), Effect::Change(other)) => {
+                match (self.knows(one), self.knows(other)) {
+                    (true, false) => Some(reported),
+                    (false, true) => Some(entered),
+                    _ => None,
+                }
+            }
+            _ => Some(entered),
+        }
+    }
+
+    /// Whether a tool has named the file that a command changes.
+    fn knows(&self, Rewrite { path, from, .. }: &Rewrite) -> bool {
+        self.table.knows(from.as_ref().unwrap_or(path))
     }
 
     /// The call of that name, which is not waited for any longer.
@@ -202,9 +271,13 @@ impl Work {
             Some(Pending::Shell { keys, effects, place }) => {
                 self.ran(&keys, result);
                 let is_reported = !result.changes.is_empty();
-                let Effects { all, before_last } = effects;
+                let Effects { all, before_last, ends_in } = effects;
+                if !result.failed {
+                    self.shell = ShellFolder::new(ends_in, self.project.as_deref(), self.folder());
+                }
                 let count = if result.failed { before_last } else { all.len() };
-                for effect in all.into_iter().take(count) {
+                let happened = |effect: &Effect| !result.failed || !is_denied(effect, result.text);
+                for effect in all.into_iter().take(count).filter(happened) {
                     self.apply(effect, is_reported, place);
                 }
             }
@@ -353,6 +426,20 @@ impl Work {
 /// Whether a file is one of these paths, or below one of them.
 fn is_among(paths: &[String], file: &str) -> bool {
     paths.iter().any(|path| path::is_below(path, file))
+}
+
+/// Whether the output of a line says that it could not change the file.
+fn is_denied(effect: &Effect, output: &str) -> bool {
+    const REASONS: [&str; 4] = [
+        "No such file or directory",
+        "Permission denied",
+        "Is a directory",
+        "Read-only file system",
+    ];
+    let Effect::Change(Rewrite { path, .. }) = effect else { return false };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let denies = |line: &str| REASONS.iter().any(|reason| holds(line, reason));
+    output.lines().any(|line| denies(line) && holds(line, name))
 }
 
 /// Older stashes are forgotten.

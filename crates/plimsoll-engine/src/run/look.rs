@@ -16,7 +16,7 @@ use super::fingerprint::fingerprint;
 use crate::capture::{Captured, Subject};
 use crate::checkpoint::{self, Place};
 use crate::jsonl::JsonLines;
-use crate::load;
+use crate::load::{self, Fallback};
 use crate::sessions::{self, Found};
 use crate::settings;
 use crate::spool;
@@ -60,7 +60,14 @@ impl Looked<'_> {
 
     /// How full its window is.
     pub(super) fn load(&self, transcript: &Path) -> Option<Load> {
-        let measured = load::measure(self.world, self.adapter, transcript, None, &self.state());
+        let measured = load::measure(
+            self.world,
+            self.adapter,
+            transcript,
+            None,
+            &self.state(),
+            Fallback::FileSize,
+        );
         let measured = measured.ok()??;
         Some(Load { used: measured.reading.used, window: measured.window.tokens })
     }

@@ -15,7 +15,7 @@ use plimsoll_core::session::SessionState;
 use plimsoll_core::window::Window;
 
 use super::notice::Standing;
-use super::tally::Tally;
+use crate::activity::Activity;
 use crate::jsonl::JsonLines;
 use crate::load::{Ground, Load};
 use crate::settings::InForce;
@@ -28,7 +28,7 @@ pub(super) struct Follow {
     fold: Option<Fold>,
     /// The last count lies so far back that it is not looked for again.
     is_far: bool,
-    tally: Tally,
+    activity: Activity,
     /// What the hooks know of the last checkpoint.
     kept: Kept,
     /// How the window stands.
@@ -39,7 +39,7 @@ pub(super) struct Follow {
 #[derive(Default)]
 pub(super) struct Before {
     ground: Option<Ground>,
-    tally: Tally,
+    activity: Activity,
 }
 
 /// What was appended to a transcript.
@@ -86,36 +86,36 @@ impl Follow {
         before: Before,
         known: impl FnOnce(&Ground) -> Known,
     ) -> io::Result<Self> {
-        let Before { ground, mut tally } = before;
+        let Before { ground, mut activity } = before;
         let ground = ground.map_or_else(|| Ground::of(adapter, transcript), Ok)?;
         let Known { in_force, state } = known(&ground);
         let load = Load::look(adapter, transcript, ground.scope, &in_force, &state)?;
         let fold = load.fold()?;
         let checkpoint = load.checkpoint(&in_force);
-        tally.read_on(adapter, transcript, ground.scope, checkpoint)?;
+        activity.read_on(adapter, transcript, ground.scope, checkpoint)?;
         let kept = Kept::of(&state);
         let standing = Standing {
-            reading: read(fold.as_ref(), &tally, load.window),
+            reading: read(fold.as_ref(), &activity, load.window),
             window: load.window,
             trigger: load.trigger,
             checkpoint,
-            counts: tally.counts,
+            counts: activity.counts,
             sealed: kept.sealed,
-            is_kept: kept.is_since(tally.crossed),
+            is_kept: kept.is_since(activity.crossed),
             advises: in_force.settings.enabled,
             model: load.model(),
             project: ground.project.clone(),
             started: ground.started,
         };
         let is_far = load.tail.start == Start::OutOfSight;
-        Ok(Self { ground, fold, is_far, tally, kept, standing })
+        Ok(Self { ground, fold, is_far, activity, kept, standing })
     }
 
     /// Gives up what holds only until the next look. Before anything was counted, the beginning of
     /// the transcript has not told all.
     pub(super) fn into_before(self) -> Before {
-        let Self { ground, fold, tally, .. } = self;
-        Before { ground: fold.is_some().then_some(ground), tally }
+        let Self { ground, fold, activity, .. } = self;
+        Before { ground: fold.is_some().then_some(ground), activity }
     }
 
     /// Reads what was appended since `offset`.
@@ -137,10 +137,10 @@ impl Follow {
                 fold.push(&entry, &adapter.weigh(line.bytes));
             }
         }
-        self.tally.read_on(adapter, transcript, self.ground.scope, self.standing.checkpoint)?;
-        self.standing.reading = read(self.fold.as_ref(), &self.tally, self.standing.window);
-        self.standing.counts = self.tally.counts;
-        self.standing.is_kept = self.kept.is_since(self.tally.crossed);
+        self.activity.read_on(adapter, transcript, self.ground.scope, self.standing.checkpoint)?;
+        self.standing.reading = read(self.fold.as_ref(), &self.activity, self.standing.window);
+        self.standing.counts = self.activity.counts;
+        self.standing.is_kept = self.kept.is_since(self.activity.crossed);
         Ok(appended)
     }
 
@@ -154,8 +154,8 @@ impl Follow {
 }
 
 /// The reading of a window that is followed: by what was done in it where nothing was ever counted.
-fn read(fold: Option<&Fold>, tally: &Tally, window: Window) -> Reading {
-    fold.and_then(Fold::reading).unwrap_or_else(|| tally.counts.reading(window.tokens))
+fn read(fold: Option<&Fold>, activity: &Activity, window: Window) -> Reading {
+    fold.and_then(Fold::reading).unwrap_or_else(|| activity.counts.reading(window.tokens))
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ mod lock;
 mod notice;
 mod rules;
 mod stop;
-mod tally;
 
 use std::io;
 use std::ops::ControlFlow;

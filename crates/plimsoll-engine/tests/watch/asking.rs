@@ -39,6 +39,15 @@ fn asks(watched: &Watched, session: &str) -> Notice {
     watched.tells(session, |change| matches!(change, Change::Asked(_)))
 }
 
+/// Waits until each of these sessions is asked, in whatever order.
+fn ask_all(watched: &Watched, sessions: &[&str]) {
+    let mut left = sessions.to_vec();
+    while !left.is_empty() {
+        let asked = watched.until(|notice| matches!(notice.change, Change::Asked(_)));
+        left.retain(|session| *session != asked.owner.session.as_str());
+    }
+}
+
 /// Lets a session of its own be asked: whatever was due before is done then.
 fn fence(home: &Home, watched: &Watched, name: &str) {
     home.transcript(name).answers(130_000);
@@ -236,8 +245,7 @@ fn without_counts_a_session_is_asked_at_sixty_percent_and_at_any_later_one() {
     home.transcript("at").prompts(60);
     // Seen for the first time when it is full: what was done does not tell that a compaction follows.
     home.transcript("full").prompts(150);
-    asks(&watched, "at");
-    asks(&watched, "full");
+    ask_all(&watched, &["at", "full"]);
     fence(&home, &watched, "two");
     assert_eq!(reasons(&home, "at"), ["context_60_percent"]);
     assert_eq!(reasons(&home, "full"), ["context_60_percent"]);

@@ -8,7 +8,7 @@ use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
 use plimsoll_core::session::SessionState;
-use plimsoll_engine::load::{self, Measured};
+use plimsoll_engine::load::{self, Fallback, Measured};
 use plimsoll_engine::world::{World, now};
 
 use super::status;
@@ -72,7 +72,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 fn measure(world: &World, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<Measured> {
     let path = args.transcript.canonicalize()?;
     let state = SessionState::default();
-    let measured = load::measure(world, adapter, &path, args.window, &state)?;
+    let measured = load::measure(world, adapter, &path, args.window, &state, Fallback::FileSize)?;
     let measured = measured.context("it is gone")?;
     // A transcript may have just begun, and its first line be torn.
     if measured.reading.anchor.is_none() {

@@ -13,21 +13,32 @@ use crate::jsonl::JsonLines;
 
 /// What was counted in a transcript so far.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(crate) struct Activity {
     inode: u64,
     read_to: u64,
     /// The model's message that came last: its parts are one.
     message: Option<EntryId>,
-    pub(super) counts: Counts,
+    pub(crate) counts: Counts,
     /// When the first entry was written since the last response under the checkpoint line: if the
     /// window is over that line, it has crossed it then, or later.
-    pub(super) crossed: Option<Millis>,
+    pub(crate) crossed: Option<Millis>,
 }
 
-impl Tally {
+impl Activity {
+    /// Counts what a session has done since its window was last emptied.
+    pub(crate) fn count(
+        adapter: &dyn Adapter,
+        transcript: &JsonLines,
+        scope: Scope,
+    ) -> io::Result<Counts> {
+        let mut activity = Self::default();
+        activity.read_on(adapter, transcript, scope, 0)?;
+        Ok(activity.counts)
+    }
+
     /// Counts what is new in a transcript; all of it, if it is another one. The checkpoint line lies at
     /// `line`.
-    pub(super) fn read_on(
+    pub(crate) fn read_on(
         &mut self,
         adapter: &dyn Adapter,
         transcript: &JsonLines,
