@@ -148,6 +148,9 @@ pub struct Call<'a> {
     pub subagent: Option<&'a str>,
     /// The tool that has finished was a commit or a run of tests.
     pub at_breakpoint: bool,
+    /// When the session began, in milliseconds since the epoch; `None` if its state knows since when
+    /// there is work without a checkpoint, or nothing tells.
+    pub session_start: Option<u64>,
     /// Milliseconds since the epoch.
     pub now: u64,
 }

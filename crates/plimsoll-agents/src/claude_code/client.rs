@@ -59,6 +59,7 @@ pub(super) fn environment(
     let named_window = number("CLAUDE_CODE_MAX_CONTEXT_TOKENS");
     ClientSettings {
         auto_compact: settings.auto_compact && !never && !switch("DISABLE_AUTO_COMPACT"),
+        can_compact: settings.can_compact && !never,
         forced_compact_window: number("CLAUDE_CODE_AUTO_COMPACT_WINDOW")
             .or(settings.forced_compact_window),
         compact_percent: percent("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE").or(settings.compact_percent),

@@ -53,8 +53,8 @@ pub(super) fn by_event(settings: &Settings, call: &Call<'_>, state: &SessionStat
     if call.at_breakpoint && state.paused.is_none_or(|last| is_past(last, BETWEEN_BREAKPOINTS)) {
         return Some(Due::Breakpoint);
     }
-    let is_time =
-        acts(settings) && state.since.is_some_and(|since| is_past(since, LONGEST_WITHOUT));
+    let since = state.since.or(call.session_start);
+    let is_time = acts(settings) && since.is_some_and(|since| is_past(since, LONGEST_WITHOUT));
     is_time.then_some(Due::Time)
 }
 
@@ -106,7 +106,7 @@ pub(super) fn seen_to(due: Option<Due>, now: u64, bucket: Bucket, next: &mut Ses
 
 impl Call<'_> {
     /// Whether a checkpoint may be made now: one of the session itself, while it works.
-    fn may_seal(&self) -> bool {
+    pub fn may_seal(&self) -> bool {
         use EventKind::{Stopped, ToolFailed, ToolFinished};
         self.subagent.is_none() && matches!(self.kind, ToolFinished | ToolFailed | Stopped)
     }

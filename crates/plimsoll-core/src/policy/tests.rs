@@ -21,7 +21,7 @@ fn reading(used: Tokens) -> Reading {
 }
 
 fn call(kind: &EventKind) -> Call<'_> {
-    Call { kind, subagent: None, at_breakpoint: false, now: 0 }
+    Call { kind, subagent: None, at_breakpoint: false, session_start: None, now: 0 }
 }
 
 fn words(command: &str) -> Words<'_> {

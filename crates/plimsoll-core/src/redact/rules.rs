@@ -303,6 +303,10 @@ pub(super) const RULES: &[Rule] = &[
     read("s -a ", shell::httpie),
     read("h -a ", shell::httpie),
     command("openssl"),
+    command("twine"),
+    read("vault login ", shell::vault_login),
+    read("--from-literal", shell::literal),
+    read("identified by ", shell::identified_by),
     // Names
     name("pass"),
     name("pwd"),

@@ -50,6 +50,9 @@ const FLAGS: &[Flag] = &[
     flag("curl", "--proxy-user", Given::Login),
     flag("curl", "-b", Given::Cookies),
     flag("openssl", "pass", Given::Login),
+    flag("openssl", "-k", Given::Apart),
+    flag("openssl", "-K", Given::Apart),
+    flag("twine", "-p", Given::Apart),
 ];
 
 /// The passwords among the options behind a command's name.
@@ -76,6 +79,33 @@ pub(super) fn httpie(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     };
     if COMMANDS.into_iter().any(is_command) {
         take(text, hit.end - 1, Given::Login, found);
+    }
+}
+
+/// The token in `vault login TOKEN`, which a sentence about logging in does not have.
+pub(super) fn vault_login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let word = word(text, skip_blanks(text, hit.end));
+    if value::is_credential(&text[word.clone()], 16) {
+        found.push(Secret { range: word, kind: "token" });
+    }
+}
+
+/// The value in `kubectl create secret … --from-literal=name=value`.
+pub(super) fn literal(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let word = word(text, argument(text, hit.end));
+    let Some(equals) = text[word.clone()].iter().position(|byte| *byte == b'=') else { return };
+    let value = word.start + equals + 1..word.end;
+    if is_password(&text[value.clone()]) {
+        found.push(Secret { range: value, kind: "password" });
+    }
+}
+
+/// The quoted password in SQL's `IDENTIFIED BY 'password'`.
+pub(super) fn identified_by(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let from = skip_blanks(text, hit.end);
+    let password = word(text, from);
+    if scan::quote(text, from).is_some() && is_password(&text[password.clone()]) {
+        found.push(Secret { range: password, kind: "password" });
     }
 }
 

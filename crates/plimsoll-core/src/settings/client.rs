@@ -10,6 +10,8 @@ use crate::Tokens;
 pub struct ClientSettings {
     /// Compacts by itself.
     pub auto_compact: bool,
+    /// Compacts if the user asks for it.
+    pub can_compact: bool,
     /// The window its threshold is reckoned from, whatever the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forced_compact_window: Option<Tokens>,
@@ -39,6 +41,7 @@ impl Default for ClientSettings {
     fn default() -> Self {
         Self {
             auto_compact: true,
+            can_compact: true,
             forced_compact_window: None,
             model_compact_windows: Vec::new(),
             compact_window: None,

@@ -53,12 +53,16 @@ impl Hook<'_> {
         let scope = if event.subagent.is_some() { Scope::Subagent } else { Scope::Main };
         let load = Load::look(adapter, &transcript, scope, &in_force, &state)
             .context("could not read the transcript")?;
+        let mut call = self.call();
+        if state.since.is_none() && call.may_seal() {
+            call.session_start = load.started();
+        }
         let deciding = Deciding {
             hook: self,
             load: &load,
             in_force: &in_force,
             project: &project,
-            call: self.call(),
+            call,
             has_mail: self.has_mail(),
         };
         if !deciding.has_mail && deciding.nothing_due(&state) {
@@ -70,7 +74,8 @@ impl Hook<'_> {
     fn call(&self) -> Call<'_> {
         let subagent = self.event.subagent.as_ref().map(|subagent| subagent.kind.as_str());
         let at_breakpoint = self.event.breakpoint.is_some();
-        Call { kind: &self.event.kind, subagent, at_breakpoint, now: now() }
+        let kind = &self.event.kind;
+        Call { kind, subagent, at_breakpoint, session_start: None, now: now() }
     }
 
     /// There is no transcript: not yet before the first response, and never where the client keeps
@@ -334,7 +339,8 @@ impl Deciding<'_> {
             _ if matches!(speech, Speech::Save { .. }) => format!("/{SAVE}"),
             Some(command) => policy::brief(command),
             None if !has_checkpoint && self.has_command(CHECKPOINT) => format!("/{CHECKPOINT}"),
-            None => self.hook.adapter.room_command().to_owned(),
+            None if self.in_force.client.can_compact => self.hook.adapter.room_command().to_owned(),
+            None => self.hook.adapter.fresh_command().to_owned(),
         }
     }
 

@@ -60,6 +60,7 @@ fn every_value_is_shown_with_where_it_comes_from() {
 
     Client claude-code
     auto compact                        true        default
+    can compact                         true        default
     compact percent                     70          $CLAUDE_AUTOCOMPACT_PCT_OVERRIDE
     compact window                      150000      ~/.claude/settings.json
     disable long context                false       default

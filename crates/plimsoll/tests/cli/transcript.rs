@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use plimsoll_core::models;
+use plimsoll_core::time::utc;
 use plimsoll_core::weight::Answer;
+use plimsoll_engine::world::now;
 
 /// A model with a window of 200,000 tokens that the client does not compact before the service
 /// refuses: its lines lie exactly where they are configured.
@@ -16,6 +18,21 @@ pub(crate) fn captured(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../plimsoll-agents/fixtures/claude-code/transcripts");
     std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// The same transcript, as if all of it had just been written.
+pub(crate) fn just_written(text: &str) -> String {
+    written_at(text, &utc(now() as i64))
+}
+
+/// The same transcript, with this time in every line.
+pub(crate) fn written_at(text: &str, time: &str) -> String {
+    const FIELD: &str = r#""timestamp":""#;
+    let mut parts = text.split(FIELD);
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |text, part| {
+        format!("{text}{FIELD}{time}{}", &part[part.find('"').unwrap()..])
+    })
 }
 
 /// A prompt and its answer, after which the reading is exactly `used`.

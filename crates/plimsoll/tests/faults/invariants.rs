@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::env::{Ran, TestEnv};
+use crate::transcript;
 
 /// A hook answers within this, whatever is wrong. Nothing here is about speed.
 pub(crate) const IN_TIME: Duration = Duration::from_secs(2);
@@ -32,7 +33,8 @@ pub(crate) fn hold(env: &TestEnv) {
 pub(crate) fn the_hook_answers(env: &TestEnv) {
     let session = env.session(BYSTANDER);
     if !session.transcript.exists() {
-        session.fill(20_000);
+        let text = transcript::reading(transcript::MODEL, 20_000, &env.project(), false);
+        session.write(transcript::just_written(&text));
     }
     let began = Instant::now();
     let ran = session.tool_finished();

@@ -65,6 +65,18 @@ fn work_does_not_go_on_for_long_without_a_checkpoint() {
 }
 
 #[test]
+fn a_session_whose_start_no_hook_saw_has_worked_since_its_first_record() {
+    let kind = EventKind::ToolFinished;
+    let now = 5 * LONGEST_WITHOUT;
+    let begun = |ago| Call { now, session_start: Some(now - ago), ..call(&kind) };
+    let unknown = SessionState::default();
+    assert_eq!(due(&begun(LONGEST_WITHOUT - 1), 10_000, &unknown), None);
+    assert_eq!(due(&begun(LONGEST_WITHOUT), 10_000, &unknown), Some(Due::Time));
+    let sealed_since = SessionState { since: Some(now - 1_000), ..unknown };
+    assert_eq!(due(&begun(LONGEST_WITHOUT), 10_000, &sealed_since), None);
+}
+
+#[test]
 fn a_checkpoint_of_a_call_that_began_later_is_no_clock_set_back() {
     let kind = EventKind::ToolFinished;
     let at = |now| Call { now, ..call(&kind) };

@@ -338,6 +338,11 @@ fn places() -> Vec<(&'static str, &'static str, String, &'static str)> {
         ("password", "redis-cli -h cache -a ", word(), " ping"),
         ("password", "docker login -u me -p ", word(), " ghcr.io"),
         ("password", "openssl rsa -passin pass:", word(), " -in key"),
+        ("password", "openssl enc -aes-256-cbc -k ", random(HEX, 32, 4), " -in a"),
+        ("password", "twine upload -u me -p ", random(HEX, 40, 4), " dist/*"),
+        ("token", "vault login ", random(HEX, 40, 4), "\n"),
+        ("password", "kubectl create secret generic a --from-literal=pin=", random(HEX, 40, 4), ""),
+        ("password", "CREATE USER 'me' IDENTIFIED BY '", random(HEX, 40, 4), "';"),
         (
             "kubernetes-secret",
             "apiVersion: v1\nkind: Secret\ndata:\n  note: ",

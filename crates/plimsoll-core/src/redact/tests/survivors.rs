@@ -36,6 +36,10 @@ const SURVIVORS: &[&str] = &[
     "https://host/x?id=5d8c72a5edda8d6a5a3b1f3c9e8d7c6b&page=2",
     "https://host/file?key=uploads/2026/01/photo-3.png",
     "https://cdn.host/app.5d8c72a5edda8d6a.js?v=5d8c72a5edda8d6a",
+    // Words that only look like commands
+    "the vault login page asks for a name",
+    "each user is identified by an e-mail address",
+    "kubectl create configmap a --from-literal=mode=$MODE",
     // Counts of tokens
     "84,000 tokens used of 200,000",
     "used_tokens=84000&max_tokens=200000",

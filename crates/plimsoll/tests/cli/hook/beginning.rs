@@ -7,6 +7,7 @@ use serde_json::json;
 use super::checkpoints::worked;
 use crate::checkpoint::{MINUTE, sealed};
 use crate::env::{Ran, Session, TestEnv};
+use crate::transcript::{time, written_at};
 
 const HEADING: &str = "## Resuming from Checkpoint";
 
@@ -284,6 +285,7 @@ fn what_is_gone_or_changed_since_is_marked() {
 fn a_session_that_goes_on_is_told_what_changed_and_nothing_else() {
     let env = TestEnv::new();
     let session = worked(&env, "first", 30_000);
+    session.write(written_at(&fs::read_to_string(&session.transcript).unwrap(), &time(1)));
     assert!(begins(&session, &env, "resume").is_silent(), "nothing has");
     env.write("project/b.txt", "by somebody else");
     let told = to_model(&begins(&session, &env, "resume"));

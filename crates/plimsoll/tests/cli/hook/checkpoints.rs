@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
+use plimsoll_core::time::utc;
+use plimsoll_engine::world::now;
 use serde_json::{Value, json};
 
 use crate::env::{Ran, Session, TestEnv};
-use crate::transcript::captured;
+use crate::transcript::{captured, just_written};
 
 /// The texts of the project's checkpoints, the oldest first.
 pub(crate) fn checkpoints(env: &TestEnv) -> Vec<String> {
@@ -31,7 +33,7 @@ pub(crate) fn worked<'e>(env: &'e TestEnv, id: &str, used: u64) -> Session<'e> {
         "\"cache_read_input_tokens\":24097",
         &format!("\"cache_read_input_tokens\":{used}"),
     );
-    session.write(text);
+    session.write(just_written(&text));
     session
 }
 
@@ -175,6 +177,27 @@ fn work_does_not_go_on_for_half_an_hour_without_one() {
     assert!(session.prompted().is_silent());
     assert_eq!(checkpoints(&env).len(), 0, "a prompt is no work yet");
     assert!(session.hook("Stop").is_silent());
+    assert_eq!(checkpoints(&env).len(), 1);
+    session.tool_finished();
+    assert_eq!(checkpoints(&env).len(), 1);
+}
+
+/// The time of a transcript's first line.
+fn first_time(text: &str) -> String {
+    let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    line["timestamp"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_session_that_no_hook_saw_begin_has_worked_since_its_first_record() {
+    let env = TestEnv::new();
+    let session = worked(&env, "s", 30_000);
+    let text = fs::read_to_string(&session.transcript).unwrap();
+    let long_ago = utc(now() as i64 - 31 * 60 * 1000);
+    session.write(text.replacen(&first_time(&text), &long_ago, 3));
+    assert!(session.prompted().is_silent());
+    assert_eq!(checkpoints(&env).len(), 0, "a prompt is no work yet");
+    assert!(session.tool_finished().is_silent());
     assert_eq!(checkpoints(&env).len(), 1);
     session.tool_finished();
     assert_eq!(checkpoints(&env).len(), 1);

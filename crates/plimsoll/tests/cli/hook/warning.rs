@@ -59,6 +59,13 @@ fn the_warning_comes_at_eighty_percent_and_not_a_token_before() {
 }
 
 #[test]
+fn a_client_that_cannot_compact_is_not_told_to() {
+    let env = TestEnv::new().with("DISABLE_COMPACT", "1");
+    let said = env.session("s").fill(170_000).prompted().to_user().unwrap();
+    assert_eq!(said, "CONTEXT: ~85% used. Consider /clear before context exhaustion.");
+}
+
+#[test]
 fn where_the_client_compacts_early_the_warning_comes_before_that() {
     let env = TestEnv::new();
     for (used, warns) in [(151_999, false), (152_000, true)] {

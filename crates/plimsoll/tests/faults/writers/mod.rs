@@ -12,7 +12,7 @@ mod spool;
 mod store;
 
 use crate::env::{Session, TestEnv};
-use crate::transcript::captured;
+use crate::transcript::{captured, just_written};
 
 /// A session in which the agent has worked: it wrote `b.txt`, and its window holds so many tokens.
 pub(crate) fn worked<'e>(env: &'e TestEnv, id: &str, used: u64) -> Session<'e> {
@@ -20,7 +20,7 @@ pub(crate) fn worked<'e>(env: &'e TestEnv, id: &str, used: u64) -> Session<'e> {
     let project = env.project();
     let text = captured("tools.jsonl").replace("/home/dev/project", project.to_str().unwrap());
     let used = format!("\"cache_read_input_tokens\":{used}");
-    session.write(text.replace("\"cache_read_input_tokens\":24097", &used));
+    session.write(just_written(&text.replace("\"cache_read_input_tokens\":24097", &used)));
     session
 }
 
