@@ -69,6 +69,8 @@ pub struct Command {
     pub outputs: Vec<String>,
     /// What follows it decides how the line ends: `a | b`, `a; b`, but not `a && b`.
     pub is_hidden: bool,
+    /// It runs only if the command before it fails: `b` of `a || b`.
+    pub is_alternative: bool,
     /// How many subshells it runs in: 1 for both commands of `(a; b)`.
     pub depth: usize,
 }
@@ -76,7 +78,7 @@ pub struct Command {
 /// The commands of a line, pipes and lists taken apart, documents that stand in it left out.
 pub fn commands(line: &str) -> Vec<Command> {
     let line = without_documents(line);
-    let mut tokens = Tokens { rest: &line, depth: 0 };
+    let mut tokens = Tokens { rest: &line, depth: 0, is_alternative: false };
     let mut commands = Vec::new();
     loop {
         let (command, more) = tokens.command();
@@ -128,6 +130,8 @@ struct Tokens<'a> {
     rest: &'a str,
     /// How many parentheses are open.
     depth: usize,
+    /// The next command stands behind `||`.
+    is_alternative: bool,
 }
 
 impl Tokens<'_> {
@@ -135,6 +139,7 @@ impl Tokens<'_> {
     fn command(&mut self) -> (Command, bool) {
         let (start, mut end, mut depth) = (self.rest, 0, self.depth);
         let (mut words, mut outputs) = (Vec::new(), Vec::new());
+        let is_alternative = std::mem::take(&mut self.is_alternative);
         loop {
             match self.next() {
                 Some(Token::Word(word)) if word.is_empty() => {}
@@ -147,7 +152,9 @@ impl Tokens<'_> {
                 last => {
                     let typed = start[..end].trim().to_owned();
                     let is_hidden = !start[..start.len() - self.rest.len()].ends_with("&&");
-                    return (Command { typed, words, outputs, is_hidden, depth }, last.is_some());
+                    let command =
+                        Command { typed, words, outputs, is_hidden, is_alternative, depth };
+                    return (command, last.is_some());
                 }
             }
         }
@@ -202,6 +209,10 @@ impl Tokens<'_> {
         match self.peek() {
             Some('>') if sign == '&' => self.output(),
             Some('&') if sign == '&' => self.take().map(|_| Token::End),
+            Some('|') if sign == '|' => {
+                self.is_alternative = true;
+                self.take().map(|_| Token::End)
+            }
             _ => Some(Token::End),
         }
     }
@@ -300,6 +311,15 @@ mod tests {
         assert_eq!(hidden("make; echo $?"), [true, false]);
         assert_eq!(hidden("make || true"), [true, false]);
         assert_eq!(hidden("make\n"), [false]);
+    }
+
+    #[test]
+    fn a_command_behind_two_bars_is_an_alternative() {
+        let found = commands("a || b && c | d");
+        assert_eq!(
+            found.iter().map(|one| one.is_alternative).collect::<Vec<_>>(),
+            [false, true, false, false]
+        );
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What a command line does to files, as far as it is plain.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::act::Change;
 use super::names;
-use super::path::{absolute, is_absolute, resolve};
+use super::path::{absolute, is_absolute, is_in_worktree, resolve};
 use crate::shell::Command;
 
 /// One thing that a command line does to files. Paths are as the project sees them.
@@ -14,24 +16,37 @@ pub(super) enum Effect {
     Change(Rewrite),
     /// It removes everything below a folder.
     RemoveFolder(String),
+    /// It renames a file or a folder, or moves it into one: `to` has no extension that tells.
+    Move { from: String, to: String },
     /// `git add`
     Stage(Vec<String>),
     /// `git commit` in a repository; everything that was changed, or only what is staged.
     Commit { repository: String, all: bool, amends: bool },
-    /// `git checkout -- PATH`, `git restore PATH`: as in the last commit, or in another one.
-    Restore { paths: Vec<String>, elsewhere: bool },
+    /// `git checkout -- PATH`, `git restore PATH`
+    Restore { paths: Vec<String>, source: Source },
     /// `git reset --hard`, so many commits back.
     Reset { repository: String, back: u32 },
     /// `git clean -f`
     Clean { repository: String },
     /// `git stash`
-    Stash { paths: Vec<String>, untracked: bool },
+    Stash { paths: Vec<String>, untracked: bool, keeps_staged: bool },
     /// `git stash pop` and `apply`, of the stash that is the nth from the newest.
     Unstash { nth: usize, drops: bool },
     /// `git stash drop`
     DropStash { nth: usize },
     /// `git stash clear`
     ClearStashes,
+}
+
+/// Where git takes a file from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Source {
+    /// What was staged, else the last commit.
+    Index,
+    /// The last commit.
+    Head,
+    /// Another commit.
+    Other,
 }
 
 /// A file that a command changes.
@@ -61,33 +76,64 @@ pub(super) fn effects(
     project: Option<&str>,
     folder: Option<&str>,
 ) -> Effects {
-    let start = Place::new(project, folder);
+    let mut place = Place::new(project, folder);
     let (mut all, mut before_last) = (Vec::new(), 0);
-    // One for each subshell: a change of folder ends with it.
-    let mut places = vec![start];
-    for command in commands {
-        let innermost = places.last().cloned().unwrap_or_else(|| Place::new(project, folder));
-        places.resize(command.depth + 1, innermost);
-        let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+    run(commands, &mut place, &mut |effects| {
         before_last = all.len();
-        if let Some(place) = places.last_mut()
-            && !place.moves(&words)
-        {
-            all.extend(of_command(command, &words, place));
-        }
-    }
+        all.extend(effects);
+    });
     all.truncate(MOST);
     before_last = before_last.min(all.len());
-    let ends_in = places.into_iter().next().and_then(Place::into_entered);
-    Effects { all, before_last, ends_in }
+    Effects { all, before_last, ends_in: place.into_entered() }
+}
+
+/// Follows the commands of a line from folder to folder, and gives the effects of each to `take`. Nobody
+/// knows whether a command behind `||` has run.
+fn run(commands: &[Command], place: &mut Place<'_>, take: &mut dyn FnMut(Vec<Effect>)) {
+    // One for each subshell: a change of folder ends with it.
+    let mut places = vec![place.clone()];
+    for command in commands.iter().filter(|command| !command.is_alternative) {
+        let innermost = places.last().unwrap_or(place).clone();
+        places.resize(command.depth + 1, innermost);
+        let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+        let Some(place) = places.last_mut() else { continue };
+        match without_prefix(&words) {
+            ["bash" | "sh", "-c", line] => {
+                run(&crate::shell::commands(line), &mut place.clone(), take);
+            }
+            words if place.moves(words) => take(Vec::new()),
+            words => take(of_command(command, words, place)),
+        }
+    }
+    if let Some(outermost) = places.into_iter().next() {
+        *place = outermost;
+    }
+}
+
+/// A command without the variables that are set for it, and without `sudo`.
+fn without_prefix<'w, 's>(mut words: &'w [&'s str]) -> &'w [&'s str] {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let sets = |word: &str| word.split_once('=').is_some_and(|(name, _)| is_name(name));
+    while let [first, rest @ ..] = words
+        && (sets(first) || *first == "sudo")
+    {
+        words = rest;
+    }
+    words
 }
 
 fn of_command(command: &Command, words: &[&str], place: &Place<'_>) -> Vec<Effect> {
-    let outputs = command.outputs.iter().map(|file| (file.as_str(), Change::Written, None));
+    if let Some(effect) = shown_back(command, words, place) {
+        return vec![effect];
+    }
+    let outputs = command.outputs.iter().map(|file| (file.as_str().into(), Change::Written, None));
     let changes = outputs.chain(changes(words)).filter(|(path, ..)| is_plain(path));
     let mut found: Vec<Effect> =
         changes.filter_map(|change| Some(Effect::Change(place.rewrite(change)?))).collect();
     match words {
+        ["git", "mv", rest @ ..] | ["mv", rest @ ..] => found.extend(moved_somewhere(rest, place)),
         ["rm", rest @ ..] => found.extend(removed_folders(rest, place)),
         ["git", rest @ ..] => found.extend(git(rest, place)),
         _ => {}
@@ -181,15 +227,15 @@ impl<'p> Place<'p> {
             Some(from) => Some(self.resolve(from)?),
             None => None,
         };
-        Some(Rewrite { path: self.resolve(path)?, change, from })
+        Some(Rewrite { path: self.resolve(&path)?, change, from })
     }
 
     /// The repository that git works on: the project, unless the command runs outside of it or in a
     /// worktree.
     fn repository(&self) -> Option<String> {
         let folder = self.resolve(".")?;
-        let is_worktree = folder.split('/').any(|part| matches!(part, "worktrees" | ".worktrees"));
-        Some(if is_absolute(&folder) || is_worktree { folder } else { String::new() })
+        let is_apart = is_absolute(&folder) || is_in_worktree(&folder);
+        Some(if is_apart { folder } else { String::new() })
     }
 
     /// The files and folders that these words name; the whole repository, if that takes more than
@@ -203,21 +249,21 @@ impl<'p> Place<'p> {
     }
 }
 
-type Found<'w> = (&'w str, Change, Option<&'w str>);
+type Found<'w> = (Cow<'w, str>, Change, Option<&'w str>);
 
 fn changes<'w>(words: &[&'w str]) -> Vec<Found<'w>> {
     let all = |files: Vec<&'w str>, change| -> Vec<Found<'w>> {
-        files.into_iter().map(|file| (file, change, None)).collect()
+        files.into_iter().map(|file| (file.into(), change, None)).collect()
     };
     match words {
-        ["git", "mv", rest @ ..] | ["mv", rest @ ..] => moved(rest),
+        ["git", "mv", rest @ ..] | ["mv", rest @ ..] => {
+            let moved = |(from, to)| (to, Change::Moved, Some(from));
+            transfers(rest).into_iter().map(moved).collect()
+        }
         ["git", "rm", rest @ ..] | ["rm", rest @ ..] => all(files(rest), Change::Deleted),
-        ["cp", rest @ ..] => files(rest)
-            .last()
-            .filter(|_| files(rest).len() == 2)
-            .map(|file| (*file, Change::Written, None))
-            .into_iter()
-            .collect(),
+        ["cp", rest @ ..] => {
+            transfers(rest).into_iter().map(|(_, to)| (to, Change::Written, None)).collect()
+        }
         ["tee", rest @ ..] => all(files(rest), Change::Written),
         ["sed" | "perl", rest @ ..] if rest.iter().any(|word| is_in_place(word)) => {
             all(files(rest), Change::Edited)
@@ -226,12 +272,50 @@ fn changes<'w>(words: &[&'w str]) -> Vec<Found<'w>> {
     }
 }
 
-/// `mv a.rs b.rs`. Into a folder a file keeps its name, and its path is not told by the command alone.
-fn moved<'w>(rest: &[&'w str]) -> Vec<Found<'w>> {
-    match files(rest)[..] {
-        [from, to] => vec![(to, Change::Moved, Some(from))],
-        _ => Vec::new(),
+/// The files that `cp` or `mv` are given, each with the path it gets. Into a folder a file keeps its name.
+fn transfers<'w>(rest: &[&'w str]) -> Vec<(&'w str, Cow<'w, str>)> {
+    let Some((target, sources)) = target_and_sources(rest) else { return Vec::new() };
+    let into_folder = sources.len() > 1 || target.ends_with('/');
+    if !into_folder && !names::is_file(target) {
+        return Vec::new();
     }
+    let files = sources.iter().copied().filter(|source| is_plain(source));
+    let path = |source: &'w str| -> Cow<'w, str> {
+        let name = source.rsplit('/').next().unwrap_or(source);
+        match into_folder {
+            true => format!("{}/{name}", target.trim_end_matches('/')).into(),
+            false => target.into(),
+        }
+    };
+    files.map(|source| (source, path(source))).collect()
+}
+
+/// What `cp` or `mv` write to, and what they are given; `None` if only a shell knows the target.
+fn target_and_sources<'w>(rest: &[&'w str]) -> Option<(&'w str, Vec<&'w str>)> {
+    let is_option = |word: &&str| word.starts_with('-');
+    if rest.iter().any(|word| *word == "-t" || word.starts_with("--target-directory")) {
+        return None;
+    }
+    let words: Vec<&str> = rest.iter().copied().filter(|word| !is_option(word)).collect();
+    let (target, sources) = words.split_last()?;
+    (!sources.is_empty() && has_plain_letters(target)).then(|| (*target, sources.to_vec()))
+}
+
+/// `mv a.rs lib`, `mv old new`
+fn moved_somewhere(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
+    let (to, sources) = target_and_sources(rest)?;
+    let [from] = sources[..] else { return None };
+    let is_unclear = has_plain_letters(from) && !to.ends_with('/') && !names::is_file(to);
+    let (from, to) = (place.resolve(from)?, place.resolve(to)?);
+    is_unclear.then_some(Effect::Move { from, to })
+}
+
+/// `git show HEAD:PATH > PATH`
+fn shown_back(command: &Command, words: &[&str], place: &Place<'_>) -> Option<Effect> {
+    let (["git", "show", shown], [output]) = (words, &command.outputs[..]) else { return None };
+    let path = place.resolve(output)?;
+    let is_same = shown.strip_prefix("HEAD:") == Some(&path);
+    is_same.then(|| Effect::Restore { paths: vec![path], source: Source::Head })
 }
 
 fn is_in_place(word: &str) -> bool {
@@ -322,8 +406,12 @@ fn checked_out(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
             ),
             None => (None, words.filter(|word| !word.starts_with('-')).collect()),
         };
-    let elsewhere = source.is_some_and(|source| source != "HEAD");
-    plain_paths(&paths, place).map(|paths| Effect::Restore { paths, elsewhere })
+    let source = match source {
+        None => Source::Index,
+        Some("HEAD") => Source::Head,
+        Some(_) => Source::Other,
+    };
+    plain_paths(&paths, place).map(|paths| Effect::Restore { paths, source })
 }
 
 fn restored(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
@@ -332,24 +420,36 @@ fn restored(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
         return None;
     }
     let mut words = rest.iter().copied().peekable();
-    let (mut paths, mut elsewhere) = (Vec::new(), false);
+    let is_staged = has("--staged", "-S");
+    let (mut paths, mut source) =
+        (Vec::new(), if is_staged { Source::Head } else { Source::Index });
     while let Some(word) = words.next() {
-        let source = match word {
+        let named = match word {
             "--source" | "-s" => words.next(),
             _ => word.strip_prefix("--source="),
         };
-        elsewhere |= source.is_some_and(|source| source != "HEAD");
-        if source.is_none() && !word.starts_with('-') {
-            paths.push(word);
+        match named {
+            Some("HEAD") => source = Source::Head,
+            Some(_) => source = Source::Other,
+            None if word.starts_with('-') => {}
+            None => paths.push(word),
         }
     }
-    plain_paths(&paths, place).map(|paths| Effect::Restore { paths, elsewhere })
+    plain_paths(&paths, place).map(|paths| Effect::Restore { paths, source })
 }
 
-/// The paths that can be read as they are; `None` if there is none.
+/// The paths that can be read as they are, with patterns, and with what they leave out behind a `!`; `None`
+/// if there is none.
 fn plain_paths(words: &[&str], place: &Place<'_>) -> Option<Vec<String>> {
-    let plain = words.iter().filter(|word| is_literal(word));
-    let paths: Vec<String> = plain.filter_map(|word| place.resolve(word)).collect();
+    let path = |word: &&str| match *word {
+        ":/" => place.repository(),
+        word => match word.strip_prefix(":!").or_else(|| word.strip_prefix(":^")) {
+            Some(excluded) => Some(format!("!{}", place.resolve(excluded)?)),
+            None if is_literal(word) => place.resolve(word),
+            None => None,
+        },
+    };
+    let paths: Vec<String> = words.iter().filter_map(path).collect();
     (!paths.is_empty()).then_some(paths)
 }
 
@@ -396,7 +496,8 @@ fn pushed(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
         true => vec![place.repository()?],
         false => place.paths(paths.into_iter())?,
     };
-    Some(Effect::Stash { paths, untracked })
+    let keeps_staged = rest.iter().any(|word| matches!(*word, "-k" | "--keep-index"));
+    Some(Effect::Stash { paths, untracked, keeps_staged })
 }
 
 fn files<'w>(words: &[&'w str]) -> Vec<&'w str> {
@@ -411,7 +512,7 @@ fn is_plain(word: &str) -> bool {
 /// Whether a word of git's means what it says: it may have been quoted.
 fn is_literal(word: &str) -> bool {
     let is_magic = word.is_empty() || word.starts_with(':');
-    !is_magic && !word.contains(['*', '?', '[', '$', '`', '{', '~'])
+    !is_magic && !word.contains(['?', '[', '$', '`', '{', '~'])
 }
 
 /// Whether a shell leaves a word as it is.
@@ -509,16 +610,22 @@ mod tests {
     #[test]
     fn git_commands_that_put_files_back_are_known() {
         let restore =
-            |paths: &[&str], elsewhere| Some(Effect::Restore { paths: these(paths), elsewhere });
+            |paths: &[&str], source| Some(Effect::Restore { paths: these(paths), source });
         let reset =
             |repository: &str, back| Effect::Reset { repository: repository.to_owned(), back };
-        check_git("git checkout -- src/a.rs b.rs", restore(&["src/a.rs", "b.rs"], false));
-        check_git("git checkout HEAD -- src", restore(&["src"], false));
-        check_git("git checkout -- 'my file.rs'", restore(&["my file.rs"], false));
-        check_git("git checkout main -- a.rs", restore(&["a.rs"], true));
-        check_git("git checkout .", restore(&[""], false));
-        check_git("git -C web restore a.ts", restore(&["web/a.ts"], false));
-        check_git("git restore --source=HEAD~1 a.rs", restore(&["a.rs"], true));
+        check_git("git checkout -- src/a.rs b.rs", restore(&["src/a.rs", "b.rs"], Source::Index));
+        check_git("git checkout HEAD -- src", restore(&["src"], Source::Head));
+        check_git("git checkout -- 'my file.rs'", restore(&["my file.rs"], Source::Index));
+        check_git("git checkout main -- a.rs", restore(&["a.rs"], Source::Other));
+        check_git("git checkout .", restore(&[""], Source::Index));
+        check_git("git -C web restore a.ts", restore(&["web/a.ts"], Source::Index));
+        check_git("git restore --source=HEAD~1 a.rs", restore(&["a.rs"], Source::Other));
+        check_git("git checkout -- '*.rs' :/", restore(&["*.rs", ""], Source::Index));
+        check_git("git checkout -- . ':!b.rs'", restore(&["", "!b.rs"], Source::Index));
+        check_git("GIT_PAGER=cat git checkout -- a.rs", restore(&["a.rs"], Source::Index));
+        check_git("bash -c 'git checkout -- a.rs'", restore(&["a.rs"], Source::Index));
+        check_git("git show HEAD:a.rs > a.rs", restore(&["a.rs"], Source::Head));
+        check_git("cargo test || git checkout a.rs", None);
         check_git("git checkout -f main", Some(reset("", 0)));
         check_git("git reset -q --hard", Some(reset("", 0)));
         check_git("git reset --hard HEAD~2", Some(reset("", 2)));
@@ -538,7 +645,8 @@ mod tests {
 
     #[test]
     fn stashes_are_told_apart() {
-        let stash = |paths, untracked| Some(Effect::Stash { paths, untracked });
+        let stash =
+            |paths, untracked| Some(Effect::Stash { paths, untracked, keeps_staged: false });
         check_git("git stash", stash(these(&[""]), false));
         check_git("git stash -u", stash(these(&[""]), true));
         check_git("git stash push -q -m 'a b' -- src/a.rs", stash(these(&["src/a.rs"]), false));

@@ -45,6 +45,27 @@ pub(super) fn is_below(folder: &str, path: &str) -> bool {
     }
 }
 
+/// Whether `path` is below `pattern`, in which a `*` stands for any text.
+pub(super) fn matches(pattern: &str, path: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return is_below(pattern, path) };
+    let Some(mut path) = path.strip_prefix(start) else { return false };
+    let mut parts = rest.split('*').peekable();
+    while let Some(part) = parts.next() {
+        let found = match parts.peek() {
+            Some(_) => path.find(part).map(|at| at + part.len()),
+            None => path.ends_with(part).then_some(path.len()),
+        };
+        let Some(end) = found else { return false };
+        path = &path[end..];
+    }
+    true
+}
+
+/// Whether a path inside of the project lies in a worktree of another branch.
+pub(super) fn is_in_worktree(path: &str) -> bool {
+    path.split('/').any(|part| matches!(part, "worktrees" | ".worktrees"))
+}
+
 /// The path below `project`, where only the case of a drive letter may differ.
 fn inside<'p>(project: &str, path: &'p str) -> Option<&'p str> {
     let project = project.trim_end_matches('/');
@@ -132,6 +153,13 @@ mod tests {
         check("D:/app", "D:/app", "/d/app/src/a.go", "src/a.go");
         check("D:/app", "/d/app/src", "a.go", "src/a.go");
         check("/app", "/app", "/d/app/src/a.go", "/d/app/src/a.go");
+    }
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        assert!(matches("*.rs", "src/a.rs") && matches("src/*.rs", "src/a.rs"));
+        assert!(matches("src/*/b*.rs", "src/a/bc.rs") && matches("src/*", "src/a.rs"));
+        assert!(!matches("*.rs", "a.ts") && !matches("lib/*.rs", "src/a.rs"));
     }
 
     #[test]

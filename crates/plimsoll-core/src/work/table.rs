@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 use super::index::Index;
 use super::names::NameKind;
 use super::noted::Place;
+use super::path;
 use super::score::{Clock, Score};
 
 /// A file's place in the table.
@@ -113,6 +114,12 @@ impl Table {
     /// Whether a tool has named the file of this path.
     pub(super) fn knows(&self, path: &str) -> bool {
         self.files.iter().any(|file| file.is_known && file.path == path)
+    }
+
+    /// Whether a tool has named a file below this folder.
+    pub(super) fn knows_below(&self, folder: &str) -> bool {
+        let is_below = |path: &str| path != folder && path::is_below(folder, path);
+        self.files.iter().any(|file| file.is_known && is_below(&file.path))
     }
 
     /// Notes a file that a text mentions, by exactly this path.

@@ -189,6 +189,69 @@ fn a_failed_line_changed_no_file_that_it_could_not_write() {
 }
 
 #[test]
+fn copied_and_moved_files_have_the_names_they_got() {
+    let mut session = Session::default();
+    session.shell("cp a.md b.yaml \"$OUT/\"", "").check(&[]);
+    session.shell("cp a.md b.yaml out/", "").check(&["out/a.md", "out/b.yaml"]);
+
+    let mut session = Session::default();
+    session.edit("/app/a.rs", "1", "2").edit("/app/b.rs", "1", "2");
+    session.shell("git mv a.rs b.rs lib/", "").check(&["lib/a.rs", "lib/b.rs"]);
+    session.shell("git mv lib core", "").check(&["core/a.rs", "core/b.rs"]);
+    session.edit("/app/c.rs", "1", "2").shell("mv c.rs core", "");
+    session.check(&["core/a.rs", "core/b.rs", "core/c.rs"]);
+    session.shell("mv core/a.rs /tmp/", "").check(&["core/b.rs", "core/c.rs"]);
+}
+
+#[test]
+fn a_file_moved_to_an_unclear_place_is_not_listed_by_its_old_name() {
+    let mut session = Session::default();
+    session.edit("/app/install.sh", "1", "2").shell("mv install.sh install", "").check(&[]);
+}
+
+#[test]
+fn git_in_the_project_leaves_its_worktrees_alone() {
+    for undo in ["git checkout .", "git stash", "git reset --hard origin/main"] {
+        let mut session = Session::default();
+        session.edit("/app/.worktrees/fix/a.rs", "1", "2").edit("/app/a.rs", "1", "2");
+        session.shell(undo, "").check(&[".worktrees/fix/a.rs"]);
+    }
+}
+
+#[test]
+fn a_stash_that_is_popped_with_a_conflict_brings_the_edits_back() {
+    let mut session = Session::default();
+    session.edit("/app/a.rs", "1", "2").edit("/app/b.rs", "1", "2").shell("git stash", "");
+    let said = "CONFLICT (content): Merge conflict in b.rs\nThe stash entry is kept";
+    session.failing_shell("git stash pop", said).check(&["a.rs", "b.rs"]);
+    session.shell("git add a.rs b.rs && git stash drop", "").check(&["a.rs", "b.rs"]);
+}
+
+#[test]
+fn what_a_command_made_and_removed_is_not_listed() {
+    let mut session = Session::default();
+    session.shell("echo > probe_test.go; go test; rm probe_test.go", "").check(&[]);
+    session.shell("cp /tmp/x.go a.go", "").shell("rm a.go", "").check(&[]);
+    session.shell("rm -f .git/index.lock", "").check(&[]);
+    session.shell("rm old.go", "").check(&["old.go"]);
+}
+
+#[test]
+fn what_was_staged_outlasts_a_checkout() {
+    let mut session = Session::default();
+    session.edit("/app/a.rs", "1", "2").shell("git add a.rs", "");
+    session.shell("git checkout a.rs", "").shell("git stash --keep-index", "").check(&["a.rs"]);
+    session.shell("git checkout HEAD -- a.rs", "").check(&[]);
+}
+
+#[test]
+fn a_command_that_may_not_have_run_undoes_nothing() {
+    let mut session = Session::default();
+    session.edit("/app/a.rs", "1", "2").shell("cargo test || git checkout a.rs", "");
+    session.check(&["a.rs"]);
+}
+
+#[test]
 fn a_stash_hides_edits_until_it_is_popped() {
     let mut session = Session::default();
     session.edit("/app/a.rs", "1", "2").edit("/app/b.rs", "1", "2");

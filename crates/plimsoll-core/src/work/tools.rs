@@ -6,7 +6,7 @@ use std::slice;
 use serde::{Deserialize, Serialize};
 
 use super::act::{Change, FileChange, Tool};
-use super::effects::{Effect, Effects, Rewrite, effects};
+use super::effects::{Effect, Effects, Rewrite, Source, effects};
 use super::names::{self, NameKind};
 use super::noted::{Noted, Place};
 use super::table::FileId;
@@ -277,8 +277,14 @@ impl Work {
                 }
                 let count = if result.failed { before_last } else { all.len() };
                 let happened = |effect: &Effect| !result.failed || !is_denied(effect, result.text);
-                for effect in all.into_iter().take(count).filter(happened) {
-                    self.apply(effect, is_reported, place);
+                let conflicting = result.failed && holds(result.text, "CONFLICT");
+                for (number, effect) in all.into_iter().enumerate().filter(|(_, it)| happened(it)) {
+                    match effect {
+                        effect if number < count => self.apply(effect, is_reported, place),
+                        // With a conflict the changes are there, and the stash stays.
+                        Effect::Unstash { nth, .. } if conflicting => self.unstash(nth, false),
+                        _ => {}
+                    }
                 }
             }
             Some(Pending::Delegated(task)) => self.reported(&task, result.text),
@@ -319,21 +325,19 @@ impl Work {
                 let remove = |file: &mut Touched| file.changed(Change::Deleted, &[], at, place);
                 self.each_changed(&[folder], remove);
             }
+            Effect::Move { from, to } => self.move_somewhere(&from, &to, place),
             Effect::Stage(paths) => self.each_changed(&paths, Touched::stage),
             Effect::Commit { repository, all, amends } => {
                 self.commits += u32::from(!amends);
                 self.commit(&[repository], all);
             }
-            Effect::Restore { paths, elsewhere: true } => {
-                self.each_changed(&paths, Touched::put_back);
-            }
-            Effect::Restore { paths, elsewhere: false } => {
-                self.each_changed(&paths, |file| {
-                    if !file.is_untracked() {
-                        file.restored();
-                    }
-                });
-            }
+            Effect::Restore { paths, source } => self.each_changed(&paths, |file| match source {
+                Source::Other => file.put_back(),
+                // What was staged stays.
+                Source::Index if file.is_staged() => {}
+                Source::Index | Source::Head if file.is_untracked() => {}
+                Source::Index | Source::Head => file.restored(),
+            }),
             Effect::Reset { repository, back } => {
                 self.commits = self.commits.saturating_sub(back);
                 let commit = self.commits;
@@ -344,7 +348,9 @@ impl Work {
                     file.put_back();
                 }
             }),
-            Effect::Stash { paths, untracked } => self.stash(&paths, untracked),
+            Effect::Stash { paths, untracked, keeps_staged } => self.stash(&paths, |file| {
+                (untracked || !file.is_untracked()) && !(keeps_staged && file.is_staged())
+            }),
             Effect::Unstash { nth, drops } => self.unstash(nth, drops),
             Effect::DropStash { nth } => {
                 self.take_stash(nth);
@@ -354,17 +360,47 @@ impl Work {
     }
 
     /// A file that a command changed, by its own words. A file outside of the project is scratch.
+    /// What git keeps for itself is no work of anybody's.
     fn rewrite(&mut self, Rewrite { path, change, from }: Rewrite, place: Place) {
-        if path::is_absolute(&path) {
-            return;
+        let is_outside = path::is_absolute(&path) || path.split('/').any(|part| part == ".git");
+        if !is_outside {
+            let is_new = !self.table.knows(&path);
+            let file = self.known_file(&path, 0.0);
+            self.changed(file, change, &[], place);
+            let touched = self.touched.entry(file).or_default();
+            touched.from = from.as_ref().map(|from| told::short(&told::name(from)).to_owned());
+            if is_new && change == Change::Written {
+                touched.first_seen();
+            }
         }
-        let file = self.known_file(&path, 0.0);
-        self.changed(file, change, &[], place);
         if let Some(from) = from {
             let before = self.known_file(&from, 0.0);
             self.touched.remove(&before);
-            let from = told::short(&told::name(&from)).to_owned();
-            self.touched.entry(file).or_default().from = Some(from);
+        }
+    }
+
+    /// Follows a file or folder that was renamed, or moved into a folder. If nothing tells which of the
+    /// two, a file has no name that is known any more.
+    fn move_somewhere(&mut self, from: &str, to: &str, place: Place) {
+        let name = from.rsplit('/').next().unwrap_or(from);
+        let is_folder = self.table.knows_below(from) && !self.table.knows(from);
+        let into = match self.table.knows_below(to) {
+            true => Some(format!("{to}/{name}")),
+            false => is_folder.then(|| to.to_owned()),
+        };
+        let is_moved = |path: &str| path::is_below(from, path);
+        let moved: Vec<(FileId, String)> = self
+            .touched
+            .keys()
+            .map(|file| (*file, self.table.files[*file as usize].path.to_string()))
+            .filter(|(_, path)| is_moved(path))
+            .collect();
+        for (file, path) in moved {
+            let Some(touched) = self.touched.remove(&file) else { continue };
+            let (Some(into), Some(_)) = (&into, touched.change) else { continue };
+            let to = format!("{into}{}", &path[from.len()..]);
+            let moved = Rewrite { path: to, change: Change::Moved, from: Some(path) };
+            self.rewrite(moved, place);
         }
     }
 
@@ -389,11 +425,11 @@ impl Work {
         });
     }
 
-    fn stash(&mut self, paths: &[String], untracked: bool) {
+    fn stash(&mut self, paths: &[String], is_taken: impl Fn(&Touched) -> bool) {
         let files = &self.table.files;
         let mut stash = Vec::new();
         for (file, touched) in &mut self.touched {
-            let is_taken = touched.is_dirty() && (untracked || !touched.is_untracked());
+            let is_taken = touched.is_dirty() && is_taken(touched);
             if is_taken && is_among(paths, &files[*file as usize].path) {
                 stash.push((*file, touched.clone()));
                 touched.restored();
@@ -423,9 +459,15 @@ impl Work {
     }
 }
 
-/// Whether a file is one of these paths, or below one of them.
+/// Whether a file is one of these paths, or below one of them, or fits one with a `*`; but none behind a
+/// `!`. A worktree inside of the project is no part of it for git.
 fn is_among(paths: &[String], file: &str) -> bool {
-    paths.iter().any(|path| path::is_below(path, file))
+    let fits = |path: &str| match path {
+        "" => path::is_below("", file) && !path::is_in_worktree(file),
+        path => path::matches(path, file),
+    };
+    let is_excluded = |path: &String| path.strip_prefix('!').is_some_and(&fits);
+    paths.iter().any(|path| fits(path)) && !paths.iter().any(is_excluded)
 }
 
 /// Whether the output of a line says that it could not change the file.

@@ -30,6 +30,8 @@ struct History {
     /// Edits that no opposite edit has taken back; `None` if something else changed the file, too.
     open_edits: Option<Vec<Replacement>>,
     is_staged: bool,
+    /// Nothing named the file before a command wrote it: it is likely to be new.
+    is_first_seen: bool,
     /// It was changed since the last commit.
     is_dirty: bool,
     /// The change as of the last commit, and the number of the commit that first had one.
@@ -72,7 +74,8 @@ impl Touched {
         place: Place,
     ) {
         (self.at, self.place) = (at, place);
-        if (self.change, change) == (Some(Change::Created), Change::Deleted) {
+        let is_new = self.change == Some(Change::Created) || self.history.is_first_seen;
+        if is_new && change == Change::Deleted {
             return self.put_back();
         }
         if self.change.is_none() || change != Change::Edited {
@@ -131,6 +134,11 @@ impl Touched {
                 (self.history.is_staged, self.history.is_dirty) = (false, false);
             }
         }
+    }
+
+    /// Notes that nothing named the file before a command wrote it.
+    pub(super) fn first_seen(&mut self) {
+        self.history.is_first_seen = true;
     }
 
     pub(super) fn stage(&mut self) {
