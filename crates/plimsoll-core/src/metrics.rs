@@ -29,9 +29,14 @@ impl Counts {
         self.ten_thousandths() as f64 / 10_000.0
     }
 
-    /// The reading that this comes to in a window of `window` tokens.
-    pub fn reading(&self, window: Tokens) -> Reading {
-        let used = window.saturating_mul(self.ten_thousandths()).div_ceil(10_000);
+    /// The reading that this comes to in a window of `window` tokens, for a transcript of `bytes` bytes.
+    /// A transcript larger than any that fits a window counts as full.
+    pub fn reading(&self, bytes: u64, window: Tokens) -> Reading {
+        const FITS_NO_WINDOW: u64 = 32 << 20;
+        let used = match bytes > FITS_NO_WINDOW {
+            true => window,
+            false => window.saturating_mul(self.ten_thousandths()).div_ceil(10_000),
+        };
         Reading { used, source: ReadingSource::Estimated, anchor: None }
     }
 
@@ -101,7 +106,9 @@ mod tests {
         assert_eq!(Counts { subagent_spawns: 1, ..Counts::default() }.estimate(), 0.05);
         assert_eq!(Counts::default().estimate(), 0.0);
         assert_eq!(Counts { messages: 500, ..Counts::default() }.estimate(), 1.0);
-        assert_eq!(some.reading(200_000).used, 140_000);
-        assert_eq!(Counts { messages: 500, ..Counts::default() }.reading(200_000).used, 200_000);
+        let many = Counts { messages: 500, ..Counts::default() };
+        assert_eq!(some.reading(1_000, 200_000).used, 140_000);
+        assert_eq!(many.reading(1_000, 200_000).used, 200_000);
+        assert_eq!(some.reading(33 << 20, 200_000).used, 200_000);
     }
 }

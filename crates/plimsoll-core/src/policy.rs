@@ -340,6 +340,7 @@ fn forget_what_has_fallen(
         asked: still(state.asked),
         saved: still(state.saved),
         suggested: false,
+        advised: false,
         quiet: None,
         ..state.clone()
     }

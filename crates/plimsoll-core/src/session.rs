@@ -20,6 +20,9 @@ pub struct SessionState {
     /// Whether saving the session was suggested.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub suggested: bool,
+    /// A warning about this window has told the user to act.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub advised: bool,
     /// Under how many tokens nothing can be due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet: Option<Quiet>,

@@ -36,6 +36,11 @@ impl Activity {
         Ok(activity.counts)
     }
 
+    /// How much of the transcript was counted.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.read_to
+    }
+
     /// Counts what is new in a transcript; all of it, if it is another one. The checkpoint line lies at
     /// `line`.
     pub(crate) fn read_on(

@@ -106,7 +106,7 @@ impl<'a> Load<'a> {
             Fallback::FileSize => reading::of_bytes(self.transcript.len(), window),
             Fallback::Activity => {
                 let counts = Activity::count(self.adapter, self.transcript, self.scope)?;
-                counts.reading(window)
+                counts.reading(self.transcript.len(), window)
             }
         })
     }

@@ -7,12 +7,15 @@ use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use plimsoll_core::event::{Event, SessionId};
 use plimsoll_core::run::RunId;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
+
+use crate::process;
 
 /// Where our files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -454,11 +457,19 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
 pub(crate) fn sweep(path: &Path) {
     let entries = path.parent().and_then(|folder| folder.read_dir().ok());
     for entry in entries.into_iter().flatten().flatten() {
-        if entry.file_name().to_str().and_then(owner).is_some_and(has_ended) {
+        let written = || entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        let is_left = |owner: i32| written().is_some_and(|at| is_left_behind(owner, at));
+        if entry.file_name().to_str().and_then(owner).is_some_and(is_left) {
             // Whoever writes next tries again.
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether the process that wrote a file is gone. Its number may be another's by now.
+fn is_left_behind(process: i32, written: SystemTime) -> bool {
+    has_ended(process)
+        || u32::try_from(process).is_ok_and(|process| process::has_ended_since(process, written))
 }
 
 /// Whether there is no process of that number any more.

@@ -1,6 +1,7 @@
 //! Processes, told from later ones that got their numbers.
 
 use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_core::run::Process;
 
@@ -27,6 +28,24 @@ pub(crate) fn started(process: u32) -> Option<u64> {
     field(process, START)
 }
 
+/// Whether the process that wrote a file at `written` is gone, whoever may have its number now.
+pub(crate) fn has_ended_since(process: u32, written: SystemTime) -> bool {
+    match started(process) {
+        None => true,
+        Some(ticks) => started_at(ticks).is_some_and(|started| started > written),
+    }
+}
+
+/// When a process was started that began so many ticks after the machine; to the second, and never too
+/// late.
+fn started_at(ticks: u64) -> Option<SystemTime> {
+    /// What Linux tells every program, whatever it counts by itself.
+    const TICKS_A_SECOND: u64 = 100;
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let boot = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    Some(UNIX_EPOCH + Duration::from_secs(boot) + Duration::from_secs(ticks / TICKS_A_SECOND))
+}
+
 /// The processes of a group.
 pub(crate) fn of_group(group: u32) -> impl Iterator<Item = u32> {
     const GROUP: usize = 5 - 3;
@@ -43,4 +62,17 @@ fn field(process: u32, number: usize) -> Option<u64> {
     let mut fields = rest.split_ascii_whitespace();
     let is_dead = matches!(fields.clone().next()?, "Z" | "X");
     fields.nth(number).filter(|_| !is_dead)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_older_than_the_process_of_that_number_is_not_its_own() {
+        let own = std::process::id();
+        assert!(!has_ended_since(own, SystemTime::now()));
+        assert!(has_ended_since(own, SystemTime::now() - Duration::from_secs(24 * 3600)));
+        assert!(has_ended_since(u32::MAX, SystemTime::now()));
+    }
 }

@@ -98,6 +98,16 @@ pub struct Words<'a> {
     pub sealed: Option<&'a SealedAt>,
     /// The command that goes on from the save that was made of the session.
     pub saved: Option<&'a str>,
+    /// An earlier warning about this window has told the user to act: no later one says less.
+    pub advised: bool,
+}
+
+impl Words<'_> {
+    /// When the checkpoint was sealed that makes it needless to act: the client makes room by itself, and
+    /// the user was not told otherwise before.
+    fn suffices(&self, occupancy: &Occupancy) -> Option<&SealedAt> {
+        self.sealed.filter(|_| occupancy.client_compacts && !self.advised)
+    }
 }
 
 /// When a checkpoint was sealed, as people read it.
@@ -189,6 +199,14 @@ impl Speech {
     /// Whether the words name the save that was made of the session.
     pub fn names_save(&self) -> bool {
         matches!(self, Self::Saved { .. } | Self::Warning { is_saved: true, .. })
+    }
+
+    /// Whether these words tell the user to act.
+    pub fn advises(&self, words: &Words<'_>) -> bool {
+        match self {
+            Self::Warning { occupancy, subagent: None, .. } => words.suffices(occupancy).is_none(),
+            _ => false,
+        }
     }
 
     /// The words.
@@ -313,20 +331,15 @@ fn saved_words(occupancy: &Occupancy, restore: &str) -> Reply {
     }
 }
 
-/// With a checkpoint at hand nobody needs to act, provided that the client makes room by itself.
 fn warning(occupancy: &Occupancy, words: &Words<'_>) -> Reply {
-    let advice = format!(" Consider {} {}.", words.command, occupancy.purpose());
-    let advice = match words.sealed {
-        Some(sealed) if occupancy.client_compacts => {
-            checkpoint_saved(&sealed.local) + "; no action needed."
-        }
-        Some(sealed) => checkpoint_saved(&sealed.local) + "." + &advice,
-        None => advice,
+    let suffices = words.suffices(occupancy).is_some();
+    let ending = if suffices { "; no action needed." } else { "." };
+    let saved = |time: fn(&SealedAt) -> &str| {
+        words.sealed.map_or_else(String::new, |sealed| checkpoint_saved(time(sealed)) + ending)
     };
-    let saved = words.sealed.map_or_else(String::new, |sealed| {
-        let ending = if occupancy.client_compacts { "; no action needed." } else { "." };
-        checkpoint_saved(&sealed.zoned) + ending
-    });
+    let consider = format!(" Consider {} {}.", words.command, occupancy.purpose());
+    let advice = saved(|sealed| &sealed.local) + if suffices { "" } else { &consider };
+    let saved = saved(|sealed| &sealed.zoned);
     Reply {
         to_user: Some(format!("{}.{advice}", occupancy.fact())),
         to_model: Some(occupancy.fact_with_rest(&saved)),

@@ -26,7 +26,15 @@ fn call(kind: &EventKind) -> Call<'_> {
 
 fn words(command: &str) -> Words<'_> {
     let (fresh_command, ceiling_setting) = ("/clear", "lines.ceiling");
-    Words { command, fresh_command, variable: "W", ceiling_setting, sealed: None, saved: None }
+    Words {
+        command,
+        fresh_command,
+        variable: "W",
+        ceiling_setting,
+        sealed: None,
+        saved: None,
+        advised: false,
+    }
 }
 
 fn sealed() -> SealedAt {

@@ -21,10 +21,20 @@ pub(super) fn value_of(text: &[u8], name: usize) -> Option<usize> {
     let closed = end_while(text, closed, |byte| byte == b']');
     let sign = skip_blanks(text, closed);
     let end = end_while(text, sign, |byte| b":=,>".contains(&byte));
-    let start = skip_blanks(text, end);
+    let start = skip_spaces(text, end);
     let prefix = end_while(text, start, |byte| b"bfru".contains(&byte));
     let opened = quote(text, start).or_else(|| quote(text, prefix).filter(|_| prefix < start + 3));
     (end > sign).then(|| opened.map_or(start, |(_, inside)| inside))
+}
+
+/// Skips blanks, also those that a shell is told to take for letters: `Authorization:\ Bearer`.
+fn skip_spaces(text: &[u8], from: usize) -> usize {
+    let place = skip_blanks(text, from);
+    let escaped = end_while(text, place, |byte| byte == b'\\');
+    match escaped > place && at(text, escaped) == b' ' {
+        true => skip_blanks(text, escaped),
+        false => place,
+    }
 }
 
 /// Schemes behind which nothing but a credential follows. Any other word may begin a sentence.
@@ -38,7 +48,7 @@ pub(super) fn authorization(text: &[u8], hit: Range<usize>, found: &mut Vec<Secr
     let Some(start) = value_of(text, hit.end) else { return };
     let end = ALNUM.with(b"-").run_within(text, start, JUDGED);
     let scheme = &text[start..end];
-    let from = skip_blanks(text, end);
+    let from = skip_spaces(text, end);
     if from == end || value::is_hash(scheme) {
         return credentials(text, start, "authorization", 16, found);
     }

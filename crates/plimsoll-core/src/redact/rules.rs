@@ -304,6 +304,7 @@ pub(super) const RULES: &[Rule] = &[
     read("h -a ", shell::httpie),
     command("openssl"),
     command("twine"),
+    command("zip"),
     read("vault login ", shell::vault_login),
     read("--from-literal", shell::literal),
     read("identified by ", shell::identified_by),

@@ -39,6 +39,7 @@ const FLAGS: &[Flag] = &[
     flag("podman login", "-p", Given::Apart),
     flag("az login", "-p", Given::Apart),
     flag("mongo", "-p", Given::Apart),
+    flag("mongo", "-p", Given::Attached),
     flag("sqlcmd", "-P", Given::Attached),
     flag("sqlcmd", "-P", Given::Apart),
     flag("mssql-cli", "-P", Given::Attached),
@@ -53,6 +54,7 @@ const FLAGS: &[Flag] = &[
     flag("openssl", "-k", Given::Apart),
     flag("openssl", "-K", Given::Apart),
     flag("twine", "-p", Given::Apart),
+    flag("zip", "-P", Given::Apart),
 ];
 
 /// The passwords among the options behind a command's name.

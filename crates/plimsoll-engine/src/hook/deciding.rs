@@ -196,11 +196,12 @@ impl Deciding<'_> {
         }
         let kept = self.seal(&decision, &mut line, &mut mail);
         line.state = board::handled(line.state, &mail.ids());
-        let mut reply = match decision.stops {
+        let Spoken { mut reply, advises } = match decision.stops {
             true if kept.is_told => self.words(&decision, &line.state, None),
             true => not_stopped(&mut line),
             false => self.words(&decision, &state, kept.saved.as_ref()),
         };
+        line.state.advised |= advises;
         reply.to_model = joined(reply.to_model, self.mail_words(&line.state, &mail));
         if delivers {
             line.state.waiting = false;
@@ -292,7 +293,7 @@ impl Deciding<'_> {
         if !refuses(decision) {
             return Answer::default();
         }
-        let reply = self.words(decision, &SessionState::default(), None);
+        let reply = self.words(decision, &SessionState::default(), None).reply;
         let output = self.hook.adapter.reply(self.call.kind, &reply);
         Answer { output, reply, ..Answer::default() }
     }
@@ -303,8 +304,8 @@ impl Deciding<'_> {
         decision: &Decision,
         state: &SessionState,
         saved: Option<&Environment>,
-    ) -> Reply {
-        let Some(speech) = &decision.speech else { return Reply::default() };
+    ) -> Spoken {
+        let Some(speech) = &decision.speech else { return Spoken::default() };
         let is_fresh = |at: u64| self.call.now.abs_diff(at) < LONGEST_WITHOUT;
         let sealed = state.sealed.as_ref().filter(|seal| is_fresh(seal.at));
         // Never a phantom: it is named only if it is there.
@@ -319,14 +320,16 @@ impl Deciding<'_> {
                 .then(|| saves::environment(self.hook.world, None).unwrap_or_default())
         });
         let saved = saved.map(|environment| self.restart_command(&environment));
-        speech.reply(&Words {
+        let words = Words {
             command: &self.command(speech, sealed.is_some()),
             fresh_command: self.hook.adapter.fresh_command(),
             variable: WINDOW_VARIABLE,
             ceiling_setting: self.ceiling_setting(speech),
             sealed: sealed.as_ref(),
             saved: saved.as_deref(),
-        })
+            advised: state.advised,
+        };
+        Spoken { reply: speech.reply(&words), advises: speech.advises(&words) }
     }
 
     fn place(&self) -> Place {
@@ -380,10 +383,18 @@ struct Kept {
     saved: Option<Environment>,
 }
 
+/// The words of a decision.
+#[derive(Default)]
+struct Spoken {
+    reply: Reply,
+    /// They tell the user to act.
+    advises: bool,
+}
+
 /// Without a checkpoint the agent is not stopped; the next call tries again.
-fn not_stopped(line: &mut SpoolLine) -> Reply {
+fn not_stopped(line: &mut SpoolLine) -> Spoken {
     (line.state.stopped, line.what) = (None, "unsealed".to_owned());
-    Reply::default()
+    Spoken::default()
 }
 
 /// A line as long as it may become: a checkpoint that is sealed meanwhile is told in it, and what was

@@ -155,7 +155,8 @@ impl Follow {
 
 /// The reading of a window that is followed: by what was done in it where nothing was ever counted.
 fn read(fold: Option<&Fold>, activity: &Activity, window: Window) -> Reading {
-    fold.and_then(Fold::reading).unwrap_or_else(|| activity.counts.reading(window.tokens))
+    let estimate = || activity.counts.reading(activity.bytes(), window.tokens);
+    fold.and_then(Fold::reading).unwrap_or_else(estimate)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::process;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
+use plimsoll_core::bytes;
 use plimsoll_engine::hook::{self, LARGEST_PAYLOAD};
 use plimsoll_engine::log;
 use plimsoll_engine::world::World;
@@ -44,7 +45,8 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ! {
 /// no payload. A client that ignores `args` in its settings calls us like that.
 pub(crate) fn run_if_piped() {
     if let Some(payload) = piped_payload() {
-        respond(|world| answer(world, plimsoll_agents::ALL[0], payload));
+        let payload = payload.context("could not read the payload");
+        respond(|world| answer(world, plimsoll_agents::ALL[0], payload?));
     }
 }
 
@@ -128,12 +130,17 @@ fn read_more(payload: &mut Vec<u8>) -> anyhow::Result<usize> {
     Ok(read)
 }
 
-/// The payload of a hook, if that is what comes on stdin.
-fn piped_payload() -> Option<Vec<u8>> {
+/// The payload of a hook, if that is what comes on stdin: whole or torn, and however large.
+fn piped_payload() -> Option<anyhow::Result<Vec<u8>>> {
     let mut payload = beginning_of_object()?;
-    while read_more(&mut payload).ok()? > 0 {}
-    let value: serde_json::Value = serde_json::from_slice(&payload).ok()?;
-    value.get("hook_event_name").is_some_and(serde_json::Value::is_string).then_some(payload)
+    let read = loop {
+        match read_more(&mut payload) {
+            Ok(0) => break Ok(()),
+            Ok(_) => {}
+            Err(error) => break Err(error),
+        }
+    };
+    bytes::contains(b"\"hook_event_name\"", &payload).then(|| read.map(|()| payload))
 }
 
 /// The first bytes of a JSON object on stdin; `None` if something else comes, or nothing soon. A pipe
@@ -150,7 +157,8 @@ fn beginning_of_object() -> Option<Vec<u8>> {
             return None;
         }
     }
-    bytes.trim_ascii_start().starts_with(b"{").then_some(bytes)
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes).trim_ascii_start();
+    text.starts_with(b"{").then_some(bytes)
 }
 
 /// Whether anything comes on stdin within a second, be it its end.

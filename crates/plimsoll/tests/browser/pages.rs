@@ -52,11 +52,11 @@ fn every_page_works_without_scripts() {
     browser.find("nav a[href='/saves']").click();
     browser.find("input[name=q]").enter("seams");
     browser.find("button").click();
-    assert!(shows("caulk the seams") && !shows("paint the deck"), "{}", browser.text("main"));
+    browser.wait("what was found", || shows("caulk the seams") && !shows("paint the deck"));
     assert_eq!(browser.text("mark"), "seams");
     browser.find("option[value=yard]").click();
     browser.find("button").click();
-    assert!(shows("Nothing fits") && !shows("caulk the seams"), "{}", browser.text("main"));
+    browser.wait("nothing", || shows("Nothing fits") && !shows("caulk the seams"));
     for (path, text) in [("/tax", "no hook that ran"), ("/score", "compaction")] {
         browser.wait(path, || {
             go(path);

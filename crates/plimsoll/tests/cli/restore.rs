@@ -164,7 +164,7 @@ fn a_refined_checkpoint_holds_all_that_an_automatic_one_does() {
 fn a_compaction_without_a_transcript_gets_a_partial_checkpoint() {
     let env = TestEnv::new();
     let payload = r#"{"session_id":"abc123","transcript_path":"/nowhere/abc123.jsonl","hook_event_name":"PreCompact","trigger":"auto"}"#;
-    assert!(env.hook(payload).is_silent());
+    assert!(env.hook_process(payload).is_silent());
     assert_eq!(env.log(), [""; 0]);
     let ran = env.plimsoll("checkpoint show");
     assert!(

@@ -29,7 +29,7 @@ fn check(payload: impl AsRef<[u8]>, logged: usize) {
 
 #[track_caller]
 fn check_in(env: &TestEnv, payload: &[u8], logged: usize) {
-    let ran = env.hook(payload);
+    let ran = env.hook_process(payload);
     assert!(ran.is_silent(), "{ran}");
     let log = env.log();
     assert_eq!(log.len(), logged, "{log:?}");
@@ -63,7 +63,7 @@ fn check_transcript(make: impl Fn(&Path)) {
 #[test]
 fn the_payload_these_tests_spoil_would_warn_if_it_were_left_alone() {
     let env = TestEnv::new();
-    let ran = env.hook(warnable(&env).to_string());
+    let ran = env.hook_process(warnable(&env).to_string());
     assert!(ran.speaks(), "{ran}");
     assert_eq!(env.log(), Vec::<String>::new());
 }
@@ -93,7 +93,7 @@ fn a_payload_torn_anywhere_is_survived() {
     let env = TestEnv::new();
     let payload = warnable(&env).to_string();
     for (calls, cut) in (1..payload.len()).step_by(17).enumerate() {
-        let ran = env.hook(&payload[..cut]);
+        let ran = env.hook_process(&payload[..cut]);
         assert!(ran.is_silent(), "cut at {cut}: {ran}");
         assert_eq!(env.log().len(), calls + 1, "cut at {cut}");
     }
@@ -112,7 +112,7 @@ fn bytes_that_are_no_text_in_a_field_nobody_needs_do_not_matter() {
     let payload = warnable(&env).to_string();
     let (before, after) = payload.split_once(SECRET).unwrap();
     let payload = [before.as_bytes(), b"\xff\xfe", after.as_bytes()].concat();
-    let ran = env.hook(payload);
+    let ran = env.hook_process(payload);
     assert!(ran.speaks(), "{ran}");
 }
 
@@ -132,7 +132,9 @@ fn a_payload_over_eight_mebibytes_is_not_looked_at_and_one_just_below_is() {
         payload.to_string()
     };
     check_in(&env, payload((8 << 20) + 1).as_bytes(), 1);
-    let ran = env.hook(payload(8 << 20));
+    let ran = env.run(env.command(&[]), payload((8 << 20) + 1).as_bytes());
+    assert!(ran.is_silent(), "bare: {ran}");
+    let ran = env.hook_process(payload(8 << 20));
     assert!(ran.speaks(), "{ran}");
 }
 
@@ -211,7 +213,7 @@ fn no_depth_of_nesting_is_too_deep() {
     let mut payload = warnable(&env).to_string();
     let deep = format!(",\"deep\":{}{}}}", "[".repeat(3_000_000), "]".repeat(3_000_000));
     payload.truncate(payload.len() - 1);
-    let ran = env.hook(payload + &deep);
+    let ran = env.hook_process(payload + &deep);
     assert!(ran.speaks(), "{ran}");
 }
 
@@ -228,7 +230,7 @@ fn fields_nobody_knows_do_not_matter() {
     let mut payload = warnable(&env);
     payload["future"] = json!({"a": [1, 2.5e300, null, "\"}"]});
     payload["tool_input"] = json!("not an object");
-    let ran = env.hook(payload.to_string());
+    let ran = env.hook_process(payload.to_string());
     assert!(ran.speaks(), "{ran}");
     assert!(env.log().is_empty());
 }
@@ -266,7 +268,7 @@ fn the_agent_may_be_named() {
 #[test]
 fn without_a_home_there_is_silence() {
     for env in [TestEnv::new().without("HOME"), TestEnv::new().with("HOME", "relative")] {
-        let ran = env.hook(warnable(&env).to_string());
+        let ran = env.hook_process(warnable(&env).to_string());
         assert!(ran.is_silent(), "{ran}");
         assert_eq!(env.all_under(&env.project()), [env.project()]);
     }
@@ -280,9 +282,9 @@ fn an_agent_that_does_not_listen_is_warned_the_next_time() {
     deaf.stdout(fs::File::options().write(true).open("/dev/full").unwrap());
     let ran = env.run(deaf, payload.as_bytes());
     assert!(ran.is_silent(), "{ran}");
-    let ran = env.hook(&payload);
+    let ran = env.hook_process(&payload);
     assert!(ran.speaks(), "{ran}");
-    let ran = env.hook(&payload);
+    let ran = env.hook_process(&payload);
     assert!(ran.is_silent(), "{ran}");
 }
 

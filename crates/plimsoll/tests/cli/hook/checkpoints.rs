@@ -7,7 +7,7 @@ use plimsoll_core::time::utc;
 use plimsoll_engine::world::now;
 use serde_json::{Value, json};
 
-use crate::env::{Ran, Session, TestEnv};
+use crate::env::{Ran, Session, TestEnv, at_noon};
 use crate::transcript::{captured, just_written};
 
 /// The texts of the project's checkpoints, the oldest first.
@@ -101,6 +101,17 @@ fn clock_at(env: &TestEnv, zone: &str, session: &Session<'_>) -> String {
     let mut date = std::process::Command::new("date");
     date.args(["-d", &format!("@{seconds}"), "+%H:%M"]).env("TZ", zone);
     env.ran(date.output().unwrap()).stdout.trim_end().to_owned()
+}
+
+#[test]
+fn advice_to_act_is_not_taken_back_by_a_checkpoint_that_was_made_meanwhile() {
+    let env = TestEnv::new();
+    let advice = "Consider /compact before context exhaustion.";
+    let said = worked(&env, "s", 820_000).tool_finished().to_user().unwrap();
+    assert_eq!(said, format!("CONTEXT: ~82% used. {advice}"));
+    assert_eq!(checkpoints(&env).len(), 1);
+    let said = worked(&env, "s", 870_000).tool_finished().to_user().unwrap();
+    assert_eq!(at_noon(&said), format!("CONTEXT: ~87% used. Checkpoint saved 12:00. {advice}"));
 }
 
 #[test]
