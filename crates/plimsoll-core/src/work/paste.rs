@@ -27,7 +27,8 @@ pub(super) fn own_words(prompt: &str) -> Cow<'_, str> {
 }
 
 /// Which lines are pasted: code blocks, and in each paragraph the stretch from the first to the last line of
-/// a log, with the indented lines behind it. An indented paragraph behind a log belongs to it.
+/// a log, with the indented lines behind it. An indented paragraph behind a log belongs to it, and so does all
+/// of a paragraph that begins with a banner.
 fn pasted(lines: &[&str]) -> Vec<bool> {
     let mut pasted = code_blocks(lines);
     let is_log = log_lines(lines);
@@ -37,6 +38,7 @@ fn pasted(lines: &[&str]) -> Vec<bool> {
         let first = paragraph.clone().find(|at| is_log[*at]);
         let last = paragraph.clone().rfind(|at| is_log[*at]);
         let (from, to) = match (first, last) {
+            _ if is_banner(lines[paragraph.start]) => (paragraph.start, paragraph.end),
             (Some(first), Some(last)) => (first, last + 1),
             _ if follows_log && paragraph.clone().all(is_indented) => {
                 (paragraph.start, paragraph.end)
@@ -118,9 +120,22 @@ fn marks(line: &str) -> u32 {
     let level = u32::from(has_level(line)) * if line.starts_with('[') { 2 } else { 1 };
     let after_level = line.split_once(' ').map_or("", |(_, rest)| rest.trim_start());
     let exception = names_exception(line) || level > 0 && names_exception(after_level);
-    let others =
-        [starts(MAYBE), exception, has_position(line), line.contains('│'), is_labelled(line)];
+    let is_verdict = matches!(line.trim_end(), "FAIL" | "PASS" | "FAILED" | "PASSED");
+    let others = [
+        starts(MAYBE),
+        exception,
+        has_position(line),
+        line.contains('│'),
+        is_labelled(line),
+        is_verdict,
+    ];
     level + others.into_iter().map(u32::from).sum::<u32>()
+}
+
+/// `=== Step 6: verify the branch ===`
+fn is_banner(line: &str) -> bool {
+    let line = line.trim();
+    line.len() > 8 && line.starts_with("===") && line.ends_with("===")
 }
 
 /// `[ERROR] …`, `ERROR …`, `INFO: …`
@@ -217,6 +232,8 @@ mod tests {
             "[Routes] Cursor: should be available\n[Routes] OpenCode: only now",
             "{\"parentUuid\":\"4b89\",\"must\":\"not\"}",
             "--- FAIL: TestResume (0.1s)\n    hooks.go:196: Hook output\n    a_test.go:9: never",
+            "--- FAIL: TestResume (0.1s)\n    a_test.go:9: it must not\nFAIL",
+            "=== Step 6: verify ===\nERROR: it does not exist!\nAvailable branches:\n  a\n* main",
             "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: must not be empty",
         ] {
             check(prompt, "");

@@ -231,6 +231,7 @@ fn a_stash_that_is_popped_with_a_conflict_brings_the_edits_back() {
 fn what_a_command_made_and_removed_is_not_listed() {
     let mut session = Session::default();
     session.shell("echo > probe_test.go; go test; rm probe_test.go", "").check(&[]);
+    session.shell("echo > probe_test.go; go test; rm probe_test.go", "").check(&[]);
     session.shell("cp /tmp/x.go a.go", "").shell("rm a.go", "").check(&[]);
     session.shell("rm -f .git/index.lock", "").check(&[]);
     session.shell("rm old.go", "").check(&["old.go"]);

@@ -76,7 +76,10 @@ impl Touched {
         (self.at, self.place) = (at, place);
         let is_new = self.change == Some(Change::Created) || self.history.is_first_seen;
         if is_new && change == Change::Deleted {
-            return self.put_back();
+            let is_first_seen = self.history.is_first_seen;
+            self.put_back();
+            self.history.is_first_seen = is_first_seen;
+            return;
         }
         if self.change.is_none() || change != Change::Edited {
             self.lines.clear();
