@@ -178,14 +178,18 @@ impl TestEnv {
         self.plain_user.is_none() && self.variables.iter().all(is_utc)
     }
 
-    /// The answer of the engine, as `plimsoll hook` gives it to the agent.
-    fn answered(&self, payload: &[u8]) -> Ran {
+    /// What a process on this machine would know of it; `None` if it has no home.
+    pub(crate) fn world(&self) -> Option<World> {
         let variables = self.variables.clone();
-        let variable = move |name: &str| {
+        World::new(Box::new(move |name: &str| {
             let (_, value) = variables.iter().find(|(known, _)| known == name)?;
             Some(value.clone()).filter(|value| !value.is_empty())
-        };
-        let world = World::new(Box::new(variable)).filter(|world| !world.is_off());
+        }))
+    }
+
+    /// The answer of the engine, as `plimsoll hook` gives it to the agent.
+    fn answered(&self, payload: &[u8]) -> Ran {
+        let world = self.world().filter(|world| !world.is_off());
         let output = world.map_or_else(Default::default, |world| {
             let failed = |error| log::write(&world.paths.log(), &format!("{error:#}"));
             let answer = hook::answer(&world, plimsoll_agents::ALL[0], payload.to_owned());

@@ -3,12 +3,14 @@
 pub(crate) mod client;
 mod door;
 mod ending;
+mod local;
 mod overview;
 mod runs;
 mod saving;
 mod schema;
 
 use client::Running;
+use local::Local;
 use serde_json::json;
 
 use crate::env::TestEnv;
@@ -17,7 +19,7 @@ use crate::transcript;
 #[test]
 fn the_seeds_own_examples_get_the_seeds_own_answers() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let check = |used: u64, percent: f64, status: &str, action: serde_json::Value| {
         let answer = server.get(&format!("/context/usage?used_tokens={used}&max_tokens=200000"));
         assert_eq!(
@@ -45,7 +47,7 @@ fn the_seeds_own_examples_get_the_seeds_own_answers() {
 fn the_window_and_the_lines_may_be_others() {
     let env = TestEnv::new();
     env.user_config("auto_context:\n  thresholds: {warning: 60, critical: 80}\n");
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let action = |query: &str| {
         let answer = server.get(&format!("/context/usage?{query}")).json();
         (answer["status"].clone(), answer["action"]["type"].clone())
@@ -61,7 +63,7 @@ fn the_window_and_the_lines_may_be_others() {
 fn a_session_is_measured() {
     let env = TestEnv::new();
     env.session("5f2c-1").fill(150_000);
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let answer = server.get("/context/usage?session_id=5f2c-1").json();
     assert_eq!((&answer["used"], &answer["percent"]), (&json!(150_000), &json!(75.0)));
     assert_eq!(answer["status"], "critical");
@@ -79,7 +81,7 @@ fn a_session_is_measured() {
 #[test]
 fn figures_that_make_no_sense_are_refused_with_a_sentence() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     for query in [
         "used_tokens=",
         "used_tokens=-1",
@@ -103,7 +105,7 @@ fn figures_that_make_no_sense_are_refused_with_a_sentence() {
 #[test]
 fn what_does_not_exist_is_a_problem_too() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     server.get("/nowhere").refuses(404);
     server.get("/healthz/").refuses(404);
     let answer = server.post("/context/usage", &json!({}));
@@ -115,7 +117,7 @@ fn what_does_not_exist_is_a_problem_too() {
 #[test]
 fn health_figures_and_the_document_are_there() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(server.get("/healthz").json(), json!({"status": "ok", "version": version}));
     server.post("/ss", &json!({"task": "count me"}));

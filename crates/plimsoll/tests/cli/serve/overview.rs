@@ -4,6 +4,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::client::Running;
+use super::local::Local;
 use crate::env::TestEnv;
 use crate::terminal::Terminal;
 use crate::transcript;
@@ -161,7 +162,7 @@ fn checkpoints_are_listed_and_one_is_told_with_its_ancestors() {
 #[test]
 fn the_past_is_told_in_figures() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     server.post("/ss", &json!({"environment": "a", "task": "one"}));
     let environments = server.get("/api/environments").json();
     assert_eq!(environments, json!({"environments": [{"environment": "a", "saves": 1}]}));

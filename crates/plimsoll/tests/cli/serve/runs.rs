@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::client::Running;
+use super::local::Local;
 use crate::env::TestEnv;
 use crate::journal::half_done;
 
 #[test]
 fn runs_are_listed_and_one_is_told_with_its_sessions() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     assert_eq!(server.get("/api/runs").json(), json!({"runs": []}));
     assert!(server.get("/runs").body.contains("No run yet"));
     let mut run = half_done(&env, 1, true);
@@ -59,7 +59,7 @@ fn the_page_of_a_run_tells_what_was_planned_again_and_may_be_too_large() {
     let mut run = half_done(&env, 1, true);
     let piece = json!({"id": "hold", "description": "Fix", "tokens": 90, "warning": "Task may exceed context budget"});
     run.says(json!({"what": "planned", "plan": {"available": 9, "batches": [[piece]]}, "why": "batch 1 took more"}));
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let page = server.get(&format!("/runs/{}", run.id)).body;
     for shown in
         ["Planned again: batch 1 took more", "<code>hold</code>: Task may exceed context budget"]
@@ -73,7 +73,7 @@ fn runs_are_counted_for_prometheus() {
     let env = TestEnv::new();
     half_done(&env, 1, true);
     half_done(&env, 2, false);
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let figures = server.get("/metrics").body;
     for line in
         ["plimsoll_runs_active 1\n", "plimsoll_run_sessions 6\n", "plimsoll_run_restarts 2\n"]

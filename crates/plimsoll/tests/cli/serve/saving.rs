@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::client::{Answer, PATIENCE, Running};
+use super::local::Local;
 use crate::env::TestEnv;
 
 #[test]
 fn a_nearly_full_window_is_saved_in_the_seeds_words() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let body = json!({"environment": "development", "used_tokens": 170_000, "max_tokens": 200_000});
     let answer = server.post("/context/auto-save", &body).json();
     let [save] = &server.saves()[..] else { panic!("{:?}", server.saves()) };
@@ -41,7 +42,7 @@ fn the_save_of_a_session_tells_what_it_was_about() {
     let env = TestEnv::new();
     let session = env.session("5f2c-1");
     session.fill(170_000);
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     for body in [
         json!({"environment": "e", "used_tokens": 170_000, "session_id": "5f2c-1"}),
         json!({"environment": "e", "used_tokens": 170_000, "transcript_path": session.transcript}),
@@ -59,7 +60,7 @@ fn the_save_of_a_session_tells_what_it_was_about() {
 #[test]
 fn only_transcripts_of_the_agent_are_read() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     env.session("real").fill(1000);
     let secret = env.write("home/secret.jsonl", "{}");
     let link = env.home().join(".claude/projects/-project/link.jsonl");
@@ -81,21 +82,24 @@ fn only_transcripts_of_the_agent_are_read() {
     assert!(server.saves().is_empty());
 }
 
-fn commit(server: &Running<'_>, sha: &str) -> Answer {
-    let body = json!({
+fn commit(server: &Local, sha: &str) -> Answer {
+    server.post("/hooks/git-commit", &commit_of(sha))
+}
+
+fn commit_of(sha: &str) -> Value {
+    json!({
         "environment": "development",
         "commit_sha": sha,
         "commit_message": "Mend the \"parser\"\n\nAll of it.",
         "branch": "main",
         "files_changed": 3,
-    });
-    server.post("/hooks/git-commit", &body)
+    })
 }
 
 #[test]
 fn a_commit_is_saved_once() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let sha = "0123456789abcdef0123456789abcdef01234567";
     let answer = commit(&server, sha).json();
     let [save] = &server.saves()[..] else { panic!("{:?}", server.saves()) };
@@ -130,7 +134,7 @@ fn a_commit_belongs_to_the_session_that_wrote_last_in_its_repository() {
         }
     };
     let saved = |sha: &str| {
-        assert_eq!(commit(&server, sha).status, 200);
+        assert_eq!(server.post("/hooks/git-commit", &commit_of(sha)).status, 200);
         server.saves()[0].clone()
     };
     assert!(saved(&commits("nobody is there"))["session"].is_null());
@@ -146,7 +150,7 @@ fn a_commit_belongs_to_the_session_that_wrote_last_in_its_repository() {
 #[test]
 fn tests_are_saved_whether_they_passed_or_not() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let body =
         json!({"environment": "e", "passed": true, "test_count": 42, "duration_seconds": 1.24});
     let answer = server.post("/hooks/test-result", &body).json();
@@ -168,7 +172,7 @@ fn tests_are_saved_whether_they_passed_or_not() {
 fn a_hook_that_is_switched_off_stores_nothing() {
     let env = TestEnv::new();
     env.user_config("auto_context:\n  hooks: {git_commit: false, test_result: false}\n");
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let disabled = json!({"status": "disabled"});
     assert_eq!(commit(&server, "0123456789").json(), disabled);
     let body = json!({"environment": "e", "passed": true, "test_count": 1, "duration_seconds": 1});
@@ -176,7 +180,7 @@ fn a_hook_that_is_switched_off_stores_nothing() {
     assert!(server.saves().is_empty());
     drop(server);
     env.user_config("auto_context:\n  enabled: false\n");
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let body = json!({"environment": "e", "used_tokens": 1});
     assert_eq!(server.post("/context/auto-save", &body).json(), disabled);
     assert_eq!(commit(&server, "0123456789").json(), disabled);
@@ -215,7 +219,7 @@ fn nothing_is_recommended_where_advice_is_switched_off() {
 #[test]
 fn saves_are_found_again_by_newness_and_by_words() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     for (environment, task) in [("a", "mend the lexer"), ("a", "write the parser"), ("b", "rest")] {
         let body = json!({"environment": environment, "task": task, "tags": ["t"], "key_artifacts": ["src/x.rs"]});
         let answer = server.post("/ss", &body).json();
@@ -262,7 +266,7 @@ fn saves_are_found_again_by_newness_and_by_words() {
 #[test]
 fn secrets_are_not_stored() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let secret = ["ghp_0123456789", "abcdefghijABCDEFGHIJ456789"].concat();
     server.post(
         "/ss",
@@ -297,7 +301,7 @@ fn bodies() -> [(&'static str, Value); 5] {
 #[test]
 fn an_array_is_no_body_and_no_error_names_a_type_of_the_program() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let error = |path: &str, body: &Value| {
         let answer = server.post(path, body);
         answer.refuses(400);
@@ -340,7 +344,7 @@ fn an_array_is_no_body_and_no_error_names_a_type_of_the_program() {
 #[test]
 fn a_commit_is_saved_once_in_each_environment() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let post = |environment: &str| {
         let body = json!({"environment": environment, "commit_sha": "0123456789abcdef",
             "commit_message": "m", "branch": "main", "files_changed": 1});
@@ -359,7 +363,7 @@ fn a_commit_is_saved_once_in_each_environment() {
 #[test]
 fn a_body_that_makes_no_sense_stores_nothing() {
     let env = TestEnv::new();
-    let server = Running::start(&env, &[]);
+    let server = Local::new(&env);
     let tests = |field: &str, value: Value| {
         let mut body =
             json!({"environment": "e", "passed": true, "test_count": 1, "duration_seconds": 1});
