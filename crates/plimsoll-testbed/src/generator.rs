@@ -1,9 +1,9 @@
-//! Transcripts as Claude Code 2.1.325 writes them, of any size, together with what is true about
-//! them.
+//! Generates transcripts of any size in the format of Claude Code 2.1.325, together with the facts
+//! that tests compare readings with.
 //!
-//! The record shapes and their key order are the client's; texts, sizes and token counts come from
-//! a seeded generator, so the same [`Options`] always give the same bytes. Sub-agents' files of
-//! their own are not written.
+//! Record shapes and key order are the client's. Texts, sizes and token counts come from a seeded
+//! random generator, so the same [`Options`] always produce the same bytes. The separate files of
+//! sub-agents are not generated.
 
 mod random;
 mod records;
@@ -16,20 +16,15 @@ pub use random::SplitMix64;
 use random::{POOL, code, prose};
 use records::*;
 
-/// What to write.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes after which no new step begins; the file ends a little above.
+    /// Size in bytes at which the last turn ends. The file ends slightly above it.
     pub size: u64,
-    /// Where the random numbers start.
     pub seed: u64,
-    /// The model that answers.
     pub model: String,
-    /// How the client lays out the records.
     pub layout: Layout,
-    /// How the file ends.
     pub ending: Ending,
-    /// Prompt tokens of the last main-chain response; `None` leaves them to the content.
+    /// Prompt tokens of the last main-chain response. If `None`, they follow from the content.
     pub prompt_tokens: Option<u64>,
 }
 
@@ -46,49 +41,46 @@ impl Default for Options {
     }
 }
 
-/// How the client lays out the records.
+/// How the client arranges the records of sub-agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Client 2.1: sub-agents live in files of their own, requests and attachments are recorded.
+    /// Client 2.1: sub-agents have their own files; requests and attachments are recorded.
     Separate,
-    /// Client 2.0: sub-agents stand inline, as sidechains.
+    /// Client 2.0: sub-agents are recorded inline, as sidechains.
     Inline,
 }
 
 /// How the file ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// With a finished turn.
+    /// After a finished turn.
     Whole,
-    /// Inside a running inline sub-agent: this many sidechain records after the last main usage,
-    /// then an API error, then a torn line.
+    /// Inside a running inline sub-agent: at least this many sidechain records after the last main
+    /// usage, then an API error, then a torn line.
     Trap(usize),
 }
 
-/// What is true about a written transcript.
+/// Facts about a generated transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
-    /// The session all records belong to.
     pub session_id: String,
-    /// Size of the file.
     pub bytes: u64,
-    /// Lines that end in a newline; a torn last line is not counted.
+    /// Lines that end in a newline, so a torn last line is not counted.
     pub lines: u64,
-    /// Prompt side of the last main-chain response.
+    /// Prompt tokens of the last main-chain response.
     pub prompt_tokens: u64,
-    /// Output of the last main-chain response.
+    /// Output tokens of the last main-chain response.
     pub output_tokens: u64,
-    /// The model that gave it.
+    /// Model of the last main-chain response.
     pub model: String,
-    /// Compactions in the whole file.
     pub compactions: u64,
 }
 
-/// Writes one transcript and returns what is true about it.
+/// Writes one transcript and returns the facts about it.
 ///
 /// # Errors
 ///
-/// Whatever `out` answers.
+/// Returns any error from writing to `out`.
 pub fn write(out: impl Write, options: &Options) -> io::Result<Truth> {
     let mut session = Session::new(out, options);
     session.open()?;
@@ -102,9 +94,9 @@ pub fn write(out: impl Write, options: &Options) -> io::Result<Truth> {
 
 /// Tokens in the window when a session starts or has just been compacted.
 const FIRST_PROMPT: f64 = 14_000.0;
-/// Where the client compacts.
+/// Prompt tokens at which the client compacts.
 const COMPACTS_AT: f64 = 155_000.0;
-/// What a record adds to the window per byte in the file, where results stand twice.
+/// Tokens that a record adds to the window per byte in the file, where results appear twice.
 const TOKENS_PER_BYTE: f64 = 1.0 / 7.0;
 
 type Fields<'a> = &'a [(&'a str, &'a str)];
@@ -125,10 +117,11 @@ struct Session<'a, W> {
     parent: Option<String>,
     prompt_id: String,
     millis: u64,
-    /// Tokens in the main window, and how many of them the cache holds.
+    /// Tokens in the main window. The next field is how many of them are cached.
     prompt: f64,
     cached: f64,
-    /// Where the last window begins, which grows to the wanted reading and is not compacted.
+    /// Offset at which the last window begins. This window grows to the wanted reading and is not
+    /// compacted.
     landing: Option<u64>,
     agent: Option<Agent>,
 }
@@ -171,7 +164,8 @@ impl<'a, W: Write> Session<'a, W> {
         self.truth.bytes >= self.options.size
     }
 
-    /// Writes a record; one with a uuid becomes the parent of the next. Returns its bytes.
+    /// Writes a record and returns its length in bytes. A record with a uuid becomes the parent of
+    /// the next.
     fn record(&mut self, template: &str, fields: Fields) -> io::Result<usize> {
         let (uuid, hash, time) = (self.random.uuid(), self.random.hex("", 64), self.time());
         let parent = self.parent.as_ref().map_or("null".to_owned(), |uuid| format!("\"{uuid}\""));
@@ -226,7 +220,7 @@ impl<'a, W: Write> Session<'a, W> {
         format!("2026-11-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
     }
 
-    /// Adds to the window whose records are being written.
+    /// Adds tokens to the window of the current chain, main or sub-agent.
     fn grow(&mut self, tokens: f64) {
         match &mut self.agent {
             Some(agent) => agent.prompt += tokens,
@@ -234,7 +228,8 @@ impl<'a, W: Write> Session<'a, W> {
         }
     }
 
-    /// What the main window holds now; in the last one it follows from how far the file is.
+    /// Returns the tokens in the main window. In the last window, they are interpolated from the
+    /// position in the file.
     fn window(&self) -> f64 {
         let (Some(start), Some(wanted)) = (self.landing, self.options.prompt_tokens) else {
             return self.prompt;
@@ -244,7 +239,7 @@ impl<'a, W: Write> Session<'a, W> {
         first + (wanted as f64 - first) * (done as f64 / all.max(1) as f64).min(1.0)
     }
 
-    /// Begins the last window where the rest of the file just suffices to fill it.
+    /// Returns true, and begins the last window, if the rest of the file is just enough to fill it.
     fn lands_now(&mut self) -> bool {
         let left = self.options.size.saturating_sub(self.truth.bytes) as f64 * TOKENS_PER_BYTE;
         let reach = |wanted| left <= (wanted as f64 - FIRST_PROMPT).max(0.0);
@@ -264,7 +259,7 @@ impl<'a, W: Write> Session<'a, W> {
         self.attachments("SessionStart:startup")
     }
 
-    /// What the client attaches at the start and again after a compaction.
+    /// Writes the attachments that follow a session start or a compaction.
     fn attachments(&mut self, event: &str) -> io::Result<()> {
         for template in ATTACHED {
             self.record(template, &[("event", event)])?;
@@ -272,7 +267,8 @@ impl<'a, W: Write> Session<'a, W> {
         Ok(())
     }
 
-    /// A prompt, some steps, a closing answer. True when it was the last turn.
+    /// Writes a turn: a prompt, some steps and a closing answer. Returns true if it was the last
+    /// one.
     fn turn(&mut self) -> io::Result<bool> {
         self.record(FILE_HISTORY, &[])?;
         self.prompt_id = self.random.uuid();
@@ -298,7 +294,7 @@ impl<'a, W: Write> Session<'a, W> {
         Ok(last)
     }
 
-    /// Compacts at the client's threshold, and once by hand before the last window.
+    /// Compacts at the client's threshold, and once manually before the last window.
     fn compact_when_due(&mut self) -> io::Result<()> {
         if self.lands_now() {
             self.compact("manual")
@@ -320,7 +316,7 @@ impl<'a, W: Write> Session<'a, W> {
         if self.inline() { Ok(()) } else { self.attachments("SessionStart:compact") }
     }
 
-    /// One request: the model's answer with a tool call, then the tool's result.
+    /// Writes one step: usually the model's answer with a tool call, then the tool's result.
     fn step(&mut self) -> io::Result<()> {
         let mut roll = self.random.below(1_000);
         for tool in &TOOLS {
@@ -357,8 +353,8 @@ impl<'a, W: Write> Session<'a, W> {
         data
     }
 
-    /// A sub-agent: its records stand in this file only in the inline layout. The result holds a
-    /// `usage` that says nothing about this session's window.
+    /// Writes a call of a sub-agent. Only the inline layout has the sub-agent's records in this
+    /// file. The `usage` in the result says nothing about this session's window.
     fn delegate(&mut self) -> io::Result<()> {
         let id = self.ask_agent()?;
         if self.inline() {
@@ -376,7 +372,8 @@ impl<'a, W: Write> Session<'a, W> {
         self.tool_use(if self.inline() { "Task" } else { "Agent" }, &input)
     }
 
-    /// An inline sub-agent of at least so many records; the main chain goes on where it was.
+    /// Writes an inline sub-agent of at least `records` records. The main chain then continues from
+    /// its previous record.
     fn sidechain(&mut self, records: usize) -> io::Result<()> {
         let end = self.truth.lines + records as u64;
         let main = self.parent.take();
@@ -407,7 +404,7 @@ impl<'a, W: Write> Session<'a, W> {
         self.record(API_ERROR, &[]).map(drop)
     }
 
-    /// The model's answer with a tool call; returns the call's id.
+    /// Writes the model's answer with a tool call, and returns the call's id.
     fn tool_use(&mut self, name: &str, input: &str) -> io::Result<String> {
         let mut blocks = Vec::new();
         if self.random.percent(35) {
@@ -430,7 +427,7 @@ impl<'a, W: Write> Session<'a, W> {
         self.fill(r#"{"type":"text","text":$text}"#, &[("text", &text)])
     }
 
-    /// One line per content block, all with the same message id and usage.
+    /// Writes one line per content block, all with the same message id and usage.
     fn assistant(&mut self, blocks: &[String], stop: &str) -> io::Result<()> {
         let (message, request) = (self.random.hex("msg_01", 22), self.random.hex("req_01", 22));
         let (reference, usage) = (self.random.uuid(), self.usage());
@@ -457,7 +454,7 @@ impl<'a, W: Write> Session<'a, W> {
         Ok(())
     }
 
-    /// The usage of the next response; on the main chain it becomes the truth.
+    /// Returns the usage of the next response. On the main chain, it also updates the truth.
     fn usage(&mut self) -> String {
         let output = self.random.between(1, 1_500) as u64;
         let (prompt, cached) = match &self.agent {
@@ -509,19 +506,19 @@ impl<'a, W: Write> Session<'a, W> {
         Ok(())
     }
 
-    /// A piece of prose as a JSON string.
+    /// Returns a piece of prose as a JSON string.
     fn prose(&mut self, chars: usize) -> String {
         let start = self.random.below(POOL);
         quote(piece(&self.prose, start, self.at_most(chars)))
     }
 
-    /// A piece of code as a JSON string.
+    /// Returns a piece of code as a JSON string.
     fn code(&mut self, chars: usize) -> String {
         let start = self.random.below(POOL);
         quote(piece(&self.code, start, self.at_most(chars)))
     }
 
-    /// No single text may dominate a small file.
+    /// Limits the length of a text, so that no single text dominates a small file.
     fn at_most(&self, chars: usize) -> usize {
         chars.clamp(1, (self.options.size as usize / 32).max(64))
     }
@@ -531,7 +528,7 @@ fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// At most `len` bytes of `pool` from about `start` on.
+/// Returns at most `len` bytes of `pool`, starting near `start`.
 fn piece(pool: &str, start: usize, len: usize) -> &str {
     let start = start.min(pool.len().saturating_sub(len));
     &pool[pool.floor_char_boundary(start)..pool.floor_char_boundary(start + len)]

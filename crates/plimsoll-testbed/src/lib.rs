@@ -1,9 +1,9 @@
-//! Test support shared by all suites: the real client, headless or on a terminal, against a scripted
-//! model.
+//! Test support shared by all suites: the real client, headless or in a terminal, against a
+//! scripted model.
 //!
-//! A test starts a [`ModelServer`] with a [`Script`], installs a [`Client`], gives it a
-//! [`Sandbox`] to live in and prompts it. Nothing here knows plimsoll itself, so the same bed
-//! carries any hook. What goes wrong here is a fault of the test, so it panics with a sentence.
+//! A test starts a [`ModelServer`] with a [`Script`], installs a [`Client`], creates a [`Sandbox`]
+//! for it and sends prompts. Nothing here depends on plimsoll, so the testbed works with any hook.
+//! Any failure here is a failure of the test and panics with a message.
 
 pub mod client;
 pub mod generator;

@@ -1,7 +1,7 @@
-//! A PostgreSQL server of a test's own, in a folder that goes with it.
+//! A PostgreSQL server for one test, in a temporary folder.
 //!
-//! The server refuses to run as root, so where the tests do it runs as the user that comes with its
-//! package. It listens on a socket in its folder and on a port of this machine alone.
+//! PostgreSQL refuses to run as root. If the tests run as root, the server runs as the `postgres`
+//! user that its package creates. It listens on a socket in its folder and on a loopback port.
 
 use std::fs;
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// A server. It ends when this is dropped.
+/// A running server. Dropping it stops the server.
 pub struct Postgres {
     folder: TempDir,
     programs: PathBuf,
@@ -25,15 +25,16 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Makes a database and starts a server for it. Whoever asks from this machine is let in as any
-    /// role, by name.
+    /// Creates a database and starts a server for it. Any local connection may use any role without
+    /// a password.
     pub fn start() -> Self {
         let mut server = Self::made();
         server.resume();
         server
     }
 
-    /// The same with TLS, by a certificate and its key. Over the network it takes nobody without it.
+    /// Starts a server with TLS, using the given certificate and key. It refuses TCP connections
+    /// without TLS.
     pub fn with_tls(certificate: &Path, key: &Path) -> Self {
         let mut server = Self::made();
         for (from, name) in [(certificate, "server.crt"), (key, "server.key")] {
@@ -49,12 +50,12 @@ impl Postgres {
         server
     }
 
-    /// Where it is: `name` is a role.
+    /// Returns the connection URL for the role `name`.
     pub fn url(&self, name: &str) -> String {
         format!("postgres://{name}@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Runs SQL as the superuser, and gives what it says, a line per row.
+    /// Runs SQL as the superuser and returns the output, one line per row.
     pub fn sql(&self, sql: &str) -> String {
         let mut command = self.program("psql");
         command.args([
@@ -76,17 +77,17 @@ impl Postgres {
         text(&output.stdout)
     }
 
-    /// Ends it as a power cut does.
+    /// Kills the server without a shutdown, as a power cut would.
     pub fn kill(&mut self) {
         if let Some(mut running) = self.running.take() {
-            // Its children notice, and go; what they wrote is recovered by the next.
+            // The server's child processes notice and exit. The next start recovers their writes.
             running.kill().expect("our own server can be ended");
             running.wait().expect("our own server can be waited for");
             self.wait_for_the_rest();
         }
     }
 
-    /// Starts it again.
+    /// Starts the server, again after [`Self::kill`].
     pub fn resume(&mut self) {
         for _ in 0..5 {
             let mut command = self.program("postgres");
@@ -133,7 +134,8 @@ impl Postgres {
         server
     }
 
-    /// Whether it takes connections before it gives up.
+    /// Waits until the server accepts connections. Returns false if the server exits or does not
+    /// accept in time.
     fn answers(&mut self) -> bool {
         let port = self.port.to_string();
         for _ in 0..600 {
@@ -152,10 +154,10 @@ impl Postgres {
         false
     }
 
-    /// Waits until the last process of a killed server has let go of its memory.
+    /// Removes the lock files of a killed server and waits until its last process has released its
+    /// shared memory.
     fn wait_for_the_rest(&self) {
         let socket = self.folder.path().join(format!(".s.PGSQL.{}.lock", self.port));
-        // Both are left behind by a server that was killed.
         let _ = fs::remove_file(socket);
         let _ = fs::remove_file(self.data().join("postmaster.pid"));
         std::thread::sleep(Duration::from_millis(300));
@@ -185,15 +187,15 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         if let Some(mut running) = self.running.take() {
-            // At once, but so that it gives back the memory that its processes share. What could not be
-            // ended is gone already.
+            // An immediate shutdown, which still releases the shared memory of the server's
+            // processes. The signal fails only if the server has already ended.
             let _ = kill_process(Pid::from_child(&running), Signal::QUIT);
             let _ = running.wait();
         }
     }
 }
 
-/// Where the server's programs are: Debian keeps them out of the path.
+/// Returns the folder of the server's programs, which Debian keeps out of `PATH`.
 fn programs() -> PathBuf {
     let has_all = |bin: &PathBuf| {
         ["initdb", "postgres", "pg_isready", "psql"].iter().all(|name| bin.join(name).exists())
@@ -206,7 +208,7 @@ fn programs() -> PathBuf {
     found.expect("PostgreSQL is installed: `apt-get install postgresql`")
 }
 
-/// Whom it runs as, where that is not whoever runs the tests.
+/// Returns the user and group to run the server as. `None` if it can run as the current user.
 fn owner() -> Option<(u32, u32)> {
     if !rustix::process::geteuid().is_root() {
         return None;

@@ -1,4 +1,4 @@
-//! The client's settings, as a user would write them into `settings.json`.
+//! Builds the client's settings as a user would write them in `settings.json`.
 
 use std::path::Path;
 
@@ -11,7 +11,6 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// No hooks yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -21,7 +20,7 @@ impl Hooks {
         self.on_matching(event, "*", program, args)
     }
 
-    /// Runs `program` on each `event` whose subject (tool, source, trigger) fits `matcher`.
+    /// Runs `program` on each `event` whose subject (tool, source, trigger) matches `matcher`.
     pub fn on_matching(
         mut self,
         event: &str,
@@ -36,7 +35,7 @@ impl Hooks {
         self
     }
 
-    /// A settings file that holds these hooks and nothing else.
+    /// Returns the contents of a settings file with only these hooks.
     pub fn settings(&self) -> Value {
         json!({ "hooks": self.by_event })
     }

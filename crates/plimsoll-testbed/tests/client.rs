@@ -1,4 +1,4 @@
-//! The testbed against the real client, with shell scripts for hooks.
+//! Tests the testbed against the real client, with shell scripts as hooks.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -377,10 +377,10 @@ fn a_client_that_hangs_is_killed_with_all_it_started() {
     assert!(command.is_empty(), "the shell is still there");
 }
 
-/// A hook that keeps what it is given.
+/// Hook script that appends each payload to a file.
 const RECORD: &str = r#"payload=$(cat); printf '%s\n' "$payload" >> "$HOME/events.jsonl""#;
 
-/// A hook that gives the model a text.
+/// Returns a hook script that adds a text to the model's context.
 fn inject(event: &str, text: &str) -> String {
     let output = json!({ "hookEventName": event, "additionalContext": text });
     format!("echo '{}'", json!({ "hookSpecificOutput": output }))

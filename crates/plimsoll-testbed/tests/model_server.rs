@@ -1,4 +1,4 @@
-//! The scripted model, asked without a client.
+//! Tests the scripted model without a client.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -76,7 +76,8 @@ fn turn(stream: bool) -> Value {
     })
 }
 
-/// The body of the answer; HTTP/1.0, so that it comes in one piece and the connection ends.
+/// Posts a request and returns the response body. Uses HTTP/1.0, so that the body is not chunked
+/// and the connection closes after it.
 fn post(server: &ModelServer, path: &str, body: &Value) -> String {
     let body = body.to_string();
     let url = server.url();

@@ -1,4 +1,4 @@
-//! The real client on a terminal, with shell scripts for what it runs.
+//! Tests the real client in a terminal, with shell scripts as the programs it runs.
 
 use std::fs;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use plimsoll_testbed::{Answer, Client, ModelServer, Sandbox, Script};
 use serde_json::{Value, json};
 
-/// No test passes or fails by less.
+/// Generous limit, so that a slow machine does not fail a test.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]

@@ -5,9 +5,9 @@
 //!     crates/plimsoll-agents/assets/claude-code/sample.jsonl
 //! ```
 //!
-//! The client works on a small project on a terminal, a scripted model tells it what to do, and a
-//! hook notes each payload together with how much of the transcript was on disk. The tape puts both
-//! back into that order.
+//! The client works on a small project in a terminal, driven by a scripted model. A hook records
+//! each payload and the transcript size at that moment. The tape merges hook calls and transcript
+//! records into one ordered sequence.
 
 mod story;
 mod tape;
@@ -19,8 +19,9 @@ use plimsoll_testbed::{Client, Hooks, ModelServer, Sandbox};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Notes the payload and the transcript's size. The client writes its transcript about every
-/// 100 ms and waits for its hooks, so after a moment everything before the call is there.
+/// Hook that records the payload and the transcript size. The client flushes its transcript about
+/// every 100 ms and waits for its hooks, so after the pause all records from before the call are on
+/// disk.
 const HOOK: &str = r#"payload=$(cat)
 sleep 0.4
 size=$(cat "$HOME"/.claude/projects/*/*.jsonl 2>/dev/null | wc -c)
@@ -36,7 +37,7 @@ fn main() {
     let notes = || fs::read_to_string(sandbox.home().join("calls")).unwrap_or_default();
     let turns = || notes().matches(r#""hook_event_name":"Stop""#).count();
     let terminal = sandbox.terminal(100, 40).model(story::MODEL);
-    // Subagents of a session on a terminal run in the background otherwise.
+    // By default, a terminal session runs its subagents in the background.
     let terminal = terminal.env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1").start();
     for (before, prompt) in story::PROMPTS.iter().enumerate() {
         terminal.type_line(prompt);
@@ -46,7 +47,7 @@ fn main() {
     fs::write(out, tape::cut(&notes(), &sandbox)).expect("the tape should be writable");
 }
 
-/// The hook, on every event that plimsoll asks for.
+/// Installs the hook on every event that plimsoll subscribes to.
 fn hooks(sandbox: &Sandbox) -> Hooks {
     let hook = sandbox.script("hook", HOOK);
     let events = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "PostCompact"];

@@ -1,4 +1,4 @@
-//! What happens in the sample session.
+//! The project, prompts and model answers of the sample session.
 
 use std::fs;
 use std::path::Path;
@@ -6,16 +6,15 @@ use std::path::Path;
 use plimsoll_testbed::{Answer, Script};
 use serde_json::json;
 
-/// Its window holds 200,000 tokens, and the client compacts it at 167,000.
+/// Model with a 200,000-token window, which the client compacts at 167,000.
 pub(crate) const MODEL: &str = "claude-opus-4-6";
 
-/// What the user asks.
 pub(crate) const PROMPTS: [&str; 2] = [
     "The total of a manifest fails when a row has no weight. Find out why and mend it.",
     "The dues have the same fault. Mend them too, and give both scripts a test.",
 ];
 
-/// Puts the project there that the session is about.
+/// Writes the project files that the session works on.
 pub(crate) fn furnish(project: &Path) {
     for (name, text) in [("manifest.csv", MANIFEST), ("total.sh", TOTAL), ("dues.sh", DUES)] {
         fs::write(project.join(name), text).expect("the project should be writable");
@@ -40,8 +39,8 @@ while IFS=, read -r ship cargo weight; do
 done < "$1"
 "#;
 
-/// The model's part. A service would have counted far less for so little text: the figures are
-/// those of a session on a larger project.
+/// Returns the model's answers. The token counts are those of a session on a larger project; a real
+/// service would count far fewer for this text.
 pub(crate) fn script() -> Script {
     Script::new()
         .main([

@@ -1,7 +1,8 @@
-//! The tape: hook calls and transcript lines in the order in which they came.
+//! The tape: hook calls and transcript records in chronological order.
 //!
-//! Left out is what is no conversation: the client's own texts, its prompts, tools and skills. Paths
-//! are those of a user called `dev`. Nothing else is changed.
+//! Records that are not part of the conversation (the client's own texts, prompts, tools and
+//! skills) are left out, and paths are rewritten to those of a user called `dev`. Nothing else
+//! changes.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,8 +10,8 @@ use std::fs;
 use plimsoll_testbed::{Sandbox, Transcript};
 use serde_json::Value;
 
-/// Cuts the tape together: `notes` has, for each call of the hook, how much of the transcript was
-/// on disk and the payload.
+/// Merges the transcript with the hook calls. Each line of `notes` has the transcript size at the
+/// time of the call and the payload.
 pub(crate) fn cut(notes: &str, sandbox: &Sandbox) -> String {
     let calls: Vec<(usize, &str)> = notes.lines().map(call).collect();
     let session = json(calls[0].1)["session_id"].as_str().expect("a session").to_owned();
@@ -43,12 +44,12 @@ fn json(text: &str) -> Value {
 #[derive(Default)]
 struct Tape {
     text: String,
-    /// The parents of records that were left out, both as they are written.
+    /// Maps each omitted record to its parent, both as JSON text.
     left_out: HashMap<String, String>,
 }
 
 impl Tape {
-    /// Takes a record, or leaves it out and joins the conversation up again behind it.
+    /// Adds a record, or omits it and links its children to its parent.
     fn record(&mut self, line: &str) {
         let record = json(line);
         let parent = record["parentUuid"].to_string();
@@ -66,7 +67,7 @@ impl Tape {
     }
 }
 
-/// The tape with the paths of another home, that of a user called `dev`.
+/// Rewrites the paths to those of a user called `dev`.
 fn redacted(tape: &str, sandbox: &Sandbox) -> String {
     let (home, project) = (sandbox.home(), sandbox.project());
     let root = home.parent().expect("a home lies in a sandbox").display().to_string();

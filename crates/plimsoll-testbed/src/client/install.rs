@@ -1,16 +1,16 @@
-//! Fetches the client's package into the cache.
+//! Downloads the client's package into the cache.
 //!
-//! The cache is `.cache` in the workspace, or wherever `PLIMSOLL_TEST_CACHE` points.
+//! The cache is `.cache` in the workspace, or the folder in `PLIMSOLL_TEST_CACHE`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The executable of `version`, installed if it is not yet.
+/// Returns the executable of `version`, installing it first if necessary.
 ///
-/// One process fetches and the others wait for it; the package appears whole, by a rename, so that
-/// a fetch that was cut off leaves nothing that looks installed.
+/// One process downloads while the others wait on the lock. The finished package is renamed into
+/// place, so an interrupted download never looks installed.
 pub(super) fn program(version: &str) -> PathBuf {
     let clients = clients();
     let program = clients.join(version).join("claude");
@@ -24,7 +24,8 @@ pub(super) fn program(version: &str) -> PathBuf {
     program
 }
 
-/// The folder of installed clients, without links: npm resolves `..` by the letter.
+/// Returns the folder of installed clients with symlinks resolved, because npm resolves `..`
+/// textually.
 fn clients() -> PathBuf {
     let cache = std::env::var_os("PLIMSOLL_TEST_CACHE").map(PathBuf::from);
     let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache");
@@ -58,24 +59,24 @@ fn fetch(version: &str, clients: &Path) {
     clear(&staging);
 }
 
-/// Removes what a fetch left, or one that was cut off.
+/// Removes the leftovers of a finished or interrupted download.
 fn clear(staging: &Path) {
     if staging.exists() {
         fs::remove_dir_all(staging).expect("the installation folder should be removable");
     }
 }
 
-/// The package that holds a version of the client.
+/// npm package that contains a version of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Package {
-    /// An executable that needs no Node to run.
+    /// Native executable that does not need Node.
     Executable,
-    /// A script for Node.
+    /// Node script.
     Script,
 }
 
 impl Package {
-    /// Executables are published since 2.1.110.
+    /// Returns the package type of `version`. Native executables are published since 2.1.110.
     fn of(version: &str) -> Self {
         let patch = version.strip_prefix("2.1.").and_then(|patch| patch.parse().ok());
         match patch.is_some_and(|patch: u32| patch < 110) {

@@ -1,4 +1,4 @@
-//! The real client, pinned, run in a place of its own: headless, or on a terminal.
+//! Runs pinned versions of the real client in a sandbox, headless or in a terminal.
 
 mod install;
 mod process;
@@ -12,13 +12,13 @@ pub use sandbox::{Outcome, Prompt, Sandbox};
 pub use terminal::{Screen, Terminal};
 pub use transcript::Transcript;
 
-/// The client's version that plimsoll is built for.
+/// Client version that plimsoll targets.
 pub const CURRENT: &str = "2.1.325";
 
-/// An older version that most tests are run with too.
+/// Older version that most tests also run with.
 pub const OLD: &str = "2.1.197";
 
-/// Versions between which the client's hooks changed, oldest first, the current one included.
+/// Versions at which the client's hooks changed, oldest first and including the current one.
 pub const SUPPORTED: [&str; 6] = ["2.1.42", "2.1.90", "2.1.120", "2.1.140", OLD, CURRENT];
 
 /// An installed client.
@@ -29,27 +29,25 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client plimsoll is built for.
+    /// Installs the client version that plimsoll targets.
     pub fn current() -> Self {
         Self::install(CURRENT)
     }
 
-    /// An older client that most tests are run with too.
+    /// Installs the older version that most tests also run with.
     pub fn old() -> Self {
         Self::install(OLD)
     }
 
-    /// Any published version; fetched by npm the first time it is asked for, then kept.
+    /// Installs any published version. npm downloads it once; later calls use the cache.
     pub fn install(version: &str) -> Self {
         Self { version: version.to_owned(), program: install::program(version) }
     }
 
-    /// The version.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// The executable.
     pub fn program(&self) -> &Path {
         &self.program
     }

@@ -1,4 +1,4 @@
-//! Processes that end when the test does, whatever happens to it.
+//! Child processes that never outlive the test, even if it panics.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// A process with a group of its own, which is killed if the process still runs at the end.
+/// A process in its own process group. Dropping it kills the group if the process still runs.
 pub(super) struct Group(Child);
 
 impl Group {
@@ -17,7 +17,7 @@ impl Group {
         Self(command.process_group(0).spawn().expect("the client should start"))
     }
 
-    /// Waits for the process to end, for `timeout` at most.
+    /// Waits up to `timeout` for the process to end. `None` if it is still running.
     pub(super) fn wait(&mut self, timeout: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + timeout;
         while Instant::now() < deadline {
@@ -34,17 +34,17 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
-            // It may have ended in this very moment; either way it is gone after the wait.
+            // The process may have ended since the check; the wait reaps it either way.
             let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
             let _ = self.0.wait();
         }
     }
 }
 
-/// Kills every process whose home is `home`, and what those start meanwhile.
+/// Kills every process whose `HOME` is `home`, including processes they start meanwhile.
 ///
-/// The client gives its shells groups of their own, so its group alone does not hold all that it
-/// started. Nobody else has a temporary folder for a home.
+/// The client gives its shells process groups of their own, so killing the client's group is not
+/// enough. Only processes of this sandbox use the temporary folder as `HOME`.
 pub(super) fn kill_inhabitants(home: &Path) {
     for _ in 0..100 {
         let inhabitants = inhabitants(home);
@@ -52,7 +52,7 @@ pub(super) fn kill_inhabitants(home: &Path) {
             return;
         }
         for pid in inhabitants {
-            // It may have ended by itself.
+            // The process may already have ended.
             let _ = kill_process(pid, Signal::KILL);
         }
         thread::sleep(Duration::from_millis(10));

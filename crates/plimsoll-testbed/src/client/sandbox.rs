@@ -1,4 +1,4 @@
-//! A home and a project for the client, and the prompts it is given there.
+//! A temporary home and project for the client, and the prompts a test sends to it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -15,12 +15,12 @@ use super::terminal::Screen;
 use super::{Client, Transcript};
 use crate::ModelServer;
 
-/// The key that the client shows to the scripted model.
+/// API key that the client presents to the scripted model.
 pub(super) const KEY: &str = "not-a-key";
 
-/// A fresh home with a project, in which the client knows the scripted model and nothing else.
+/// A temporary home with a project. The client in it can reach only the scripted model.
 ///
-/// All of it is gone when this is dropped, the processes included that the client left behind.
+/// Dropping it kills the processes that the client left behind and deletes the folder.
 pub struct Sandbox {
     root: TempDir,
     program: PathBuf,
@@ -28,7 +28,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A place for `client` to talk to `server` from.
+    /// Creates a sandbox in which `client` talks to `server`.
     pub fn new(client: &Client, server: &ModelServer) -> Self {
         let root = TempDir::with_prefix("plimsoll-").expect("a sandbox should be creatable");
         let program = client.program().to_owned();
@@ -39,12 +39,11 @@ impl Sandbox {
         sandbox
     }
 
-    /// The user's home.
     pub fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }
 
-    /// The folder the client is started in.
+    /// Returns the folder that the client starts in.
     pub fn project(&self) -> PathBuf {
         self.root.path().join("project")
     }
@@ -59,7 +58,7 @@ impl Sandbox {
         write_settings(&self.project(), settings);
     }
 
-    /// Writes an executable shell script, to serve as a hook, and says where it is.
+    /// Writes an executable shell script, for use as a hook, and returns its path.
     pub fn script(&self, name: &str, body: &str) -> PathBuf {
         let path = self.root.path().join(name);
         fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("the script should be writable");
@@ -68,7 +67,7 @@ impl Sandbox {
         path
     }
 
-    /// A headless call of the client with `text` as the user's prompt.
+    /// Prepares a headless call of the client with `text` as the user's prompt.
     pub fn prompt(&self, text: &str) -> Prompt<'_> {
         let mut command = Command::new(&self.program);
         command
@@ -80,15 +79,15 @@ impl Sandbox {
         Prompt { sandbox: self, command, text: text.to_owned(), timeout, permitted: true }
     }
 
-    /// A terminal of this size, for the client to be used on as a person would.
+    /// Prepares a terminal of the given size, for interactive use of the client.
     pub fn terminal(&self, columns: u16, rows: u16) -> Screen<'_> {
         Screen::new(self, columns, rows)
     }
 
-    /// All that the client gets to see of the world.
+    /// Returns the client's whole environment.
     ///
-    /// The model server is also the proxy for every other host. It refuses, so nothing the client
-    /// might want to tell somebody leaves the machine.
+    /// The model server is also the proxy for every other host and refuses those requests, so no
+    /// telemetry leaves the machine.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let path = |path: PathBuf| path.display().to_string();
         vec![
@@ -109,17 +108,16 @@ impl Sandbox {
         ]
     }
 
-    /// The folder that everything is in.
     pub(super) fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// The client.
+    /// Returns the client's executable.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Ends every process that was started here.
+    /// Kills every process that was started in this sandbox.
     pub(super) fn kill_inhabitants(&self) {
         process::kill_inhabitants(&self.home());
     }
@@ -142,7 +140,7 @@ fn write_settings(folder: &Path, settings: &Value) {
         .expect("the settings should be writable");
 }
 
-/// A call of the client that is about to be made.
+/// A prepared call of the client.
 #[must_use = "a prompt does nothing until it is run"]
 pub struct Prompt<'a> {
     sandbox: &'a Sandbox,
@@ -153,12 +151,12 @@ pub struct Prompt<'a> {
 }
 
 impl Prompt<'_> {
-    /// Goes on with the project's last session.
+    /// Continues the project's last session.
     pub fn continuing(self) -> Self {
         self.arg("--continue")
     }
 
-    /// Asks for `model`.
+    /// Passes `--model`.
     pub fn model(self, model: &str) -> Self {
         self.arg("--model").arg(model)
     }
@@ -175,25 +173,25 @@ impl Prompt<'_> {
         self
     }
 
-    /// Starts in `folder` rather than in the sandbox's project.
+    /// Starts in `folder` instead of the sandbox's project.
     pub fn directory(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// Lets the client ask for permissions, which nobody gives.
+    /// Lets the client ask for permissions, which are never granted.
     pub fn unpermitted(mut self) -> Self {
         self.permitted = false;
         self
     }
 
-    /// Gives up after `timeout`; four minutes unless told.
+    /// Sets the time limit, which is four minutes by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Runs the client to its end. Panics if that does not come in time.
+    /// Runs the client until it exits. Panics if it exceeds the time limit.
     pub fn run(mut self) -> Outcome {
         let captured = TempDir::new_in(self.sandbox.scratch())
             .expect("a folder for the client's output should be creatable");
@@ -216,37 +214,34 @@ impl Prompt<'_> {
     }
 }
 
-/// What came of a call of the client.
+/// Result of one client call.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How the client ended.
     pub status: ExitStatus,
-    /// What it printed: one JSON object, unless it failed early.
+    /// One JSON object, unless the client failed early.
     pub stdout: String,
-    /// What it complained about.
     pub stderr: String,
     home: PathBuf,
 }
 
 impl Outcome {
-    /// The JSON object that ends a headless call.
+    /// Parses the JSON object that a headless call prints.
     pub fn result(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|_| panic!("the client should print a result: {self:?}"))
     }
 
-    /// The text the call ended with.
+    /// Returns the final text of the call.
     pub fn text(&self) -> String {
         self.result()["result"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The session the prompt went to.
     pub fn session_id(&self) -> String {
         let result = self.result();
         result["session_id"].as_str().expect("a result should name its session").to_owned()
     }
 
-    /// The session's transcript, as it is on disk now.
+    /// Reads the session's transcript from disk.
     pub fn transcript(&self) -> Transcript {
         Transcript::find(&self.home, &self.session_id())
     }

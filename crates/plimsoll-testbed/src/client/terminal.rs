@@ -1,4 +1,4 @@
-//! The client on a terminal, as a user sees it.
+//! The client in a terminal, as a user sees it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::sandbox::{KEY, Sandbox};
 
-/// How long the client may take to show what it always shows.
+/// How long the client may take to show something it always shows.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A terminal that the client is about to be started on.
+/// A terminal in which the client has not been started yet.
 #[must_use = "a terminal does nothing until it is started"]
 pub struct Screen<'a> {
     sandbox: &'a Sandbox,
@@ -30,7 +30,7 @@ impl<'a> Screen<'a> {
         Self { sandbox, columns, rows, args: Vec::new(), variables: Vec::new() }
     }
 
-    /// Asks for `model`.
+    /// Passes `--model`.
     pub fn model(self, model: &str) -> Self {
         self.arg("--model").arg(model)
     }
@@ -47,7 +47,7 @@ impl<'a> Screen<'a> {
         self
     }
 
-    /// Starts the client, and comes back when it waits for a prompt.
+    /// Starts the client and waits until it accepts a prompt.
     pub fn start(self) -> Terminal<'a> {
         settle(&self.sandbox.home(), &self.sandbox.project());
         let mut terminal = Terminal {
@@ -62,8 +62,8 @@ impl<'a> Screen<'a> {
     }
 }
 
-/// Answers beforehand what the client asks its user at the first start: how it should look, whether
-/// the key in its environment may be used, whether the project is trusted.
+/// Answers the client's first-start questions in advance: its theme, whether it may use the key in
+/// its environment, and whether to trust the project.
 fn settle(home: &Path, project: &Path) {
     let path = home.join(".claude.json");
     let known = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -71,21 +71,21 @@ fn settle(home: &Path, project: &Path) {
     state["hasCompletedOnboarding"] = json!(true);
     state["theme"] = json!("dark");
     state["bypassPermissionsModeAccepted"] = json!(true);
-    // The client knows a key by its last twenty letters; ours is shorter.
+    // The client identifies a key by its last twenty characters; this one is shorter.
     state["customApiKeyResponses"] = json!({ "approved": [KEY], "rejected": [] });
     state["projects"][project.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] = json!(true);
     fs::write(path, state.to_string()).expect("the client's state should be writable");
 }
 
-/// Whether the client waits for a prompt: its input line is there, and empty.
+/// Returns true if the client waits for a prompt, that is, shows an empty input line.
 fn is_waiting(screen: &str) -> bool {
     screen.lines().any(|line| line.trim_end() == "❯" || line.starts_with("❯\u{a0}"))
 }
 
-/// The client on a terminal of its own.
+/// The client, running in its own terminal.
 ///
-/// The terminal is a tmux server that nobody else knows. Dropping it ends everything in the
-/// sandbox; what the client left on disk stays until the sandbox goes.
+/// The terminal is a private tmux server. Dropping it kills every process in the sandbox; files
+/// that the client wrote stay until the sandbox is dropped.
 pub struct Terminal<'a> {
     sandbox: &'a Sandbox,
     socket: PathBuf,
@@ -93,32 +93,33 @@ pub struct Terminal<'a> {
 }
 
 impl Terminal<'_> {
-    /// Types `text` and sends it off.
+    /// Types `text` and presses Enter.
     ///
-    /// Between the two the text has to show: what comes in one go counts as pasted, and the key
-    /// that should send it then only begins a new line.
+    /// Waits until the text is on screen before pressing Enter. Otherwise the client treats all of
+    /// it as pasted, and Enter only starts a new line.
     pub fn type_line(&self, text: &str) {
         self.tmux(&["send-keys", "-l", "--", text]);
         self.wait_for(|screen| unwrapped(input(screen)).contains(&unwrapped(text)), PATIENCE);
         self.press("Enter");
     }
 
-    /// Presses a key, by tmux's name of it, such as `Escape` or `C-c`.
+    /// Presses a key, given by its tmux name, such as `Escape` or `C-c`.
     pub fn press(&self, key: &str) {
         self.tmux(&["send-keys", key]);
     }
 
-    /// What the terminal shows, as plain text.
+    /// Returns the screen contents as plain text.
     pub fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// The same with its colours, as escape sequences.
+    /// Returns the screen contents with colours as escape sequences.
     pub fn screen_coloured(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-e"])
     }
 
-    /// Waits until the screen is as `wanted`, and gives it. Panics with the last one otherwise.
+    /// Waits until `wanted` accepts the screen, and returns it. Panics with the last screen
+    /// otherwise.
     pub fn wait_for(&self, wanted: impl Fn(&str) -> bool, timeout: Duration) -> String {
         let deadline = Instant::now() + timeout;
         loop {
@@ -133,7 +134,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// Ends the client as a user does, and waits until it is gone.
+    /// Ends the client with `/exit` and waits until it has stopped.
     pub fn exit(self) {
         self.type_line("/exit");
         let deadline = Instant::now() + PATIENCE;
@@ -143,8 +144,8 @@ impl Terminal<'_> {
         }
     }
 
-    /// Starts the server with the client in its only window. The window outlives the client, so
-    /// that its last words can be read.
+    /// Starts the tmux server with the client in its only window. The window outlives the client,
+    /// so that its last output can be read.
     fn open(&self, screen: &Screen<'_>) -> Pid {
         let (columns, rows) = (screen.columns.to_string(), screen.rows.to_string());
         let mut command = self.command();
@@ -170,8 +171,8 @@ impl Terminal<'_> {
         text(self.command().args(args).output())
     }
 
-    /// A call of tmux in the sandbox's environment: the server is as much its inhabitant as the
-    /// client.
+    /// Builds a tmux call with the sandbox's environment, so that the tmux server is killed along
+    /// with the sandbox's other processes.
     fn command(&self) -> Command {
         let mut command = Command::new("tmux");
         command.env_clear().envs(self.sandbox.environment()).env("TERM", "xterm-256color");
@@ -183,21 +184,21 @@ impl Terminal<'_> {
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
         if let Some(server) = self.server {
-            // It may have ended by itself.
+            // The server may already have ended.
             let _ = kill_process(server, Signal::KILL);
         }
         self.sandbox.kill_inhabitants();
-        // A killed server leaves its socket, in the way of the next terminal.
+        // A killed server leaves its socket, which would block the next terminal.
         let _ = fs::remove_file(&self.socket);
     }
 }
 
-/// The screen from where the user's text goes.
+/// Returns the part of the screen from the input prompt on.
 fn input(screen: &str) -> &str {
     screen.rfind('❯').map_or("", |at| &screen[at..])
 }
 
-/// A text without its blanks, which differ where a line is broken.
+/// Removes all whitespace, because it differs where the terminal wraps a line.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect()
 }

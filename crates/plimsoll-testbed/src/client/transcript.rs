@@ -1,23 +1,21 @@
-//! The transcripts the client leaves.
+//! Transcripts that the client writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// A transcript that was read whole.
+/// A transcript, read in full.
 #[derive(Clone, Debug)]
 pub struct Transcript {
-    /// Where it is.
     pub path: PathBuf,
-    /// Its records.
     pub lines: Vec<Value>,
-    /// The transcripts of the session's subagents, by name.
+    /// Transcripts of the session's subagents, sorted by file name.
     pub subagents: Vec<Transcript>,
 }
 
 impl Transcript {
-    /// The transcript of the session `session_id` in `home`.
+    /// Reads the transcript of session `session_id` in `home`.
     pub fn find(home: &Path, session_id: &str) -> Self {
         let name = format!("{session_id}.jsonl");
         let projects = entries(&home.join(".claude/projects"));
@@ -32,7 +30,7 @@ impl Transcript {
         transcript
     }
 
-    /// The records that mark a compaction.
+    /// Returns the records that mark a compaction.
     pub fn boundaries(&self) -> Vec<&Value> {
         self.lines.iter().filter(|line| line["subtype"] == "compact_boundary").collect()
     }
@@ -45,7 +43,7 @@ impl Transcript {
     }
 }
 
-/// What is in `folder`, sorted; nothing if there is no such folder.
+/// Returns the entries of `folder`, sorted. Empty if the folder does not exist.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

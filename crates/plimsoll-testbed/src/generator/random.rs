@@ -1,16 +1,15 @@
-//! Seeded random numbers, and the texts pieces are cut from.
+//! Seeded random numbers, and the text pools that the generator cuts pieces from.
 
 /// A small seeded random number generator (splitmix64).
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// A generator that starts at `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -19,7 +18,7 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, which must not be zero.
+    /// Returns a number below `end`, which must not be zero.
     pub fn below(&mut self, end: usize) -> usize {
         (self.bits() % end as u64) as usize
     }
@@ -32,7 +31,7 @@ impl SplitMix64 {
         self.below(100) < chance
     }
 
-    /// Lognormal around `median`; the normal is a sum of twelve uniforms.
+    /// Returns a lognormal number with this `median`, using a sum of twelve uniforms as the normal.
     pub(super) fn around(&mut self, median: f64, sigma: f64) -> usize {
         let uniform = |random: &mut Self| (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
         let normal = (0..12).map(|_| uniform(self)).sum::<f64>() - 6.0;
@@ -53,7 +52,7 @@ impl SplitMix64 {
     }
 }
 
-/// Characters in each text pool, and the most one piece of text can have.
+/// Bytes in each text pool, and the maximum length of one piece of text.
 pub(super) const POOL: usize = 256 * 1024;
 
 const WORDS: &str = "the parser reads each record and keeps only what a caller asked for because \
@@ -61,7 +60,7 @@ const WORDS: &str = "the parser reads each record and keeps only what a caller a
     wire the retry path into the session store a broken hook never blocks an agent check that \
     compaction boundary again window occupancy → é “quoted” 窓 🪟";
 
-/// Sentences with some letters outside ASCII.
+/// Returns sentences with some letters outside ASCII.
 pub(super) fn prose(random: &mut SplitMix64) -> String {
     let words: Vec<_> = WORDS.split_whitespace().collect();
     let mut text = String::new();
@@ -72,7 +71,7 @@ pub(super) fn prose(random: &mut SplitMix64) -> String {
     text
 }
 
-/// Lines that look like code, with what JSON must escape.
+/// Returns lines that look like code and include characters that JSON must escape.
 pub(super) fn code(random: &mut SplitMix64) -> String {
     let names = ["session", "store", "usage", "window", "offset", "buffer", "cursor", "policy"];
     let mut text = String::new();

@@ -1,7 +1,7 @@
-//! The client's records as they stand in the file.
+//! Templates of the client's transcript records.
 //!
-//! `$name` is filled in, `$prose900` by a text of that length; a name that nobody gives becomes
-//! nothing.
+//! `$name` is replaced by the field of that name, `$prose900` by prose of that length, and an
+//! unknown name by nothing.
 
 pub(super) const HEAD: &str = r#""parentUuid":$parent,"isSidechain":$side"#;
 pub(super) const TAIL: &str = r#","session_id":"$session","userType":"external","entrypoint":"cli","cwd":"/home/dev/project","sessionId":"$session","version":"2.1.325","gitBranch":"main""#;
@@ -36,7 +36,7 @@ pub(super) const AGENT_INPUT: &str =
     r#"{"description":"Look around","prompt":$prose900,"subagent_type":"Explore"}"#;
 pub(super) const AGENT_RESULT: &str = r#"{"status":"completed","prompt":"Look around","agentId":"a3ff56215836bd35f","content":$content,"totalDurationMs":96700,"totalTokens":47692,"totalToolUseCount":9,"usage":$usage}"#;
 pub(super) const TORN: &str = r#"{"parentUuid":"c34a44df-6f54-4928-9ae7-58da62989406","isSidechain":false,"message":{"model":"$model","usage":{"input_tok"#;
-/// What the client attaches at the start of a session and after a compaction.
+/// Attachments that the client writes at the start of a session and after a compaction.
 pub(super) const ATTACHED: [&str; 6] = [
     r#"{$head,"attachment":{"type":"environment","snapshot":{"workingDirectory":"/home/dev/project","isWorktree":false,"isGitRepo":true,"additionalWorkingDirectories":[],"platform":"linux","shell":"bash","osVersion":"Linux 6.8.0"}},"type":"attachment","uuid":"$uuid","timestamp":"$time","rendered":[{"content":$prose650}],"renderedRole":"system"$tail}"#,
     r#"{$head,"attachment":{"type":"agent_listing_delta","addedTypes":["claude","Explore"],"addedLines":[$prose1500],"isInitial":true},"type":"attachment","uuid":"$uuid","timestamp":"$time","rendered":[{"content":$prose1600}],"renderedRole":"system"$tail}"#,
@@ -46,17 +46,17 @@ pub(super) const ATTACHED: [&str; 6] = [
     r#"{"type":"api-request-shape","sessionId":"$session","shapeHash":"$hash","timestamp":"$time","version":"2.1.325","shape":{"system":[{"type":"text","text":$prose12000}],"tools":[{"name":"Agent","description":$prose2500},{"name":"Bash","description":$prose2500},{"name":"Edit","description":$prose2500},{"name":"Read","description":$prose2500},{"name":"Write","description":$prose2500},{"name":"Grep","description":$prose2500},{"name":"Skill","description":$prose2500}]}}"#,
 ];
 
-/// A tool of the agent: what a call and its result look like.
+/// A tool of the agent: templates of its call and its result.
 pub(super) struct Tool {
     pub(super) name: &'static str,
-    /// How many of a thousand steps use it.
+    /// How many of a thousand steps use this tool.
     pub(super) weight: usize,
     pub(super) input: &'static str,
     pub(super) content: &'static str,
     pub(super) result: &'static str,
-    /// Median and spread of the texts `$a`, `$b` and `$c`.
+    /// Median and sigma of the lengths of `$a`, `$b` and `$c`.
     pub(super) texts: [(f64, f64); 3],
-    /// What the result adds to the window, where that does not follow from its bytes.
+    /// Tokens that the result adds to the window, if its size in bytes does not determine them.
     pub(super) tokens: Option<f64>,
 }
 
@@ -127,5 +127,5 @@ pub(super) const TOOLS: [Tool; 7] = [
         tokens: Some(1_600.0),
     },
 ];
-/// The head of a PNG of 1200 × 1000 pixels.
+/// Header of a PNG of 1200 × 1000 pixels.
 pub(super) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAABLAAAAPoCAYAAAAA";

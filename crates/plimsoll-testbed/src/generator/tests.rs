@@ -10,7 +10,7 @@ fn tokens(usage: &Value, key: &str) -> u64 {
     usage[key].as_u64().unwrap()
 }
 
-/// What a full scan of the file says; also checks that every whole line is JSON.
+/// Computes the truth by a full scan of the file, and checks that every complete line is JSON.
 fn scanned(bytes: &[u8], truth: &Truth) -> Truth {
     let mut seen = Truth { lines: 0, prompt_tokens: 0, compactions: 0, ..truth.clone() };
     for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n")) {

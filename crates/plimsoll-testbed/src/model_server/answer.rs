@@ -1,10 +1,10 @@
-//! What the scripted model says, before it is put into the API's words.
+//! Answers of the scripted model, independent of the API's wire format.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// The token figures the API reports with a message.
+/// Token counts that the API reports with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Prompt tokens that were neither read from the cache nor written to it.
@@ -18,13 +18,14 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// A prompt of `tokens` tokens, nearly all of it read from the cache, and a short answer.
+    /// Returns the usage of a prompt of `tokens` tokens, nearly all read from the cache, with a
+    /// short answer.
     pub fn of_prompt(tokens: u64) -> Self {
         let input = tokens.min(3);
         Self { input, cache_read: tokens - input, cache_creation: 0, output: 20 }
     }
 
-    /// Tokens of the whole prompt.
+    /// Returns the tokens of the whole prompt.
     pub fn prompt(&self) -> u64 {
         self.input + self.cache_read + self.cache_creation
     }
@@ -62,56 +63,56 @@ impl Answer {
         Self::message(Block::ToolUse { name: name.to_owned(), input })
     }
 
-    /// Thinks first; something has to follow.
+    /// Starts with a thinking block, which must be followed by text or a tool call.
     pub fn thinking(thought: impl Into<String>) -> Self {
         Self::message(Block::Thinking(thought.into()))
     }
 
-    /// A summary of the conversation, in the form the client asks for.
+    /// Gives a summary of the conversation, in the form that the client asks for.
     pub fn summary(text: &str) -> Self {
         Self::text(format!(
             "<analysis>\nWhat was said.\n</analysis>\n\n<summary>\n{text}\n</summary>"
         ))
     }
 
-    /// The API fails with `status`; `kind` is its word for it, such as `overloaded_error`.
+    /// Fails with HTTP status `status`. `kind` is the API's error type, such as `overloaded_error`.
     pub fn error(status: u16, kind: &str, message: &str) -> Self {
         Self::of(Reply::Error { status, kind: kind.to_owned(), message: message.to_owned() })
     }
 
-    /// The API has too much to do. The client tries again unless told how often it may.
+    /// Fails as an overloaded API does. By default, the client retries.
     pub fn overloaded() -> Self {
         Self::error(529, "overloaded_error", "Overloaded")
     }
 
-    /// The API refuses a prompt of `tokens` tokens, `limit` being the most it takes.
+    /// Refuses a prompt of `tokens` tokens because the maximum is `limit`.
     pub fn prompt_too_long(tokens: u64, limit: u64) -> Self {
         let message = format!("prompt is too long: {tokens} tokens > {limit} maximum");
         Self::error(400, "invalid_request_error", &message)
     }
 
-    /// Then says `text`.
+    /// Adds `text` to the answer.
     pub fn then_text(self, text: impl Into<String>) -> Self {
         self.then(Block::Text(text.into()))
     }
 
-    /// Then calls the tool `name`; calls of one answer run in parallel.
+    /// Adds a call of the tool `name`. The calls of one answer run in parallel.
     pub fn then_tool(self, name: &str, input: Value) -> Self {
         self.then(Block::ToolUse { name: name.to_owned(), input })
     }
 
-    /// Reports these figures.
+    /// Sets the token counts to report.
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// Reports a prompt of `tokens` tokens, see [`Usage::of_prompt`].
+    /// Reports a prompt of `tokens` tokens; see [`Usage::of_prompt`].
     pub fn prompt_tokens(self, tokens: u64) -> Self {
         self.usage(Usage::of_prompt(tokens))
     }
 
-    /// Waits for `pause` before each event of the stream.
+    /// Pauses for `pause` before each event of the stream.
     pub fn slowly(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self

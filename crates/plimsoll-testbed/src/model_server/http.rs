@@ -32,7 +32,7 @@ pub(super) fn router(script: Script, log: Arc<Mutex<Log>>) -> Router {
         .with_state(Model { script: Arc::new(Mutex::new(script)), log })
 }
 
-/// Serves until `stopped` is let go, then drops what is still open.
+/// Serves until the sender of `stopped` is dropped, then drops all open connections.
 pub(super) fn serve(listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -55,7 +55,7 @@ async fn messages(State(model): State<Model>, headers: HeaderMap, body: Bytes) -
     ([("request-id", wire::id("req"))], respond(&request, answer)).into_response()
 }
 
-/// Asks the script and writes down what came of it.
+/// Gets the answer from the script and logs the request with its usage.
 fn answer(model: &Model, request: &Request) -> Answer {
     let answer = model.script.lock().expect("no rule of the script should panic").answer(request);
     let mut kept = request.clone();
@@ -89,7 +89,7 @@ fn stream(request: &Request, blocks: &[Block], answer: &Answer) -> Response {
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(paced)).into_response()
 }
 
-/// Counts as the client's own estimate does: four bytes to a token.
+/// Counts four bytes per token, as the client's own estimate does.
 async fn count_tokens(body: Bytes) -> Json<Value> {
     Json(json!({ "input_tokens": body.len() / 4 }))
 }

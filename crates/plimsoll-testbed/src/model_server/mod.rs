@@ -1,7 +1,8 @@
-//! A scripted model: the part of the Messages API that the client uses, on a loopback port.
+//! A scripted model: a server on a loopback port with the part of the Messages API that the client
+//! uses.
 //!
-//! It runs on a thread of its own and ends when dropped. What it answers is in [`Script`], what
-//! it was asked is kept and can be looked at.
+//! The server runs on its own thread and stops when dropped. [`Script`] defines its answers. It
+//! records every request for tests to inspect.
 
 mod answer;
 mod http;
@@ -27,7 +28,7 @@ pub struct ModelServer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What has been asked so far.
+/// Requests received so far.
 #[derive(Default)]
 struct Log {
     requests: Vec<Request>,
@@ -35,7 +36,7 @@ struct Log {
 }
 
 impl ModelServer {
-    /// Listens on a free loopback port and answers as `script` says.
+    /// Listens on a free loopback port and answers as `script` defines.
     pub fn start(script: Script) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .expect("the model server should get a loopback port");
@@ -47,35 +48,35 @@ impl ModelServer {
         Self { address, log, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// The address to give to the client as its API.
+    /// Returns the address to configure in the client as its API.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// All requests so far, in the order they came.
+    /// Returns all requests so far, in order of arrival.
     pub fn requests(&self) -> Vec<Request> {
         self.log().requests.clone()
     }
 
-    /// The steps of the main conversation so far.
+    /// Returns the turns of the main conversation so far.
     pub fn main_turns(&self) -> Vec<Request> {
         self.requests_where(Request::is_main_turn)
     }
 
-    /// The steps of subagents so far.
+    /// Returns the turns of subagents so far.
     pub fn subagent_turns(&self) -> Vec<Request> {
         self.requests_where(|request| request.kind == Kind::Turn && request.agent_id.is_some())
     }
 
-    /// The summaries asked for so far.
+    /// Returns the requests for a summary so far.
     pub fn summaries(&self) -> Vec<Request> {
         self.requests_where(|request| request.kind == Kind::Summary)
     }
 
-    /// Calls to anything but the Messages API, as `METHOD target`.
+    /// Returns calls to anything but the Messages API, as `METHOD target`.
     ///
-    /// The server is also the client's proxy, which it refuses to be: a call that was meant for
-    /// another host shows up here.
+    /// The server is also configured as the client's proxy and refuses to act as one, so calls
+    /// meant for other hosts appear here.
     pub fn other_calls(&self) -> Vec<String> {
         self.log().other_calls.clone()
     }
@@ -93,7 +94,7 @@ impl Drop for ModelServer {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been printed where it happened.
+            // If the thread panicked, the panic has already been printed.
             let _ = thread.join();
         }
     }

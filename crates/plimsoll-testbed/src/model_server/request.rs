@@ -1,32 +1,29 @@
-//! A request of the client, as a test wants to see it.
+//! A request of the client, prepared for inspection by tests.
 
 use serde_json::Value;
 
 use super::Usage;
 
-/// What the client asks for.
+/// Purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The next step of a conversation, of the main session or of a subagent.
+    /// The next turn of a conversation, of the main session or of a subagent.
     Turn,
     /// A summary of a conversation that is about to be compacted.
     Summary,
-    /// Something the client wants for itself: a title, a probe, the verdict of a prompt hook.
+    /// A request for the client's own use: a title, a probe, the verdict of a prompt hook.
     Side,
 }
 
 /// One request to the Messages API.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The body, whole.
     pub body: Value,
-    /// The session it belongs to.
     pub session_id: Option<String>,
-    /// The subagent that asks; none for the main session.
+    /// The subagent that sent the request. `None` for the main session.
     pub agent_id: Option<String>,
-    /// What is asked for.
     pub kind: Kind,
-    /// The figures that were answered; none if the answer was an error.
+    /// Token counts of the answer. `None` if the answer was an error.
     pub usage: Option<Usage>,
 }
 
@@ -38,22 +35,22 @@ impl Request {
         Self { body, session_id, agent_id, kind, usage: None }
     }
 
-    /// Whether this is a step of the main conversation.
+    /// Returns true for a turn of the main conversation.
     pub fn is_main_turn(&self) -> bool {
         self.kind == Kind::Turn && self.agent_id.is_none()
     }
 
-    /// The model asked for.
     pub fn model(&self) -> &str {
         self.body["model"].as_str().unwrap_or_default()
     }
 
-    /// All text of the system prompt and the messages, tool results included.
+    /// Returns all text of the system prompt and the messages, including tool results.
     pub fn all_text(&self) -> String {
         [texts(&self.body["system"]), texts(&self.body["messages"])].concat().join("\n")
     }
 
-    /// The text of the first message: the prompt, among what the client puts around it.
+    /// Returns the text of the first message: the prompt and the text that the client puts around
+    /// it.
     pub fn first_text(&self) -> String {
         self.messages().first().map(|message| texts(message).join("\n")).unwrap_or_default()
     }
@@ -79,7 +76,8 @@ fn has_tools(body: &Value) -> bool {
     body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
 }
 
-/// Whether this is the work of an `agent` hook, which has tools and no agent of its own.
+/// Returns true if the request comes from an `agent` hook. Such a request has tools, but no agent
+/// id.
 fn judges_a_hook(body: &Value) -> bool {
     texts(&body["system"]).iter().any(|text| text.starts_with("You are evaluating a "))
 }
@@ -88,7 +86,7 @@ fn messages(body: &Value) -> &[Value] {
     body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The texts in a message, a content block, or a list of either.
+/// Returns the texts in a message, a content block, or a list of either.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],

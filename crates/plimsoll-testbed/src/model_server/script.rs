@@ -1,13 +1,13 @@
-//! Which answer a request gets.
+//! Chooses the answer to each request.
 
 use std::collections::{HashSet, VecDeque};
 
 use super::{Answer, Kind, Request};
 
-/// The model's part of a conversation: rules, of which the first that has an answer gives it.
+/// The scripted model's rules. The first rule that returns an answer decides.
 ///
-/// Requests the client makes for itself ([`Kind::Side`]) never reach a script. A request that no
-/// rule answers gets a plain text that says so, a summary that no rule gives a plain summary.
+/// Requests for the client's own use ([`Kind::Side`]) never reach a script. If no rule answers, the
+/// model sends the text [`UNSCRIPTED`], or a plain summary if the client asked for one.
 #[derive(Default)]
 pub struct Script {
     rules: Vec<Rule>,
@@ -15,25 +15,25 @@ pub struct Script {
 
 type Rule = Box<dyn FnMut(&Request) -> Option<Answer> + Send>;
 
-/// What the model says when the script has nothing for it to say.
+/// Answer to a turn that no rule answers.
 pub const UNSCRIPTED: &str = "The script has no answer to this request.";
 
-/// What the client hears when it asks for itself; for a prompt hook it means "go ahead".
+/// Answer to requests for the client's own use. To a prompt hook it means "go ahead".
 const ASSENT: &str = r#"{"ok": true}"#;
 
 impl Script {
-    /// A script without rules.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Answers what `rule` answers.
+    /// Adds a rule that may answer any request.
     pub fn rule(mut self, rule: impl FnMut(&Request) -> Option<Answer> + Send + 'static) -> Self {
         self.rules.push(Box::new(rule));
         self
     }
 
-    /// Answers each request that `fits` with the next of `answers`, until they are used up.
+    /// Adds a rule that answers each request accepted by `fits` with the next of `answers`, until
+    /// they run out.
     pub fn when(
         self,
         mut fits: impl FnMut(&Request) -> bool + Send + 'static,
@@ -43,14 +43,15 @@ impl Script {
         self.rule(move |request| if fits(request) { answers.pop_front() } else { None })
     }
 
-    /// The steps of the main conversation.
+    /// Answers the turns of the main conversation.
     pub fn main(self, answers: impl IntoIterator<Item = Answer>) -> Self {
         self.when(Request::is_main_turn, answers)
     }
 
-    /// The steps of the subagents whose prompt contains `prompt`.
+    /// Answers the turns of subagents whose prompt contains `prompt`.
     ///
-    /// They are known by their first request, because a compaction takes the prompt away.
+    /// Remembers each such subagent from its first request, because a compaction removes the
+    /// prompt.
     pub fn subagent(self, prompt: &str, answers: impl IntoIterator<Item = Answer>) -> Self {
         let prompt = prompt.to_owned();
         let mut known = HashSet::new();
@@ -67,7 +68,7 @@ impl Script {
         self.when(fits, answers)
     }
 
-    /// The summaries, of whichever conversation is compacted first.
+    /// Answers summary requests, whichever conversation is compacted.
     pub fn summaries(self, answers: impl IntoIterator<Item = Answer>) -> Self {
         self.when(|request| request.kind == Kind::Summary, answers)
     }

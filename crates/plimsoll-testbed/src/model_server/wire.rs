@@ -1,4 +1,4 @@
-//! An answer in the words of the Messages API: one JSON object, or a stream of events.
+//! Encodes an answer for the Messages API: one JSON object, or a stream of events.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::Usage;
 use super::answer::Block;
 
-/// The message as one object.
+/// Encodes the message as one object.
 pub(super) fn message(model: &str, blocks: &[Block], usage: &Usage) -> Value {
     let mut message = envelope(model, usage_json(usage, usage.output));
     message["content"] = blocks.iter().map(whole_block).collect();
@@ -14,7 +14,7 @@ pub(super) fn message(model: &str, blocks: &[Block], usage: &Usage) -> Value {
     message
 }
 
-/// The message as server-sent events, each ready to be written.
+/// Encodes the message as server-sent events, each ready to be written.
 pub(super) fn events(model: &str, blocks: &[Block], usage: &Usage) -> Vec<String> {
     let start = json!({ "message": envelope(model, usage_json(usage, 1)) });
     let mut events = vec![event("message_start", start)];
@@ -28,12 +28,12 @@ pub(super) fn events(model: &str, blocks: &[Block], usage: &Usage) -> Vec<String
     events
 }
 
-/// The body of a failed call.
+/// Encodes the body of a failed call.
 pub(super) fn error(kind: &str, message: &str) -> Value {
     json!({ "type": "error", "error": { "type": kind, "message": message } })
 }
 
-/// An identifier as the API makes them; unique, because readers of transcripts count by it.
+/// Returns a new id in the API's format. Ids are unique, because transcript readers count by them.
 pub(super) fn id(prefix: &str) -> String {
     format!("{prefix}_{}", Uuid::now_v7().simple())
 }
@@ -77,7 +77,7 @@ fn whole_block(block: &Block) -> Value {
     }
 }
 
-/// Start, deltas and stop of one content block.
+/// Encodes one content block as start, delta and stop events.
 fn block_events(index: usize, block: &Block) -> Vec<String> {
     let mut empty = whole_block(block);
     let deltas = match block {
