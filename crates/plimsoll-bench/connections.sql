@@ -1,2 +1,2 @@
--- How many connections the team's machine keeps, the one that asks aside.
+-- Counts the connections of the team's machine, not including this one.
 SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()

@@ -1,4 +1,4 @@
-/* The least that reading a whole file costs: map it and count its newlines. */
+/* Maps a file and counts its newlines: the minimum cost of reading it all. */
 
 #include <fcntl.h>
 #include <stdio.h>

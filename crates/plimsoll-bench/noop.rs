@@ -1,3 +1,3 @@
-//! The floor of every ratio: a process that starts and ends.
+//! Baseline of every ratio: a process that starts and exits.
 
 fn main() {}

@@ -1,5 +1,5 @@
--- A team of forty machines: 5,000 sessions with a million readings, one of them with twenty thousand;
--- a hundred thousand checkpoints of some two kilobytes, and as many saves.
+-- Fills the database of a team of forty machines: 5,000 sessions with a million readings, 20,000 of them in one session;
+-- 100,000 checkpoints of about two kilobytes, and 100,000 saves.
 INSERT INTO plimsoll.machines
 SELECT 'machine-' || n, 'host-' || n, 'person-' || n % 20, '0.1.0', 1763200000000 + n
 FROM generate_series(1, 40) AS n;

@@ -1,7 +1,7 @@
-//! How well readings predict the next prompt, on real transcripts.
+//! Measures how well readings predict the next prompt size, on real transcripts.
 //!
-//! The judging is done by `occupancy_eval.py`, which runs the command on copies cut right before a
-//! call. The projects fall into two fixed halves, so that a figure fitted on one half shows on the
+//! `occupancy_eval.py` scores the predictions: it runs the command on copies cut right before a
+//! call. The projects form two fixed halves, so that rates fitted on one half can be checked on the
 //! other.
 
 use std::fs;
@@ -17,16 +17,16 @@ use crate::section::Findings;
 use crate::stage::Stage;
 use crate::table::table;
 
-/// What came of the judging.
+/// Scores of the predictions.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Accuracy {
     /// One score for all projects, one per half, and one for the first calls after a compaction.
     scores: Vec<Score>,
-    /// What is not on this machine: then there are no scores.
+    /// Name of the first prerequisite missing on this machine. If set, there are no scores.
     missing: Option<&'static str>,
 }
 
-/// The error over some calls, relative to the true prompt size.
+/// Prediction error over a set of calls, relative to the true prompt size.
 #[derive(Debug, PartialEq, Serialize)]
 struct Score {
     name: String,
@@ -41,7 +41,7 @@ struct Score {
 
 const TRANSCRIPTS: &str = "transcripts/claude-code";
 const JUDGE: &str = "occupancy_eval.py";
-/// The names of two scores that promises are made of.
+/// Names of the two scores that gates refer to.
 const ALL: &str = "all projects";
 const COMPACTED: &str = "first call after a compaction";
 
@@ -55,7 +55,8 @@ judge.walk = lambda path: (call for call in every_call(path) if call.kind == 'co
 judge.run_cmd(list(judge.files_of(sys.argv[3:])), sys.argv[2], 1)
 ";
 
-/// Predicts one in `every` calls of the transcripts in a folder that has their judge, too.
+/// Predicts one in `every` calls of the transcripts in `folder`, which also contains the evaluation
+/// script.
 pub(crate) fn judge(
     stage: &Stage,
     plimsoll: &Path,
@@ -85,15 +86,16 @@ pub(crate) fn judge(
     Ok(Accuracy { scores, missing: None })
 }
 
-/// Python in the stage's environment, leaving no compiled files beside the script.
+/// Builds a Python command with the stage's environment that writes no compiled files next to the
+/// script.
 fn isolated(stage: &Stage, python: &Path) -> Command {
     let mut command = Command::new(python);
     command.arg("-B").env_clear().envs(stage.environment());
     command
 }
 
-/// All projects (the first level of folders), and the same in two halves: every other one in the
-/// order of their names. The rates were fitted on the second, fourth and so on.
+/// Returns all projects (the first level of folders), and the same projects in two halves: every
+/// other one by name. The rates were fitted on the second, fourth and so on.
 fn projects(folder: &Path) -> anyhow::Result<(Vec<PathBuf>, [Vec<PathBuf>; 2])> {
     let entries = fs::read_dir(folder).context("could not list the transcripts")?;
     let mut all = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
@@ -127,7 +129,7 @@ impl Score {
     }
 }
 
-/// Reads the script's one-row table and the line below it.
+/// Parses the script's one-row table and the line below it.
 fn parse(name: &str, text: &str) -> Option<Score> {
     let row = text.lines().find(|line| line.starts_with("| cmd |"))?;
     let columns: Vec<_> = row.split('|').map(str::trim).collect();
@@ -187,7 +189,8 @@ impl Findings for Accuracy {
         Ok(vec![
             error("median error of predicted prompts", of(ALL, |score| &score.median), 0.05),
             error("p95 of that error", of(ALL, |score| &score.p95), 0.7),
-            // The same as 99 % of calls within 5 %, which the script rounds to a tenth: too coarse.
+            // Equivalent to 99 % of calls within 5 %. The script rounds that share to a tenth,
+            // which is too coarse.
             error("p99 of that error", of(ALL, |score| &score.p99), 5.0),
             error(
                 "median error right after a compaction",

@@ -1,4 +1,4 @@
-//! What is measured, with what, and how thoroughly.
+//! Inputs and options of a benchmark run, and the dispatch to its parts.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -23,27 +23,27 @@ use crate::team;
 use crate::triggers;
 use crate::watching;
 
-/// What is run, beside what, and how thoroughly.
+/// Inputs and options of a benchmark run.
 pub(crate) struct Bench {
     pub(crate) plimsoll: PathBuf,
     pub(crate) noop: PathBuf,
     pub(crate) newlines: PathBuf,
-    /// What can run the seed's service.
+    /// Python that can run the seed's service.
     pub(crate) python: Option<PathBuf>,
-    /// The folder of the seeds' hooks.
+    /// Folder with the seeds' hooks.
     pub(crate) seeds: PathBuf,
-    /// The folder of real transcripts and of what judges predictions.
+    /// Folder with real transcripts and the evaluation script.
     pub(crate) accuracy: PathBuf,
     pub(crate) quick: bool,
-    /// Only what needs no clock.
+    /// Run only the measurements that need no clock.
     pub(crate) counted: bool,
-    /// How long a soak takes.
+    /// Duration of the soak part.
     pub(crate) minutes: u64,
     pub(crate) stage: OnceCell<Stage>,
 }
 
 impl Bench {
-    /// Runs a part, and judges what it comes to.
+    /// Runs a part and checks its gates.
     pub(crate) fn run(&self, part: Part) -> anyhow::Result<Section> {
         let plimsoll = &self.plimsoll;
         report::note(part.title());
@@ -65,7 +65,7 @@ impl Bench {
         }
     }
 
-    /// The transcripts and payloads, which are written when they are first asked for.
+    /// Returns the transcripts and payloads, writing them on first use.
     pub(crate) fn stage(&self) -> anyhow::Result<&Stage> {
         if let Some(stage) = self.stage.get() {
             return Ok(stage);
@@ -75,7 +75,7 @@ impl Bench {
         Ok(self.stage.get_or_init(|| stage))
     }
 
-    /// What every ratio is taken to.
+    /// Returns the no-op, the baseline of every ratio.
     pub(crate) fn nothing(&self) -> Competitor {
         Competitor::new(competitors::NOOP, [&self.noop])
     }

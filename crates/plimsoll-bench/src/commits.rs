@@ -1,4 +1,5 @@
-//! What `plimsoll init --git` adds to a commit: the same commit with the hook and without, in turn.
+//! Measures how much `plimsoll init --git` adds to a commit, by alternating commits with and
+//! without the hook.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,16 +16,16 @@ use crate::table::spreads;
 
 const ROUNDS: usize = 40;
 
-/// What commits took, in milliseconds.
+/// Duration of commits, in milliseconds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Committing {
     with_hook: Spread,
     without: Spread,
-    /// What the hook added to each, beside the commit that was made right before without it.
+    /// Time that the hook adds, relative to the preceding commit without it.
     added: Spread,
 }
 
-/// Commits in a repository of its own.
+/// Times commits in a temporary repository.
 pub(crate) fn commit(plimsoll: &Path) -> anyhow::Result<Committing> {
     let home = TempDir::new().context("could not make a temporary folder")?;
     let git = |arguments: &[&str]| timed(home.path(), Command::new("git").args(arguments));
@@ -46,7 +47,8 @@ pub(crate) fn commit(plimsoll: &Path) -> anyhow::Result<Committing> {
 
 const EMPTY: &str = "--allow-empty";
 
-/// Runs a command in a repository that is its own home; gives how long that took.
+/// Runs a command in `repository`, which is also its `HOME`, and returns the duration in
+/// milliseconds.
 fn timed(repository: &Path, command: &mut Command) -> anyhow::Result<f64> {
     command.current_dir(repository).env_clear().env("HOME", repository);
     command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));

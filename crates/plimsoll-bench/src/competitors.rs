@@ -1,4 +1,4 @@
-//! Who is timed: the hook at each size, and each seed's own hook, run in place.
+//! Processes to time: the hook at each transcript size, and each seed's own hook, run in place.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -11,21 +11,22 @@ use anyhow::bail;
 use crate::spawn::Competitor;
 use crate::stage::{Event, Stage, WINDOW};
 
-/// The row every ratio is taken to.
+/// Name of the row that is the baseline of every ratio.
 pub(crate) const NOOP: &str = "bare static no-op";
-/// The whole binary, which ends as soon as it knows that it is switched off.
+/// Name of the row for the full binary, which exits as soon as it sees that it is switched off.
 pub(crate) const OFF: &str = "plimsoll hook, switched off";
 const PROMPT: &str = "plimsoll hook UserPromptSubmit, 1 MB";
 const GUARD: &str = "plimsoll hook PreToolUse Agent, 1 MB";
-/// Where the seeds' monitor expects its server.
+/// Port at which the seeds' monitor expects its server.
 const MONITOR_PORT: u16 = 8100;
 
-/// The row of the common hook call on a transcript of that size.
+/// Returns the row name of the PostToolUse hook on a transcript of `size`.
 pub(crate) fn post_tool_use(size: &str) -> String {
     format!("plimsoll hook PostToolUse, {size}")
 }
 
-/// The hook on every transcript; on the one of 1 MB also two other events, and switched off.
+/// Returns the hook on every transcript. On the 1 MB transcript, also two other events and the hook
+/// switched off.
 pub(crate) fn hooks(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Competitor>> {
     let hook = |name: String, event, transcript| {
         let hook = Competitor::new(name, [plimsoll.as_os_str(), "hook".as_ref()]);
@@ -44,21 +45,22 @@ pub(crate) fn hooks(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Compet
     Ok(hooks)
 }
 
-/// The seeds' hooks that are here, those that are not, and the server one of them asks.
+/// The seeds' hooks that were found, the names of the others, and the server that one of them
+/// calls.
 pub(crate) struct Seeds {
     pub(crate) present: Vec<Seed>,
     pub(crate) missing: Vec<String>,
     _server: Option<Server>,
 }
 
-/// A seed's hook and the row of ours that does the same job.
+/// A seed's hook and the name of the plimsoll row that does the same job.
 pub(crate) struct Seed {
     pub(crate) competitor: Competitor,
     rival: String,
 }
 
 impl Seeds {
-    /// Takes a seed in when its interpreter and script, the first two arguments, are here.
+    /// Adds a seed if its interpreter and script, the first two arguments, exist.
     fn add(&mut self, competitor: Competitor, rival: &str) {
         if competitor.argv.iter().take(2).all(|file| Path::new(file).is_file()) {
             self.present.push(Seed { competitor, rival: rival.to_owned() });
@@ -67,19 +69,19 @@ impl Seeds {
         }
     }
 
-    /// Our rows that are compared with a seed's.
+    /// Returns the plimsoll rows that are compared with a seed.
     pub(crate) fn rivals(&self) -> Vec<&str> {
         self.present.iter().map(|seed| seed.rival.as_str()).collect()
     }
 
-    /// Each seed's row with ours.
+    /// Returns the row name of each seed with that of its plimsoll counterpart.
     pub(crate) fn pairs(&self) -> Vec<(String, String)> {
         let pair = |seed: &Seed| (seed.competitor.name.clone(), seed.rival.clone());
         self.present.iter().map(pair).collect()
     }
 }
 
-/// Finds the seeds' hooks below `folder`; nothing is copied.
+/// Finds the seeds' hooks in `folder` without copying them.
 pub(crate) fn seeds(stage: &Stage, folder: &Path) -> anyhow::Result<Seeds> {
     let middle = stage.labelled("1 MB")?;
     let prompt = stage.payload(Event::UserPromptSubmit, middle)?;
@@ -106,8 +108,8 @@ pub(crate) fn seeds(stage: &Stage, folder: &Path) -> anyhow::Result<Seeds> {
     Ok(seeds)
 }
 
-/// The interpreter itself, as a version manager's shim would be timed along with it; an empty path
-/// where there is none.
+/// Returns the path of the real Python interpreter, because a version manager's shim would add to
+/// the time. Empty if there is none.
 pub(crate) fn python() -> PathBuf {
     let mut command = Command::new("python3");
     let output = command.args(["-c", "import sys; print(sys.executable)"]).output();
@@ -115,7 +117,7 @@ pub(crate) fn python() -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(&stdout).trim())
 }
 
-/// The interpreter of JavaScript; nothing where there is none.
+/// Returns the path of Node. `None` if it is not installed.
 pub(crate) fn node() -> Option<PathBuf> {
     let output = Command::new("node").args(["-p", "process.execPath"]).output().ok()?;
     Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
@@ -127,11 +129,11 @@ fn version(program: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).trim().replace("jq-", "jq "))
 }
 
-/// The monitor's server, while the benchmark runs.
+/// The monitor's server, running until dropped.
 struct Server(Child);
 
 impl Server {
-    /// Starts it where its framework is installed and the port is free.
+    /// Starts the server. `None` if its files or framework are missing or the port is in use.
     fn start(stage: &Stage, folder: &Path, python: &Path) -> anyhow::Result<Option<Self>> {
         let mut probe = Command::new(python);
         probe.args(["-c", "import fastapi, uvicorn"]).stderr(Stdio::null());
@@ -157,7 +159,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself; there is nothing left to stop then.
+        // The server may already have ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,5 +1,5 @@
-//! What a process does, counted: instructions by callgrind, system calls and memory by strace, page faults
-//! by the system.
+//! Counts the work of a process: instructions with callgrind, system calls and memory with strace,
+//! page faults with the kernel's counters.
 
 use std::fs;
 use std::thread;
@@ -11,14 +11,14 @@ use serde::Serialize;
 use crate::spawn::{self, Competitor};
 use crate::stage::Stage;
 
-/// System calls of one process, and those among them that wait for the disk.
+/// System calls of one process, and how many of them wait for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Calls {
     pub(crate) total: u64,
     pub(crate) syncs: u64,
 }
 
-/// User-space instructions of one run.
+/// Counts the user-space instructions of one run.
 pub(crate) fn instructions(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
     let options = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
     let output = spawn::output(stage, &under(&options, competitor))?;
@@ -26,7 +26,7 @@ pub(crate) fn instructions(stage: &Stage, competitor: &Competitor) -> anyhow::Re
     collected(&log).with_context(|| format!("callgrind counted nothing for `{}`", competitor.name))
 }
 
-/// System calls of one run, children included.
+/// Counts the system calls of one run, including its children.
 pub(crate) fn system_calls(stage: &Stage, competitor: &Competitor) -> anyhow::Result<Calls> {
     let table = stage.path("tmp/strace");
     let table_name = table.to_string_lossy();
@@ -36,9 +36,9 @@ pub(crate) fn system_calls(stage: &Stage, competitor: &Competitor) -> anyhow::Re
     Ok(calls(&fs::read_to_string(table).context("could not read the table of strace")?))
 }
 
-/// Peak memory of one run in bytes, read while strace holds the process at its exit.
+/// Measures the peak memory of one run in bytes, read while strace delays the process at its exit.
 ///
-/// What `wait4` reports is no use here: it begins with the peak of the process that started it.
+/// `wait4` is not usable here: its value starts at the peak of the parent process.
 pub(crate) fn peak_memory(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
     let hold = "inject=exit_group:delay_enter=50000";
     let options = ["strace", "-qq", "-o", "/dev/null", "-e", hold];
@@ -59,8 +59,8 @@ pub(crate) fn peak_memory(stage: &Stage, competitor: &Competitor) -> anyhow::Res
     peak.with_context(|| format!("`{}` was never seen at its exit", competitor.name))
 }
 
-/// Page faults of one run: the fewest of some, since how much is mapped with a page depends on how the
-/// system has read the file.
+/// Counts the page faults of one run. Returns the minimum of several runs, because the number of
+/// pages mapped at once depends on how the kernel has read the file.
 pub(crate) fn page_faults(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
     const RUNS: usize = 9;
     let run = || {
@@ -72,13 +72,14 @@ pub(crate) fn page_faults(stage: &Stage, competitor: &Competitor) -> anyhow::Res
     Ok(runs.into_iter().min().unwrap_or_default())
 }
 
-/// Page faults of all children that have ended so far.
+/// Returns the page faults of all children that have ended so far.
 fn of_children() -> anyhow::Result<u64> {
     let stat = fs::read_to_string("/proc/self/stat").context("could not read /proc/self/stat")?;
     faults_of_children(&stat).context("/proc/self/stat tells no page faults")
 }
 
-/// The ninth figure after the program's name, which may hold anything.
+/// Returns the ninth field after the program name. Searches from the last `)`, because the name may
+/// contain any character.
 fn faults_of_children(stat: &str) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(8)?.parse().ok()
 }
@@ -94,13 +95,13 @@ fn collected(log: &str) -> Option<u64> {
     line.1.trim().parse().ok()
 }
 
-/// The `VmHWM` of a process status, in bytes.
+/// Returns `VmHWM` of a process status, in bytes.
 fn high_water(status: &str) -> Option<u64> {
     let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1_024)
 }
 
-/// Adds up a table of `strace -c`: the count is the fourth column, the name the last.
+/// Sums up a table of `strace -c`: the count is the fourth column, the name the last.
 fn calls(table: &str) -> Calls {
     let mut calls = Calls { total: 0, syncs: 0 };
     for line in table.lines() {

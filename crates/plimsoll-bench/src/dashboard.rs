@@ -1,4 +1,4 @@
-//! The dashboard's first page in a real browser, with a thousand sessions in the store.
+//! Times the dashboard's first page in a real browser, with a thousand sessions in the store.
 
 use std::fs::File;
 use std::path::Path;
@@ -19,32 +19,32 @@ use crate::spread::Spread;
 use crate::table::{spreads, titled};
 
 const SESSIONS: usize = 1_000;
-/// How many of them run.
+/// Number of sessions that are still active.
 const RUNNING: usize = 100;
 const PROJECTS: usize = 20;
-/// How large a transcript is. The page does not read them.
+/// Size of each transcript. The page does not read them.
 const BYTES: u64 = 40_000;
 const ROUNDS: usize = 40;
-/// A page that asks nobody for anything.
+/// A page that makes no requests.
 const WORD: &str = "data:text/html,<p>word";
 
-/// What opening the page took.
+/// Timings of the dashboard's first page.
 #[derive(Debug, Serialize)]
 pub(crate) struct Painting {
     sessions: usize,
-    /// How many of them the page lists at first.
+    /// Number of sessions that the page lists initially.
     rows: u64,
-    /// The page's own size.
+    /// Size of the page itself.
     bytes: u64,
-    /// From the request to the end of the answer.
+    /// From the request to the end of the response.
     answer: Spread,
-    /// From the beginning of the navigation to the first contentful paint.
+    /// From the start of the navigation to the first contentful paint.
     paint: Spread,
-    /// The same of a page that is one word: what the browser takes by itself.
+    /// First contentful paint of a one-word page, which is the browser's own overhead.
     word: Spread,
 }
 
-/// Fills a store, serves it and opens the page, without anything in the browser's cache.
+/// Fills a store, serves it, and opens the page with the browser's cache disabled.
 pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<Painting> {
     let home = TempDir::new().context("could not make a temporary folder")?;
     listing::write(home.path(), SESSIONS, PROJECTS, &[BYTES])?;
@@ -63,7 +63,7 @@ pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<Painting> {
         answer.push(last.answer_ms);
         paint.push(last.paint_ms);
     }
-    // Not in turn: between pages of different origins the browser starts another process.
+    // Not interleaved: the browser starts another process for a page of a different origin.
     for _ in 0..ROUNDS {
         word.push(open(&browser, WORD)?.paint_ms);
     }
@@ -71,7 +71,8 @@ pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<Painting> {
     Ok(Painting { sessions: SESSIONS, rows: last.rows, bytes: last.bytes, answer, paint, word })
 }
 
-/// Lets all but a few sessions be long over.
+/// Sets the modification time of all but [`RUNNING`] transcripts to a day ago, so that those
+/// sessions count as ended.
 fn rest(home: &Path) -> anyhow::Result<()> {
     let long_ago = SystemTime::now() - Duration::from_secs(86_400);
     let mut transcripts = Vec::new();
@@ -111,7 +112,7 @@ fn settled(browser: &Browser, url: &str) -> anyhow::Result<()> {
     }
 }
 
-/// What a browser says of a page it has opened.
+/// Figures that the browser reports for a page.
 #[derive(Default)]
 struct Opened {
     answer_ms: f64,

@@ -1,11 +1,11 @@
-//! The promises, each with what was measured.
+//! Gates: promised limits, each with the measured value.
 
 use anyhow::Context as _;
 use serde::Serialize;
 
 use crate::spawn::Timing;
 
-/// A promise, and whether it was kept.
+/// A promise, the measured value, and whether it was kept.
 #[derive(Debug, Serialize)]
 pub(crate) struct Gate {
     pub(crate) promise: String,
@@ -13,17 +13,17 @@ pub(crate) struct Gate {
     pub(crate) verdict: Verdict,
 }
 
-/// What became of a promise.
+/// Outcome of a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Verdict {
     Kept,
     Missed,
-    /// What it is held against is not on this machine.
+    /// A prerequisite of the comparison is missing on this machine.
     NotJudged,
 }
 
 impl Verdict {
-    /// How a table says it.
+    /// Returns the word that tables show.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -39,20 +39,20 @@ impl Gate {
         Self { promise: promise.into(), measured: measured.into(), verdict }
     }
 
-    /// A promise that cannot be judged without what is missing.
+    /// Creates a gate that cannot be judged because `missing` is not available.
     pub(crate) fn without(missing: &str, promise: impl Into<String>) -> Self {
         let measured = format!("{missing} is not here");
         Self { promise: promise.into(), measured, verdict: Verdict::NotJudged }
     }
 }
 
-/// The row of that name.
+/// Returns the timing named `name`.
 pub(crate) fn row<'a>(timings: &'a [Timing], name: &str) -> anyhow::Result<&'a Timing> {
     let found = timings.iter().find(|timing| timing.name == name);
     found.with_context(|| format!("`{name}` was not timed"))
 }
 
-/// What is taken of a row.
+/// Selects one figure of a timing.
 pub(crate) type Figure = fn(&Timing) -> f64;
 
 pub(crate) fn at_most(what: &str, ratio: f64, limit: f64) -> Gate {

@@ -1,4 +1,4 @@
-//! The hook: timed among small processes and beside the seeds' hooks, and counted.
+//! Measures the hook: timed against small processes and the seeds' hooks, and counted.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -16,22 +16,22 @@ use crate::spawn::{self, Competitor, Timing};
 use crate::stage::{self, Stage};
 use crate::table::{megabytes, table, timings, titled};
 
-/// What was found out about the hook.
+/// Results for the hook.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Hook {
-    /// The no-op and the hook, among small processes.
+    /// The no-op and the hook, timed with no larger processes in the run.
     small: Vec<Timing>,
-    /// The same in a run with the seeds' hooks.
+    /// The same processes, timed in one run with the seeds' hooks.
     other: Vec<Timing>,
-    /// Each seed's row in it, with ours that does the same.
+    /// Each seed's row in `other`, with its plimsoll counterpart.
     rivals: Vec<(String, String)>,
-    /// Seeds' hooks that are not on this machine.
+    /// Seeds' hooks that are missing on this machine.
     missing: Vec<String>,
     counts: Vec<Count>,
     readings: Vec<Reading>,
 }
 
-/// What one run of a process did.
+/// Resources that one run of a process used.
 #[derive(Debug, Serialize)]
 struct Count {
     name: String,
@@ -43,16 +43,16 @@ struct Count {
     printed: usize,
 }
 
-/// A reading beside the truth the transcript was written with.
+/// A reading and the true value of the generated transcript.
 #[derive(Debug, Serialize)]
 struct Reading {
     name: String,
-    /// `None` where the binary gave no number.
+    /// `None` if the binary printed no number.
     tokens: Option<u64>,
     truth: u64,
 }
 
-/// Counts what the hook does and, unless only that is asked for, times it.
+/// Counts the hook's work and, unless only counts are requested, times it.
 pub(crate) fn time(bench: &Bench) -> anyhow::Result<Hook> {
     let (stage, noop) = (bench.stage()?, bench.nothing());
     let hooks = competitors::hooks(stage, &bench.plimsoll)?;
@@ -66,7 +66,7 @@ pub(crate) fn time(bench: &Bench) -> anyhow::Result<Hook> {
     Ok(hook)
 }
 
-/// Times the hook among small processes, then beside the seeds' hooks.
+/// Times the hook with small processes, then with the seeds' hooks.
 fn race(
     bench: &Bench,
     noop: &Competitor,
@@ -89,15 +89,15 @@ fn race(
     Ok(())
 }
 
-/// What the no-op does, and the hook where its path may differ.
+/// Counts the work of the no-op, and of the hook where its code path may differ.
 fn counts(stage: &Stage, noop: &Competitor, hooks: &[Competitor]) -> anyhow::Result<Vec<Count>> {
     let counted = ["100 KB", "10 MB", "200 MB", "trap"].map(competitors::post_tool_use);
     let hooks = hooks.iter().filter(|hook| counted.contains(&hook.name) || hook.name == OFF);
     std::iter::once(noop)
         .chain(hooks)
         .map(|competitor| {
-            // The first run fills the settings cache.
-            // The session began long ago: the first calls make the checkpoint that it is due for.
+            // The first run fills the settings cache. The session began long ago, so the first
+            // calls also write its overdue checkpoint.
             spawn::output(stage, competitor)?;
             spawn::output(stage, competitor)?;
             let printed = spawn::output(stage, competitor)?.stdout.len();
@@ -113,7 +113,7 @@ fn counts(stage: &Stage, noop: &Competitor, hooks: &[Competitor]) -> anyhow::Res
         .collect()
 }
 
-/// What the binary reads on each transcript, beside the truth.
+/// Measures every transcript with the binary and pairs each reading with the truth.
 fn readings(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Reading>> {
     let read = |transcript: &stage::Transcript| {
         let path = transcript.path.as_os_str();

@@ -1,4 +1,4 @@
-//! `plimsoll status --all` over a home with as many transcripts as a busy year leaves.
+//! Times `plimsoll status --all` in a home with as many transcripts as a busy year leaves.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _};
@@ -16,31 +16,29 @@ use crate::gates::Gate;
 use crate::section::Findings;
 use crate::table::{megabytes, table, titled};
 
-/// How many transcripts, and in how many projects.
 const TRANSCRIPTS: usize = 2_000;
 const PROJECTS: usize = 40;
-/// Their sizes, in turn: half a megabyte in the mean.
+/// Transcript sizes, used in rotation: half a megabyte on average.
 const SIZES: [u64; 10] =
     [50_000, 100_000, 150_000, 200_000, 300_000, 400_000, 500_000, 700_000, 1_100_000, 1_500_000];
-/// How many lines a screen shows.
+/// Lines on one screen.
 const SCREEN: usize = 40;
 const WARM_RUNS: usize = 7;
 
-/// What listing all sessions took.
+/// Timings of listing all sessions.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listing {
     transcripts: usize,
     bytes: u64,
-    /// With nothing in the store.
+    /// With an empty store.
     cold: Run,
-    /// With everything in it: the run whose first screen is the median.
+    /// With a full store: the run with the median time to the first screen.
     warm: Run,
 }
 
-/// One run.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Run {
-    /// Until the first screen was full.
+    /// Time until the first screen was full.
     first_screen_ms: f64,
     total_ms: f64,
     peak_bytes: u64,
@@ -59,7 +57,8 @@ pub(crate) fn list(plimsoll: &Path) -> anyhow::Result<Listing> {
     Ok(Listing { transcripts: TRANSCRIPTS, bytes, cold, warm: warm[WARM_RUNS / 2] })
 }
 
-/// Writes so many transcripts in so many projects, of these sizes in turn; gives their bytes.
+/// Writes `transcripts` transcripts over `projects` projects, with `sizes` in rotation. Returns
+/// their total bytes.
 pub(crate) fn write(
     home: &Path,
     transcripts: usize,

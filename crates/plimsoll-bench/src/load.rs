@@ -1,5 +1,5 @@
-//! Sixty-four sessions at once, with their hooks, beside a server that watches them and ships to a
-//! team's database: at full rate for a minute, or at the rate of busy agents for as long as one likes.
+//! Runs sixty-four sessions at once, with hooks and a server that watches them and ships to a
+//! team's database: at full rate for a minute, or at the rate of busy agents for any duration.
 
 mod findings;
 mod held;
@@ -25,17 +25,17 @@ use crate::spread::Spread;
 
 const REACHED: &str = include_str!("../load.sql");
 const SESSIONS: usize = 64;
-/// How often it is looked at what the server holds.
+/// How many times the server's resources are sampled.
 const LOOKS: u32 = 24;
-/// How long the shipper may take to catch up once the sessions rest.
+/// How long the shipper may take to catch up once the sessions are idle.
 const CATCHING_UP: Duration = Duration::from_secs(60);
 
-/// How hard the sessions are driven.
+/// How fast the sessions work.
 #[derive(Clone, Copy)]
 pub(crate) enum Pace {
-    /// For a minute: an agent of each session calls a tool every 100 ms, which none does for long.
+    /// For a minute, each session calls a tool every 100 ms, faster than real agents do for long.
     Full,
-    /// For so many minutes: every two seconds.
+    /// For this many minutes, each session calls a tool every two seconds.
     Soak(u64),
 }
 
@@ -55,32 +55,33 @@ impl Pace {
     }
 }
 
-/// What became of it.
+/// Results of a load run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Load {
-    /// How long the sessions were to work, and how long they did, in seconds.
+    /// Planned duration in seconds.
     planned: u64,
+    /// Actual duration.
     seconds: f64,
-    /// How many tool calls a second they were to make.
+    /// Planned tool calls per second.
     asked_for: f64,
-    /// Hooks after a tool call.
+    /// Durations of hooks after a tool call.
     tools: Spread,
-    /// Hooks before a compaction, with their checkpoint.
+    /// Durations of hooks before a compaction, which write a checkpoint.
     compactions: Spread,
-    /// Hooks after a compaction, which restore.
+    /// Durations of hooks after a compaction, which restore.
     starts: Spread,
     all: Spread,
-    /// Readings, checkpoints and answers that are not where they should be.
+    /// Missing readings, checkpoints and answers.
     lost: Vec<String>,
     readings: u64,
     checkpoints: usize,
-    /// What was held, at moments as far from each other.
+    /// Resource samples at equal intervals.
     held: Vec<Held>,
-    /// Processes, connections and half-written files that were left.
+    /// Processes, connections and unfinished files left behind.
     left: Vec<String>,
 }
 
-/// Drives the sessions, and looks whether all is there afterwards.
+/// Runs the sessions and checks that nothing is missing afterwards.
 pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<Load> {
     let database = Postgres::start();
     let home = TempDir::new().context("could not make a temporary folder")?;
@@ -121,7 +122,7 @@ pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<Load> {
     })
 }
 
-/// Lets everything that a team can share be shared.
+/// Configures the home to share everything that a team can share.
 fn share(home: &Path) -> anyhow::Result<()> {
     let config = home.join(".config/plimsoll");
     fs::create_dir_all(&config)?;
@@ -129,7 +130,8 @@ fn share(home: &Path) -> anyhow::Result<()> {
     Ok(fs::write(config.join("config.yaml"), share)?)
 }
 
-/// What does not reach the database, though the shipper is given time to catch up.
+/// Returns the readings and checkpoints that are missing from the database after the shipper had
+/// time to catch up.
 fn missing(database: &Postgres, readings: u64, checkpoints: &[String]) -> Vec<String> {
     let missing = || {
         let there = database.sql(REACHED);
@@ -146,7 +148,7 @@ fn missing(database: &Postgres, readings: u64, checkpoints: &[String]) -> Vec<St
     missing().into_iter().map(|what| format!("not in the database: {what}")).collect()
 }
 
-/// Lets all sessions work at once; gives what their hooks took, and what was held meanwhile.
+/// Runs all sessions concurrently. Returns the hook durations and the resource samples.
 fn drive(
     sessions: &mut [Session],
     plimsoll: &Path,
@@ -160,7 +162,7 @@ fn drive(
             .iter_mut()
             .zip(0..)
             .map(|(session, number)| {
-                // Not all at the same moment.
+                // Staggers the sessions within one period.
                 let from = start + pace.period() * number / SESSIONS as u32;
                 scope.spawn(move || session.work(plimsoll, from, until, pace.period()))
             })
@@ -177,7 +179,7 @@ fn drive(
     })
 }
 
-/// Looks again and again at what is held, and says so.
+/// Samples the resource usage at equal intervals and prints each sample.
 fn look(place: &Place, start: Instant, lasts: Duration) -> anyhow::Result<Vec<Held>> {
     let look = |number| {
         let after = lasts * number / LOOKS;

@@ -1,7 +1,7 @@
-//! The benchmark behind docs/benchmarks.md: whole hook processes, timed in turn with a bare static
-//! no-op and with the hooks of the projects plimsoll grew out of.
+//! The benchmark behind docs/benchmarks.md: whole hook processes, timed in alternation with a bare
+//! static no-op and with the hooks of the projects plimsoll grew out of.
 //!
-//! `scripts/bench` builds what is measured and runs this.
+//! `scripts/bench` builds the measured programs and runs this one.
 
 mod accuracy;
 mod bench;
@@ -123,7 +123,7 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(if args.gate && is_missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The figures and promises of each part, by its name.
+/// Returns the figures and promises of each part, keyed by its name.
 fn json(sections: &[Section]) -> Value {
     let part = |section: &Section| {
         (section.part.name(), json!({"figures": section.findings, "promises": section.gates}))
@@ -132,7 +132,7 @@ fn json(sections: &[Section]) -> Value {
 }
 
 impl Args {
-    /// Which parts are asked for, in their own order.
+    /// Returns the selected parts, in their defined order.
     fn parts(&self) -> Vec<Part> {
         let is_asked_for = |part: &Part| match &self.only[..] {
             [] if self.counted => *part == Part::Hook,
@@ -143,7 +143,7 @@ impl Args {
     }
 
     fn bench(&self) -> anyhow::Result<Bench> {
-        // Nothing lies below it.
+        // A path below which nothing exists.
         let nowhere = Path::new("/dev/null");
         Ok(Bench {
             plimsoll: found(&self.plimsoll)?,

@@ -1,4 +1,4 @@
-//! A watcher as one would first write it: whatever has changed is read again from its start.
+//! A naive watcher for comparison: it rereads every changed file from the start.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-/// The argument with which the benchmark starts itself as this.
+/// Argument with which the benchmark starts itself as this watcher.
 pub(crate) const ARGUMENT: &str = "watch-naively";
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Watches the transcripts below a folder until nobody listens.
+/// Watches the transcripts in a folder until stdout is closed.
 pub(crate) fn watch(projects: &Path) -> anyhow::Result<()> {
     let mut lengths: HashMap<PathBuf, u64> = HashMap::new();
     loop {
@@ -38,7 +38,7 @@ fn transcripts(projects: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Says what the last response of a transcript was answered to.
+/// Prints the prompt size of the last response in a transcript.
 fn tell(path: &Path) -> anyhow::Result<()> {
     let session = path.file_stem().context("a transcript has a name")?.to_string_lossy();
     let text = fs::read(path)?;

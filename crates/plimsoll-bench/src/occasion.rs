@@ -1,4 +1,4 @@
-//! When, where and of what figures were taken.
+//! Describes when, where and with which binary the figures were measured.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context as _;
 use plimsoll_core::time::utc;
 
-/// The day, what the binary says of itself, the machine, and how busy that is before anything begins.
+/// Returns the date, the binary's version, the machine, and its load before the run.
 pub(crate) fn told(plimsoll: &Path) -> anyhow::Result<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as i64;
     let output = Command::new(plimsoll).arg("--version").env_clear().output();
@@ -35,7 +35,7 @@ fn memory(meminfo: &str) -> Option<String> {
     Some(format!("{:.0} GB", kilobytes * 1_024.0 / 1e9))
 }
 
-/// The first value of that name.
+/// Returns the first value named `name`.
 fn field(text: &str, name: &str) -> Option<String> {
     let mut fields = text.lines().filter_map(|line| line.split_once(':'));
     fields.find(|(known, _)| known.trim() == name).map(|(_, value)| value.trim().to_owned())

@@ -1,5 +1,5 @@
-//! How few batches plans come to, beside the least that there can be: random task sets, and sets made
-//! of this repository's own files, folders and commits.
+//! Compares the number of batches in plans with a lower bound, for random task sets and for sets
+//! made from this repository's files, folders and commits.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -17,24 +17,23 @@ use crate::gates::{Gate, at_most};
 use crate::section::Findings;
 use crate::table::{table, titled};
 
-/// What packing came to.
 #[derive(Debug, Serialize)]
 pub(crate) struct Packing {
     rows: Vec<Row>,
 }
 
-/// Task sets of one kind, all together.
+/// Totals over task sets of one kind.
 #[derive(Debug, Default, Serialize)]
 struct Row {
     name: String,
-    /// How many tasks a set has, or how much room there is for them.
+    /// Tasks per set, or tokens available per batch.
     scale: String,
     sets: usize,
     tasks: usize,
     pieces: usize,
     batches: usize,
     bound: usize,
-    /// The longest that a plan took.
+    /// Longest time to plan one set.
     slowest_ms: f64,
 }
 
@@ -44,7 +43,7 @@ impl Row {
         Self { name, scale: format!("{count} tasks"), ..Self::default() }
     }
 
-    /// By how much the plans are over the bound, in percent.
+    /// Returns how far the plans exceed the bound, in percent.
     fn over_percent(&self) -> f64 {
         (self.batches as f64 / self.bound.max(1) as f64 - 1.0) * 100.0
     }
@@ -63,13 +62,13 @@ impl Row {
     }
 }
 
-/// What each batch of a random set may hold.
+/// Tokens that each batch of a random set may contain.
 const AVAILABLE: Tokens = 100_000;
 
-/// How many tasks the large sets have.
+/// Tasks in the large sets.
 const MANY: usize = 10_000;
 
-/// Plans all sets.
+/// Plans all task sets.
 pub(crate) fn pack() -> anyhow::Result<Packing> {
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let mut rows = Vec::new();
@@ -95,14 +94,14 @@ fn terms(available: Tokens) -> Terms {
     Terms { available, ..Terms::default() }
 }
 
-/// How large the tasks of a set are.
+/// Sizes of the tasks in a set.
 #[derive(Clone, Copy)]
 enum Size {
-    /// By the formula, for one to twelve files.
+    /// Estimated by the formula, for one to twelve files.
     Formula,
-    /// From nothing to all of the room.
+    /// From one token to the whole batch.
     Any,
-    /// From a fifth of the room to seven tenths: the hardest to pack.
+    /// From a fifth to seven tenths of a batch, the hardest to pack.
     Awkward,
 }
 
@@ -118,17 +117,17 @@ impl Size {
     }
 }
 
-/// Which tasks of a set come after which.
+/// Dependencies between the tasks of a set.
 #[derive(Clone, Copy)]
 enum Order {
     Free,
-    /// A third of them after one other.
+    /// A third of the tasks depend on one other.
     Loose,
-    /// After up to three others.
+    /// Each task depends on up to three others.
     Dense,
-    /// In six layers, each task after up to three of the layer before.
+    /// Six layers; each task depends on up to three tasks of the previous layer.
     Layers,
-    /// In twenty chains.
+    /// Twenty chains.
     Chains,
 }
 
@@ -183,7 +182,7 @@ fn random(chance: &mut Chance, count: usize, size: Size, order: Order) -> Vec<Ta
         .collect()
 }
 
-/// Numbers that look random and are the same in every run.
+/// A deterministic pseudo-random generator (xorshift).
 struct Chance(u64);
 
 impl Chance {
@@ -195,7 +194,7 @@ impl Chance {
     }
 }
 
-/// Sets made of this repository, for rooms of several sizes.
+/// Plans the sets made from this repository, at several batch sizes.
 fn real() -> anyhow::Result<Vec<Row>> {
     let repository = Repository::read()?;
     let sets = [
@@ -221,7 +220,7 @@ fn real() -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What lies in a repository, and what was committed to it, the oldest first.
+/// A repository's file sizes in tokens, and its commits, oldest first.
 struct Repository {
     weights: HashMap<String, Tokens>,
     commits: Vec<(String, Vec<String>)>,
@@ -283,7 +282,7 @@ fn task(id: &str, description: String, files: Vec<String>) -> Task {
     Task { id: id.to_owned(), description, files, ..Task::default() }
 }
 
-/// What a file weighs; nothing if it is no text.
+/// Returns a file's size in tokens. `None` if it is not a text file.
 fn weight(path: &Path) -> Option<Tokens> {
     let bytes = fs::read(path).ok().filter(|bytes| !bytes.contains(&0))?;
     let mut counter = ClassCounter::default();
@@ -321,7 +320,7 @@ impl Findings for Packing {
     }
 }
 
-/// How far plans are over the bound, a row for task sets of one kind and a column for each scale.
+/// Formats how far plans exceed the bound: one row per kind of task set, one column per scale.
 fn by_scale<const N: usize>(head: [&str; N], rows: &[Row]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for row in rows.iter().filter(|row| head.contains(&row.scale.as_str())) {

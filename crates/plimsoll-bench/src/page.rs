@@ -1,4 +1,4 @@
-//! The page of benchmarks in the book: a section for each part, from the run that measured it last.
+//! Writes the benchmarks page of the book: one section per part, from its latest run.
 
 use std::fs;
 use std::io;
@@ -15,8 +15,8 @@ use crate::section::{self, Section};
 const PAGE: &str = "benchmarks.md";
 const NOT_YET: &str = "Not measured yet.\n";
 
-/// Writes the sections of these parts, and their pictures; those of all others stay as they are.
-/// `occasion` tells of when and where this was measured.
+/// Writes the sections and pictures of these parts, and leaves all other sections unchanged.
+/// `occasion` describes when and where they were measured.
 pub(crate) fn write(docs: &Path, sections: &[Section], occasion: &str) -> anyhow::Result<()> {
     let path = docs.join(PAGE);
     let before = match fs::read_to_string(&path) {
@@ -32,7 +32,7 @@ pub(crate) fn write(docs: &Path, sections: &[Section], occasion: &str) -> anyhow
     fs::write(&path, page).with_context(|| format!("could not write `{}`", path.display()))
 }
 
-/// Writes the picture of a section, if there is one, and gives the line that shows it.
+/// Writes the picture of a section, if it has one, and returns the Markdown that shows it.
 fn draw(docs: &Path, section: &Section) -> anyhow::Result<String> {
     let Some(Picture { about, svg }) = &section.picture else { return Ok(String::new()) };
     let name = format!("pictures/bench-{}.svg", section.part.name());
@@ -40,7 +40,7 @@ fn draw(docs: &Path, section: &Section) -> anyhow::Result<String> {
     Ok(format!("![{about}]({name})"))
 }
 
-/// The page with these sections, and what it had of the others.
+/// Returns the page with the new sections, and the previous text of all others.
 fn composed(before: &str, new: &[(Part, String)]) -> String {
     let section = |part: &Part| {
         let new = new.iter().find(|(known, _)| known == part).map(|(_, text)| text.clone());
@@ -52,7 +52,7 @@ fn composed(before: &str, new: &[(Part, String)]) -> String {
     head(&sections) + &sections
 }
 
-/// What a page has of a part.
+/// Returns the section of `part` in `page`.
 fn kept(page: &str, part: Part) -> Option<String> {
     let (_, rest) = page.split_once(&(marker(part) + "\n"))?;
     Some(rest.split("\n<!-- ").next().unwrap_or(rest).to_owned())

@@ -1,8 +1,8 @@
-//! The parts of the benchmark, in the order in which they are run and told.
+//! The parts of the benchmark, in the order in which they run and appear.
 
 use clap::ValueEnum;
 
-/// A part that can be run by itself.
+/// A part that can run on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
     /// The hook beside a no-op and beside other hooks
@@ -36,12 +36,12 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// What `--only` calls it.
+    /// Returns the name that `--only` accepts.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
     }
 
-    /// Whether it is run without being asked for by name; `quick` says that all is to be over soon.
+    /// Returns true if the part runs by default, or by default in a `quick` run.
     pub(crate) fn is_usual(self, quick: bool) -> bool {
         match self {
             Self::Soak => false,

@@ -1,22 +1,21 @@
-//! Pictures of figures, in SVG: bars, and a line over time.
+//! Draws figures as SVG: bars, and a line over time.
 
 use std::fmt::Write as _;
 
 const LABELS: f64 = 420.0;
 const BARS: f64 = 480.0;
 const ROW: f64 = 24.0;
-/// How much room there is for what a picture shows, in words.
+/// Height of the caption.
 const TOP: f64 = 36.0;
 const OURS: &str = "#1f6feb";
 const OTHERS: &str = "#8c959f";
 
-/// A picture, and what it shows.
+/// A picture and its caption.
 pub(crate) struct Picture {
     pub(crate) about: &'static str,
     pub(crate) svg: String,
 }
 
-/// A bar, and what it stands for.
 #[derive(Clone)]
 pub(crate) struct Bar {
     name: String,
@@ -25,23 +24,23 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// What is ours is told by its name.
+    /// Creates a bar. The name decides whether it has plimsoll's colour.
     pub(crate) fn new(name: &str, value: f64) -> Self {
         let ours = name.starts_with("plimsoll") || name.starts_with('…');
         Self { name: name.to_owned(), value, colour: if ours { OURS } else { OTHERS } }
     }
 
-    /// One of ours, whatever it is called.
+    /// Creates a bar in plimsoll's colour, whatever its name.
     pub(crate) fn ours(name: &str, value: f64) -> Self {
         Self { name: name.to_owned(), value, colour: OURS }
     }
 }
 
-/// How long a bar is.
+/// Maps values to bar lengths.
 pub(crate) enum Scale {
-    /// From a power of ten, over so many decades.
+    /// Starts at a power of ten and spans `decades`.
     Logarithmic { lowest: f64, decades: i32 },
-    /// From nothing to the largest value.
+    /// From zero to the largest value.
     Even { largest: f64, limit: Option<f64> },
 }
 
@@ -69,7 +68,7 @@ impl Scale {
         }
     }
 
-    /// Where lines are drawn, and of which colour.
+    /// Returns the values at which to draw vertical lines, with their colours.
     fn marks(&self) -> Vec<(f64, &'static str)> {
         const FAINT: &str = "#ddd";
         match self {
@@ -83,7 +82,7 @@ impl Scale {
     }
 }
 
-/// One bar below the other.
+/// Draws horizontal bars, one per row.
 pub(crate) fn bars_on(scale: &Scale, bars: &[Bar], about: &'static str) -> Picture {
     let height = TOP + ROW * (bars.len() as f64 + 1.5);
     let mut svg = begun(LABELS + BARS + 90.0, height, about);
@@ -111,7 +110,7 @@ pub(crate) fn bars_on(scale: &Scale, bars: &[Bar], about: &'static str) -> Pictu
     Picture { about, svg: svg + "</svg>\n" }
 }
 
-/// A line from point to point, above nothing.
+/// Draws a line through the points, with a vertical axis that starts at zero.
 pub(crate) fn line(points: &[(f64, f64)], about: &'static str) -> Picture {
     const LEFT: f64 = 50.0;
     const HEIGHT: f64 = 200.0;
@@ -151,7 +150,7 @@ fn begun(width: f64, height: f64, about: &str) -> String {
     )
 }
 
-/// A number with about as many digits as can be told apart.
+/// Formats a number with only its significant digits.
 fn short(value: f64) -> String {
     let digits = if value < 1.0 { 2 } else { usize::from(value < 100.0) };
     let text = format!("{value:.digits$}");

@@ -1,5 +1,5 @@
-//! A checkpoint before a compaction: from nothing and from saved state, beside the least that reading
-//! the file costs and beside the seed's design.
+//! Times checkpoints before a compaction: from scratch and from saved state, compared with the
+//! minimum cost of reading the file and with the seed's design.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,45 +18,45 @@ use crate::spawn::{self, Before, Competitor, Timing};
 use crate::stage::{Event, Stage, Transcript};
 use crate::table::{table, timings, titled};
 
-/// The sizes that are timed.
 const SIZES: [&str; 4] = ["1 MB", "10 MB", "100 MB", "200 MB"];
-/// The size that is compared with the seed's design.
+/// Size at which plimsoll is compared with the seed's design.
 const LARGE: &str = "100 MB";
 const SEED: &str = "CLC Node PreCompact, 100 MB";
 
-/// What was found out about checkpoints.
+/// Results for checkpoints.
 #[derive(Debug, Serialize)]
 pub(crate) struct Checkpoints {
-    /// Whole transcripts: the newline count, the extraction, PreCompact from nothing, the seed's.
+    /// Whole transcripts: the newline count, the extraction, PreCompact from scratch, the seed's
+    /// hook.
     whole: Vec<Timing>,
-    /// From saved state, among small processes.
+    /// PreCompact from saved state, timed with the no-op.
     saved: Vec<Timing>,
     extraction: Vec<Extraction>,
-    /// Peak memory from nothing at 200 MB.
+    /// Peak memory of PreCompact from scratch at 200 MB.
     peak_bytes: u64,
-    /// What waits for the disk in one checkpoint, the store aside.
+    /// System calls of one checkpoint that wait for the disk, not counting the store.
     syncs: u64,
-    /// The seed's script, where it is not here.
+    /// Name of the seed's script, if it is not available.
     missing: Vec<String>,
 }
 
-/// How fast a whole transcript is folded.
+/// Speed of extracting a whole transcript.
 #[derive(Debug, Serialize)]
 struct Extraction {
     size: String,
     bytes: u64,
     min_us: f64,
-    /// How many newline counts it takes.
+    /// Ratio to the time of a newline count.
     counts: f64,
 }
 
-/// Lets checkpoints be made, beside what they are held against. Transcripts grow a little by it, so it
-/// comes after all else that is timed on them.
+/// Times checkpoints against their baselines. This appends to the transcripts, so it must run after
+/// everything else that is timed on them.
 pub(crate) fn seal(bench: &Bench) -> anyhow::Result<Checkpoints> {
     Contest { bench, stage: bench.stage()? }.run()
 }
 
-/// What is run, and on what.
+/// The benchmark's inputs and the stage that the checkpoints are timed on.
 struct Contest<'a> {
     bench: &'a Bench,
     stage: &'a Stage,
@@ -79,7 +79,7 @@ impl Contest<'_> {
         }
         let seed = self.seed()?;
         whole.extend(seed.clone());
-        // While what is saved does not fit the timed file yet.
+        // Must run before the race, while no saved state matches the timed file.
         let large = self.unread(self.stage.labelled("200 MB")?)?;
         let peak_bytes = count::peak_memory(self.stage, &large)?;
         let whole = spawn::race(self.stage, &whole, rounds)?;
@@ -98,7 +98,7 @@ impl Contest<'_> {
         })
     }
 
-    /// The fold alone, and what is made of it.
+    /// Extracts a whole transcript and prints the restore.
     fn extraction(&self, transcript: &Transcript) -> Competitor {
         let argv = [
             self.bench.plimsoll.as_os_str(),
@@ -109,7 +109,7 @@ impl Contest<'_> {
         Competitor::new(extraction(transcript.label), argv)
     }
 
-    /// PreCompact with a place of its own below `folder`.
+    /// PreCompact with its own data, project and client folders in `folder`.
     fn hook(
         &self,
         name: String,
@@ -145,7 +145,8 @@ impl Contest<'_> {
         Ok(hook)
     }
 
-    /// The same where a disk costs nothing and there is no store: what is left is the checkpoint.
+    /// PreCompact from saved state on a memory file system and without a store, which leaves the
+    /// cost of the checkpoint itself.
     fn in_memory(&self, transcript: &Transcript, memory: &Path) -> anyhow::Result<Competitor> {
         let folder = memory.join(&transcript.truth.session_id);
         fs::create_dir_all(folder.join(DATA).join("store.sqlite"))?;
@@ -154,7 +155,7 @@ impl Contest<'_> {
         Ok(hook)
     }
 
-    /// The seed's own PreCompact, if its script and its interpreter are here.
+    /// Returns the seed's own PreCompact. `None` if its script or Node is missing.
     fn seed(&self) -> anyhow::Result<Option<Competitor>> {
         let script = self.bench.seeds.join("clc/pre-compact-checkpoint.cjs");
         let Some(node) = competitors::node().filter(|_| script.is_file()) else { return Ok(None) };
@@ -165,7 +166,7 @@ impl Contest<'_> {
         Ok(Some(seed))
     }
 
-    /// Makes sure that what was timed is a checkpoint each time.
+    /// Checks that every timed run wrote a checkpoint.
     fn sealed(&self, hook: &Competitor, rounds: usize) -> anyhow::Result<()> {
         let project = hook.environment.iter().find(|(name, _)| *name == "CLAUDE_PROJECT_DIR");
         let folder = project.context("no project")?.1.join(".claude/checkpoints");
@@ -189,7 +190,8 @@ impl Contest<'_> {
 
 const DATA: &str = "data";
 
-/// What a session adds between two checkpoints, at least: without news none is made.
+/// Records that are appended between two checkpoints. Without new records, no checkpoint is
+/// written.
 const NEWS: &str = concat!(
     r#"{"parentUuid":"turn {}","isSidechain":false,"type":"user","message":{"role":"user","#,
     r#""content":"Now make case {} of src/load.rs pass."},"uuid":"prompt {}","#,
@@ -203,7 +205,7 @@ const NEWS: &str = concat!(
     "\n",
 );
 
-/// A folder that lies in memory where the system has one.
+/// Creates a temporary folder, in memory if the system has `/dev/shm`.
 fn memory() -> anyhow::Result<TempDir> {
     const MEMORY: &str = "/dev/shm";
     let folder = if Path::new(MEMORY).is_dir() { TempDir::new_in(MEMORY) } else { TempDir::new() };

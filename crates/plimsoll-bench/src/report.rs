@@ -1,4 +1,4 @@
-//! What is printed. Nothing else prints.
+//! All output of the benchmark. No other module prints.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this module is the report")]
 
 use std::time::Duration;
@@ -7,12 +7,12 @@ use crate::gates::{Gate, Verdict};
 use crate::load::Held;
 use crate::section::Section;
 
-/// Says what is being done; a full run takes a while.
+/// Prints the current step, because a full run takes a while.
 pub(crate) fn note(text: &str) {
     eprintln!("{text} …");
 }
 
-/// Says what is held while sessions work for so long.
+/// Prints a resource sample of a run that takes `lasts`.
 pub(crate) fn progress(held: &Held, lasts: Duration) {
     let Held { seconds, handles, threads, connections, files, checkpoints, .. } = held;
     let megabytes = held.memory_bytes as f64 / 1e6;
@@ -22,7 +22,7 @@ pub(crate) fn progress(held: &Held, lasts: Duration) {
     );
 }
 
-/// Says which promises were not kept, and which could not be judged.
+/// Prints the promises that were missed or could not be judged.
 pub(crate) fn verdicts<'a>(gates: impl Iterator<Item = &'a Gate>) {
     for Gate { promise, measured, verdict } in gates {
         if *verdict != Verdict::Kept {
@@ -31,7 +31,7 @@ pub(crate) fn verdicts<'a>(gates: impl Iterator<Item = &'a Gate>) {
     }
 }
 
-/// Prints what all parts came to, as Markdown.
+/// Prints the sections as Markdown.
 pub(crate) fn print(sections: &[Section]) {
     for section in sections {
         println!("{}", section.markdown(""));

@@ -1,4 +1,4 @@
-//! `plimsoll rs` with a hundred thousand saves: the newest, and searches of every kind.
+//! Times `plimsoll rs` with a hundred thousand saves: the newest, and all kinds of searches.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
@@ -22,17 +22,17 @@ const WORDS: usize = 8_000;
 const ROUNDS: usize = 5;
 const ENVIRONMENTS: [&str; 3] = ["development", "staging", "release"];
 
-/// What restoring took, as whole processes.
+/// Timings of restoring, as whole processes.
 #[derive(Debug, Serialize)]
 pub(crate) struct Restoring {
     saves: u64,
-    /// Taking all of them into a new store.
+    /// Seconds to import all saves into a new store.
     taken_in_s: f64,
     newest: Spread,
     search: Spread,
 }
 
-/// Writes a journal of saves, takes it in, and restores from it.
+/// Writes a journal of saves, imports it, and restores from it.
 pub(crate) fn restore(plimsoll: &Path) -> anyhow::Result<Restoring> {
     let home = TempDir::new().context("could not make a temporary folder")?;
     let words = vocabulary();
@@ -52,7 +52,7 @@ pub(crate) fn restore(plimsoll: &Path) -> anyhow::Result<Restoring> {
     Ok(Restoring { saves: SAVES, taken_in_s, newest, search })
 }
 
-/// Words of two to four syllables.
+/// Returns words of two to four syllables.
 fn vocabulary() -> Vec<String> {
     let mut random = SplitMix64::new(5);
     let mut one_of = |letters: &str| {
@@ -66,7 +66,7 @@ fn vocabulary() -> Vec<String> {
     (0..WORDS).map(|at| (0..2 + at % 3).map(|part| syllable(at + part)).collect()).collect()
 }
 
-/// Writes saves whose words are as unevenly common as those of a language.
+/// Writes saves whose word frequencies are as uneven as those of a natural language.
 fn write(folder: &Path, words: &[String]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut journal = BufWriter::new(File::create(folder.join("saves.jsonl"))?);
@@ -80,7 +80,7 @@ fn write(folder: &Path, words: &[String]) -> std::io::Result<()> {
             let words: Vec<&str> = (0..count).map(|_| word()).collect();
             words.join(" ")
         };
-        // One environment has few saves.
+        // One environment has only a few saves.
         let environment = if number % 1000 == 7 { 2 } else { number as usize % 2 };
         let save = json!({
             "id": format!("{number:036}"),
@@ -99,7 +99,8 @@ fn write(folder: &Path, words: &[String]) -> std::io::Result<()> {
     journal.flush()
 }
 
-/// Frequent and rare words, several at once, a path, an identifier, a part, a misspelt word.
+/// Returns queries with frequent and rare words, several words, a path, an identifier, a partial
+/// word and a misspelt word.
 fn queries(words: &[String]) -> Vec<String> {
     let word = |at: usize| words[at].as_str();
     let mut misspelt = word(6_002).to_owned();

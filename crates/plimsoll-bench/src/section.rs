@@ -1,4 +1,4 @@
-//! What a part came to, as a section of Markdown: the same on the terminal and on the page.
+//! Formats the results of a part as a Markdown section, for both the terminal and the page.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,31 +8,31 @@ use crate::part::Part;
 use crate::plot::Picture;
 use crate::table::table;
 
-/// What a part found out: how it is told, drawn and judged.
+/// Results of a part, with their tables, picture and gates.
 pub(crate) trait Findings: Serialize {
-    /// What was measured.
+    /// Describes the measurement.
     const ABOUT: &'static str;
 
-    /// All figures, in tables.
+    /// Formats all figures as tables.
     fn tables(&self) -> String;
 
-    /// A picture, if one says more than the tables.
+    /// Draws a picture, if one adds to the tables.
     fn picture(&self) -> Option<Picture> {
         None
     }
 
-    /// What was promised of it.
+    /// Checks the promises against the figures.
     fn gates(&self) -> anyhow::Result<Vec<Gate>>;
 }
 
-/// A part that was run.
+/// A finished part.
 pub(crate) struct Section {
     pub(crate) part: Part,
     about: &'static str,
     tables: String,
     pub(crate) picture: Option<Picture>,
     pub(crate) gates: Vec<Gate>,
-    /// Everything that was found out.
+    /// All figures, as JSON.
     pub(crate) findings: Value,
 }
 
@@ -48,7 +48,7 @@ impl Section {
         })
     }
 
-    /// The section in Markdown; `remark` stands below what it is about.
+    /// Formats the section as Markdown, with `remark` below the description.
     pub(crate) fn markdown(&self, remark: &str) -> String {
         let promises = promises(&self.gates);
         let parts = [self.about, remark, &self.tables, &promises];
@@ -68,7 +68,7 @@ fn promises(gates: &[Gate]) -> String {
     }
 }
 
-/// The rows of a text that tell of promises with this verdict.
+/// Returns the table rows of `text` with this verdict.
 pub(crate) fn judged(text: &str, verdict: Verdict) -> Vec<&str> {
     let end = format!("| {} |", verdict.word());
     text.lines().filter(|line| line.ends_with(&end)).collect()

@@ -1,4 +1,4 @@
-//! `plimsoll serve`, for as long as a benchmark needs it, alone or before a team's database.
+//! Runs `plimsoll serve` for a benchmark, alone or with a team's database.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,44 +9,44 @@ use anyhow::{Context as _, ensure};
 use plimsoll_testbed::Postgres;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a server may take to end when it is asked to.
+/// How long a server may take to stop after `SIGTERM`.
 const ENDING: Duration = Duration::from_secs(20);
 
-/// A server that runs as long as this value lives.
+/// A running server. Dropping it kills the server.
 pub(crate) struct Server {
     child: Child,
-    /// Its host and port.
+    /// Host and port.
     pub(crate) address: String,
 }
 
 impl Server {
-    /// Lets `plimsoll` serve on a port of its own.
+    /// Starts `plimsoll serve` on a free port.
     pub(crate) fn start(mut plimsoll: Command, options: &[&str]) -> anyhow::Result<Self> {
         plimsoll.args(["serve", "--listen", "127.0.0.1:0"]).args(options).stderr(Stdio::piped());
         let child = plimsoll.spawn().context("could not start `plimsoll serve`")?;
-        // From here on it ends with us.
+        // From here on, an early return kills the child.
         let mut server = Self::running(child, String::new());
         let mut stderr = BufReader::new(server.child.stderr.take().context("no stderr")?);
         let mut line = String::new();
         stderr.read_line(&mut line)?;
-        // Its log is part of what it costs.
+        // Drains the log, so that writing it is part of the measured cost.
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         let address = line.split("http://").nth(1).and_then(|rest| rest.split(';').next());
         server.address = address.context("`plimsoll serve` does not say where it is")?.to_owned();
         Ok(server)
     }
 
-    /// A server of others that runs already.
+    /// Wraps a server that is already running.
     pub(crate) fn running(child: Child, address: String) -> Self {
         Self { child, address }
     }
 
-    /// The number of its process.
+    /// Returns the process id.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Sends `SIGTERM` and waits until the server has stopped.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
         kill_process(Pid::from_child(&self.child), Signal::TERM)
             .context("the server has ended by itself")?;
@@ -61,13 +61,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself, or as it was asked to.
+        // The server may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Calls the binary in a home of its own, and tells it of nothing else.
+/// Builds a call of the binary with `home` as `HOME` and no other variables.
 pub(crate) fn at_home(plimsoll: &Path, home: &Path) -> Command {
     let mut command = Command::new(plimsoll);
     command.env_clear().env("HOME", home).stdin(Stdio::null());
@@ -82,7 +82,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Makes the team's tables in an empty database.
+    /// Creates the team's tables in an empty database.
     pub(crate) fn of(database: &Postgres, plimsoll: &Path, home: &Path) -> anyhow::Result<Self> {
         let database = database.url("postgres");
         let member = Self { plimsoll: plimsoll.to_owned(), home: home.to_owned(), database };

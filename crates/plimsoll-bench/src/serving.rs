@@ -1,5 +1,5 @@
-//! `plimsoll serve` beside the seed's own service, asked by wrk: usage, and saves that are on the disk
-//! before they are answered.
+//! Compares `plimsoll serve` with the seed's own service under wrk: usage queries, and saves that
+//! are on disk before the response.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -16,21 +16,21 @@ use crate::section::Findings;
 use crate::server::{Server, at_home};
 use crate::table::table;
 
-/// What was found out about serving; requests per second are medians.
+/// Results for the server. Requests per second are medians.
 #[derive(Debug, Serialize)]
 pub(crate) struct Serving {
     usage: Contest,
     saves: Contest,
-    /// With 50 clients, in milliseconds.
+    /// Latency with 50 clients.
     usage_p99_ms: f64,
     saves_p99_ms: f64,
 }
 
-/// Requests per second of both, with 32 connections.
+/// Requests per second of both services, with 32 connections.
 #[derive(Debug, Serialize)]
 struct Contest {
     ours: f64,
-    /// Nothing where the seed's service is not here.
+    /// `None` if the seed's service is not available.
     seeds: Option<f64>,
 }
 
@@ -42,17 +42,17 @@ impl Contest {
 
 const CONNECTIONS: u32 = 32;
 const CLIENTS: u32 = 50;
-/// It is to be asked as much as it can answer.
+/// Disables the rate limit, so that the server answers as fast as it can.
 const UNLIMITED: [&str; 2] = ["--writes-per-second", "1000000000"];
 const USAGE: &str = "/context/usage?used_tokens=150000&max_tokens=200000";
 const SAVE: &str = "/context/auto-save";
-/// What wrk is told to post.
+/// Script that makes wrk send a save.
 const POST: &str = r#"wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
 wrk.body = '{"environment": "development", "used_tokens": 170000, "max_tokens": 200000}'
 "#;
 
-/// Runs both servers, in turn asked the same.
+/// Runs both servers and sends them the same requests alternately.
 pub(crate) fn serve(
     plimsoll: &Path,
     python: Option<&Path>,
@@ -68,23 +68,23 @@ pub(crate) fn serve(
         script: folder.path().join("post.lua"),
         quick,
     };
-    // One after the other: after saves the server is busy taking tens of thousands into the store.
+    // In this order: after the saves, the server is busy importing tens of thousands of them.
     let (usage, usage_p99_ms) = both.asked(USAGE)?;
     let (saves, saves_p99_ms) = both.asked(SAVE)?;
     Ok(Serving { usage, saves, usage_p99_ms, saves_p99_ms })
 }
 
-/// The two servers that are held against each other.
+/// The two servers to compare.
 struct Both {
     ours: Server,
     seed: Option<Server>,
-    /// What wrk reads to know what to post.
+    /// Path of wrk's script for posting.
     script: PathBuf,
     quick: bool,
 }
 
 impl Both {
-    /// How many answers a second each gives, and how late our latest are.
+    /// Measures the answers per second of each server, and the p99 latency of plimsoll's.
     fn asked(&self, path: &str) -> anyhow::Result<(Contest, f64)> {
         let (rounds, seconds) = if self.quick { (2, 1) } else { (5, 2) };
         let p99_ms = self.ask(&self.ours, path, CLIENTS, seconds)?.p99_ms;
@@ -124,13 +124,13 @@ fn median(mut rates: Vec<f64>) -> Option<f64> {
     rates.get(rates.len() / 2).copied()
 }
 
-/// What wrk found out.
+/// Figures that wrk reports.
 struct Answer {
     per_second: f64,
     p99_ms: f64,
 }
 
-/// The seed's service, once it answers.
+/// Starts the seed's service and waits until it accepts connections.
 fn seeds_own(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<Server> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut command = Command::new(python);
@@ -156,7 +156,7 @@ fn understood(text: &str) -> Option<Answer> {
     Some(Answer { per_second, p99_ms: millis(&after("99%")?)? })
 }
 
-/// A time as wrk writes it: `803.00us`, `1.23ms`, `1.02s`.
+/// Parses a time in wrk's format: `803.00us`, `1.23ms`, `1.02s`.
 fn millis(text: &str) -> Option<f64> {
     let units = [("us", 0.001), ("ms", 1.0), ("s", 1000.0)];
     units

@@ -1,4 +1,4 @@
-//! Times whole processes, in turn, on a machine that also does other things.
+//! Times whole processes in alternation, to cope with other load on the machine.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -14,29 +14,28 @@ use wait4::Wait4 as _;
 
 use crate::stage::Stage;
 
-/// Rounds that are run and forgotten: caches fill, the settings cache is written.
+/// Rounds that are not counted: they fill the caches and write the settings cache.
 const WARM_UP: usize = 2;
 
-/// A process to time.
 #[derive(Clone, Debug)]
 pub(crate) struct Competitor {
     pub(crate) name: String,
     pub(crate) argv: Vec<OsString>,
-    /// The file it reads on stdin.
+    /// File that the process reads on stdin.
     pub(crate) stdin: Option<PathBuf>,
-    /// Variables beside those of the stage, or in their place.
+    /// Variables in addition to those of the stage, overriding them.
     pub(crate) environment: Vec<(&'static str, PathBuf)>,
-    /// What is done before each run, outside of the clock.
+    /// Steps before each run that are not timed.
     pub(crate) before: Vec<Before>,
 }
 
-/// What is done before a run.
+/// A step before a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Before {
-    /// A file or a folder goes, if it is there.
+    /// Removes a file or folder, if it exists.
     Remove(PathBuf),
-    /// A text is added to a file. `{}` in it stands for how long the file was, so that no two are the
-    /// same.
+    /// Appends a text to a file. `{}` in the text is replaced by the file's length, so that no two
+    /// appends are equal.
     Append(PathBuf, &'static str),
 }
 
@@ -55,7 +54,7 @@ impl Before {
     }
 }
 
-/// What one competitor took over all rounds.
+/// Timings of one competitor over all rounds.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Timing {
     pub(crate) name: String,
@@ -64,12 +63,12 @@ pub(crate) struct Timing {
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
     pub(crate) cpu_p50_us: f64,
-    /// Never below this program's own peak, which a child starts from; see `count::peak_memory`.
+    /// Never below this program's own peak, which a child inherits; see `count::peak_memory`.
     pub(crate) rss_bytes: u64,
 }
 
 impl Competitor {
-    /// A competitor that reads nothing.
+    /// Creates a competitor with an empty stdin.
     pub(crate) fn new<A: Into<OsString>>(
         name: impl Into<String>,
         argv: impl IntoIterator<Item = A>,
@@ -79,16 +78,17 @@ impl Competitor {
         Self { name: name.into(), argv, stdin: None, environment, before }
     }
 
-    /// The same with this file on stdin.
+    /// Sets the file on stdin.
     pub(crate) fn reading(self, stdin: PathBuf) -> Self {
         Self { stdin: Some(stdin), ..self }
     }
 
-    /// The command with the stage's environment, its output thrown away. What comes before a run is
-    /// done here.
+    /// Builds the command with the stage's environment and discarded output, after carrying out the
+    /// steps before the run.
     ///
-    /// What is timed has an absolute path, and no folder is changed, so that the standard library can
-    /// start it without copying this process; the files are open before the clock starts.
+    /// The program has an absolute path and the working directory stays unchanged, so that the
+    /// standard library can start it without forking this process. All files are opened before the
+    /// clock starts.
     pub(crate) fn command(&self, stage: &Stage) -> anyhow::Result<Command> {
         for before in &self.before {
             before.carry_out().with_context(|| format!("could not prepare `{}`", self.name))?;
@@ -130,7 +130,7 @@ pub(crate) fn race(
         .collect())
 }
 
-/// What a competitor prints and how it ends, not timed.
+/// Runs a competitor untimed and returns its output and exit status.
 pub(crate) fn output(stage: &Stage, competitor: &Competitor) -> anyhow::Result<Output> {
     let mut command = competitor.command(stage)?;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -175,7 +175,7 @@ impl Timing {
     }
 }
 
-/// The value at `share` of sorted `values`.
+/// Returns the value at quantile `share` of the sorted `values`.
 fn quantile(values: &[f64], share: f64) -> f64 {
     let last = values.len().saturating_sub(1);
     values.get((share * last as f64).round() as usize).copied().unwrap_or(f64::NAN)

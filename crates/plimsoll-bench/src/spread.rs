@@ -1,8 +1,8 @@
-//! How long calls took.
+//! Percentiles of call durations.
 
 use serde::Serialize;
 
-/// The spread of some calls, in milliseconds.
+/// Percentiles of some calls, in milliseconds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Spread {
     pub(crate) calls: usize,

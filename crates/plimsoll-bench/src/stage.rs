@@ -1,4 +1,4 @@
-//! What the hooks find: a home, a project, transcripts and payloads, in one temporary folder.
+//! The hooks' environment: a home, a project, transcripts and payloads in one temporary folder.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -8,18 +8,18 @@ use anyhow::Context as _;
 use plimsoll_testbed::generator::{self, Ending, Layout, Options, Truth};
 use tempfile::TempDir;
 
-/// The window the transcripts' model has, and how full the last response left it.
+/// Context window of the transcripts' model.
 pub(crate) const WINDOW: u64 = 200_000;
+/// Prompt size of the last response.
 const PROMPT_TOKENS: u64 = 94_000;
 
-/// A temporary home with everything in place; removed when dropped.
+/// A temporary home with all files in place, removed when dropped.
 pub(crate) struct Stage {
     folder: TempDir,
-    /// One transcript per size, and the trap.
+    /// One transcript per size, and one that ends in a trap.
     pub(crate) transcripts: Vec<Transcript>,
 }
 
-/// A generated transcript.
 pub(crate) struct Transcript {
     pub(crate) label: &'static str,
     pub(crate) path: PathBuf,
@@ -52,7 +52,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The environment every competitor gets, and nothing else.
+    /// Returns the environment of every competitor.
     pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 5] {
         [
             ("HOME", self.path("home")),
@@ -63,12 +63,12 @@ impl Stage {
         ]
     }
 
-    /// A path inside the stage.
+    /// Returns a path inside the stage.
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The transcript of that size.
+    /// Returns the transcript with this label.
     pub(crate) fn labelled(&self, label: &str) -> anyhow::Result<&Transcript> {
         let found = self.transcripts.iter().find(|transcript| transcript.label == label);
         found.with_context(|| format!("no transcript of `{label}`"))
@@ -109,7 +109,7 @@ impl Stage {
     }
 }
 
-/// The client's events that are timed.
+/// Client events that are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     PostToolUse,
@@ -119,7 +119,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// What the client adds to the common fields, in its order.
+    /// Returns the fields that the client adds to the common ones, in its order.
     fn fields(self) -> &'static str {
         match self {
             Self::PostToolUse => {

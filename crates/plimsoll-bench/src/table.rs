@@ -1,10 +1,10 @@
-//! Tables, in Markdown.
+//! Markdown tables.
 
 use crate::competitors::NOOP;
 use crate::spawn::Timing;
 use crate::spread::Spread;
 
-/// A table: what is in the first column is to the left, and all else to the right.
+/// Formats a table whose first column is left-aligned and whose other columns are right-aligned.
 pub(crate) fn table<const N: usize>(
     head: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
@@ -15,7 +15,7 @@ pub(crate) fn table<const N: usize>(
     line(&head) + &rule + &rows.into_iter().map(row).collect::<String>()
 }
 
-/// A table below a heading, and a line after it.
+/// Formats a table below a heading.
 pub(crate) fn titled(title: &str, table: &str) -> String {
     format!("### {title}\n\n{table}\n")
 }
@@ -36,7 +36,7 @@ const TIMED: [&str; 9] = [
     "× no-op (CPU)",
 ];
 
-/// Processes that were timed, beside the no-op, and those that are not here.
+/// Formats process timings with their ratios to the no-op, followed by the missing processes.
 pub(crate) fn timings(timings: &[Timing], missing: &[String]) -> String {
     let noop = timings.iter().find(|timing| timing.name == NOOP);
     let (min, cpu) = noop.map_or((f64::NAN, f64::NAN), |noop| (noop.min_us, noop.cpu_p50_us));
@@ -57,7 +57,7 @@ pub(crate) fn timings(timings: &[Timing], missing: &[String]) -> String {
     table(TIMED, timings.iter().map(timed).chain(missing.iter().map(absent)))
 }
 
-/// A row for each of what was called again and again.
+/// Formats one row of percentiles per repeated call.
 pub(crate) fn spreads<'a>(
     what: &str,
     rows: impl IntoIterator<Item = (&'a str, &'a Spread)>,

@@ -1,4 +1,5 @@
-//! The pages of a team whose database holds a million readings and a hundred thousand checkpoints.
+//! Times the pages of a team with a million readings and a hundred thousand checkpoints in its
+//! database.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -19,10 +20,10 @@ use crate::table::spreads;
 
 const FILLING: &str = include_str!("../team.sql");
 const ROUNDS: usize = 60;
-/// How long a page may take.
+/// Maximum time of a page.
 const LIMIT_MS: f64 = 50.0;
 
-/// The pages, by what is special about each.
+/// Pages to time, each with a description.
 const PAGES: [(&str, &str); 9] = [
     ("sessions, the newest", "/team"),
     ("sessions, page 50", "/team?page=50"),
@@ -35,13 +36,13 @@ const PAGES: [(&str, &str); 9] = [
     ("saves by two words", "/team/saves?q=careen+word4321&environment=development"),
 ];
 
-/// How long each page took, as whoever opens it waits for it.
+/// Durations of each page, as a user experiences them.
 #[derive(Debug, Serialize)]
 pub(crate) struct Team {
     pages: Vec<(&'static str, Spread)>,
 }
 
-/// Fills a database, serves it, and opens each page again and again.
+/// Fills a database, serves it, and opens each page repeatedly.
 pub(crate) fn open(plimsoll: &Path) -> anyhow::Result<Team> {
     let database = Postgres::start();
     let home = TempDir::new().context("could not make a temporary folder")?;
@@ -58,7 +59,7 @@ pub(crate) fn open(plimsoll: &Path) -> anyhow::Result<Team> {
     Ok(Team { pages })
 }
 
-/// How long a page takes, in milliseconds, from the connection to its last byte.
+/// Returns the duration of a page load in milliseconds, from the connection to the last byte.
 fn get(host: &str, path: &str) -> anyhow::Result<f64> {
     let began = Instant::now();
     let mut stream = TcpStream::connect(host)?;

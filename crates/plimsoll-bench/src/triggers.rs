@@ -1,4 +1,4 @@
-//! Five hundred sessions that cross the checkpoint line at once, without hooks that would act.
+//! Lets five hundred sessions cross the checkpoint threshold at once, without hooks.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,26 +17,28 @@ use crate::section::Findings;
 use crate::table::table;
 use crate::watching::{Home, SESSIONS, settle};
 
-/// The prompt that takes a session over its line.
+/// Prompt size that takes a session over its threshold.
 const OVER: u64 = 125_000;
-/// How long hooks have before the watcher asks, and how long it may take to ask all, in milliseconds.
+/// How long the watcher gives hooks to act before it asks for a checkpoint.
 const GRACE_MS: i64 = 10_000;
+/// How long the watcher may then take to ask all sessions.
 const WITHIN_MS: i64 = 2_000;
-/// How long is waited for those that were not asked, and for whoever is asked twice.
+/// How long to wait for missing requests.
 const WAITED: Duration = Duration::from_secs(30);
+/// How long to wait for duplicate requests.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
-/// Whom the watcher asked, and when.
+/// Requests that the watcher sent, and their delays.
 #[derive(Debug, Serialize)]
 pub(crate) struct Triggers {
     sessions: usize,
-    /// Where hooks act first, and have not.
+    /// With hooks acting first, of which there are none.
     hooks: Asked,
-    /// Where the watcher alone decides.
+    /// With the watcher alone deciding.
     watcher: Asked,
 }
 
-/// From a crossing's writing until the message is posted.
+/// Requests received, and delays from writing a crossing until the message is posted.
 #[derive(Debug, Serialize)]
 struct Asked {
     asked: usize,
@@ -65,7 +67,7 @@ fn run(plimsoll: &Path, config: &str) -> anyhow::Result<Asked> {
         settle(child, told)?;
         let mut crossed = HashMap::new();
         for transcript in &mut home.transcripts {
-            // Whoever is told of the writing may be quicker than we are behind it.
+            // Take the time before writing: the watcher may react before this thread continues.
             crossed.insert(transcript.session.clone(), now()?);
             transcript.grow_to(OVER, told)?;
         }
@@ -100,7 +102,7 @@ fn judge(inboxes: &Path, crossed: &HashMap<String, i64>) -> anyhow::Result<Asked
     })
 }
 
-/// When the messages in an inbox were posted.
+/// Returns the times at which the messages in an inbox were posted.
 fn posted(inbox: &Path) -> anyhow::Result<Vec<i64>> {
     let files = fs::read_dir(inbox).into_iter().flatten().flatten();
     let read = |path: &Path| -> anyhow::Result<i64> {

@@ -1,4 +1,4 @@
-//! Watching five hundred sessions that grow at once.
+//! Times watchers on five hundred sessions that grow at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::{self, File};
@@ -21,23 +21,22 @@ use crate::plot::{Bar, Picture, Scale, bars_on};
 use crate::section::Findings;
 use crate::table::{megabytes, table, titled};
 
-/// How many sessions, and in how many projects.
 pub(crate) const SESSIONS: usize = 500;
 const PROJECTS: usize = 25;
-/// How long their transcripts are at first.
+/// Initial size of each transcript.
 const SIZE: u64 = 300_000;
-/// How often each of them grows.
+/// How often each transcript grows.
 const PERIOD: Duration = Duration::from_secs(1);
-/// The prompt of the first response, and how much larger each next one is: more than is weighed of a
-/// tool's result.
+/// Prompt size of the first response.
 const FIRST_PROMPT: u64 = 20_000;
+/// Growth per response, which exceeds the estimated weight of a tool result.
 const STEP: u64 = 2_500;
-/// How long is waited for what was not told when the last line was written.
+/// How long to wait for outstanding readings after the last write.
 const AFTERWARDS: Duration = Duration::from_secs(10);
 /// How long a watcher may take to settle.
 const SETTLING: Duration = Duration::from_secs(120);
 
-/// What watching took.
+/// Results for both watchers.
 #[derive(Debug, Serialize)]
 pub(crate) struct Watching {
     sessions: usize,
@@ -46,23 +45,23 @@ pub(crate) struct Watching {
     naive: Run,
 }
 
-/// One watcher among growing sessions.
+/// Figures of one watcher on growing sessions.
 #[derive(Clone, Debug, Serialize)]
 struct Run {
-    /// Of one core, in percent.
+    /// Percent of one core.
     cpu_percent: f64,
-    /// The same while nothing happens.
+    /// Percent of one core while nothing changes.
     idle_cpu_percent: f64,
     peak_bytes: u64,
     appends: usize,
-    /// How many of them were never told.
+    /// Appends that the watcher never reported.
     missed: usize,
-    /// From a line's writing until it is told.
+    /// From writing a record until the watcher reports it.
     lag_p50_ms: f64,
     lag_p99_ms: f64,
 }
 
-/// Lets sessions grow under the eyes of either watcher.
+/// Lets sessions grow while each of the two watchers runs.
 pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<Watching> {
     let (seconds, idle) = if quick { (10, 5) } else { (60, 30) };
     let (time, idle) = (Duration::from_secs(seconds), Duration::from_secs(idle));
@@ -81,24 +80,24 @@ pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<Watching> {
     Ok(Watching { sessions: SESSIONS, seconds, plimsoll: run(false)?, naive: run(true)? })
 }
 
-/// A home with sessions.
+/// A temporary home with sessions.
 pub(crate) struct Home {
     folder: TempDir,
     pub(crate) transcripts: Vec<Transcript>,
 }
 
-/// The transcript of a session.
 pub(crate) struct Transcript {
     pub(crate) session: String,
     path: PathBuf,
-    /// How often it has grown.
+    /// How many times the transcript has grown.
     steps: u64,
 }
 
-/// What was written and is not told yet, by session: the prompt, and when.
+/// Appends that the watcher has not reported yet, by session: the prompt size and the time of the
+/// write.
 type Waiting = HashMap<String, VecDeque<(u64, Instant)>>;
 
-/// What the watcher tells, compared with what was written.
+/// The watcher's reports, matched with the appends.
 #[derive(Default)]
 pub(crate) struct Told {
     sessions: HashSet<String>,
@@ -126,7 +125,7 @@ impl Home {
         Ok(home)
     }
 
-    /// A path in it.
+    /// Returns a path inside the home.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -135,7 +134,7 @@ impl Home {
         self.path(".claude/projects")
     }
 
-    /// Does `work` beside a watcher.
+    /// Starts a watcher and runs `work` while it is running.
     pub(crate) fn run<T>(
         mut self,
         mut command: Command,
@@ -193,7 +192,7 @@ impl Home {
         })
     }
 
-    /// Lets every session grow once in a period, one after the other.
+    /// Lets every session grow once per period, evenly spaced.
     fn grow(&mut self, told: &Mutex<Told>, time: Duration) -> anyhow::Result<()> {
         let start = Instant::now();
         let turns = (time.as_secs_f64() / PERIOD.as_secs_f64()) as usize * SESSIONS;
@@ -207,12 +206,12 @@ impl Home {
 }
 
 impl Transcript {
-    /// The model answers, and a tool gives something back: two lines in one write.
+    /// Appends an answer of the model and a tool result in one write.
     fn grow(&mut self, told: &Mutex<Told>) -> anyhow::Result<()> {
         self.grow_to(FIRST_PROMPT + (self.steps + 1) * STEP, told)
     }
 
-    /// The same, with a prompt of so many tokens.
+    /// Appends an answer whose prompt has `prompt` tokens, and a tool result.
     pub(crate) fn grow_to(&mut self, prompt: u64, told: &Mutex<Told>) -> anyhow::Result<()> {
         self.steps += 1;
         let n = self.steps;
@@ -238,7 +237,7 @@ fn lock(told: &Mutex<Told>) -> std::sync::MutexGuard<'_, Told> {
     told.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes down what the watcher tells, until it ends.
+/// Records the watcher's reports until it ends.
 fn listen(out: ChildStdout, told: &Mutex<Told>) {
     for line in BufReader::new(out).lines().map_while(Result::ok) {
         let now = Instant::now();
@@ -255,12 +254,12 @@ fn listen(out: ChildStdout, told: &Mutex<Told>) {
     }
 }
 
-/// Waits until a watcher has told of every session and has nothing more to do.
+/// Waits until the watcher has reported every session and is idle.
 pub(crate) fn settle(child: &Child, told: &Mutex<Told>) -> anyhow::Result<()> {
     let end = Instant::now() + SETTLING;
     while Instant::now() < end {
         let before = cpu_time(child)?;
-        // Longer than a watcher gathers what it then keeps.
+        // Longer than the interval at which a watcher writes to the store.
         thread::sleep(Duration::from_secs(5));
         let is_quiet = cpu_time(child)? - before < Duration::from_millis(200);
         if is_quiet && lock(told).sessions.len() == SESSIONS {
@@ -270,7 +269,7 @@ pub(crate) fn settle(child: &Child, told: &Mutex<Told>) -> anyhow::Result<()> {
     bail!("a watcher does not settle: {} sessions told", lock(told).sessions.len())
 }
 
-/// The share of one core that a process takes while something is done.
+/// Returns the share of one core that a process uses while `work` runs, in percent.
 fn cpu_during(child: &Child, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
     let (start, before) = (Instant::now(), cpu_time(child)?);
     work()?;
@@ -278,9 +277,9 @@ fn cpu_during(child: &Child, work: impl FnOnce() -> anyhow::Result<()>) -> anyho
     Ok(used.as_secs_f64() / start.elapsed().as_secs_f64() * 100.0)
 }
 
-/// The CPU time that a process has taken, in user and system.
+/// Returns the user and system CPU time of a process.
 fn cpu_time(child: &Child) -> anyhow::Result<Duration> {
-    // The kernel counts in hundredths of a second, whatever the machine.
+    // The kernel reports hundredths of a second on every machine.
     const TICK: Duration = Duration::from_millis(10);
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
     let fields = stat.rsplit_once(") ").context("no process name")?.1.split(' ');

@@ -117,8 +117,9 @@ struct Session<'a, W> {
     parent: Option<String>,
     prompt_id: String,
     millis: u64,
-    /// Tokens in the main window. The next field is how many of them are cached.
+    /// Tokens in the main window.
     prompt: f64,
+    /// How many of them are cached.
     cached: f64,
     /// Offset at which the last window begins. This window grows to the wanted reading and is not
     /// compacted.

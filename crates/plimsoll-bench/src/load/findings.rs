@@ -1,4 +1,4 @@
-//! What came of many sessions at once, and what is promised of it.
+//! Tables, picture and gates of the load part.
 
 use super::session::PROJECTS;
 use super::{Held, Load, SESSIONS};
@@ -8,13 +8,12 @@ use crate::section::Findings;
 use crate::spread::Spread;
 use crate::table::{megabytes, table, titled};
 
-/// What the server may hold more at one moment than at another: a store that is being read.
+/// Extra handles that the server may have open while it reads the store.
 const HANDLES: u64 = 3;
-/// Threads that wait a while for more work before they end.
+/// Threads that may still wait for more work before they end.
 const THREADS: u64 = 2;
-/// How many files there are at most, transcripts and checkpoints aside: some whatever happens, a spool
-/// and two of the work for each session, and for each project its cached settings and what keeps its
-/// checkpoints in order.
+/// Maximum number of files, not counting transcripts and checkpoints: a fixed number, a spool and
+/// two work files per session, and per project its cached settings and checkpoint bookkeeping.
 const FILES: u64 = 20 + 3 * SESSIONS as u64 + 6 * PROJECTS as u64;
 
 impl Findings for Load {
@@ -106,7 +105,7 @@ impl Load {
         format!("{SESSIONS} sessions for {} s", self.planned)
     }
 
-    /// Tool calls a second.
+    /// Returns the tool calls per second.
     fn rate(&self) -> f64 {
         self.tools.calls as f64 / self.seconds
     }
@@ -130,7 +129,8 @@ fn listed(what: &[String]) -> String {
     if what.is_empty() { "none".to_owned() } else { format!("{}: {}", what.len(), what.join("; ")) }
 }
 
-/// The medians of the first and of the last third, once a quarter has passed to get warm.
+/// Returns the medians of the first and the last third, after skipping the first quarter as
+/// warm-up.
 fn thirds(held: &[Held], of: fn(&Held) -> u64) -> (u64, u64) {
     let warm = &held[held.len() / 4..];
     let third = warm.len() / 3;
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::gates::Verdict;
 
-    /// A run in which the server holds this at each look, and which of its promises are broken.
+    /// Returns the broken promises of a run whose samples are modified by `change`.
     fn broken(change: impl Fn(u64, &mut Held)) -> Vec<String> {
         let held = |look| {
             let mut held = Held {

@@ -1,4 +1,5 @@
-//! What the server holds while sessions work, and what is left when it has ended: the look for leaks.
+//! Samples the server's resources while sessions work, and finds leftovers after it has ended, to
+//! detect leaks.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,24 +13,24 @@ use serde::Serialize;
 use crate::server::Server;
 
 const CONNECTIONS: &str = include_str!("../../connections.sql");
-/// How long the database may take to notice that somebody is gone.
+/// How long the database may take to notice a closed connection.
 const NOTICING: Duration = Duration::from_secs(10);
 
-/// What is held at a moment.
+/// Resource usage at one moment.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Held {
     pub(crate) seconds: u64,
-    /// Of the server, whose process has the watcher and the shipper in it.
+    /// Memory of the server process, which also runs the watcher and the shipper.
     pub(crate) memory_bytes: u64,
     pub(crate) handles: u64,
     pub(crate) threads: u64,
-    /// To the team's database.
+    /// Connections to the team's database.
     pub(crate) connections: u64,
     pub(crate) files: u64,
     pub(crate) checkpoints: u64,
 }
 
-/// The server, and all that it may leave something in.
+/// The server and the places where it may leave something behind.
 pub(super) struct Place<'a> {
     pub(super) server: &'a Server,
     pub(super) home: &'a Path,
@@ -37,7 +38,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What is held now, so many seconds into the run.
+    /// Samples the resource usage, `seconds` into the run.
     pub(super) fn held(&self, seconds: u64) -> anyhow::Result<Held> {
         let process = PathBuf::from(format!("/proc/{}", self.server.process()));
         let status = fs::read_to_string(process.join("status")).context("the server has ended")?;
@@ -58,13 +59,13 @@ impl Place<'_> {
         })
     }
 
-    /// Processes of this home beside the server, when nobody calls a hook any more.
+    /// Returns processes of this home other than the server, once no more hooks are called.
     pub(super) fn strays(&self) -> anyhow::Result<Vec<String>> {
         processes(self.home, Some(self.server.process()))
     }
 }
 
-/// What is left of a server that has ended.
+/// Returns the leftovers of a server that has ended.
 pub(super) fn left(home: &Path, database: &Postgres) -> anyhow::Result<Vec<String>> {
     let end = Instant::now() + NOTICING;
     while connections(database)? > 0 && Instant::now() < end {
@@ -81,13 +82,13 @@ fn connections(database: &Postgres) -> anyhow::Result<u64> {
     database.sql(CONNECTIONS).parse().context("could not count connections")
 }
 
-/// Processes whose home this is, but for one.
+/// Returns the processes whose `HOME` is `home`, except the process `but`.
 fn processes(home: &Path, but: Option<u32>) -> anyhow::Result<Vec<String>> {
     let ours = format!("HOME={}", home.display());
     let but = but.map(|process| process.to_string());
     let mut found = Vec::new();
     for process in fs::read_dir("/proc")?.flatten() {
-        // Most are no process, or somebody else's, or end meanwhile.
+        // Most entries are not processes, belong to another user, or end meanwhile.
         let Ok(variables) = fs::read(process.path().join("environ")) else { continue };
         let is_ours = variables.split(|byte| *byte == 0).any(|it| it == ours.as_bytes());
         if is_ours && process.file_name().to_str() != but.as_deref() {
@@ -98,12 +99,12 @@ fn processes(home: &Path, but: Option<u32>) -> anyhow::Result<Vec<String>> {
     Ok(found)
 }
 
-/// The files of a home. Transcripts are not ours, and not counted.
+/// Counts of the files in a home. Transcripts are not counted, because the client writes them.
 #[derive(Debug, Default, PartialEq)]
 struct Files {
     checkpoints: u64,
     others: u64,
-    /// With names that we give to what is not whole yet.
+    /// Files whose names mark them as unfinished.
     half_written: Vec<String>,
 }
 
@@ -115,7 +116,7 @@ impl Files {
     }
 
     fn count(&mut self, folder: &Path, transcripts: &Path) {
-        // A folder may go while sessions work: an inbox does as soon as it is empty.
+        // A folder may disappear while sessions work: an inbox is removed as soon as it is empty.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             match path.extension().and_then(OsStr::to_str) {
@@ -123,7 +124,7 @@ impl Files {
                 _ if entry.file_type().is_ok_and(|it| it.is_dir()) => {
                     self.count(&path, transcripts)
                 }
-                // One of them is a link to the newest.
+                // One of these files is a symlink to the newest checkpoint.
                 Some("md") if !path.is_symlink() => self.checkpoints += 1,
                 ending => {
                     self.others += 1;

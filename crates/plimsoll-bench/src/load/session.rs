@@ -1,4 +1,4 @@
-//! A session that works without end: tools run, the window fills, it is compacted, and so on.
+//! A simulated session: it runs tools, fills its window and compacts, repeatedly.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -13,11 +13,13 @@ use serde_json::{Value, json};
 
 use super::SESSIONS;
 
-/// The window after a compaction, what a step adds, and where the client compacts again.
+/// Prompt tokens after a compaction.
 const FIRST: u64 = 30_000;
+/// Tokens that each step adds.
 const STEP: u64 = 1_500;
+/// Prompt tokens at which the client compacts.
 const FULL: u64 = 167_000;
-/// Among how many projects the sessions are dealt out.
+/// Number of projects that the sessions are spread over.
 pub(super) const PROJECTS: usize = 8;
 
 pub(super) struct Session {
@@ -29,14 +31,11 @@ pub(super) struct Session {
     prompt: u64,
 }
 
-/// What its hooks took, in milliseconds, and what they did not do.
+/// Hook durations in milliseconds, and failures.
 #[derive(Default)]
 pub(super) struct Called {
-    /// After tool calls.
     pub(super) tools: Vec<f64>,
-    /// Before compactions.
     pub(super) compactions: Vec<f64>,
-    /// After compactions.
     pub(super) starts: Vec<f64>,
     pub(super) lost: Vec<String>,
 }
@@ -59,17 +58,17 @@ impl Session {
         fs::create_dir_all(&project)?;
         fs::create_dir_all(&folder)?;
         let transcript = folder.join(&name).with_extension("jsonl");
-        // Each is somewhere else on its way to a compaction.
+        // Each session starts at a different distance from its next compaction.
         let prompt = FIRST + (FULL - FIRST) * number as u64 / SESSIONS as u64;
         Ok(Self { name, home: home.to_owned(), project, transcript, steps: 0, prompt })
     }
 
-    /// How often the model has answered.
+    /// Returns how many times the model has answered.
     pub(super) fn grown(&self) -> u64 {
         self.steps
     }
 
-    /// Works until then, a step in each period.
+    /// Works until `until`, one step per `period`.
     pub(super) fn work(
         &mut self,
         plimsoll: &Path,
@@ -101,7 +100,7 @@ impl Session {
         Ok(called)
     }
 
-    /// Calls a hook as the client does, and gives how long that took.
+    /// Calls a hook as the client does, and returns the duration in milliseconds.
     fn hook(&self, plimsoll: &Path, event: &str, more: &Value) -> anyhow::Result<f64> {
         let mut payload = json!({
             "session_id": self.name, "transcript_path": self.transcript, "cwd": self.project,
@@ -129,7 +128,7 @@ impl Session {
         Ok(took)
     }
 
-    /// The model answers, and a tool gives something back.
+    /// Appends an answer of the model and a tool result.
     fn answer(&mut self) -> anyhow::Result<()> {
         self.steps += 1;
         self.prompt += STEP;
@@ -143,7 +142,7 @@ impl Session {
         ))
     }
 
-    /// The client replaces what the window holds.
+    /// Appends a compaction boundary and its summary.
     fn compact(&mut self) -> anyhow::Result<()> {
         let (n, before) = (self.steps, self.prompt);
         self.prompt = FIRST;
@@ -169,7 +168,7 @@ impl Session {
         Ok(file.write_all(lines.as_bytes())?)
     }
 
-    /// The checkpoint that its spool says was made last.
+    /// Returns the id of the session's latest checkpoint, according to its spool.
     fn sealed(&self) -> anyhow::Result<Option<String>> {
         let spool = self.home.join(".local/share/plimsoll/spool").join(&self.name);
         let text = match fs::read_to_string(spool.with_extension("jsonl")) {
@@ -180,7 +179,8 @@ impl Session {
         Ok(last["state"]["sealed"]["id"].as_str().map(str::to_owned))
     }
 
-    /// The checkpoints that are there of it; the one that was told of last must be whole.
+    /// Returns the session's checkpoints on disk, and verifies the latest one recorded in the
+    /// spool.
     pub(super) fn checkpoints(
         &self,
         plimsoll: &Path,
