@@ -1,16 +1,16 @@
-//! How many writes may come in a second.
+//! Rate limit for write requests.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// A bucket that fills at a steady rate and holds a few seconds' worth.
+/// Token bucket that refills at a steady rate and caps at `BURST` seconds' worth.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     per_second: f64,
     left: Mutex<(f64, Instant)>,
 }
 
-/// How many seconds' worth may be taken at once.
+/// Bucket capacity, in seconds' worth of writes.
 const BURST: f64 = 2.0;
 
 impl Bucket {
@@ -19,7 +19,7 @@ impl Bucket {
         Self { per_second, left: Mutex::new((per_second * BURST, Instant::now())) }
     }
 
-    /// Takes one, or says in how many seconds there is one again.
+    /// Takes one token. `Err` is the number of seconds until the next one is available.
     pub(crate) fn take(&self) -> Result<(), u64> {
         self.take_at(Instant::now())
     }

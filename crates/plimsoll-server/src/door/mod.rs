@@ -1,9 +1,9 @@
-//! Who may come in, and what every answer carries.
+//! Authorizes requests and adds security headers to every response.
 //!
-//! A process of our own user on this machine may; everybody else shows the token. A browser is a
-//! process of our own user, too, and carries the wishes of whatever site it shows: so a request must
-//! name us by an address, not by a name that somebody's DNS leads here, and must not come from
-//! another site.
+//! A process of the server's own user on this machine needs no token; every other client does. A
+//! browser also runs as that user but acts for the site it shows. A request without the token must
+//! therefore name the server by IP address or `localhost`, because a DNS name could have been
+//! pointed here by an attacker (DNS rebinding). No request may come from another site.
 
 mod bucket;
 mod peer;
@@ -27,10 +27,10 @@ use crate::http::Problem;
 use crate::pages::STYLE;
 use crate::state::AppState;
 
-/// How long a request may take, its body's way to us included.
+/// Time limit for a request, including the time to receive its body.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Lets a request in or not, and notes what came of it.
+/// Authorizes a request, runs it, and records the outcome in the metrics and the log.
 pub(crate) async fn enter(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = request.method().clone();
@@ -78,8 +78,8 @@ fn no_token() -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "only the user who serves may ask without a token", hint)
 }
 
-/// Whether the request shows the token: as a header, or in the address, where the seed's clients
-/// and browsers can put it.
+/// Returns whether the request has the token, in the `Authorization` header or in the `token` query
+/// parameter for clients that cannot set headers.
 fn shows_token(app: &AppState, request: &Request) -> bool {
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| {
         let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
@@ -92,9 +92,10 @@ fn shows_token(app: &AppState, request: &Request) -> bool {
     shown || header.is_some_and(|token| same(token.as_bytes()))
 }
 
-/// Refuses a request that names us by a name that may lead anywhere.
+/// Refuses a request whose `Host` is a DNS name other than `localhost`.
 ///
-/// With the token the name does not matter: a page that somebody's DNS leads here does not have it.
+/// With the token any name is accepted: a page loaded through DNS rebinding does not know the
+/// token.
 fn check_host(request: &Request, has_token: bool) -> Result<(), Problem> {
     let host = host(request.headers(), request.uri()).ok_or_else(|| {
         Problem::bad("the request names no host, or more than one", "send one `Host` header")
@@ -109,7 +110,8 @@ fn check_host(request: &Request, has_token: bool) -> Result<(), Problem> {
     }
 }
 
-/// The host that a request names, with its port.
+/// Returns the `Host` of a request with its port. `None` if it is missing, repeated, or contradicts
+/// the request URI.
 fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
     let mut named = headers.get_all(header::HOST).iter();
     let (first, second) = (named.next(), named.next());
@@ -118,7 +120,7 @@ fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
     is_alone.then_some(host)
 }
 
-/// Whether no DNS is asked about this host.
+/// Returns whether the host is an IP address or `localhost`, so that no DNS lookup leads to it.
 fn is_address(host: &str) -> bool {
     let without_port = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -129,7 +131,8 @@ fn is_address(host: &str) -> bool {
         || bare.unwrap_or(without_port).parse::<IpAddr>().is_ok()
 }
 
-/// Refuses what a browser asks for on behalf of another site. Following a link to us is fine.
+/// Refuses requests that a browser sends for another site. Following a link to this server is
+/// allowed.
 fn check_site(request: &Request) -> Result<(), Problem> {
     let text = |name: &HeaderName| request.headers().get(name).map(|value| value.to_str().ok());
     let host = host(request.headers(), request.uri()).unwrap_or_default();
@@ -151,8 +154,8 @@ fn check_site(request: &Request) -> Result<(), Problem> {
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// What every answer carries: nothing of it may be kept, framed, guessed at or told to other sites,
-/// and no page may load anything from elsewhere.
+/// Security headers of every response: no caching, framing, content sniffing or referrer, and pages
+/// load nothing from other origins.
 fn armour() -> [(HeaderName, HeaderValue); 6] {
     let value = HeaderValue::from_static;
     [
@@ -165,7 +168,7 @@ fn armour() -> [(HeaderName, HeaderValue); 6] {
     ]
 }
 
-/// The one style that a page may have is ours, known by its hash.
+/// Content security policy. It allows only our own inline style, identified by its hash.
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     let style = BASE64_STANDARD.encode(Sha256::digest(STYLE));
     let policy = format!(

@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection.
+//! Finds out which user is at the other end of a connection.
 
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -19,7 +19,7 @@ impl Peer {
         Self { remote: canonical(remote), local: canonical(local), is_us: OnceLock::new() }
     }
 
-    /// Whether it is a process of our own user on this machine, for all the system can tell.
+    /// Returns whether the peer is a process of our own user on this machine. Unknown counts as no.
     pub(super) fn is_us(&self) -> bool {
         let ask = || {
             self.remote.ip().is_loopback()
@@ -29,15 +29,16 @@ impl Peer {
     }
 }
 
-/// An IPv4 address may come in the clothes of an IPv6 one.
+/// Converts an IPv4-mapped IPv6 address to IPv4.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// The user whose socket leads from `from` to `to`, both on this machine.
+/// Returns the user that owns the socket from `from` to `to`; both ends are on this machine.
 ///
-/// A socket that nobody holds any more counts as root's to the kernel, which is why it is left out,
-/// and why root is asked for twice: it may have been let go just while we asked.
+/// The kernel reports a closed socket as root's. Closed sockets are therefore skipped, and the
+/// answer root is checked a second time, because the socket may have been closed during the first
+/// lookup.
 #[cfg(target_os = "linux")]
 fn owner(from: SocketAddr, to: SocketAddr) -> Option<u32> {
     let look = || kernel::holder(from, to).unwrap_or_else(|()| listed(from, to));
@@ -47,7 +48,7 @@ fn owner(from: SocketAddr, to: SocketAddr) -> Option<u32> {
     }
 }
 
-/// The same by the table of all sockets, for kernels that cannot be asked for one.
+/// Looks the owner up in the kernel's table of all sockets, for kernels without socket diagnostics.
 #[cfg(target_os = "linux")]
 fn listed(from: SocketAddr, to: SocketAddr) -> Option<u32> {
     ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|table| {
@@ -56,13 +57,14 @@ fn listed(from: SocketAddr, to: SocketAddr) -> Option<u32> {
     })
 }
 
-/// Elsewhere nobody can tell.
+/// The owner is unknown on other systems.
 #[cfg(not(target_os = "linux"))]
 fn owner(_from: SocketAddr, _to: SocketAddr) -> Option<u32> {
     None
 }
 
-/// Whose socket a line of the kernel's table tells of, if it leads from `from` to `to`.
+/// Returns the owner of the socket in a line of the kernel's table if that socket goes from `from`
+/// to `to`.
 fn holder(line: &str, from: SocketAddr, to: SocketAddr) -> Option<u32> {
     const UID: usize = 7;
     const INODE: usize = 9;
@@ -73,8 +75,7 @@ fn holder(line: &str, from: SocketAddr, to: SocketAddr) -> Option<u32> {
     is_it.then(|| fields[UID].parse().ok()).flatten()
 }
 
-/// An address as the kernel's table has it: words of four bytes in the machine's order, then the
-/// port.
+/// Parses an address of the kernel's table: four-byte words in native byte order, then the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let word = |at: usize| {

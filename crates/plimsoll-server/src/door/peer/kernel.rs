@@ -1,7 +1,7 @@
-//! Asking the kernel for a socket by its two ends.
+//! Looks up one socket by its two ends, through the kernel's socket diagnostics.
 //!
-//! Reading its whole table costs as much as the table is large, empty places included: milliseconds
-//! for every connection. A question for one socket costs microseconds.
+//! The time to read the whole socket table grows with the table's size, empty slots included:
+//! milliseconds per connection. A lookup of one socket takes microseconds.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,8 +9,8 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
 
-/// The user who holds the socket that leads from `from` to `to`: nothing if nobody does or it is not
-/// there. `Err` if the kernel cannot be asked.
+/// Returns the user that owns the socket from `from` to `to`. `None` if there is no such socket or
+/// it is closed; `Err` if the kernel does not answer the query.
 pub(super) fn holder(from: SocketAddr, to: SocketAddr) -> Result<Option<u32>, ()> {
     let (family, kind) = (AddressFamily::NETLINK, SocketType::DGRAM);
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
@@ -21,7 +21,7 @@ pub(super) fn holder(from: SocketAddr, to: SocketAddr) -> Result<Option<u32>, ()
     understood(&answer[..read], from, to)
 }
 
-/// `SOCK_DIAG_BY_FAMILY` for one TCP socket.
+/// Encodes a `SOCK_DIAG_BY_FAMILY` request for one TCP socket.
 fn question(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     const LEN: u32 = 16 + 8 + 48;
     const REQUEST: u16 = 1;
@@ -48,7 +48,7 @@ fn family(address: SocketAddr) -> u8 {
     family.as_raw() as u8
 }
 
-/// Both ports, then both addresses, in the order of the network.
+/// Encodes both ports, then both addresses, in network byte order.
 fn ends(from: SocketAddr, to: SocketAddr) -> [u8; 36] {
     let mut bytes = [0; 36];
     bytes[0..2].copy_from_slice(&from.port().to_be_bytes());
@@ -62,7 +62,8 @@ fn ends(from: SocketAddr, to: SocketAddr) -> [u8; 36] {
     bytes
 }
 
-/// Who holds the socket that an answer tells of. One that merely listens at the same port is another.
+/// Decodes the answer. The kernel may return a socket that only listens on the same port; that one
+/// does not count.
 fn understood(answer: &[u8], from: SocketAddr, to: SocketAddr) -> Result<Option<u32>, ()> {
     const HEAD: usize = 16;
     const NO_SUCH_SOCKET: i32 = -2;
