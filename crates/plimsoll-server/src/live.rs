@@ -1,4 +1,4 @@
-//! What happens right now: kept for who asks, told to everybody who listens.
+//! Live state of the machine's sessions: current readings, and a broadcast of changes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 use utoipa::ToSchema;
 
-/// The news of the machine's sessions; a clone tells the same listeners.
+/// Live windows and the broadcast of changes. Clones share both.
 #[derive(Clone, Debug)]
 pub(crate) struct Live {
     news: broadcast::Sender<News>,
@@ -23,97 +23,97 @@ pub(crate) struct Live {
     windows: Arc<Mutex<Windows>>,
 }
 
-/// The windows that are live, by session and subagent.
+/// Live windows by session and subagent.
 pub(crate) type Windows = BTreeMap<(String, Option<String>), LiveReading>;
 
-/// One piece of news.
+/// A live event.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum News {
-    /// A window holds more or less than before.
+    /// A window's reading has changed.
     Reading(LiveReading),
-    /// A session or subagent has begun.
+    /// A session or subagent has started.
     Started(Named),
-    /// A conversation was compacted.
+    /// The client has compacted a conversation.
     Compacted(Named),
     /// A session was asked for a checkpoint.
     Asked(Named),
-    /// Nothing was written for a while.
+    /// A session or subagent has written nothing for a while.
     Idle(Named),
-    /// A session or subagent is over.
+    /// A session or subagent has ended.
     Ended(Named),
-    /// Its process is gone.
+    /// A session's process disappeared without ending the session.
     Died(Named),
-    /// A run has gone on, or its conductor has gone.
+    /// A run's journal has grown, or its runner has disappeared.
     Run {
-        /// Its name.
+        /// Run id.
         run: String,
-        /// How it stands.
+        /// State of the run.
         state: &'static str,
     },
     /// A save is on disk.
     Saved {
-        /// Its id.
+        /// Id of the save.
         id: String,
-        /// Its environment.
+        /// Environment of the save.
         environment: String,
-        /// What it is about.
+        /// Saved task.
         task: String,
     },
 }
 
-/// Whom news are of.
+/// Session or subagent of an event.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Named {
-    /// The session.
+    /// Session id.
     pub(crate) session: String,
-    /// Its subagent, if it is of one.
+    /// Subagent id, if the event is about a subagent.
     pub(crate) subagent: Option<String>,
-    /// When it was noticed, in UTC; of a reading, when the session last wrote.
+    /// Time of the event, in UTC. For a reading, the time of the session's last write.
     pub(crate) at: String,
 }
 
-/// How a live window stands.
+/// Reading of a live window.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct LiveReading {
     #[serde(flatten)]
     pub(crate) of: Named,
-    /// The tokens in it.
+    /// Tokens in the window.
     pub(crate) used: Tokens,
-    /// Its size.
+    /// Window size in tokens.
     pub(crate) window: Tokens,
-    /// The share in percent, with one decimal.
+    /// Used share in percent, with one decimal.
     pub(crate) percent: f64,
-    /// The name for that share.
+    /// Name for that share: `healthy`, `warning`, `critical` or `overflow`.
     pub(crate) status: &'static str,
-    /// `measured`, or `estimated` where the service has counted nothing since the last compaction, or
-    /// ever.
+    /// `measured`, or `estimated` if the service has reported no token count since the last
+    /// compaction or at all.
     #[schema(value_type = String)]
     pub(crate) source: ReadingSource,
-    /// Where the client compacts, if it does.
+    /// Tokens at which the client compacts, if it does.
     pub(crate) trigger: Option<Tokens>,
-    /// The model that answered last.
+    /// Model of the last response.
     pub(crate) model: Option<String>,
-    /// The folder the agent was started in.
+    /// Folder in which the agent was started.
     pub(crate) project: String,
-    /// How its context stands, in short.
+    /// Activity in the session's context.
     pub(crate) context_metrics: Metrics,
-    /// `context_high` where a checkpoint is due, else `normal`.
+    /// `context_high` if a checkpoint is due, otherwise `normal`.
     pub(crate) context_status: &'static str,
-    /// What is to be done: `trigger_checkpoint` or `none`.
+    /// `trigger_checkpoint` or `none`.
     pub(crate) recommended_action: &'static str,
 }
 
-/// How a session's context stands, in short.
+/// Activity in a session's context.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Metrics {
-    /// The share of the window that is used, from 0 to 1.
+    /// Used share of the window, from 0 to 1.
     estimated_usage: f64,
-    /// Prompts, and answers of the model, since the window was last emptied.
+    /// Prompts and model responses since the window was last emptied.
     message_count: u64,
-    /// Calls of tools since then.
+    /// Tool calls since the window was last emptied.
     tool_calls: u64,
-    /// When the last checkpoint was sealed, in UTC.
+    /// Time of the last checkpoint, in UTC.
     last_checkpoint: Option<String>,
 }
 
@@ -126,14 +126,13 @@ impl From<ContextMetrics> for Metrics {
 }
 
 impl News {
-    /// The news of a save.
     pub(crate) fn saved(save: &Save) -> Self {
         let Save { id, what, .. } = save;
         let (environment, task) = (what.environment.to_string(), what.task.clone());
         Self::Saved { id: id.clone(), environment, task }
     }
 
-    /// What the event is called.
+    /// Returns the name of the server-sent event.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Reading(_) => "reading",
@@ -169,7 +168,7 @@ impl LiveReading {
     }
 }
 
-/// How much a slow listener may lag behind before it misses something.
+/// Number of events a slow listener may fall behind before it misses some.
 const LAG: usize = 1024;
 
 impl Default for Live {
@@ -180,20 +179,20 @@ impl Default for Live {
 }
 
 impl Live {
-    /// Tells everybody who listens; if nobody does, there is nothing to be made.
+    /// Sends an event to all listeners. Without listeners the event is not built.
     pub(crate) fn tell(&self, news: impl FnOnce() -> News) {
         if self.is_heard() {
-            // The last one may have left just now.
+            // The last listener may have left since the check.
             let _ = self.news.send(news());
         }
     }
 
-    /// Whether anybody listens.
+    /// Returns whether there are listeners.
     pub(crate) fn is_heard(&self) -> bool {
         self.news.receiver_count() > 0
     }
 
-    /// Takes what the watcher has noticed.
+    /// Records a notice of the watcher and sends it to the listeners.
     pub(crate) fn notice(&self, notice: Notice) {
         let Notice { at, owner: Owner { session, subagent }, change } = notice;
         let (session, subagent) = (session.to_string(), subagent.map(|name| name.to_string()));
@@ -217,19 +216,19 @@ impl Live {
         self.tell(|| news);
     }
 
-    /// The windows that are live.
     pub(crate) fn windows(&self) -> MutexGuard<'_, Windows> {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How all live windows stand, and what happens from then on.
+    /// Returns the readings of all live windows, and receivers for later events and for the
+    /// server's end.
     pub(crate) fn listen(&self) -> (Vec<News>, broadcast::Receiver<News>, watch::Receiver<bool>) {
         let windows = self.windows();
         let known = windows.values().cloned().map(News::Reading).collect();
         (known, self.news.subscribe(), self.over.subscribe())
     }
 
-    /// Ends all streams: the server is about to.
+    /// Ends all streams, because the server is shutting down.
     pub(crate) fn end(&self) {
         self.over.send_replace(true);
     }

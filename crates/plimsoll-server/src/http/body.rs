@@ -1,4 +1,4 @@
-//! A request's body: JSON of a known form, and nothing too large.
+//! Request bodies: size-limited JSON objects, and the values they contain.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,10 +13,10 @@ use utoipa::ToSchema;
 
 use super::Problem;
 
-/// The body of a request.
+/// Extracts the JSON body of a request.
 pub(crate) struct Sent<T>(pub(crate) T);
 
-/// How large a body may be.
+/// Maximum body size in bytes.
 pub(crate) const LARGEST: usize = 1 << 20;
 
 impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
@@ -44,15 +44,15 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 async fn read(body: Body) -> Result<axum::body::Bytes, Problem> {
-    // Whether it is too large or was broken off: no more than that is told.
+    // The error does not tell a body that is too large from one that was cut off.
     to_bytes(body, LARGEST).await.map_err(|_| {
         let error = format!("the body is larger than {LARGEST} bytes, or broke off");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error, "send less")
     })
 }
 
-/// Refuses any other value than an object. Members have names, and an array would be taken by their
-/// order.
+/// Refuses any JSON value but an object. serde would accept an array and assign its values to the
+/// fields by position.
 fn must_be_object(bytes: &[u8]) -> Result<(), Problem> {
     let found = match bytes.trim_ascii_start().first() {
         Some(b'[') => "an array",
@@ -82,7 +82,7 @@ fn unfit(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
     }
 }
 
-/// What is wrong with a value, without the parser's names for types.
+/// Rewrites a parser message without the names of Rust types.
 fn for_people(what: &str) -> String {
     if let Some(name) = what.strip_prefix("missing field ") {
         return format!("{name} is missing");
@@ -101,7 +101,7 @@ fn for_people(what: &str) -> String {
     }
 }
 
-/// What the parser expected.
+/// Names the expected kind of value.
 fn expected_value(expected: &str) -> &str {
     match expected {
         "f32" | "f64" => "a number",
@@ -116,7 +116,7 @@ fn expected_value(expected: &str) -> &str {
     }
 }
 
-/// What the parser found; texts are not repeated.
+/// Names the value found. Strings are not repeated.
 fn found_value(found: &str) -> &str {
     let (kind, value) = found.split_once(' ').unwrap_or((found, ""));
     match kind {
@@ -136,15 +136,15 @@ fn not_json(what: &str) -> Problem {
     Problem::bad(format!("the body is not JSON: {what}"), FORM)
 }
 
-/// The most tokens that anybody may speak of.
+/// Largest accepted number of tokens.
 pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;
 
-/// A number of tokens.
+/// Number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(value_type = u64, minimum = 0, maximum = 1_000_000_000)]
 pub(crate) struct TokenCount(#[serde(deserialize_with = "token_count")] pub(crate) u64);
 
-/// The size of a window.
+/// Window size in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(value_type = u64, minimum = 1, maximum = 1_000_000_000)]
 pub(crate) struct WindowSize(#[serde(deserialize_with = "window_size")] pub(crate) u64);
@@ -155,15 +155,15 @@ impl Default for WindowSize {
     }
 }
 
-/// The window that is meant where none is named.
+/// Window size if the request names none.
 pub(crate) const DEFAULT_WINDOW: u64 = 200_000;
 
-/// How many there are of something.
+/// Number of items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(value_type = u64, minimum = 0, maximum = 1_000_000_000)]
 pub(crate) struct Count(#[serde(deserialize_with = "token_count")] pub(crate) u64);
 
-/// How many seconds something took.
+/// Duration in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, ToSchema)]
 #[schema(value_type = f64, minimum = 0, maximum = 1_000_000_000)]
 pub(crate) struct Seconds(#[serde(deserialize_with = "seconds")] pub(crate) f64);
@@ -176,7 +176,7 @@ fn window_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     from.deserialize_u64(Whole(1..=MOST_TOKENS))
 }
 
-/// A text that says something, if it is there.
+/// Deserializes a string and refuses a blank one.
 pub(crate) fn said<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(from)?;
     let says_nothing =
@@ -184,7 +184,7 @@ pub(crate) fn said<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>,
     (!text.trim().is_empty()).then_some(Some(text)).ok_or_else(says_nothing)
 }
 
-/// How many of a list are wanted.
+/// Deserializes the maximum length of a list: 1 to 100.
 pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     from.deserialize_u64(Whole(1..=100))
 }
@@ -198,7 +198,7 @@ fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
         .ok_or_else(|| D::Error::invalid_value(Unexpected::Float(seconds), &expected))
 }
 
-/// A whole number in a range. JSON does not tell 1.0 from 1.
+/// Visitor for whole numbers in a range. Accepts 1.0 as 1, because JSON has one number type.
 struct Whole(RangeInclusive<u64>);
 
 impl Visitor<'_> for Whole {

@@ -1,4 +1,5 @@
-//! Natural moments to save at, told by scripts: a nearly full window, a commit, a run of tests.
+//! Endpoints for scripts that report a good moment to save: a nearly full window, a commit, a test
+//! run.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,15 +17,15 @@ use super::saves::{IsSaved, take_in};
 use super::session::{Meant, beside, filled};
 use crate::state::{App, AppState};
 
-/// The word that nothing was stored.
+/// Status of a request that stored nothing.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum IsDisabled {
-    /// The config has switched it off.
+    /// Disabled in the configuration.
     Disabled,
 }
 
-/// A hook that the config has switched off.
+/// Answer of a hook that is disabled in the configuration.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Disabled {
     status: IsDisabled,
@@ -32,17 +33,17 @@ pub(crate) struct Disabled {
 
 const DISABLED: Disabled = Disabled { status: IsDisabled::Disabled };
 
-/// What came of a hook.
+/// Answer of a hook.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum Outcome<T> {
-    /// It was saved.
+    /// The save was stored.
     Saved(T),
-    /// The config has switched it off.
+    /// The hook is disabled in the configuration.
     Disabled(Disabled),
 }
 
-/// A window that is nearly full.
+/// Report of a nearly full window.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct AutoSaveRequest {
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
@@ -51,32 +52,33 @@ pub(crate) struct AutoSaveRequest {
     #[serde(default)]
     #[schema(default = 200_000)]
     max_tokens: WindowSize,
-    /// What is being done, if the caller knows.
+    /// Current task, if the caller knows it.
     #[serde(default)]
     inferred_task: Option<String>,
-    /// What one must know to go on, if the caller knows.
+    /// Context needed to continue, if the caller knows it.
     #[serde(default)]
     inferred_context: Option<String>,
-    /// The agent's session: what is not inferred is taken from its transcript.
+    /// Agent session id. Missing fields are filled from its transcript.
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
     session_id: Option<String>,
-    /// The same by its transcript, which must be one of the agent's.
+    /// Path of the session's transcript, instead of `session_id`. Must be one of the agent's
+    /// transcripts.
     #[serde(default)]
     transcript_path: Option<String>,
 }
 
-/// What came of saving a nearly full window.
+/// Answer to a saved window.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AutoSaved {
     status: IsSaved,
-    /// The save's id.
+    /// Id of the save.
     session_id: String,
-    /// How full the window was.
+    /// Fullness of the window in percent.
     percent_at_save: f64,
-    /// The command that restores it.
+    /// Command that restores the save.
     restart_command: String,
-    /// The same in a sentence.
+    /// The command as a sentence.
     message: String,
 }
 
@@ -119,7 +121,7 @@ pub(crate) async fn auto_save(
     })))
 }
 
-/// A commit, as git's hook tells it.
+/// Report of a commit, sent by a git hook.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct GitCommitRequest {
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
@@ -127,18 +129,18 @@ pub(crate) struct GitCommitRequest {
     #[schema(pattern = "^[0-9A-Fa-f]{7,64}$")]
     commit_sha: String,
     commit_message: String,
-    /// Empty where no branch is checked out.
+    /// Empty if no branch is checked out.
     branch: String,
     files_changed: Count,
 }
 
-/// What came of a commit.
+/// Answer to a saved commit.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct CommitSaved {
     status: IsSaved,
-    /// The save's id; the same however often and by whomever the commit is told.
+    /// Id of the save. Repeated reports of one commit get the same id.
     session_id: String,
-    /// The commit, in 8 characters.
+    /// First 8 characters of the commit hash.
     commit: String,
 }
 
@@ -172,7 +174,7 @@ pub(crate) async fn git_commit(
     let at = sha.to_ascii_lowercase();
     let save = app.blocking(move |app| Ok(beside(app, &at, save))).await?;
     let kept = app.writer.keep(save).await?.id;
-    // Somebody may have told of it at the same time, and been first.
+    // Another request may have saved the same commit first.
     let session_id = saved_at(&app, &wanted, &sha).await?.unwrap_or(kept);
     Ok(Json(Outcome::Saved(CommitSaved { status: IsSaved::Saved, session_id, commit })))
 }
@@ -183,7 +185,7 @@ fn checked(sha: String) -> Result<String, Problem> {
     is_sha.then_some(sha).ok_or_else(|| Problem::bad(error, "`git rev-parse HEAD` prints it"))
 }
 
-/// The save of an environment that was made at a commit.
+/// Returns the id of the environment's save for a commit, if there is one.
 async fn saved_at(
     app: &AppState,
     environment: &Environment,
@@ -197,7 +199,7 @@ async fn saved_at(
     .await
 }
 
-/// A run of tests.
+/// Report of a test run.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct TestResultRequest {
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
@@ -212,17 +214,17 @@ pub(crate) struct TestResultRequest {
     test_command: Option<String>,
 }
 
-/// What came of a run of tests.
+/// Answer to a saved test run.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TestsSaved {
     status: IsSaved,
-    /// The save's id.
+    /// Id of the save.
     session_id: String,
-    /// Whether all passed.
+    /// Whether all tests passed.
     tests_passed: bool,
 }
 
-/// Save at a run of tests
+/// Save at a test run
 #[utoipa::path(post, path = "/hooks/test-result", request_body = TestResultRequest,
     responses((status = 200, body = Outcome<TestsSaved>), Problems))]
 pub(crate) async fn test_result(

@@ -1,4 +1,4 @@
-//! What happens right now, as a stream of events.
+//! `/events`: live changes as a stream of server-sent events.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,14 +15,15 @@ use super::problem::Problems;
 use crate::live::News;
 use crate::state::AppState;
 
-/// How many may listen at once.
+/// Maximum number of concurrent listeners.
 const LISTENERS: i64 = 64;
-/// How often a silent stream shows that it is alive.
+/// Interval of keep-alive messages on a silent stream.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
-/// Live readings and saves as server-sent events
+/// Stream live readings, session changes and saves as server-sent events
 ///
-/// First the readings of all live windows, then what happens. The event `missed` means: you were too slow, look at everything anew.
+/// The stream starts with a reading of every live window. The event `missed` means that the client
+/// was too slow and must reload everything.
 #[utoipa::path(get, path = "/events", responses(
     (status = 200, body = News, content_type = "text/event-stream"), Problems))]
 pub(crate) async fn events(
@@ -50,7 +51,7 @@ fn event(news: &News) -> Event {
     event.json_data(news).unwrap_or_default()
 }
 
-/// One of the places for listeners, until it is dropped.
+/// A listener's slot, freed on drop.
 struct Place(AppState);
 
 impl Place {

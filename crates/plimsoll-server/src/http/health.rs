@@ -1,4 +1,4 @@
-//! Whether the server is well, and what it has counted.
+//! `/healthz` and `/metrics`.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,23 +15,23 @@ use super::problem::Problems;
 use crate::pages::current_criteria;
 use crate::state::{App, AppState};
 
-/// How the server is.
+/// Health of the server.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Health {
-    /// Always `ok`: a server that is not does not answer so.
+    /// Always `ok`. A server with a problem answers with that problem instead.
     status: &'static str,
-    /// The version of plimsoll.
+    /// Version of plimsoll.
     version: &'static str,
 }
 
-/// Whether the server and its store are well
+/// Check the server and its store
 #[utoipa::path(get, path = "/healthz", responses((status = 200, body = Health), Problems))]
 pub(crate) async fn healthz(State(app): State<AppState>) -> Result<Json<Health>, Problem> {
     app.with_store(|_, store| Ok(store.counts().map(drop)?)).await?;
     Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
 }
 
-/// What the server has counted, for Prometheus
+/// Show the server's metrics in OpenMetrics format
 #[utoipa::path(get, path = "/metrics", responses(
     (status = 200, body = String, content_type = "application/openmetrics-text"), Problems))]
 pub(crate) async fn metrics(State(app): State<AppState>) -> Result<Response, Problem> {
@@ -53,7 +53,8 @@ fn look_at_runs(app: &App, store: &mut Store) -> Result<(), Problem> {
     Ok(())
 }
 
-/// How many rows wait for the team's database; nothing if there is none.
+/// Returns the number of rows waiting for the team database. `None` if no team database is
+/// configured.
 async fn team_waiting(app: &AppState) -> Result<Option<u64>, Problem> {
     if app.team().database_url.is_none() {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! Every route, and what all handlers share.
+//! All routes, and what handlers have in common.
 //!
-//! A resource's file has what it takes and gives above its handlers. The OpenAPI document is made of
-//! the same functions.
+//! Each resource has one file, with its request and response types above the handlers. The OpenAPI
+//! document is generated from the same functions.
 
 pub(crate) mod api;
 mod body;
@@ -62,12 +62,12 @@ fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(events::events))
 }
 
-/// The OpenAPI document.
+/// Returns the OpenAPI document.
 pub fn openapi() -> serde_json::Value {
     described(&routes().into_openapi())
 }
 
-/// The document with what cannot be told of a type: one of two fields must be there.
+/// Adds a rule that the Rust types cannot express: a save request needs `task` or `session_id`.
 fn described(document: &utoipa::openapi::OpenApi) -> serde_json::Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["components"]["schemas"]["SaveRequest"]["anyOf"] =
@@ -75,7 +75,7 @@ fn described(document: &utoipa::openapi::OpenApi) -> serde_json::Value {
     document
 }
 
-/// All routes, behind the door.
+/// Builds the router with all routes, behind authorization.
 pub fn router(app: AppState) -> Router {
     let (router, document) = routes().split_for_parts();
     let document = described(&document);

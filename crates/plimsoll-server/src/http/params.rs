@@ -1,4 +1,4 @@
-//! What stands behind the `?` of an address.
+//! Query and path parameters.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 
 use super::Problem;
 
-/// The parameters of a request; each at most once.
+/// Query parameters of a request. A repeated name is refused.
 pub(crate) struct Params(Vec<(String, String)>);
 
 impl<S: Sync> FromRequestParts<S> for Params {
@@ -31,12 +31,12 @@ impl<S: Sync> FromRequestParts<S> for Params {
 }
 
 impl Params {
-    /// A text, if it is given.
+    /// Returns a parameter as text.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A whole number in a range, if it is given.
+    /// Parses a parameter as a whole number in a range.
     pub(crate) fn number(
         &self,
         name: &str,
@@ -52,7 +52,7 @@ impl Params {
         })
     }
 
-    /// Yes or no; no, if it is not given.
+    /// Parses a boolean parameter; `false` if it is absent.
     pub(crate) fn switch(&self, name: &str) -> Result<bool, Problem> {
         match self.text(name) {
             None | Some("false") => Ok(false),
@@ -65,7 +65,7 @@ impl Params {
     }
 }
 
-/// The part of a path that names something.
+/// The name or id in a request path.
 pub(crate) struct Name(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Name {
@@ -79,7 +79,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     }
 }
 
-/// The beginning of a text from outside, fit for a sentence of ours.
+/// Shortens text from outside and removes control characters, for use in our messages.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     plimsoll_core::policy::brief(text).into()
 }

@@ -1,4 +1,4 @@
-//! What went wrong, as whoever asked is told: `application/problem+json` with a hint.
+//! Errors as clients receive them: `application/problem+json` with a hint.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::openapi::{self, ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
-/// Why a request was not carried out. Nothing was stored.
+/// An error answer. The request has stored nothing.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -19,60 +19,60 @@ pub(crate) struct Problem {
     retry_after: Option<u64>,
 }
 
-/// A problem as it is written.
+/// An error.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(super) struct View<'a> {
-    /// Always `about:blank`: the title is that of the status.
+    /// Always `about:blank`: `title` is the meaning of the status.
     r#type: &'a str,
-    /// What the status means.
+    /// Meaning of the HTTP status.
     title: &'a str,
-    /// The status.
+    /// HTTP status.
     #[schema(minimum = 400, maximum = 599)]
     status: u16,
-    /// What went wrong, in a sentence.
+    /// Description of the error.
     detail: &'a str,
-    /// The same.
+    /// Same as `detail`.
     error: &'a str,
-    /// What to do about it.
+    /// What to do about the error.
     hint: &'a str,
 }
 
 impl Problem {
-    /// A problem of this kind.
     pub(crate) fn new(status: StatusCode, error: impl Display, hint: impl Display) -> Self {
         Self { status, error: error.to_string(), hint: hint.to_string(), retry_after: None }
     }
 
-    /// The request makes no sense.
+    /// 400: the request is invalid.
     pub(crate) fn bad(error: impl Display, hint: impl Display) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error, hint)
     }
 
-    /// There is no such thing.
+    /// 404: the resource does not exist.
     pub(crate) fn missing(error: impl Display, hint: impl Display) -> Self {
         Self::new(StatusCode::NOT_FOUND, error, hint)
     }
 
-    /// Too many at once: to be tried again after so many seconds.
+    /// 429: too many requests. Asks the client to retry after `seconds`.
     pub(crate) fn too_many(error: impl Display, seconds: u64) -> Self {
         let hint = format!("try again in {seconds} s");
         let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, error, hint);
         Self { retry_after: Some(seconds), ..problem }
     }
 
-    /// We cannot do now what was asked for.
+    /// 503: temporarily unavailable. Asks the client to retry after a second.
     pub(crate) fn unavailable(error: impl Display) -> Self {
         let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, error, "try again in 1 s");
         Self { retry_after: Some(1), ..problem }
     }
 
-    /// What is told, for those who do not read JSON: the status, the sentence and the hint.
+    /// Returns status, message and hint, for answers that are not JSON.
     pub(crate) fn told(&self) -> (StatusCode, &str, &str) {
         (self.status, &self.error, &self.hint)
     }
 
-    /// We failed. The cause may name files and belongs into the log, not into the answer.
+    /// 500: internal error. The cause may name files, so it goes to the log and not into the
+    /// answer.
     pub(crate) fn failed(error: impl Display) -> Self {
         let hint = "run `plimsoll doctor` on the machine that serves, and look at the server's log";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, hint)
@@ -112,7 +112,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The problems that any request may run into.
+/// The errors that every endpoint can return.
 pub(crate) struct Problems;
 
 const ANY: [(u16, &str); 11] = [

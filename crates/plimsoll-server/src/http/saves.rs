@@ -1,4 +1,4 @@
-//! Session states, saved and found again.
+//! `/ss`, `/rs` and `/sessions`: storing, restoring and listing session states.
 
 use axum::Json;
 use axum::extract::State;
@@ -17,58 +17,58 @@ use super::problem::Problems;
 use super::session::{Meant, filled};
 use crate::state::{App, AppState};
 
-/// How many saves are given at most, and where nothing is said.
+/// Maximum and default number of saves in an answer.
 const MOST: u64 = 100;
 const USUAL: u64 = 10;
 
-/// What is to be saved.
+/// Session state to save.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct SaveRequest {
     #[serde(default)]
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", default = "development")]
     environment: Environment,
-    /// What is being done; may be left out where a session tells it.
+    /// Current task. Optional if `session_id` is given.
     #[serde(default, deserialize_with = "super::body::said")]
     #[schema(value_type = String, pattern = r"\S", required = false)]
     task: Option<String>,
-    /// What one must know to go on.
+    /// Context needed to continue.
     #[serde(default)]
     context: Option<String>,
-    /// What is in the way.
+    /// Obstacles.
     #[serde(default)]
     blockers: Option<String>,
-    /// What comes next.
+    /// Next steps.
     #[serde(default)]
     next_steps: Option<String>,
-    /// Words to find it by.
+    /// Search terms.
     #[serde(default)]
     tags: Vec<String>,
-    /// Files and names that matter.
+    /// Important files and names.
     #[serde(default)]
     key_artifacts: Vec<String>,
-    /// The agent's session that it is of: what is not said is taken from its transcript.
+    /// Agent session id. Missing fields are filled from its transcript.
     #[serde(default, deserialize_with = "super::body::said")]
     #[schema(value_type = String, pattern = "^[A-Za-z0-9_-]{1,128}$", required = false)]
     session_id: Option<String>,
 }
 
-/// The word that it was saved.
+/// Status of a stored save.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum IsSaved {
-    /// It is on disk.
+    /// The save is on disk.
     Saved,
 }
 
-/// What came of saving.
+/// Answer to a stored save.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Saved {
     status: IsSaved,
-    /// The save's id.
+    /// Id of the save.
     session_id: String,
-    /// The command that restores it.
+    /// Command that restores the save.
     restart_command: String,
-    /// The same in a sentence.
+    /// The command as a sentence.
     message: String,
 }
 
@@ -98,7 +98,7 @@ pub(crate) async fn ss(
 }
 
 impl SaveRequest {
-    /// Which session is meant, and what is said.
+    /// Splits the request into the session it names and the fields it gives.
     fn parts(self) -> (Meant, NewSave) {
         let said = NewSave {
             environment: self.environment,
@@ -117,9 +117,9 @@ impl SaveRequest {
 /// A save.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SaveView {
-    /// Its id.
+    /// Id of the save.
     id: String,
-    /// When it was made, in UTC.
+    /// Time of creation, in UTC.
     created: String,
     environment: String,
     /// `manual`, `auto`, `commit` or `tests`.
@@ -130,13 +130,13 @@ pub(crate) struct SaveView {
     next_steps: Option<String>,
     tags: Vec<String>,
     key_artifacts: Vec<String>,
-    /// The project it was made in.
+    /// Project folder.
     project: Option<String>,
-    /// The agent's session that it is of.
+    /// Agent session id.
     session: Option<String>,
-    /// The checkpoint that tells more.
+    /// Id of the checkpoint with more detail.
     checkpoint: Option<String>,
-    /// The commit it was made at.
+    /// Commit hash.
     commit: Option<String>,
 }
 
@@ -162,28 +162,29 @@ impl From<Save> for SaveView {
     }
 }
 
-/// Which session states are to be restored.
+/// Selection of session states to restore.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct RestoreRequest {
     #[serde(default)]
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", default = "development")]
     environment: Environment,
-    /// Words to search for; without any the newest are given.
+    /// Search words. Without them the newest saves are returned.
     #[serde(default)]
     query: Option<String>,
-    /// How many at most.
+    /// Maximum number of saves.
     #[serde(default)]
     limit: Limit,
-    /// Also saves of commits and tests, which are otherwise given only if there is nothing else.
+    /// Include saves of commits and tests. Without this they are returned only if there are no
+    /// others.
     #[serde(default)]
     all: bool,
-    /// The former name of `all`.
+    /// Former name of `all`.
     #[serde(default)]
     #[schema(ignore)]
     include_auto: bool,
 }
 
-/// How many at most.
+/// Maximum number of saves.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[schema(value_type = u64, minimum = 1, maximum = 100, default = 10)]
 struct Limit(#[serde(deserialize_with = "super::body::limit")] u64);
@@ -194,14 +195,15 @@ impl Default for Limit {
     }
 }
 
-/// Saves that were asked for.
+/// A list of saves.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Saves {
-    /// How they were found: `newest`, or by which of a query's `words`, `parts` of them, `corrected` words or `some` words.
+    /// How the saves were found: `newest`, or by which match of the query: all `words`, `parts` of
+    /// words, `corrected` words or `some` words.
     by: &'static str,
-    /// How many there are.
+    /// Number of saves in `sessions`.
     count: usize,
-    /// The saves, best or newest first.
+    /// Saves, best match or newest first.
     sessions: Vec<SaveView>,
 }
 
@@ -212,7 +214,7 @@ impl Saves {
     }
 }
 
-/// Restore the newest session states of an environment, or those that fit a query
+/// Restore the newest session states of an environment, or those that match a query
 #[utoipa::path(post, path = "/rs", request_body = RestoreRequest, responses((status = 200, body = Saves), Problems))]
 pub(crate) async fn rs(
     State(app): State<AppState>,
@@ -233,12 +235,12 @@ fn restored(app: &App, store: &mut Store, request: &RestoreRequest) -> Result<Sa
     Ok(Saves::new("newest", store.saves_to_restore(&filter, limit)?))
 }
 
-/// Which kinds of saves are listed: all, or those that a user restores.
+/// Returns the kinds of saves to list: all, or only those that users restore.
 pub(crate) fn kinds(all: bool) -> SaveKinds {
     if all { SaveKinds::All } else { SaveKinds::Restorable }
 }
 
-/// How saves fit a query.
+/// Names the way in which saves match a query.
 fn label(by: &Match) -> &'static str {
     match by {
         Match::Words => "words",
@@ -248,7 +250,7 @@ fn label(by: &Match) -> &'static str {
     }
 }
 
-/// The newest session states
+/// List the newest session states
 #[utoipa::path(get, path = "/sessions", params(
     ("environment" = Option<String>, Query, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", nullable = false, description = "Of this environment only"),
     ("limit" = Option<u64>, Query, minimum = 1, maximum = 100, nullable = false, description = "How many at most; 10 if it is not given"),
@@ -270,13 +272,13 @@ pub(crate) async fn sessions(
     app.with_store(listed).await.map(Json)
 }
 
-/// An environment, if it can be one.
+/// Validates the name of an environment.
 fn environment(name: &str) -> Result<Environment, Problem> {
     let hint = "give it as in `environment=development`";
     Environment::new(name).map_err(|error| Problem::bad(error, hint))
 }
 
-/// Takes what the journal has news of into the store.
+/// Reads new entries of the save journal into the store.
 pub(crate) fn take_in(app: &App, store: &mut Store) -> Result<(), Problem> {
     saves::take_in(&app.world.paths, store).map(drop).map_err(|error| app.failed(&error))
 }

@@ -1,4 +1,4 @@
-//! A save that is filled from the agent's own session.
+//! Fills saves from the agent's session.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::usage::session_id;
 use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
-/// Which session a request means; several may say nothing of it.
+/// The session that a request refers to, by id or by transcript; possibly none.
 #[derive(Debug, Default)]
 pub(super) struct Meant {
     pub(super) session: Option<String>,
@@ -26,7 +26,7 @@ impl Meant {
         self.session.is_none() && self.transcript.is_none()
     }
 
-    /// The session's transcript, if we know it as one of the agent's: nothing else is read.
+    /// Finds the session's transcript. Only files known as the agent's transcripts are read.
     pub(super) fn find(&self, app: &App) -> Result<Option<Found>, Problem> {
         let session = self.session.as_deref().map(session_id).transpose()?;
         let found = match (&self.transcript, &session) {
@@ -54,9 +54,10 @@ fn unknown(meant: &Meant) -> Problem {
     Problem::missing(what, hint)
 }
 
-/// Fills `save` from the session that is meant, or `plain` it where its transcript tells nothing.
+/// Fills `save` from the session's transcript. Returns `plain` with the session's id if the
+/// transcript yields no task.
 ///
-/// A checkpoint is sealed in the session's project, which must still be there.
+/// Seals a checkpoint in the session's project, if that folder still exists.
 pub(super) async fn filled(
     app: &AppState,
     meant: Meant,
@@ -84,11 +85,13 @@ pub(super) async fn filled(
     .await
 }
 
-/// The save of a commit with the session that was at work in its repository: of those that run the one
-/// that wrote last. Who tells of a commit does not say where it was made, but there it is what `HEAD` is
-/// at. Where two wrote at once, nobody is named.
+/// Adds to a commit's save the session that was working in the repository.
+///
+/// The report of a commit does not say where it was made, so this looks for a live session's
+/// project whose `HEAD` is the commit. In that project the session that wrote last is chosen; none
+/// if two wrote at the same moment.
 pub(super) fn beside(app: &App, sha: &str, save: NewSave) -> NewSave {
-    /// In how many projects it is looked for.
+    /// Maximum number of projects to check.
     const PROJECTS: usize = 8;
     let mut live: Vec<Wrote> = Vec::new();
     for LiveReading { of, project, .. } in app.live.windows().values() {
@@ -112,5 +115,5 @@ pub(super) fn beside(app: &App, sha: &str, save: NewSave) -> NewSave {
     made_in(&app.world, Path::new(project), session, save)
 }
 
-/// When a session wrote last, its project, its name.
+/// Time of a session's last write, its project, its id.
 type Wrote = (String, String, String);

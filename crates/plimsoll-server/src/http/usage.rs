@@ -1,4 +1,4 @@
-//! How full a context window is, and what to do about it.
+//! `/context/usage`: how full a window is, and the recommended action.
 
 use std::collections::HashSet;
 
@@ -19,31 +19,31 @@ use super::params::Params;
 use super::problem::Problems;
 use crate::state::{App, AppState};
 
-/// How full a window is.
+/// Fullness of a window, with a recommendation.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct UsageView {
-    /// The tokens in it.
+    /// Tokens in the window.
     used: u64,
-    /// Its size.
+    /// Window size in tokens.
     max: u64,
-    /// The share in percent, with one decimal.
+    /// Used share in percent, with one decimal.
     percent: f64,
-    /// The name for that share: `healthy`, `warning`, `critical` or `overflow`.
+    /// Name for that share: `healthy`, `warning`, `critical` or `overflow`.
     status: &'static str,
-    /// What is recommended.
+    /// Recommended action.
     action: Action,
 }
 
-/// What is recommended.
+/// Recommended action.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Action {
     /// `none`, `save` or `save_and_restart`.
     r#type: &'static str,
-    /// The recommendation in a sentence, if there is one.
+    /// The recommendation as a sentence, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     message: Option<String>,
-    /// Whether a hook may carry it out without asking.
+    /// Whether a hook may act without asking.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     auto: Option<bool>,
@@ -61,9 +61,9 @@ impl From<Usage> for UsageView {
     }
 }
 
-/// How full a window is, and what to do about it
+/// Show how full a window is, and the recommended action
 ///
-/// By `used_tokens` it is arithmetic; by `session_id` the session's window is measured.
+/// With `used_tokens` this is plain arithmetic. With `session_id` the session's window is measured.
 #[utoipa::path(get, path = "/context/usage", params(
     ("used_tokens" = Option<u64>, Query, minimum = 0, maximum = 1_000_000_000, nullable = false, description = "Tokens in the window"),
     ("max_tokens" = Option<u64>, Query, minimum = 1, maximum = 1_000_000_000, nullable = false, description = "Its size; 200000 if it is not given"),
@@ -92,7 +92,7 @@ pub(crate) async fn usage(
     Ok(Json(usage.into()))
 }
 
-/// The seed's own words.
+/// This wording is part of the specified API and must not change.
 fn required(app: &App) -> Problem {
     Problem::bad("used_tokens required", format!("Poll from {} hook", app.adapter.product()))
 }
@@ -102,7 +102,7 @@ fn both() -> Problem {
     Problem::bad(error, "give either the tokens or the session")
 }
 
-/// A session's name, if it can be one.
+/// Validates a session id.
 pub(crate) fn session_id(text: &str) -> Result<SessionId, Problem> {
     SessionId::new(text).ok_or_else(|| {
         let error = "`session_id` must be 1 to 128 letters, digits, `-` or `_`";
@@ -110,7 +110,7 @@ pub(crate) fn session_id(text: &str) -> Result<SessionId, Problem> {
     })
 }
 
-/// The window of a session, as its transcript tells.
+/// Measures the window of a session from its transcript.
 fn measured(app: &App, name: &SessionId) -> Result<Usage, Problem> {
     let measured = measure(app, &meant(app, name)?)?;
     let (used, max) = (measured.reading.used, measured.window.tokens);
@@ -118,9 +118,9 @@ fn measured(app: &App, name: &SessionId) -> Result<Usage, Problem> {
     Ok(if measured.advises { usage } else { usage.without_advice() })
 }
 
-/// The session that is called so, or the only one that this may stand for.
+/// Returns the session with this id, or the only one whose id starts with it.
 fn meant(app: &App, name: &SessionId) -> Result<SessionId, Problem> {
-    /// Less than that tells nothing.
+    /// Shorter prefixes are too ambiguous.
     const LEAST: usize = 4;
     let found = sessions::find(&app.world, app.adapter).map_err(|error| app.failed(&error))?;
     let all = found.into_iter().map(|found| found.owner.session);
@@ -136,7 +136,7 @@ fn meant(app: &App, name: &SessionId) -> Result<SessionId, Problem> {
     Ok(meant.into_iter().next().unwrap_or_else(|| name.clone()))
 }
 
-/// Measures a session, as its newest transcript tells.
+/// Measures a session from its newest transcript.
 pub(crate) fn measure(app: &App, session: &SessionId) -> Result<Measured, Problem> {
     let unknown = || {
         let error = format!("no session `{session}` is known here");

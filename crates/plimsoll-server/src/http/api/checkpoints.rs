@@ -1,4 +1,4 @@
-//! Checkpoints: all of them, and one with its text and its ancestors.
+//! `/api/checkpoints`: the newest checkpoints, and one with its text and ancestors.
 
 use axum::Json;
 use axum::extract::State;
@@ -17,23 +17,23 @@ use crate::state::{App, AppState};
 /// A checkpoint.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct CheckpointView {
-    /// Its id.
+    /// Checkpoint id.
     pub(crate) id: String,
-    /// The project it is of.
+    /// Project folder.
     pub(crate) project: String,
-    /// The session it is of.
+    /// Session id.
     pub(crate) session: String,
-    /// When it was made, in UTC.
+    /// Time of creation, in UTC.
     pub(crate) created: String,
-    /// What it was made for.
+    /// Reason for the checkpoint.
     pub(crate) trigger: String,
-    /// Which checkpoint of the project it is.
+    /// Number of the checkpoint within its project.
     pub(crate) iteration: u64,
-    /// What the window held.
+    /// Tokens in the window.
     pub(crate) used: Option<Tokens>,
-    /// The window.
+    /// Window size in tokens.
     pub(crate) window: Option<Tokens>,
-    /// What it is about, in a line.
+    /// One-line summary.
     pub(crate) summary: String,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Checkpoints {
     pub(crate) checkpoints: Vec<CheckpointView>,
 }
 
-/// The newest checkpoints of all projects
+/// List the newest checkpoints of all projects
 #[utoipa::path(get, path = "/api/checkpoints", params(
     ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, nullable = false, description = "How many at most; 100 if it is not given"),
 ), responses((status = 200, body = Checkpoints), Problems))]
@@ -78,13 +78,13 @@ pub(crate) async fn list(
 pub(crate) struct CheckpointStory {
     #[serde(flatten)]
     pub(crate) checkpoint: CheckpointView,
-    /// Its sections, in Markdown.
+    /// Text of the checkpoint, in Markdown.
     pub(crate) body: String,
-    /// The checkpoints that the work went on from, the nearest first.
+    /// Ids of the checkpoints this one continues from, nearest first.
     pub(crate) lineage: Vec<String>,
 }
 
-/// One checkpoint with its text and its ancestors
+/// Show one checkpoint with its text and its ancestors
 #[utoipa::path(get, path = "/api/checkpoints/{id}", params(
     ("id" = String, Path, description = "Its id"),
 ), responses((status = 200, body = CheckpointStory), Problems))]
@@ -95,7 +95,7 @@ pub(crate) async fn show(
     app.with_store(move |app, store| story(app, store, &id)).await.map(Json)
 }
 
-/// What is known of one checkpoint.
+/// Reads one checkpoint with its text and ancestors.
 pub(crate) fn story(app: &App, store: &mut Store, id: &str) -> Result<CheckpointStory, Problem> {
     let row = store.checkpoint(id)?.ok_or_else(|| {
         let error = format!("there is no checkpoint `{}`", shown(id));
@@ -106,7 +106,7 @@ pub(crate) fn story(app: &App, store: &mut Store, id: &str) -> Result<Checkpoint
     Ok(CheckpointStory { checkpoint: row.into(), body, lineage })
 }
 
-/// The ancestors of a checkpoint, as far as they are there and ours.
+/// Returns the ids of a checkpoint's ancestors, as far as they exist and were sealed here.
 fn lineage(app: &App, row: &CheckpointRow) -> Vec<String> {
     const FARTHEST: usize = 50;
     let place = Place::of(&app.world, app.adapter, row.project.clone());

@@ -1,4 +1,4 @@
-//! What an overview of the machine shows.
+//! The read-only JSON API of the dashboard's data: sessions, checkpoints, runs, costs and scores.
 
 pub(super) mod checkpoints;
 pub(super) mod past;
@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 /// How full a window is.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(crate) struct Fullness {
-    /// The tokens in it.
+    /// Tokens in the window.
     pub(crate) used: Tokens,
-    /// Its size.
+    /// Window size in tokens.
     pub(crate) window: Tokens,
-    /// The share in percent, with one decimal.
+    /// Used share in percent, with one decimal.
     pub(crate) percent: f64,
-    /// The name for that share.
+    /// Name for that share: `healthy`, `warning`, `critical` or `overflow`.
     pub(crate) status: &'static str,
 }
 

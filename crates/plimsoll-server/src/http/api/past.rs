@@ -1,4 +1,5 @@
-//! What the past says: environments with saves, what hooks cost, what compactions lost.
+//! `/api/environments`, `/api/tax` and `/api/score`: environments with saves, hook costs, and facts
+//! lost by compactions.
 
 use std::time::Duration;
 
@@ -18,20 +19,20 @@ use crate::state::{App, AppState};
 /// The environments that have saves.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Environments {
-    /// By name.
+    /// Sorted by name.
     pub(crate) environments: Vec<EnvironmentView>,
 }
 
 /// An environment that has saves.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct EnvironmentView {
-    /// Its name.
+    /// Name of the environment.
     pub(crate) environment: String,
-    /// How many saves it has.
+    /// Number of saves.
     pub(crate) saves: u64,
 }
 
-/// The environments that have saves
+/// List the environments that have saves
 #[utoipa::path(get, path = "/api/environments", responses((status = 200, body = Environments), Problems))]
 pub(crate) async fn environments(
     State(app): State<AppState>,
@@ -49,29 +50,29 @@ pub(crate) async fn environments(
     Ok(Json(Environments { environments: listed.into_iter().map(view).collect() }))
 }
 
-/// What hooks cost.
+/// Cost of all hooks.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Tax {
-    /// Each hook command, the dearest first.
+    /// One entry per hook command, most expensive first.
     pub(crate) hooks: Vec<HookCostView>,
 }
 
-/// What one hook command cost, as the transcripts tell.
+/// Cost of one hook command, as recorded in the transcripts.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct HookCostView {
-    /// The command, without secrets.
+    /// The command, with secrets removed.
     pub(crate) command: String,
-    /// The events it ran on.
+    /// Events the command ran on.
     pub(crate) events: Vec<String>,
-    /// How often it ran.
+    /// Number of runs.
     pub(crate) runs: u64,
-    /// How often it failed.
+    /// Number of failed runs.
     pub(crate) failed: u64,
-    /// Half of the runs took no longer, in milliseconds.
+    /// Median duration in milliseconds.
     pub(crate) p50_millis: Option<f64>,
-    /// Nineteen in twenty took no longer.
+    /// 95th percentile of the duration in milliseconds.
     pub(crate) p95_millis: Option<f64>,
-    /// All runs together.
+    /// Total duration of all runs in milliseconds.
     pub(crate) total_millis: u64,
 }
 
@@ -89,34 +90,34 @@ impl From<Cost> for HookCostView {
     }
 }
 
-/// What every hook has cost
+/// Show the cost of every hook
 #[utoipa::path(get, path = "/api/tax", responses((status = 200, body = Tax), Problems))]
 pub(crate) async fn tax(State(app): State<AppState>) -> Result<Json<Tax>, Problem> {
     let costs = app.with_store(count_tax).await?;
     Ok(Json(Tax { hooks: costs.into_iter().map(HookCostView::from).collect() }))
 }
 
-/// What the newest compactions lost, and who kept it.
+/// Facts that the newest compactions lost or kept.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Score {
-    /// Facts that later work needed.
+    /// Number of facts that later work needed.
     pub(crate) needed: u64,
-    /// Kept by the client's summary.
+    /// Facts kept by the client's summary.
     pub(crate) summary: u64,
-    /// Kept by the restore.
+    /// Facts kept by the restore.
     pub(crate) restore: u64,
-    /// Kept by either.
+    /// Facts kept by either of them.
     pub(crate) together: u64,
-    /// How many sessions were looked at.
+    /// Number of sessions analysed.
     pub(crate) sessions: usize,
-    /// How many were compacted.
+    /// Number of sessions with compactions.
     pub(crate) of: usize,
 }
 
-/// How long transcripts are read for the score.
+/// Time limit for reading transcripts.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the newest compactions lost, and who kept it
+/// Show which facts the newest compactions lost, and which the summary or the restore kept
 #[utoipa::path(get, path = "/api/score", responses((status = 200, body = Score), Problems))]
 pub(crate) async fn score(State(app): State<AppState>) -> Result<Json<Score>, Problem> {
     app.with_store(|app: &App, store| {

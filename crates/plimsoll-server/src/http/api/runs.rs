@@ -1,4 +1,4 @@
-//! Runs: all of them at a glance, and one with its jobs and sessions.
+//! `/api/runs`: all runs in brief, and one with its jobs and sessions.
 
 use axum::Json;
 use axum::extract::State;
@@ -18,148 +18,147 @@ use crate::http::params::{Name, Params};
 use crate::http::problem::Problems;
 use crate::state::{App, AppState};
 
-/// Runs at a glance.
+/// A list of runs.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Runs {
-    /// Those that began last first.
+    /// Most recently started first.
     pub(crate) runs: Vec<RunView>,
 }
 
-/// A run: work that goes on over as many sessions as it takes.
+/// A run: work that continues over as many sessions as it needs.
 #[derive(Serialize, ToSchema)]
 pub struct RunView {
-    /// Its name.
+    /// Run id.
     pub run: String,
-    /// `task`, or `plan`.
+    /// `task` or `plan`.
     pub sort: &'static str,
-    /// What it is about, in a line.
+    /// One-line title.
     pub title: String,
-    /// The project it works in.
+    /// Project folder.
     pub project: String,
     /// `running`, `interrupted`, `done`, `failed`, `limited` or `broken`.
     pub state: &'static str,
-    /// Why it ended, or rests.
+    /// Reason why the run ended or is interrupted.
     pub why: Option<String>,
-    /// How many tasks of its plan are done, parts of tasks counted as tasks; without a plan it is one.
+    /// Number of completed tasks. Parts of split tasks count as tasks; a run without a plan has one
+    /// task.
     pub done: usize,
-    /// Of how many.
+    /// Total number of tasks.
     pub of: usize,
-    /// When it began, in UTC.
+    /// Start time, in UTC.
     pub since: String,
-    /// When it was last heard of, in UTC.
+    /// Time of the last journal entry, in UTC.
     pub until: String,
-    /// For how long somebody has conducted it.
+    /// Seconds during which a runner was active.
     pub seconds: u64,
-    /// How many sessions it has started.
+    /// Number of sessions started.
     pub sessions: u32,
-    /// How many of them went on with what one before them had begun.
+    /// Sessions that continued the work of an earlier session.
     pub restarts: usize,
-    /// How many of them tried again what had failed.
+    /// Sessions that retried failed work.
     pub retries: usize,
-    /// What the windows of all its sessions held at their ends, added up, as far as it is known.
+    /// Sum of the tokens in the window at the end of each session, as far as known.
     pub tokens: Option<Tokens>,
-    /// What its sessions have put into their windows, as far as it is known: to be compared with the
-    /// estimate.
+    /// Tokens that the sessions added to their windows, as far as known. Compare with `estimate`.
     pub measured: Option<Tokens>,
-    /// What its plan is estimated to take.
+    /// Estimated tokens of the plan.
     pub estimate: Option<Tokens>,
-    /// The command that takes it up again, where there is something left to do and nobody does it.
+    /// Command that resumes the run, if work is left and no runner is active.
     pub resume: Option<String>,
 }
 
-/// A run with all there is to tell of it.
+/// A run with its plan and jobs.
 #[derive(Serialize, ToSchema)]
 pub struct RunStory {
-    /// The run.
     #[serde(flatten)]
     pub run: RunView,
-    /// Why its plan took the place of an earlier one, each time that happened.
+    /// Reason for each replacement of the plan.
     pub replanned: Vec<String>,
-    /// The tasks of its plan, or parts of them.
+    /// Tasks of the plan, or parts of split tasks.
     pub pieces: Vec<PieceView>,
-    /// Its jobs, in the order they began.
+    /// Jobs in the order in which they started.
     pub jobs: Vec<JobView>,
 }
 
-/// A task of a run's plan, or a part of one that was split.
+/// A task of a run's plan, or a part of a split task.
 #[derive(Serialize, ToSchema)]
 pub struct PieceView {
-    /// Its name in the plan.
+    /// Id in the plan.
     pub piece: String,
-    /// What is to be done.
+    /// Description of the work.
     pub description: String,
-    /// The keyword it goes by.
+    /// Kind of work, as a keyword.
     pub kind: &'static str,
-    /// What it is estimated to take.
+    /// Estimated tokens.
     pub estimate: Tokens,
     /// `waiting`, `open`, `done` or `failed`.
     pub state: &'static str,
-    /// The job that it was given to last.
+    /// Number of the last job that worked on the task.
     pub job: Option<u32>,
-    /// What is wrong with it.
+    /// Warning about the task, if any.
     pub warning: Option<String>,
 }
 
-/// What one prompt asks of an agent.
+/// A job: the work that one prompt gives to an agent.
 #[derive(Serialize, ToSchema)]
 pub struct JobView {
-    /// Its number in the run.
+    /// Number of the job in the run.
     pub job: u32,
-    /// What it is about, in a line.
+    /// One-line title.
     pub title: String,
-    /// The batch of the plan.
+    /// Number of the batch in the plan.
     pub batch: Option<u32>,
-    /// The tasks, or parts of tasks, by their names in the plan.
+    /// Ids of the tasks, or parts of tasks, in the plan.
     pub pieces: Vec<String>,
     /// `open`, `done` or `failed`.
     pub state: &'static str,
-    /// Why it has failed.
+    /// Reason for the failure.
     pub why: Option<String>,
-    /// When it began, in UTC.
+    /// Start time, in UTC.
     pub since: String,
-    /// What it was estimated to take.
+    /// Estimated tokens.
     pub estimate: Option<Tokens>,
-    /// What its sessions have put into their windows.
+    /// Tokens that the sessions added to their windows.
     pub measured: Option<Tokens>,
-    /// The checkpoint that tells of it.
+    /// Id of the checkpoint that describes the job.
     pub checkpoint: Option<String>,
-    /// What the agent said last, line by line, where it has failed.
+    /// Last lines of the agent's output, if the job failed.
     pub last_words: Vec<String>,
-    /// Its sessions, in order.
+    /// Sessions of the job, in order.
     pub legs: Vec<LegView>,
 }
 
 /// A session of a job.
 #[derive(Serialize, ToSchema)]
 pub struct LegView {
-    /// Its number in the job.
+    /// Number of the session in the job.
     pub leg: u32,
-    /// How many times the job had been tried.
+    /// Attempt at the job, counted from 1.
     pub attempt: u32,
-    /// The session, where the agent takes its name from us.
+    /// Session id, if the agent accepts an id from the runner.
     pub session: Option<String>,
-    /// When it began, in UTC.
+    /// Start time, in UTC.
     pub since: String,
-    /// When it ended, in UTC.
+    /// End time, in UTC.
     pub until: Option<String>,
-    /// How it ended: `stopped`, `exited`, `lost` or `halted`.
+    /// How the session ended: `stopped`, `exited`, `lost` or `halted`.
     pub how: Option<&'static str>,
-    /// The exit code of the agent, where it ended by itself.
+    /// Exit code of the agent, if it exited.
     pub code: Option<i32>,
-    /// What its window held at the end.
+    /// Tokens in the window at the end.
     pub used: Option<Tokens>,
-    /// How large that is.
+    /// Window size in tokens.
     pub window: Option<Tokens>,
-    /// How many times the model answered.
+    /// Number of model responses.
     pub responses: Option<u32>,
-    /// The checkpoint that was sealed of it.
+    /// Id of the session's checkpoint.
     pub checkpoint: Option<String>,
-    /// The files that hold what its agent printed.
+    /// Files with the agent's output.
     pub printed: Vec<String>,
 }
 
 impl RunView {
-    /// A run as it stands right now.
+    /// Describes the current state of a run.
     pub fn of(run: &Run) -> Self {
         let standing = runs::standing(run);
         let (spent, progress) = (run.spent(last_moment(run)), run.progress());
@@ -186,7 +185,8 @@ impl RunView {
     }
 }
 
-/// Until when a run's time counts: as long as somebody conducts it, it is now.
+/// Returns the end of the time span a run has used: now while a runner is active, otherwise the
+/// last journal entry.
 pub(crate) fn last_moment(run: &Run) -> Millis {
     match runs::standing(run) {
         plimsoll_core::run::Standing::Running => now() as Millis,
@@ -195,7 +195,7 @@ pub(crate) fn last_moment(run: &Run) -> Millis {
 }
 
 impl RunStory {
-    /// A run as it stands right now, with all there is to tell of it.
+    /// Describes the current state of a run, with its plan and jobs.
     pub fn of(paths: &Paths, run: &Run) -> Self {
         Self {
             replanned: run.replanned.clone(),
@@ -270,7 +270,7 @@ impl LegView {
     }
 }
 
-/// The runs of this machine
+/// List the runs of this machine
 #[utoipa::path(get, path = "/api/runs", params(
     ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, nullable = false, description = "How many at most; 100 if it is not given"),
 ), responses((status = 200, body = Runs), Problems))]
@@ -283,7 +283,7 @@ pub(crate) async fn list(
     Ok(Json(Runs { runs: found.iter().map(RunView::of).collect() }))
 }
 
-/// The runs that began last, with whatever their journals tell by now.
+/// Returns the most recently started runs, after reading new journal entries.
 pub(crate) fn newest(
     app: &App,
     store: &mut Store,
@@ -294,7 +294,7 @@ pub(crate) fn newest(
     Ok(store.runs(None, skip, limit)?)
 }
 
-/// One run: what it is at, its sessions, and what came of them
+/// Show one run with its plan, jobs and sessions
 #[utoipa::path(get, path = "/api/runs/{run}", params(
     ("run" = String, Path, pattern = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", description = "Its name"),
 ), responses((status = 200, body = RunStory), Problems))]
@@ -310,7 +310,7 @@ pub(crate) async fn show(
     Ok(Json(told.await?))
 }
 
-/// The run of that name.
+/// Returns the run with this id, after reading new journal entries.
 pub(crate) fn find(app: &App, store: &mut Store, id: &RunId) -> Result<Run, Problem> {
     take_in(app, store)?;
     store.run(id)?.ok_or_else(|| {
@@ -319,7 +319,7 @@ pub(crate) fn find(app: &App, store: &mut Store, id: &RunId) -> Result<Run, Prob
     })
 }
 
-/// Takes in what is new in the journals of runs.
+/// Reads new entries of the run journals into the store.
 pub(crate) fn take_in(app: &App, store: &mut Store) -> Result<(), Problem> {
     runs::take_in(&app.world.paths, store).map(drop).map_err(|error| app.failed(&error))
 }

@@ -1,4 +1,4 @@
-//! Sessions: all of them at a glance, and one over time.
+//! `/api/sessions`: all sessions in brief, and one over time.
 
 use axum::Json;
 use axum::extract::State;
@@ -22,35 +22,35 @@ use crate::http::usage::{measure, session_id};
 use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
-/// All sessions at a glance.
+/// Live windows and recent sessions.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Overview {
-    /// The windows that are live, subagents' too.
+    /// Live windows, including those of subagents.
     pub(crate) live: Vec<LiveReading>,
-    /// The sessions last heard of, newest first.
+    /// Recent sessions, newest first.
     pub(crate) sessions: Vec<SessionView>,
 }
 
-/// A session, as the store knows it.
+/// A session, as recorded in the store.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionView {
-    /// Its name.
+    /// Session id.
     pub(crate) session: String,
-    /// The folder the agent was started in.
+    /// Folder in which the agent was started.
     pub(crate) project: Option<String>,
-    /// The model that answered last.
+    /// Model of the last response.
     pub(crate) model: Option<String>,
-    /// When it began, in UTC.
+    /// Start time, in UTC.
     pub(crate) started: String,
-    /// When it was last heard of, in UTC.
+    /// Time of the last activity, in UTC.
     pub(crate) last_seen: String,
-    /// How full its window is.
+    /// Current fullness of the window.
     pub(crate) last: Option<Fullness>,
-    /// At its fullest.
+    /// Highest fullness of the window.
     pub(crate) peak: Option<Fullness>,
 }
 
-/// All sessions at a glance
+/// List live windows and recent sessions
 #[utoipa::path(get, path = "/api/sessions", params(
     ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, nullable = false, description = "How many at most; 100 if it is not given"),
 ), responses((status = 200, body = Overview), Problems))]
@@ -62,7 +62,7 @@ pub(crate) async fn list(
     app.with_store(move |app, store| overview(app, store, limit)).await.map(Json)
 }
 
-/// What is known of all sessions.
+/// Reads the live windows and the `limit` most recent sessions.
 pub(crate) fn overview(app: &App, store: &mut Store, limit: u32) -> Result<Overview, Problem> {
     let recent = history::recent(&app.world, app.adapter, store, limit);
     let recent = recent.map_err(|error| app.failed(&error))?;
@@ -91,49 +91,49 @@ impl From<Recent> for SessionView {
 /// One session over time.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionStory {
-    /// Its name.
+    /// Session id.
     pub(crate) session: String,
-    /// The folder the agent was started in.
+    /// Folder in which the agent was started.
     pub(crate) project: String,
-    /// The model that answered last.
+    /// Model of the last response.
     pub(crate) model: Option<String>,
-    /// How full its window is, measured now.
+    /// Fullness of the window, measured now.
     pub(crate) reading: Fullness,
-    /// Where the client compacts, if it does.
+    /// Tokens at which the client compacts, if it does.
     pub(crate) trigger: Option<Tokens>,
-    /// Tokens left until then, or until the window is full.
+    /// Tokens left until the client compacts, or until the window is full.
     pub(crate) tokens_left: Tokens,
-    /// Minutes left at the pace so far.
+    /// Minutes left at the current pace.
     pub(crate) minutes_left: Option<f64>,
-    /// The curve, oldest first.
+    /// Readings and compactions, oldest first.
     pub(crate) series: Vec<PointView>,
-    /// Its checkpoints, oldest first.
+    /// Checkpoints, oldest first.
     pub(crate) checkpoints: Vec<CheckpointView>,
-    /// Its saves, oldest first.
+    /// Saves, oldest first.
     pub(crate) saves: Vec<SaveView>,
 }
 
-/// A point on the curve: either `used` after a response, or a compaction.
+/// A point in the session's history: a reading after a response, or a compaction.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PointView {
-    /// When, in UTC.
+    /// Time, in UTC.
     pub(crate) time: String,
-    /// The subagent whose window it was, if it was one's.
+    /// Subagent id, if this is a subagent's window.
     pub(crate) subagent: Option<String>,
-    /// What the window held after a response.
+    /// Tokens in the window after a response.
     pub(crate) used: Option<Tokens>,
-    /// The compaction, if it was one.
+    /// The compaction, if this point is one.
     pub(crate) compaction: Option<CompactionView>,
 }
 
-/// A compaction on the curve.
+/// A compaction.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct CompactionView {
-    /// Started by the client, not by the user.
+    /// Whether the client started the compaction, not the user.
     pub(crate) automatic: bool,
-    /// What the window held before.
+    /// Tokens in the window before the compaction.
     pub(crate) tokens_before: Option<Tokens>,
-    /// What the conversation held after.
+    /// Tokens in the conversation after the compaction.
     pub(crate) tokens_after: Option<Tokens>,
 }
 
@@ -150,7 +150,7 @@ impl From<PointRow> for PointView {
     }
 }
 
-/// One session: measured now, and over time
+/// Show one session, measured now and over time
 #[utoipa::path(get, path = "/api/sessions/{session}", params(
     ("session" = String, Path, pattern = "^[A-Za-z0-9_-]{1,128}$", description = "Its name"),
 ), responses((status = 200, body = SessionStory), Problems))]
@@ -162,7 +162,7 @@ pub(crate) async fn show(
     app.with_store(move |app, store| story(app, store, &session)).await.map(Json)
 }
 
-/// What is known of one session.
+/// Measures one session and reads its history.
 pub(crate) fn story(
     app: &App,
     store: &mut Store,
