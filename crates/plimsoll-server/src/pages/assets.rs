@@ -1,9 +1,9 @@
-//! What pages are made with and load, from memory.
+//! Style, script and icon of the pages, embedded in the binary.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 
-/// The style, which every page carries: the first paint would wait for a request of its own.
+/// Style sheet, inlined in every page: a separate request would delay the first paint.
 pub(crate) const STYLE: &str = include_str!("../../assets/style.css");
 
 pub(super) async fn script() -> impl IntoResponse {

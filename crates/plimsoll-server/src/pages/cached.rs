@@ -1,9 +1,9 @@
-//! What takes long to find out: found out in a thread of its own, and shown as it was for a while.
+//! Cache for results that take long to compute: computed in the background, shown until stale.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The last answer, and whether somebody is about to find a newer one.
+/// The last result, and whether a newer one is being computed.
 #[derive(Debug)]
 pub(crate) struct Cached<T>(Mutex<State<T>>);
 
@@ -20,7 +20,8 @@ impl<T> Default for Cached<T> {
 }
 
 impl<T> Cached<T> {
-    /// The last answer; and whether whoever asks should find a newer one, which nobody else does then.
+    /// Returns the last result, and whether the caller must compute a newer one. Only one caller
+    /// at a time gets `true`.
     pub(super) fn look(&self, fresh: Duration) -> (Option<Arc<T>>, bool) {
         let mut state = self.state();
         let is_fresh = state.last.as_ref().is_some_and(|(when, _)| when.elapsed() < fresh);
@@ -29,12 +30,12 @@ impl<T> Cached<T> {
         (state.last.as_ref().map(|(_, last)| last.clone()), is_due)
     }
 
-    /// The last answer, however old.
+    /// Returns the last result, however old.
     pub(super) fn last(&self) -> Option<Arc<T>> {
         self.state().last.as_ref().map(|(_, last)| last.clone())
     }
 
-    /// A newer answer was found, or could not be.
+    /// Stores a newer result; `None` if the computation failed.
     pub(super) fn put(&self, found: Option<T>) {
         let mut state = self.state();
         state.is_busy = false;

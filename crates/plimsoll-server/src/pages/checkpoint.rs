@@ -1,4 +1,4 @@
-//! `/checkpoint/{id}`: a checkpoint, where it comes from, and what is new in it.
+//! `/checkpoint/{id}`: a checkpoint, its parent and children, and the changes since the parent.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use super::site::Site;
 use crate::http::{Name, Problem};
 use crate::state::{App, AppState};
 
-/// All there is to show of a checkpoint.
+/// The page's data.
 struct Seen {
     it: Listed,
     body: String,
@@ -25,7 +25,7 @@ struct Seen {
     changed: Option<Vec<SectionDiff>>,
 }
 
-/// A checkpoint
+/// Shows a checkpoint.
 pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
@@ -48,7 +48,8 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Seen, Problem> {
     let children =
         all.iter().filter(|other| parent_of(other).as_deref() == Some(id)).map(|it| it.id.clone());
     let children = children.collect();
-    // A parent's name is whatever a file says: only one that is there is looked at.
+    // The parent's name comes from a file that anyone may have written, so only listed checkpoints
+    // are opened.
     let parent = parent_of(&all[at]).filter(|name| all.iter().any(|listed| listed.id == *name));
     let body = body(&place, &all[at]);
     let changed = parent.as_ref().and_then(|name| all.iter().find(|listed| listed.id == *name));
@@ -56,8 +57,8 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Seen, Problem> {
     Ok(Seen { it: all[at].clone(), body, parent, children, changed })
 }
 
-/// The place that a checkpoint lies in, and all that lie there. Only what is listed in a place we know
-/// is ever opened.
+/// Finds the folder of a checkpoint, and lists all checkpoints there. Only checkpoints listed in a
+/// known folder are opened.
 fn home(app: &App, store: &Store, id: &str) -> Result<Option<(Place, Vec<Listed>)>, Problem> {
     let place = |project| Place::of(&app.world, app.adapter, project);
     let known = store.checkpoint(id)?.map(|row| row.project);
@@ -76,7 +77,7 @@ fn home(app: &App, store: &Store, id: &str) -> Result<Option<(Place, Vec<Listed>
     Ok(None)
 }
 
-/// What a checkpoint says: as we sealed it, or as somebody else has written it.
+/// Returns the text of a checkpoint: as sealed here, or as found in a file from elsewhere.
 fn body(place: &Place, listed: &Listed) -> String {
     let own = checkpoint::read_own(place, &listed.id).ok().flatten().filter(|_| listed.is_own());
     own.map(|(_, body)| body).unwrap_or_else(|| {
@@ -103,7 +104,7 @@ fn shown(site: &Site, seen: &Seen) -> Markup {
     }
 }
 
-/// Whether it is ours and whole, in words.
+/// Shows whether the checkpoint was sealed here and is unchanged.
 fn verdict(it: &Listed) -> Markup {
     let (class, said) = match (it.is_own(), it.verdict.origin) {
         (true, _) => ("fine", "verified: sealed here, and not a byte has changed since"),
@@ -158,7 +159,7 @@ fn facts(site: &Site, seen: &Seen) -> Markup {
     }
 }
 
-/// What is new since the parent.
+/// Shows the changes since the parent.
 fn news(changed: &[SectionDiff]) -> Markup {
     html! {
         section aria-labelledby="news" {

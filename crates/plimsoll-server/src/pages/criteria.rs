@@ -1,4 +1,4 @@
-//! `/criteria`: whether plimsoll does what it is for.
+//! `/criteria`: whether plimsoll meets its goals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use super::site::Site;
 use crate::http::Problem;
 use crate::state::{App, AppState};
 
-/// How long it is shown as it was.
+/// How long figures are shown before they are recomputed.
 const FRESH: Duration = Duration::from_secs(60);
-/// How long may be looked for what compactions lost.
+/// Time limit for scoring compactions.
 const PATIENCE: Duration = Duration::from_secs(2);
 const TITLE: &str = "Criteria";
 
-/// Whether plimsoll does what it is for
+/// Shows whether plimsoll meets its goals.
 pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
     match current(&app).await {
         Some(found) => framed(&site, Some(Tab::Criteria), TITLE, &shown(&found)),
@@ -31,8 +31,8 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
     }
 }
 
-/// The figures as they were last found. The first who asks waits for them; later ones are found beside
-/// the requests.
+/// Returns the last figures. The first caller waits for them; later updates are computed in the
+/// background.
 pub(crate) async fn current(app: &AppState) -> Option<Arc<Criteria>> {
     let (known, is_due) = app.criteria.look(FRESH);
     if !is_due {
@@ -44,7 +44,7 @@ pub(crate) async fn current(app: &AppState) -> Option<Arc<Criteria>> {
         looking.criteria.put(found.ok());
     });
     if known.is_none() {
-        // What could not be found is not there.
+        // On failure `last` below returns `None`.
         let _ = look.await;
         return app.criteria.last();
     }

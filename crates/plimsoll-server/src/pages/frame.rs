@@ -1,4 +1,4 @@
-//! What all pages share: the frame around them, and what is shown when there is no page.
+//! The frame around every page, and the error page.
 
 use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -8,7 +8,7 @@ use super::assets::STYLE;
 use super::site::Site;
 use crate::http::Problem;
 
-/// The pages that every page leads to.
+/// Pages in the navigation bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tab {
     Sessions,
@@ -30,12 +30,12 @@ const TABS: [(Tab, &str, &str); 7] = [
     (Tab::Team, "/team", "Team"),
 ];
 
-/// A page: its title, and what stands in it.
+/// Renders a page.
 pub(super) fn page(site: &Site, tab: Option<Tab>, title: &str, body: &Markup) -> Markup {
     framed(site, tab, title, None, body)
 }
 
-/// The same, asked for again by the browser after so many seconds.
+/// Renders a page that the browser reloads after `seconds`.
 pub(super) fn page_again(
     site: &Site,
     tab: Tab,
@@ -80,20 +80,20 @@ fn framed(site: &Site, tab: Option<Tab>, title: &str, again: Option<u32>, body: 
     }
 }
 
-/// The load line: a disc with a line through it.
+/// The logo, a load line: a disc with a line through it.
 fn mark() -> Markup {
     const MARK: &str = r#"<svg class="mark" viewBox="0 0 24 24" width="22" height="22" aria-hidden="true"><circle cx="12" cy="12" r="7"/><path d="M1 12h22"/></svg>"#;
     PreEscaped(MARK.to_owned())
 }
 
-/// Why there is no page, as a page.
+/// An error, shown as a page.
 pub(super) struct NoPage {
     site: Site,
     problem: Problem,
 }
 
 impl NoPage {
-    /// For a site's visitor.
+    /// Returns a converter from [`Problem`], for `map_err`.
     pub(super) fn of(site: &Site) -> impl FnOnce(Problem) -> Self + use<> {
         let site = site.clone();
         move |problem| Self { site, problem }

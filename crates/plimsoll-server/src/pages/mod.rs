@@ -1,8 +1,8 @@
-//! The dashboard: pages that are whole without a script, and one small script that keeps them current.
+//! The dashboard: pages that work without JavaScript, and a small script that keeps them current.
 //!
-//! Everything is written by `maud`, which escapes every text. A page carries its style, loads its
-//! script from here and nothing from elsewhere; the script asks for the same page again when something has
-//! happened, and puts the new parts in the place of the old ones.
+//! All HTML is written with `maud`, which escapes text. The style is inlined and the script comes
+//! from this server; pages load nothing from elsewhere. When an event arrives, the script fetches
+//! the same page again and replaces the parts that changed.
 
 mod assets;
 mod cached;
@@ -31,7 +31,7 @@ pub(crate) use tax::{Tax, count as count_tax};
 
 use crate::state::AppState;
 
-/// The pages and what they load.
+/// Returns the routes of the pages and their assets.
 pub(crate) fn routes() -> Router<AppState> {
     Router::new()
         .route("/", get(sessions::page))

@@ -1,4 +1,4 @@
-//! Small pieces that several pages are made of.
+//! Elements that several pages use.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use plimsoll_engine::load::Measured;
 use plimsoll_engine::world::now;
 use plimsoll_store::postgres::Theirs;
 
-/// How full a window is.
+/// Fullness of a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) used: Tokens,
@@ -24,7 +24,6 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// The load of a window that was measured.
     pub(super) fn of(measured: &Measured) -> Self {
         let window = measured.window.tokens;
         Self {
@@ -35,12 +34,12 @@ impl Load {
         }
     }
 
-    /// The share of the window, an estimate told as one: `~25.0 %`.
+    /// Formats the used share in percent. Estimates start with a tilde: `~25.0 %`.
     pub(super) fn percent(self) -> String {
         format!("{}{:.1} %", self.about(), share(self.used, self.window))
     }
 
-    /// The tokens in it, likewise.
+    /// Formats the tokens in the window. Estimates start with a tilde.
     pub(super) fn tokens(self) -> String {
         format!("{}{}", self.about(), tokens(self.used))
     }
@@ -52,12 +51,12 @@ impl Load {
         }
     }
 
-    /// The name for it, where the user's lines bound it.
+    /// Returns the name for the fullness, by the user's thresholds.
     pub(super) fn band(self, lines: &Lines) -> &'static str {
         Band::between(self.used, self.window, lines).label()
     }
 
-    /// The gauge, told in a sentence as well.
+    /// Draws the gauge, with a text for screen readers.
     pub(super) fn gauge(self, lines: &Lines) -> Markup {
         const WIDTH: f64 = 200.0;
         let at = |tokens: Tokens| (share(tokens, self.window).min(100.0) / 100.0 * WIDTH).round();
@@ -88,7 +87,7 @@ impl Load {
     }
 }
 
-/// How long ago a moment was, with the moment itself at hand.
+/// Shows how long ago a moment was, with the exact time as tooltip.
 pub(super) fn ago(moment: Millis) -> Markup {
     let seconds = (now() as Millis - moment).max(0) as u64 / 1000;
     html! {
@@ -96,43 +95,42 @@ pub(super) fn ago(moment: Millis) -> Markup {
     }
 }
 
-/// A moment: the time of day if it was today, else the day with it.
+/// Shows a moment: only the time of day if it is today.
 pub(super) fn moment(moment: Millis) -> Markup {
     html! {
         time datetime=(utc_second(moment)) title=(clock::shown_with_zone(moment)) { (clock::shown(moment)) }
     }
 }
 
-/// The last two parts of a project's path: enough to know it by.
+/// Returns the last two components of a project's path.
 pub(super) fn project(path: &Path) -> String {
     let parts: Vec<_> = path.components().rev().take(2).collect();
     let parts: Vec<_> = parts.iter().rev().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/").replace("//", "/")
 }
 
-/// Whose something is, and on which machine.
+/// Names the person and the machine that sent a row.
 pub(super) fn whose<T>(it: &Theirs<T>) -> String {
     format!("{} on {}", it.person, it.host)
 }
 
-/// Tokens in a column of figures.
 pub(super) fn tokens(tokens: Tokens) -> String {
     thousands(tokens)
 }
 
-/// A page of a list that is too long for one.
+/// Links through a list that spans several pages.
 pub(super) struct Pager<'a> {
-    /// What the list is, for those who hear it.
+    /// Name of the list, for screen readers.
     pub(super) list: &'a str,
-    /// The page before and the one after, in words.
+    /// Texts of the links to the previous and the next page.
     pub(super) words: [&'a str; 2],
-    /// This one, counted from 1.
+    /// Current page, counted from 1.
     pub(super) number: u64,
     pub(super) pages: u64,
 }
 
 impl Pager<'_> {
-    /// Links to the page before and after this one, where there are any; none where one is enough.
+    /// Renders links to the previous and the next page; nothing if there is only one page.
     pub(super) fn links(&self, to: impl Fn(u64) -> String) -> Markup {
         let Self { list, words: [before, after], number, pages } = self;
         html! {
@@ -147,7 +145,7 @@ impl Pager<'_> {
     }
 }
 
-/// A count with its noun.
+/// Formats a count with its noun.
 pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count), if count == 1 { one } else { many })
 }

@@ -1,4 +1,4 @@
-//! The curve of a window over time, as SVG.
+//! Plots the tokens in a window over time, as SVG.
 
 use std::fmt::Write as _;
 
@@ -7,18 +7,16 @@ use plimsoll_core::text::thousands;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::clock;
 
-/// What is plotted; all moments in milliseconds since the epoch, oldest first.
+/// Data of a plot. Times are in milliseconds since the epoch, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Plot {
-    /// What the window held, when.
+    /// Tokens in the window, by time.
     pub(super) readings: Vec<(Millis, Tokens)>,
-    /// Its size.
+    /// Window size.
     pub(super) window: Tokens,
-    /// Horizontal lines: a name, a class, and where.
+    /// Horizontal lines: name, CSS class, height.
     pub(super) lines: Vec<(&'static str, &'static str, Tokens)>,
-    /// Compactions.
     pub(super) compactions: Vec<Millis>,
-    /// Checkpoints.
     pub(super) checkpoints: Vec<Millis>,
     /// Commits and test runs.
     pub(super) breakpoints: Vec<Millis>,
@@ -26,13 +24,13 @@ pub(super) struct Plot {
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 300.0;
-/// The room for what stands at the left, at the right, above and below the curve.
+/// Margins around the curve, for labels.
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 84.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 40.0;
 
-/// Where moments and tokens lie in the picture.
+/// Maps times and tokens to coordinates.
 struct Scale {
     from: Millis,
     to: Millis,
@@ -60,7 +58,7 @@ impl Scale {
     }
 }
 
-/// The picture; nothing if there is nothing to see.
+/// Draws the plot. `None` if there are no readings.
 pub(super) fn plot(plot: &Plot) -> Option<Markup> {
     let scale = Scale::of(plot).filter(|_| !plot.readings.is_empty())?;
     let base = HEIGHT - BOTTOM;
@@ -107,7 +105,7 @@ pub(super) fn plot(plot: &Plot) -> Option<Markup> {
     })
 }
 
-/// The curve in parts, each between two compactions, with at most a few points in a column of pixels.
+/// Splits the curve at compactions, and keeps at most two points per column of pixels.
 fn columns(plot: &Plot, scale: &Scale) -> Vec<Vec<(f64, f64)>> {
     let mut parts: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
     let mut compactions = plot.compactions.iter().peekable();
@@ -123,7 +121,7 @@ fn columns(plot: &Plot, scale: &Scale) -> Vec<Vec<(f64, f64)>> {
     parts
 }
 
-/// Of points in the same column the fullest stays, and the last.
+/// Adds a point. Within a column of pixels only the highest reading and the last one remain.
 fn push(part: &mut Vec<(f64, f64)>, point: (f64, f64)) {
     const COLUMN: f64 = 1.0;
     match part.as_mut_slice() {
@@ -138,10 +136,10 @@ fn push(part: &mut Vec<(f64, f64)>, point: (f64, f64)) {
 fn curve(part: &[(f64, f64)]) -> String {
     let mut path = String::new();
     for (at, (x, y)) in part.iter().enumerate() {
-        // A string takes whatever is written to it.
+        // Writing to a `String` cannot fail.
         let _ = write!(path, "{}{x:.1} {y:.1}", if at == 0 { "M" } else { "L" });
     }
-    // A single reading is a point, and a line of no length shows none.
+    // A single reading needs a short line, because a line of length zero is invisible.
     if part.len() == 1 { path + "h0.1" } else { path }
 }
 
@@ -150,7 +148,7 @@ fn area(part: &[(f64, f64)], base: f64) -> String {
     format!("{}L{last:.1} {base}L{first:.1} {base}z", curve(part))
 }
 
-/// Where the axis has figures.
+/// Returns the labelled values of the vertical axis.
 fn steps(top: Tokens) -> Vec<Tokens> {
     const NICE: [Tokens; 8] = [1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
     let step = NICE.into_iter().find(|step| top / step <= 5).unwrap_or(top / 4).max(1);
@@ -161,7 +159,7 @@ fn rounded(tokens: Tokens) -> String {
     if tokens == 0 { "0".to_owned() } else { format!("{} k", thousands(tokens / 1000)) }
 }
 
-/// The picture in words.
+/// Describes the plot in words, for screen readers.
 fn told(plot: &Plot) -> String {
     let newest = plot.readings.last().map_or(0, |(_, used)| *used);
     let largest = plot.readings.iter().map(|(_, used)| *used).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `/runs` and `/runs/{id}`: work that goes on over as many sessions as it takes.
+//! `/runs` and `/runs/{id}`: runs over many sessions.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -14,10 +14,10 @@ use crate::http::api::runs::{JobView, RunStory, RunView, find, last_moment, newe
 use crate::http::{Name, Params, Problem};
 use crate::state::AppState;
 
-/// How many runs are listed at a time.
+/// Runs per page.
 const PAGE: u64 = 50;
 
-/// All runs
+/// Lists all runs.
 pub(super) async fn list(
     State(app): State<AppState>,
     site: Site,
@@ -100,7 +100,7 @@ fn row(site: &Site, run: &Run) -> Markup {
     }
 }
 
-/// One run
+/// Shows one run.
 pub(super) async fn one(
     State(app): State<AppState>,
     site: Site,
@@ -185,7 +185,7 @@ fn shown_job(site: &Site, job: &Job, view: &JobView) -> Markup {
     }
 }
 
-/// How much a job is, and what it has taken.
+/// Describes a job's tasks, and its measured and estimated tokens.
 fn extent(view: &JobView) -> String {
     let tasks = match &view.pieces[..] {
         [] => None,
@@ -247,7 +247,7 @@ fn shown_leg(site: &Site, leg: &Leg) -> Markup {
     }
 }
 
-/// How a session ended, in words.
+/// Describes how a session ended.
 fn ending(leg: &Leg) -> String {
     use plimsoll_core::run::{Ending, killed_by};
     match leg.end.as_ref().map(|(_, end)| end.how) {
@@ -295,7 +295,7 @@ fn plan(pieces: &[crate::http::api::runs::PieceView]) -> Markup {
     }
 }
 
-/// How far a run is, told in a sentence as well.
+/// Draws the progress of a run, with a text for screen readers.
 fn gauge(view: &RunView) -> Markup {
     const WIDTH: usize = 200;
     let width = (WIDTH * view.done).checked_div(view.of).unwrap_or(0).max(1);
@@ -311,7 +311,7 @@ fn progress(view: &RunView) -> String {
     format!("{} of {} done", view.done, counted(view.of as u64, "task", "tasks"))
 }
 
-/// How many of its sessions were not the first of their kind.
+/// Describes how many sessions were restarts or retries.
 fn again(view: &RunView) -> String {
     let restarts = (view.restarts as u64, "restart", "restarts");
     let retries = (view.retries as u64, "retry", "retries");
@@ -319,7 +319,8 @@ fn again(view: &RunView) -> String {
     some.map(|(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")
 }
 
-/// What it has taken: beside an estimate what is to be compared with it, else what its windows held.
+/// Shows the tokens used. With an estimate these are the measured tokens, which compare with it;
+/// otherwise the sum of the windows.
 fn taken(view: &RunView) -> Markup {
     let taken = if view.estimate.is_some() { view.measured } else { view.tokens };
     html! {
@@ -335,7 +336,7 @@ fn against(estimate: Option<Tokens>) -> Markup {
     html! { @if let Some(estimate) = estimate { span.of { (tokens(estimate)) " estimated" } } }
 }
 
-/// The band whose colour a state has.
+/// Returns the CSS class that gives a state its colour.
 fn band(state: &str) -> &'static str {
     match state {
         "done" | "running" => "healthy",

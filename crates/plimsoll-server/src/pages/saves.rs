@@ -15,12 +15,12 @@ use super::site::Site;
 use crate::http::{Params, Problem, kinds, take_in};
 use crate::state::{App, AppState};
 
-/// How many are listed.
+/// Maximum number of saves on the page.
 pub(super) const MOST: u32 = 50;
-/// How much of a text is shown where only a part of it fits.
+/// Length of an excerpt in bytes.
 const SNIPPET: usize = 240;
 
-/// What is asked for.
+/// The visitor's search and filters.
 pub(super) struct Asked {
     pub(super) query: String,
     environment: Option<Environment>,
@@ -28,26 +28,26 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// The saves to search.
+    /// Returns the filter for a search.
     pub(super) fn searched(&self) -> SaveFilter<'_> {
         SaveFilter { environment: self.environment.as_ref(), ..SaveFilter::default() }
     }
 
-    /// The saves to list if nothing is searched for.
+    /// Returns the filter for a list without a search.
     pub(super) fn listed(&self) -> SaveFilter<'_> {
         SaveFilter { kinds: kinds(self.all), ..self.searched() }
     }
 }
 
 pub(super) struct Found {
-    /// Each with whose it is, where that is not the same for all.
+    /// Saves, each with its owner on a team page.
     pub(super) saves: Vec<(Save, Option<String>)>,
     pub(super) by: Option<Match>,
-    /// Each with how many saves it has, where that is known.
+    /// Environments, each with its number of saves if known.
     pub(super) environments: Vec<(Environment, Option<u64>)>,
 }
 
-/// Session states, newest first or by search
+/// Shows session states, newest first or by search.
 pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
@@ -172,7 +172,7 @@ fn card(site: &Site, asked: &Asked, save: &Save, whose: Option<&str>) -> Markup 
     }
 }
 
-/// A text with what was searched for marked; of a long one the part around the first of it.
+/// Renders text with search hits highlighted. Long text is cut to the part around the first hit.
 fn marked(text: &str, query: &str) -> Markup {
     let hits = places(text, query);
     let part = around(text, hits.first().map_or(0, |hit| hit.start));
@@ -185,7 +185,7 @@ fn marked(text: &str, query: &str) -> Markup {
     }
 }
 
-/// A part of a text in pieces, each a hit or what stands around it.
+/// Splits a part of a text into hits (`true`) and the text between them.
 fn pieces<'t>(text: &'t str, part: &Range<usize>, hits: &[Range<usize>]) -> Vec<(bool, &'t str)> {
     let mut at = part.start;
     let mut pieces = Vec::new();
@@ -197,7 +197,7 @@ fn pieces<'t>(text: &'t str, part: &Range<usize>, hits: &[Range<usize>]) -> Vec<
     pieces
 }
 
-/// The part of a text that is shown: around a place, and whole if it is short.
+/// Returns the range to show: the whole text if it is short, otherwise an excerpt around `place`.
 fn around(text: &str, place: usize) -> Range<usize> {
     let boundary = |mut at: usize| {
         while !text.is_char_boundary(at) {

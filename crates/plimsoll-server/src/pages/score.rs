@@ -1,4 +1,4 @@
-//! `/score`: what compactions lost, and who kept it.
+//! `/score`: facts that compactions lost, and facts that the summary or the restore kept.
 
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,11 @@ use super::site::Site;
 use crate::http::Problem;
 use crate::state::{App, AppState};
 
-/// What compactions lost.
+/// Scores of the newest compactions.
 #[derive(Debug, Default)]
 pub(crate) struct Score {
     compactions: Vec<Compaction>,
-    /// How many sessions were looked at, and how many were compacted at all.
+    /// Sessions analysed, and all sessions with compactions.
     sessions: usize,
     of: usize,
 }
@@ -30,17 +30,17 @@ struct Compaction {
     judgement: Judgement,
 }
 
-/// How long it is shown as it was.
+/// How long a score is shown before it is recomputed.
 const FRESH: Duration = Duration::from_secs(300);
-/// How long may be looked, and at how many sessions.
+/// Limits of one computation: time, and number of sessions.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MOST_SESSIONS: usize = 100;
-/// How many compactions are listed one by one, each with so many of the names that were lost.
+/// Number of compactions listed, and of lost names shown for each.
 const LISTED: usize = 50;
 const NAMES: usize = 8;
 const TITLE: &str = "Score";
 
-/// What compactions lost, and who kept it
+/// Shows what compactions lost and kept.
 pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
     let (known, is_due) = app.score.look(FRESH);
     if is_due {
@@ -56,7 +56,7 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
     }
 }
 
-/// Judges the newest sessions that were compacted, as many as there is time for.
+/// Scores the newest sessions with compactions, as many as the time limit allows.
 fn judge(app: &App, store: &mut Store) -> Result<Score, Problem> {
     let deadline = Instant::now() + PATIENCE;
     let found = sessions::find(&app.world, app.adapter).map_err(|it| app.failed(&it))?;
@@ -64,7 +64,7 @@ fn judge(app: &App, store: &mut Store) -> Result<Score, Problem> {
     let mut told = Score { of: compacted.len(), ..Score::default() };
     for found in compacted.into_iter().take(MOST_SESSIONS).take_while(|_| Instant::now() < deadline)
     {
-        // One that cannot be read is like one that there is no time for: it is not in the figure.
+        // A session that cannot be read is left out, like one that the time limit excludes.
         let Ok(judged) = score::judge(app.adapter, &found.path) else { continue };
         let session = || found.owner.session.to_string();
         let judged = judged.into_iter();
@@ -177,7 +177,7 @@ fn figures(name: Markup, tally: Tally, has_summary: bool, lost: &[&str]) -> Mark
     }
 }
 
-/// The needed names as a bar: those that the summary kept, those that the restore adds, and the rest.
+/// Draws the needed facts as a bar: kept by the summary, added by the restore, lost.
 fn picture(tally: Tally) -> Markup {
     let part = |count: u64| count as f64 * 100.0 / tally.needed.max(1) as f64;
     let (summary, together) = (part(tally.summary), part(tally.together));

@@ -1,4 +1,4 @@
-//! `/session/{id}`: one session, over time and in parts.
+//! `/session/{id}`: one session over time, and the contents of its window.
 
 pub(super) mod shown;
 
@@ -30,19 +30,19 @@ use crate::http::{Name, Problem};
 use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
-/// How many checkpoints and saves are listed.
+/// Maximum number of listed checkpoints, saves and subagents.
 pub(super) const MOST: usize = 100;
-/// How long the parts of a window may be weighed.
+/// Time limit for estimating what fills the window.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// All there is to show of a session.
+/// The page's data.
 pub(super) struct Session {
     pub(super) id: String,
-    /// Whose it is, if it is not one of this machine's.
+    /// Person and machine, if the session ran on another machine.
     whose: Option<String>,
     known: Option<OverviewRow>,
     standing: Standing,
-    /// The project, as its user would write it.
+    /// Project folder, for display.
     folder: Option<String>,
     is_live: bool,
     plot: Plot,
@@ -50,11 +50,11 @@ pub(super) struct Session {
     subagents: Vec<Subagent>,
     checkpoints: Vec<CheckpointRow>,
     saves: Vec<Save>,
-    /// The run it belongs to.
+    /// Run that the session belongs to.
     run: Option<RunId>,
 }
 
-/// How a session stands.
+/// Current state of a session's window.
 struct Standing {
     load: Option<Load>,
     levels: Option<Levels>,
@@ -63,7 +63,7 @@ struct Standing {
     project: Option<PathBuf>,
 }
 
-/// A subagent, as it was last seen.
+/// A subagent with its last reading.
 struct Subagent {
     id: String,
     load: Option<Load>,
@@ -71,7 +71,7 @@ struct Subagent {
     is_live: bool,
 }
 
-/// One session
+/// Shows one session.
 pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
@@ -118,7 +118,8 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
     })
 }
 
-/// How a session stands: as its transcript shows, or as the store remembers where that is gone.
+/// Returns a session's state: measured from the transcript, or from the store if the transcript is
+/// gone.
 fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> Standing {
     let measured = found.and_then(|it| sessions::measure(&app.world, app.adapter, it).ok()?);
     if let Some(it) = measured {
@@ -129,7 +130,7 @@ fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> St
     remembered(app, known)
 }
 
-/// How a session stands as a store remembers it.
+/// Returns a session's state from the store.
 fn remembered(app: &App, known: Option<&OverviewRow>) -> Standing {
     let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
     let lines = in_force.settings.lines;
@@ -138,7 +139,7 @@ fn remembered(app: &App, known: Option<&OverviewRow>) -> Standing {
     let load = known.and_then(|row| {
         let version = row.session.version.as_deref();
         let (window, trigger) = bounds(&in_force, model.as_deref(), version, row.largest);
-        // A store keeps what was counted.
+        // The store contains only measured counts.
         let source = ReadingSource::Measured;
         let trigger = trigger.within(window.tokens);
         Some(Load { used: row.used?, window: window.tokens, trigger, source })
@@ -148,7 +149,7 @@ fn remembered(app: &App, known: Option<&OverviewRow>) -> Standing {
     Standing { load, levels, lines, model, project }
 }
 
-/// A session of somebody's, of which there is no more than what they sent.
+/// Builds the page's data for a session on another machine, from the rows it has sent.
 pub(super) fn theirs(
     app: &App,
     known: Theirs<OverviewRow>,
@@ -173,13 +174,13 @@ pub(super) fn theirs(
     }
 }
 
-/// What fills the window, as far as it can be told in time.
+/// Estimates what fills the window, as far as the time limit allows.
 fn weighed(app: &App, found: &Found, standing: &Standing) -> Option<Fill> {
     let (model, _) = models::of_variant(standing.model.as_deref().unwrap_or_default());
     fill::fill(app.adapter, &found.path, model, PATIENCE).ok()?
 }
 
-/// A folder with the home called `~`.
+/// Formats a folder with `~` for the home folder.
 fn folder(app: &App, path: &Path) -> String {
     match path.strip_prefix(&app.world.paths.home) {
         Ok(inside) => format!("~/{}", inside.display()),
@@ -187,7 +188,7 @@ fn folder(app: &App, path: &Path) -> String {
     }
 }
 
-/// The transcript of a session: where the store says that it is, or where it is found.
+/// Finds the transcript of a session: at the path recorded in the store, or by search.
 fn transcript(app: &App, known: Option<&OverviewRow>, session: &SessionId) -> Option<Found> {
     let path = known.and_then(|row| row.session.transcript.as_deref());
     let there = path.and_then(|path| sessions::at(&app.world, app.adapter, path));
@@ -217,7 +218,8 @@ fn curve(
     }
 }
 
-/// The lines across the picture. Two that lie on each other would hide their names.
+/// Returns the horizontal lines of the plot. A line that would cover another one's label is left
+/// out.
 fn rules(standing: &Standing) -> Vec<(&'static str, &'static str, Tokens)> {
     let Some(load) = standing.load else { return Vec::new() };
     let levels = standing.levels.as_ref();
@@ -233,8 +235,8 @@ fn rules(standing: &Standing) -> Vec<(&'static str, &'static str, Tokens)> {
     rules
 }
 
-/// The subagents that the store knows of, the newest first. Their windows are taken to be like their
-/// session's, where none of them runs.
+/// Returns the subagents in the store, newest first. The window of a subagent that is not live is
+/// taken to equal its session's.
 fn subagents(app: &App, points: &[PointRow], session: Option<Load>) -> Vec<Subagent> {
     let live = app.live.windows();
     let mut found: Vec<Subagent> = Vec::new();

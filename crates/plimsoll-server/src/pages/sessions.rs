@@ -1,4 +1,4 @@
-//! `/`: every session and its load, those that run first.
+//! `/`: all sessions with their load, live ones first.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -20,21 +20,20 @@ use crate::http::{Params, Problem};
 use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
-/// How many sessions that run are listed at a time, and how many past ones. More would keep the
-/// first paint waiting.
+/// Sessions per page, for the live list and for the past list. More would delay the first paint.
 const PAGE: u64 = 20;
-/// How many of a session's newest calls tell its pace.
+/// Number of newest model calls used to compute a session's pace.
 const PACE_CALLS: u32 = 200;
 
-/// A line of the list.
+/// A row of the session table.
 pub(super) struct Row {
     id: String,
-    /// Whose it is, where that is not the same for all.
+    /// Owner, on a team page.
     whose: Option<String>,
     project: String,
     model: String,
     load: Option<Load>,
-    /// How far it is from being compacted.
+    /// Forecast until the next compaction.
     ahead: String,
     compactions: u64,
     subagents: usize,
@@ -42,7 +41,7 @@ pub(super) struct Row {
     checkpoint: Option<plimsoll_store::LastCheckpoint>,
 }
 
-/// What the page shows.
+/// The page's data.
 struct Listed {
     live: Vec<Row>,
     live_count: usize,
@@ -52,7 +51,7 @@ struct Listed {
     lines: Lines,
 }
 
-/// Where in the two lists the visitor is; pages are counted from 1.
+/// Current pages of the two lists, counted from 1.
 #[derive(Clone, Copy)]
 struct At {
     running: u64,
@@ -71,7 +70,7 @@ impl At {
     }
 }
 
-/// How many come before a page, and how many pages there are.
+/// Returns the number of rows before a page.
 fn skipped(number: u64) -> u64 {
     (number - 1) * PAGE
 }
@@ -80,7 +79,7 @@ fn pages(count: u64) -> u64 {
     count.div_ceil(PAGE).max(1)
 }
 
-/// Every session and its load
+/// Shows all sessions with their load.
 pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
@@ -113,7 +112,7 @@ fn list(app: &App, store: &mut Store, at: At) -> Result<Listed, Problem> {
     })
 }
 
-/// The windows that are live, the fullest first; and the session of each subagent that runs.
+/// Returns the live windows, fullest first, and the session of each live subagent.
 fn live(app: &App) -> (Vec<LiveReading>, Vec<String>) {
     let windows = app.live.windows();
     let is_main = |reading: &&LiveReading| reading.of.subagent.is_none();
@@ -150,7 +149,8 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
     })
 }
 
-/// A past session of this machine: as its transcript shows, or as the store remembers.
+/// Builds the row of a past session: measured from the transcript, or from the store if the
+/// transcript is gone.
 fn measured_row(app: &App, in_force: &InForce, row: &OverviewRow) -> Row {
     let remembered = past_row(in_force, row, None);
     match sessions::measure_known(&app.world, app.adapter, &row.session) {
@@ -163,7 +163,7 @@ pub(super) fn past_row(in_force: &InForce, row: &OverviewRow, whose: Option<Stri
     let OverviewRow { session, used, largest, compactions, checkpoint } = row;
     let (model, version) = (session.model.as_deref(), session.version.as_deref());
     let (window, trigger) = bounds(in_force, model, version, *largest);
-    // A store keeps what was counted.
+    // The store contains only measured counts.
     let source = ReadingSource::Measured;
     let load = |used| Load { used, window: window.tokens, trigger: trigger.tokens(), source };
     Row {
@@ -288,7 +288,7 @@ fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
     }
 }
 
-/// What else there is to say of a session.
+/// Describes subagents and compactions.
 fn more(row: &Row) -> String {
     let subagents = counted(row.subagents as u64, "subagent", "subagents");
     let compacted = match row.compactions {

@@ -1,4 +1,4 @@
-//! How pages refer to each other.
+//! Links between pages.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -7,14 +7,14 @@ use form_urlencoded::{Serializer, parse};
 use crate::http::Problem;
 use crate::state::AppState;
 
-/// Where links lead: whoever shows the token in the address goes on showing it.
+/// Builds links. A token given in the URL is kept in every link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Site {
-    /// The token, as it was shown.
+    /// Token from the URL.
     pub(super) token: Option<String>,
-    /// Whether there are pages of a team, too.
+    /// Whether the team pages are available.
     pub(super) has_team: bool,
-    /// What the pages of sessions, checkpoints and saves lie below.
+    /// Path prefix of the session, checkpoint and save pages.
     below: &'static str,
 }
 
@@ -30,17 +30,17 @@ impl FromRequestParts<AppState> for Site {
 }
 
 impl Site {
-    /// The same, whose sessions, checkpoints and saves are everybody's.
+    /// Makes links to sessions, checkpoints and saves lead to the team pages.
     pub(super) fn of_team(self) -> Self {
         Self { below: "/team", ..self }
     }
 
-    /// The address of a page of ours.
+    /// Returns the URL of a page.
     pub(super) fn to(&self, path: &str) -> String {
         self.with(path, &[])
     }
 
-    /// The same with parameters.
+    /// Returns the URL of a page with query parameters.
     pub(super) fn with(&self, path: &str, params: &[(&str, &str)]) -> String {
         let token = self.token.iter().map(|token| ("token", token.as_str()));
         let mut query = Serializer::new(String::new());
@@ -51,28 +51,25 @@ impl Site {
         }
     }
 
-    /// The page of a session.
     pub(super) fn session(&self, id: &str) -> String {
         self.to(&format!("{}/session/{}", self.below, segment(id)))
     }
 
-    /// The page of a run.
     pub(super) fn run(&self, id: &str) -> String {
         self.to(&format!("/runs/{}", segment(id)))
     }
 
-    /// The page of a checkpoint.
     pub(super) fn checkpoint(&self, id: &str) -> String {
         self.to(&format!("{}/checkpoint/{}", self.below, segment(id)))
     }
 
-    /// The page of saves, where nothing is asked for.
+    /// Returns the path of the save page, without query parameters.
     pub(super) fn saves_path(&self) -> String {
         format!("{}/saves", self.below)
     }
 }
 
-/// A name as one segment of a path.
+/// Encodes a name as one path segment.
 fn segment(name: &str) -> String {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     name.bytes()

@@ -1,4 +1,4 @@
-//! `/tax`: what every hook costs per call.
+//! `/tax`: the cost of every hook per call.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use super::site::Site;
 use crate::http::Problem;
 use crate::state::{App, AppState};
 
-/// What all hooks cost.
+/// Cost of all hooks.
 pub(crate) type Tax = Vec<Cost>;
 
-/// How long it is shown as it was.
+/// How long figures are shown before they are recomputed.
 const FRESH: Duration = Duration::from_secs(60);
 const TITLE: &str = "Hook tax";
 
-/// What every hook costs per call
+/// Shows the cost of every hook per call.
 pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
     let (known, is_due) = app.tax.look(FRESH);
     if is_due {
@@ -38,7 +38,7 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
     }
 }
 
-/// Counts what all hooks have cost.
+/// Computes the cost of all hooks.
 pub(crate) fn count(app: &App, store: &mut Store) -> Result<Tax, Problem> {
     costs(store, Millis::MIN).map_err(|error| app.failed(&error))
 }
@@ -101,7 +101,7 @@ fn line(cost: &Cost) -> Markup {
     }
 }
 
-/// A stretch of time, as short as it can be read.
+/// Formats milliseconds.
 fn millis(millis: f64) -> String {
     match millis {
         ..10.0 => format!("{millis:.1} ms"),

@@ -1,4 +1,4 @@
-//! `/team` and below: what all machines of a team know, as their database tells.
+//! `/team` and below: sessions, checkpoints and saves of all machines of a team, from its database.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -21,15 +21,15 @@ use super::site::Site;
 use crate::http::{Name, Params, Problem};
 use crate::state::AppState;
 
-/// How many sessions a page lists.
+/// Sessions per page.
 const PAGE: u64 = 50;
-/// After how many seconds the list is asked for again: nobody tells a browser of other machines.
+/// Seconds until the browser reloads the list: there are no live events for other machines.
 const AGAIN: u32 = 10;
 
-/// What the list shows.
+/// Data of the list page.
 struct Listed {
     machines: Vec<Theirs<MachineRow>>,
-    /// The machine that is looked at alone.
+    /// Machine to which the list is limited.
     only: Option<String>,
     rows: Vec<Row>,
     count: u64,
@@ -38,7 +38,7 @@ struct Listed {
     lines: Lines,
 }
 
-/// Everybody's sessions
+/// Shows the team's sessions.
 pub(super) async fn sessions(
     State(app): State<AppState>,
     site: Site,
@@ -136,7 +136,7 @@ fn claim_list(claims: &[ClaimRow]) -> Markup {
     }
 }
 
-/// One of everybody's sessions
+/// Shows one of the team's sessions.
 pub(super) async fn session(
     State(app): State<AppState>,
     site: Site,
@@ -162,7 +162,7 @@ async fn look(app: &AppState, id: &str) -> Result<session::Session, Problem> {
     Ok(session::theirs(app, known.ok_or_else(unknown)?, &points, checkpoints, saves))
 }
 
-/// One of everybody's checkpoints
+/// Shows one of the team's checkpoints.
 pub(super) async fn checkpoint(
     State(app): State<AppState>,
     site: Site,
@@ -206,7 +206,7 @@ fn shown_one(site: &Site, found: &Theirs<CheckpointRow>) -> Markup {
     }
 }
 
-/// Everybody's saves, newest first or by search
+/// Shows the team's saves, newest first or by search.
 pub(super) async fn saves(
     State(app): State<AppState>,
     site: Site,

@@ -1,4 +1,4 @@
-//! A session as its page shows it.
+//! HTML of the session page.
 
 use maud::{Markup, html};
 use plimsoll_core::Tokens;
@@ -13,7 +13,7 @@ use crate::pages::parts::{ago, counted, moment, tokens};
 use crate::pages::plot::plot;
 use crate::pages::site::Site;
 
-/// How many files are listed.
+/// Maximum number of tools and of files listed.
 const FILES: usize = 15;
 
 pub(in crate::pages) fn session(site: &Site, session: &Session) -> Markup {
@@ -126,7 +126,7 @@ fn fills(session: &Session, fill: &Fill) -> Markup {
     }
 }
 
-/// The files, as they are called in the project.
+/// Returns the files with paths relative to the project.
 fn files(session: &Session, fill: &Fill) -> Vec<Part> {
     let project = session.standing.project.as_ref().map(|it| format!("{}/", it.display()));
     let name = |name: &str| {
