@@ -1,9 +1,8 @@
-//! A team: what this machine sends to the database that its user shares with others, and what it is
-//! asked for.
+//! Exchanges data with the database that a team shares.
 //!
-//! `office` is one visit there: rows go, messages go and come. `shipper` goes there again and again as
-//! long as somebody serves or watches; `errands` are what the commands do; `link` is what pages ask
-//! through. No hook ever comes here.
+//! This machine sends rows and exchanges messages and claims. [`Shipper`] does so in the background
+//! while a server or watcher runs; the functions re-exported here do so once, for the commands.
+//! Pages read through a connection of their own. Hooks never use this module.
 
 mod errands;
 mod link;

@@ -1,4 +1,4 @@
-//! What the commands do with the team's database, once.
+//! One-time operations on the team database, for the commands.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -17,36 +17,36 @@ use plimsoll_store::postgres::{
 use super::office::{Office, no_database, store};
 use super::post::elsewhere;
 
-/// How this machine stands with its team.
+/// State of this machine's team connection.
 #[derive(Debug)]
 pub struct Report {
-    /// What is set.
+    /// Team settings.
     pub team: Team,
-    /// What waits to be sent.
+    /// Rows waiting to be sent.
     pub waiting: Waiting,
-    /// What the database tells, or why it does not.
+    /// Contents of the database, or the reason why it cannot be read.
     pub there: Result<There, TeamError>,
 }
 
-/// What the team's database tells.
+/// Contents of the team database.
 #[derive(Debug)]
 pub struct There {
-    /// Of itself.
+    /// Description of the database.
     pub about: About,
-    /// The machines of the team.
+    /// The team's machines.
     pub machines: Vec<Theirs<MachineRow>>,
-    /// Who works on what, on other machines.
+    /// Claims held on other machines.
     pub claims: Vec<ClaimRow>,
 }
 
-/// What was sent.
+/// Result of [`sync`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synced {
-    /// How many rows.
+    /// Number of rows sent.
     pub rows: usize,
 }
 
-/// Makes the tables of the team's database, or brings them up to date.
+/// Creates the tables of the team database, or migrates them.
 pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result<Migrated> {
     let url = address(world)?;
     waiting_for(async {
@@ -55,12 +55,12 @@ pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result
     })
 }
 
-/// Whether an address can be used, as far as that can be told without going there.
+/// Checks that an address is usable, without connecting.
 pub fn check(url: &DatabaseUrl) -> Result<(), TeamError> {
     TeamStore::check(url.whole())
 }
 
-/// Sends whatever waits, and exchanges messages.
+/// Sends all waiting rows and exchanges messages and claims.
 pub fn sync(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Synced> {
     let team = settings::team(world);
     address(world)?;
@@ -82,8 +82,8 @@ pub fn sync(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Synced> {
     })
 }
 
-/// Sessions on other machines whose names begin so, if the board is shared: whom a message may be for.
-/// One that is called exactly so stands alone.
+/// Returns sessions on other machines whose ids start with `name`, as recipients of a message.
+/// Empty if the board is not shared. An exact match is returned alone.
 pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<SessionId>> {
     const SOME: u32 = 3;
     let team = settings::team(world);
@@ -99,8 +99,8 @@ pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<SessionId
     Ok(named)
 }
 
-/// Sessions on other machines that `name` stands for as everybody in a project, or everybody, and that
-/// were heard of lately, if the board is shared.
+/// Returns recently active sessions on other machines that `name` addresses as a group: `all`, or a
+/// project. Empty if the board is not shared.
 pub fn sessions_among(
     world: &World,
     adapter: &dyn Adapter,
@@ -119,14 +119,14 @@ pub fn sessions_among(
     Ok(lately)
 }
 
-/// Sends the messages that are for sessions on other machines.
+/// Sends messages for sessions on other machines.
 pub fn post(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
     let team = settings::team(world);
     waiting_for(async { Office::open(world, adapter, &team).await?.mail(world, adapter).await })
 }
 
-/// Ends the claim on a path that is held on another machine, there too. Does nothing where this machine
-/// holds it, or shares no claims any more.
+/// Ends the claim on a path that another machine holds, on that machine too. Does nothing if this
+/// machine holds the claim or does not share the board.
 pub fn end_claim(world: &World, adapter: &dyn Adapter, path: &Path) -> anyhow::Result<()> {
     let team = settings::team(world);
     let claims = board::claims(&world.paths)?;
@@ -140,7 +140,7 @@ pub fn end_claim(world: &World, adapter: &dyn Adapter, path: &Path) -> anyhow::R
     })
 }
 
-/// How this machine stands with its team.
+/// Reads the state of this machine's team connection.
 pub fn status(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Report> {
     let team = settings::team(world);
     let store = store(world, adapter)?;
@@ -158,7 +158,7 @@ async fn look(url: &str, machine: &str) -> Result<There, TeamError> {
     Ok(There { about, machines, claims })
 }
 
-/// Takes whatever is older than the team wants out of its database; nothing if it wants all of it.
+/// Deletes rows older than the team's retention period. `None` if the team keeps everything.
 pub fn prune(world: &World) -> anyhow::Result<Option<Pruned>> {
     let url = address(world)?;
     waiting_for(async {

@@ -1,4 +1,4 @@
-//! What pages ask the team's database through: one connection, made again when it is lost.
+//! The connection through which pages read the team database; reopened when lost.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use plimsoll_core::settings::DatabaseUrl;
 use plimsoll_store::postgres::{TeamError, TeamStore};
 use tokio::sync::Mutex;
 
-/// The connection, if there is one.
+/// The connection, if one is open.
 #[derive(Debug, Default)]
 pub(crate) struct Link(Mutex<Option<(DatabaseUrl, Arc<TeamStore>)>>);
 
 impl Link {
-    /// The way to the database at `url`.
+    /// Returns the connection to the database at `url`, and opens it if necessary.
     pub(crate) async fn to(&self, url: &DatabaseUrl) -> Result<Arc<TeamStore>, TeamError> {
         let mut link = self.0.lock().await;
         match &*link {

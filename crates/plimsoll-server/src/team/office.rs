@@ -1,4 +1,4 @@
-//! One visit to the team's database.
+//! A connection to the team database that sends rows.
 
 use std::time::Duration;
 
@@ -11,28 +11,28 @@ use plimsoll_engine::world::{World, now};
 use plimsoll_store::postgres::{About, Bell, Machine, TeamError, TeamStore};
 use plimsoll_store::{Allowed, Shipment, Store};
 
-/// How many rows go at once: few enough that others get to write in between.
+/// Rows per shipment: few enough to let other writers in between.
 const BATCH: u32 = 500;
-/// How long other writers of the store are waited for.
+/// Time limit for waiting on other writers of the store.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The way there, open.
+/// An open connection to the team database.
 pub(super) struct Office {
     pub(super) there: TeamStore,
     pub(super) about: About,
-    /// Rings when somebody posts.
+    /// Notifies when a message is posted.
     pub(super) bell: Bell,
     pub(super) machine: Machine,
     pub(super) store: Store,
 }
 
-/// The store of this machine.
+/// Opens this machine's store.
 pub(super) fn store(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Store> {
     Ok(Ingester::open(world, adapter, PATIENCE, None)?.store)
 }
 
 impl Office {
-    /// Goes there. From now on whatever changes here is noted as to be sent.
+    /// Connects, and makes the store record changed rows from now on.
     pub(super) async fn open(
         world: &World,
         adapter: &dyn Adapter,
@@ -50,7 +50,7 @@ impl Office {
         Ok(Self { there, about, bell, machine, store })
     }
 
-    /// Sends what waits, as much as goes at once. Tells how many rows went; nothing if none waited.
+    /// Sends the next batch of waiting rows and returns its size. `None` if no rows are waiting.
     pub(super) async fn ship(
         &mut self,
         world: &World,
@@ -73,14 +73,14 @@ impl Office {
         Ok(Some(shipment.len()))
     }
 
-    /// Says that this machine is there, though it has nothing to send.
+    /// Updates this machine's entry in the team database, without sending rows.
     pub(super) async fn greet(&mut self) -> anyhow::Result<()> {
         self.there.ship(&self.machine, &Shipment::default(), now() as Millis).await?;
         Ok(self.store.note_trouble(None)?)
     }
 }
 
-/// Why there is no address to go to.
+/// Returns the error for a missing or malformed database address.
 pub(super) fn no_database(world: &World) -> TeamError {
     TeamError::Address(match settings::has_useless_database(world) {
         true => "it is not of the form `postgres://user@host/name`",
@@ -88,7 +88,8 @@ pub(super) fn no_database(world: &World) -> TeamError {
     })
 }
 
-/// What is sent where: something else is sent from the start.
+/// Identifies the database and what is shared with it. When this changes, the store sends
+/// everything again.
 fn errand(about: &About, team: &Team) -> String {
     format!("{} {} {}", about.id, team.share.join(","), team.projects.join(","))
 }

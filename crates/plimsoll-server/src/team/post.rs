@@ -1,5 +1,5 @@
-//! Messages and claims between machines: a message's home is its session's machine, and the team's
-//! database is the post office.
+//! Messages and claims between machines. A message is delivered on its session's machine; the team
+//! database only relays it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,8 +18,9 @@ use plimsoll_store::postgres::{Mail, Theirs};
 use super::office::Office;
 
 impl Office {
-    /// Sends the messages that are for sessions elsewhere, and takes those that are for sessions here.
-    /// One that names a project is for a session of this machine, though it may be forgotten by now.
+    /// Sends messages for sessions on other machines, and delivers messages for sessions here. A
+    /// message that names a project is for a session of this machine, even if that session is no
+    /// longer known.
     pub(super) async fn mail(
         &mut self,
         world: &World,
@@ -33,7 +34,8 @@ impl Office {
         if !elsewhere.is_empty() {
             let mail: Vec<Mail> = elsewhere.iter().filter_map(outgoing).collect();
             self.there.post(&self.machine.id, &mail).await?;
-            // Only now: whoever is killed in between sends it twice, and it is there once.
+            // Removed after posting: a crash in between posts it twice, and the database stores it
+            // once.
             for message in &elsewhere {
                 board::remove(&world.paths, &message.to, std::slice::from_ref(&message.id))?;
             }
@@ -46,7 +48,7 @@ impl Office {
         let mail = self.there.mail(&self.machine.id, now).await?;
         let (mut done, mut put) = (Vec::new(), Vec::new());
         for Mail { id, body, .. } in mail {
-            // What is no message is never one: it is not looked at again.
+            // A body that cannot be parsed is marked as delivered, because it never will parse.
             if let Ok(message) = serde_json::from_str::<Message>(&body) {
                 let message = Message { project: self.project(&message.to), ..message.cleaned() };
                 board::deliver(&world.paths, &message, Lasting::Crash)?;
@@ -64,21 +66,21 @@ impl Office {
         Ok(())
     }
 
-    /// Whether a message's session is one of this machine's.
+    /// Returns whether a message's session is on this machine.
     fn is_here(&self, world: &World, adapter: &dyn Adapter, message: &Message) -> bool {
         let known = self.store.session_overview(&message.to);
         known.is_ok_and(|known| known.is_some())
             || sessions::find_one(world, adapter, &message.to).is_some()
     }
 
-    /// The project of a session here, whatever its sender takes for it.
+    /// Returns the project of a session on this machine. The sender's value is not used.
     fn project(&self, session: &SessionId) -> Option<String> {
         let known = self.store.session_overview(session).ok()??;
         Some(known.session.project?.to_string_lossy().into_owned())
     }
 
-    /// Tells others who works on what here, as far as that may leave, and lets their claims hold here:
-    /// paths that are the same on two machines are the same work.
+    /// Publishes this machine's claims, as far as they may be shared, and applies the claims of
+    /// other machines here. Equal paths on two machines count as the same work.
     pub(super) async fn claims(&mut self, world: &World, team: &Team) -> anyhow::Result<()> {
         let now = now() as Millis;
         self.give_up(world).await?;
@@ -89,7 +91,7 @@ impl Office {
         let theirs = self.there.claims(&self.machine.id, now).await?;
         let names: BTreeSet<String> = theirs.iter().map(name).collect();
         for gone in foreign.iter().filter(|claim| !names.contains(&key(claim))) {
-            // Whoever is faster has given it up.
+            // Already released by another process.
             let _ = board::release(&world.paths, &gone.path, Some(&gone.holder));
         }
         let is_known = |claim: &Theirs<Claim>| {
@@ -99,13 +101,13 @@ impl Office {
         };
         for claim in theirs.iter().filter(|claim| !is_known(claim)) {
             let left = Duration::from_millis(claim.it.until.saturating_sub(now).max(0) as u64);
-            // Where somebody here works already, both are told by `plimsoll team status`.
+            // Fails if a session here holds the path. `plimsoll team status` shows both claims.
             let _ = board::claim(&world.paths, claim.it.path.clone(), &holder(claim), left);
         }
         Ok(())
     }
 
-    /// Gives up the claims of this machine that were ended from another.
+    /// Releases the claims of this machine that another machine has ended.
     async fn give_up(&mut self, world: &World) -> anyhow::Result<()> {
         let ended = self.there.ended_claims(&self.machine.id).await?;
         if ended.is_empty() {
@@ -113,14 +115,14 @@ impl Office {
         }
         let is_ended = |own: &Claim| ended.contains(&(own.path.clone(), own.since));
         for claim in board::claims(&world.paths)?.iter().filter(|own| is_ended(own)) {
-            // Whoever is faster has given it up.
+            // Already released by another process.
             let _ = board::release(&world.paths, &claim.path, Some(&claim.holder));
         }
         Ok(())
     }
 }
 
-/// Who holds a claim on another machine, and what that is called.
+/// Splits the holder of a claim into name and host. `None` if the claim is held on this machine.
 pub(super) fn elsewhere(claim: &Claim) -> Option<(&str, &str)> {
     claim.holder.rsplit_once(ELSEWHERE)
 }
@@ -134,17 +136,18 @@ fn outgoing(message: &Message) -> Option<Mail> {
     })
 }
 
-/// Ends of claims that are so close are the same, in milliseconds: it takes a moment to write one down.
+/// Expiry times closer than this, in milliseconds, count as equal, because writing a claim takes
+/// time.
 const SAME: u64 = 5_000;
 
-/// What stands between a holder and the machine, which no name of a session or a person has.
+/// Separates holder and host. No name of a session or person contains it.
 const ELSEWHERE: &str = " on ";
 
 fn is_foreign(claim: &Claim) -> bool {
     claim.holder.contains(ELSEWHERE)
 }
 
-/// What a holder on another machine is called here.
+/// Returns the local name of a holder on another machine.
 fn holder(claim: &Theirs<Claim>) -> String {
     format!("{}{ELSEWHERE}{}", claim.it.holder, claim.host)
 }

@@ -1,7 +1,7 @@
-//! What goes to the team's database again and again, in a thread of its own.
+//! Background thread that sends rows to the team database and exchanges messages.
 //!
-//! One batch at a time is on its way, so whoever receives sets the pace. After a failure it waits, longer
-//! each time; whatever changes meanwhile is noted in the store, as far as that may grow.
+//! Only one batch is in flight at a time, so the receiver sets the pace. After a failure the thread
+//! waits, longer each time. Meanwhile the store records changed rows, up to a limit.
 
 use std::any::Any;
 use std::io;
@@ -21,26 +21,26 @@ use tokio::time::{sleep, timeout};
 
 use super::office::{Office, store};
 
-/// How often it is looked whether there is something to send.
+/// Interval at which waiting rows are checked.
 const PERIOD: Duration = Duration::from_secs(2);
-/// How often it is looked whether there is a team at all.
+/// Interval at which the settings are checked while nothing is shared.
 const IDLE: Duration = Duration::from_secs(30);
-/// How long is waited after a failure, at first and at most.
+/// First and longest pause after a failure.
 const RETRY: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(60);
-/// How often checkpoints and saves are taken in, and the machine says that it is there.
+/// Interval at which checkpoints and saves are ingested and this machine's entry is updated.
 const ROUND: Duration = Duration::from_secs(20);
-/// How many rows may wait; more are not noted one by one, but found again in the store.
+/// Maximum number of recorded rows. Above it the store is scanned for changes instead.
 const MOST: u64 = 200_000;
 
-/// The thread.
+/// Handle of the thread.
 pub struct Shipper {
     stop: watch::Sender<bool>,
     thread: JoinHandle<()>,
 }
 
 impl Shipper {
-    /// Starts it. What is worth knowing is said by `say`, once.
+    /// Starts the thread. It reports each problem once, through `say`.
     pub fn start<W: AsRef<World> + Send + 'static>(
         world: W,
         adapter: &'static dyn Adapter,
@@ -56,10 +56,10 @@ impl Shipper {
         Ok(Self { stop, thread })
     }
 
-    /// Ends it; what has not gone goes next time.
+    /// Stops the thread. Unsent rows are sent next time.
     pub fn finish(self) {
         self.stop.send_replace(true);
-        // One that has panicked has ended, too.
+        // A thread that panicked has ended, too.
         let _ = self.thread.join();
     }
 }
@@ -78,7 +78,7 @@ impl Errand<'_> {
         loop {
             let team = settings::team(self.world);
             let round = tokio::select! {
-                // Whoever panics, over a table that somebody has altered, say, loses this round alone.
+                // A panic, for example over an altered table, fails only this round.
                 round = AssertUnwindSafe(self.round(&team)).catch_unwind() => {
                     round.unwrap_or_else(|panic| Err(panicked(&*panic)))
                 }
@@ -103,11 +103,11 @@ impl Errand<'_> {
         }
     }
 
-    /// Sends whatever waits, and does what is due now and then.
+    /// Sends all waiting rows, exchanges messages, and does the periodic work if it is due.
     async fn round(&mut self, team: &Team) -> anyhow::Result<()> {
         if !sends(team) {
             self.office = None;
-            // Whoever sends nothing need not know that this could not be noted.
+            // Nothing is sent anyway, so a failure to record this does not matter.
             let _ = store(self.world, self.adapter).map(|store| store.stop_shipping());
             return Ok(());
         }
@@ -135,12 +135,12 @@ impl Errand<'_> {
         Ok(())
     }
 
-    /// Notes why nothing goes, and sees to it that what waits does not grow without end.
+    /// Records and reports a failure, and limits the number of recorded rows.
     fn fail(&mut self, error: &anyhow::Error, told: &mut String) {
         self.office = None;
         let why = format!("{error:#}");
         if let Ok(store) = store(self.world, self.adapter) {
-            // Whoever cannot write here says so elsewhere.
+            // If the store is not writable, `say` below still reports the failure.
             let _ = store.note_trouble(Some(&why));
             if store.shed(MOST).unwrap_or(false) {
                 (self.say)(
@@ -154,29 +154,29 @@ impl Errand<'_> {
         }
     }
 
-    /// Waits so long, or until somebody posts.
+    /// Waits for `pause`, or until a message is posted.
     async fn wait(&self, pause: Duration) {
         match &self.office {
-            // Whether it rang or not: then it is time to look.
+            // A timeout and a notification both lead to the next round.
             Some((_, office, _)) => drop(timeout(pause, office.bell.notified()).await),
             None => sleep(pause).await,
         }
     }
 }
 
-/// What a panic says, in a line.
+/// Turns a panic into an error with the first line of its message.
 fn panicked(panic: &(dyn Any + Send)) -> anyhow::Error {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
     anyhow!("something unforeseen: {}", text.lines().next().unwrap_or_default())
 }
 
-/// Whether anything may go anywhere.
+/// Returns whether anything is shared with a team.
 fn sends(team: &Team) -> bool {
     team.database_url.is_some() && !team.share.is_empty()
 }
 
-/// Takes in what nobody else may have: checkpoints and saves.
+/// Ingests checkpoints and saves, in case no other process does.
 fn take_in(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
     let mut ingester = Ingester::open(world, adapter, Duration::from_secs(30), None)?;
     ingester.saves()?;
