@@ -1,8 +1,8 @@
-//! Everything that waits: the HTTP service. All async, and nothing below it is.
+//! The HTTP service: all async code of the workspace.
 //!
-//! `listen` takes connections, `door` decides who may come in, `http` answers, `writer` puts many
-//! saves into one transaction. What blocks runs on a thread of its own. `team` is what goes to the
-//! database that a team shares, and what is asked of it.
+//! `listen` accepts connections, `http` answers API requests, `pages` renders the dashboard,
+//! `writer` groups many saves into one sync. `team` exchanges data with the database that a team
+//! shares. Blocking work runs on separate threads.
 
 mod door;
 mod http;

@@ -1,4 +1,4 @@
-//! Taking connections, and letting go of them in good order.
+//! Accepts connections and shuts them down gracefully.
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,13 +26,13 @@ use crate::state::AppState;
 use crate::team::Shipper;
 use crate::watch::Watch;
 
-/// A server that listens and does not answer yet.
+/// A server that is bound to an address but does not answer yet.
 pub struct Server {
     listener: std::net::TcpListener,
     app: AppState,
 }
 
-/// Why nobody can be listened to at an address.
+/// Error of a failed [`bind`].
 #[derive(Debug, thiserror::Error)]
 #[error("could not listen on `{address}`")]
 pub struct CannotListen {
@@ -42,7 +42,7 @@ pub struct CannotListen {
 }
 
 impl CannotListen {
-    /// What to do about it.
+    /// Suggests what to do about the error.
     pub fn hint(&self) -> String {
         let next =
             SocketAddr::new(self.address.ip(), self.address.port().wrapping_add(1).max(1024));
@@ -59,16 +59,17 @@ impl CannotListen {
     }
 }
 
-/// How many connections are held at once; more wait.
+/// Maximum number of open connections; further ones wait.
 const CONNECTIONS: usize = 1024;
-/// How long a connection may take to say what it wants.
+/// Time limit for receiving the request headers.
 const HEADERS: Duration = Duration::from_secs(10);
-/// How long requests may go on after we were asked to end.
+/// Time that running requests have to finish at shutdown.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often the log is written.
+/// Interval at which the log is written.
 const LOG: Duration = Duration::from_millis(200);
 
-/// Takes the address, before anything else is done.
+/// Binds the address. Callers do this first, so that a second server fails before it changes
+/// anything.
 pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener, CannotListen> {
     let listener = std::net::TcpListener::bind(address);
     let ready = listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
@@ -76,20 +77,18 @@ pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener, CannotListen> 
 }
 
 impl Server {
-    /// A server at an address that was taken.
     pub fn new(listener: std::net::TcpListener, app: AppState) -> Self {
         Self { listener, app }
     }
 
-    /// Where it listens.
+    /// Returns the address the server listens on.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until SIGINT or SIGTERM; then no more are taken, and those that are there are
-    /// finished.
+    /// Serves requests until SIGINT or SIGTERM, then stops accepting and finishes running requests.
     pub fn run(self) -> anyhow::Result<()> {
-        // One thread is faster than two: what blocks is elsewhere.
+        // One thread is faster than two, because blocking work runs on other threads.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(8)
@@ -123,7 +122,7 @@ impl Server {
         tokio::select! {
             () = connections.shutdown() => {}
             () = tokio::time::sleep(GRACE) => {}
-            // Asked twice, we do not wait for others any more.
+            // A second signal ends the wait for running requests.
             () = stop.asked() => {}
         }
         app.writer.finish();
@@ -136,7 +135,7 @@ impl Server {
     }
 }
 
-/// The signals that ask us to end.
+/// The signals that stop the server.
 struct Stop {
     interrupt: Signal,
     terminate: Signal,
@@ -164,7 +163,7 @@ async fn write_log(app: AppState) {
     }
 }
 
-/// The next connection, as soon as there is room for it.
+/// Accepts the next connection once a slot is free.
 async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
@@ -173,13 +172,13 @@ async fn accept(
         let place = room.clone().acquire_owned().await;
         match (listener.accept().await, place) {
             (Ok((stream, remote)), Ok(place)) => return (stream, remote, place),
-            // It is gone already, or there are too many open files: some will be closed.
+            // The client has gone, or too many files are open and some will be closed soon.
             _ => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     }
 }
 
-/// Answers whatever comes through a connection.
+/// Serves requests on a connection, in its own task.
 fn connect(
     stream: TcpStream,
     remote: SocketAddr,
@@ -188,7 +187,7 @@ fn connect(
     connections: &GracefulShutdown,
 ) {
     let Ok(local) = stream.local_addr() else { return };
-    // Answers are small, and somebody waits for each.
+    // Answers are small and must not wait for Nagle's algorithm.
     let _ = stream.set_nodelay(true);
     let peer = Arc::new(Peer::new(remote, local));
     let router = TowerToHyperService::new(router.clone());
@@ -202,7 +201,7 @@ fn connect(
         .serve_connection(TokioIo::new(stream), service);
     let connection = connections.watch(connection);
     tokio::spawn(async move {
-        // Whoever hangs up in the middle has heard enough.
+        // A connection that the client closes early is not an error.
         let _ = connection.await;
         drop(place);
     });

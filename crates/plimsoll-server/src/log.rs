@@ -1,7 +1,6 @@
-//! One line per request on stderr: no bodies, no addresses with what follows their `?`, no tokens.
+//! The server's log on stderr: one line per request, without bodies, query strings or tokens.
 //!
-//! Lines are gathered and written together, for a system call per request would cost as much as the
-//! answer.
+//! Lines are buffered, because one system call per request would cost as much as the answer.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,23 +11,23 @@ use plimsoll_core::time::utc_second;
 use plimsoll_engine::world::now;
 use serde::Serialize;
 
-/// How a line looks.
+/// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogForm {
-    /// For people.
+    /// Plain text for people.
     Text,
-    /// For programs.
+    /// One JSON object per line.
     Json,
 }
 
-/// What is written when there is enough of it, or when it is asked for; a clone is the same log.
+/// Buffered log, written when the buffer is full or on request. Clones share the buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     form: LogForm,
     lines: Arc<Mutex<Vec<u8>>>,
 }
 
-/// From here on lines are written at once.
+/// Buffer size in bytes that triggers a write.
 const ENOUGH: usize = 16 << 10;
 
 #[derive(Serialize)]
@@ -51,7 +50,7 @@ impl Log {
         Self { form, lines: Arc::default() }
     }
 
-    /// A request was answered.
+    /// Logs an answered request.
     pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
         let millis = took.as_micros() as f64 / 1000.0;
         let (time, method) = (&utc_second(now() as i64), method.as_str());
@@ -66,7 +65,7 @@ impl Log {
         });
     }
 
-    /// Something else is worth a line, and at once.
+    /// Logs a message and writes the buffer at once.
     pub(crate) fn say(&self, message: &str) {
         let time = &utc_second(now() as i64);
         let message: String = message
@@ -82,18 +81,18 @@ impl Log {
         self.flush();
     }
 
-    /// Writes what was gathered.
+    /// Writes the buffer to stderr.
     pub(crate) fn flush(&self) {
         let lines = std::mem::take(&mut *self.lines());
         if !lines.is_empty() {
-            // Without a stderr there is nobody left to tell.
+            // If stderr is closed, the error cannot be reported anywhere.
             let _ = std::io::stderr().lock().write_all(&lines);
         }
     }
 
     fn put(&self, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) {
         let mut lines = self.lines();
-        // Memory takes everything.
+        // Writing to a `Vec` cannot fail.
         let _ = write(&mut lines);
         lines.push(b'\n');
         let is_enough = lines.len() >= ENOUGH;

@@ -1,4 +1,4 @@
-//! What the server counts, for Prometheus.
+//! Prometheus metrics of the server.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -17,34 +17,34 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::live::{Live, LiveReading};
 
-/// The counters of one server; a clone counts the same.
+/// Metrics of one server. Clones share the counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Metrics {
     registry: Arc<Registry>,
     requests: Family<Answer, Counter>,
     seconds: Histogram,
-    /// Saves that are on disk.
+    /// Saves written to disk.
     pub(crate) saves: Counter,
-    /// Transactions that saves went into.
+    /// Disk syncs that wrote saves.
     pub(crate) commits: Counter,
-    /// Who listens to live readings.
+    /// Open event streams.
     pub(crate) listeners: Gauge,
-    /// Sessions that are live right now.
+    /// Live sessions.
     sessions: Gauge,
-    /// The fullest window among them, as a share.
+    /// Used share of the fullest live window.
     fullest: Gauge<f64, AtomicU64>,
-    /// Whether plimsoll does what it is for: nothing until that is known.
+    /// Success criteria of plimsoll; absent until first computed.
     criteria: Vec<(Figure, Unlabelled)>,
-    /// Rows that wait for the team's database: nothing where there is no team.
+    /// Rows waiting for the team database; absent without a team.
     team_waiting: Unlabelled,
-    /// Runs that somebody conducts, sessions of all runs, and how many of them went on with another's work.
+    /// Active runs, sessions of all runs, and sessions that continued earlier work.
     runs: [Gauge; 3],
 }
 
-/// A figure without labels, which is not there until it is set.
+/// A gauge without labels that is absent until set.
 type Unlabelled = Family<Vec<(String, String)>, Gauge<f64, AtomicU64>>;
 
-/// What a figure is of the criteria.
+/// Reads one figure from the criteria.
 type Figure = fn(&Criteria) -> Option<f64>;
 
 const RUNS: [(&str, &str); 3] = [
@@ -83,7 +83,7 @@ struct Answer {
     status: u16,
 }
 
-/// A method; whatever nobody knows is one and the same, so that nobody can invent labels.
+/// HTTP method as a label. Unknown methods become `other`, so that clients cannot create labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Verb(&'static str);
 
@@ -141,14 +141,14 @@ impl Metrics {
         Self { registry: Arc::new(registry), criteria: criteria.to_vec(), ..metrics }
     }
 
-    /// A request was answered.
+    /// Counts an answered request.
     pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
         let answer = Answer { method: method.into(), route: route.to_owned(), status };
         self.requests.get_or_create(&answer).inc();
         self.seconds.observe(took.as_secs_f64());
     }
 
-    /// Something has changed among the live sessions.
+    /// Updates the gauges of live sessions.
     pub(crate) fn live(&self, live: &Live) {
         let windows = live.windows();
         self.sessions.set(windows.keys().filter(|(_, subagent)| subagent.is_none()).count() as i64);
@@ -156,7 +156,7 @@ impl Metrics {
         self.fullest.set(windows.values().map(share).fold(0.0, f64::max));
     }
 
-    /// Whether plimsoll does what it is for was looked at.
+    /// Sets the success criteria.
     pub(crate) fn criteria(&self, found: &Criteria) {
         for (figure, gauge) in &self.criteria {
             if let Some(value) = figure(found) {
@@ -165,7 +165,7 @@ impl Metrics {
         }
     }
 
-    /// Runs that are conducted right now, and how much has been run.
+    /// Sets the gauges of runs.
     pub(crate) fn runs(&self, active: usize, counts: RunCounts) {
         let values = [active as u64, counts.legs, counts.restarts];
         for (gauge, value) in self.runs.iter().zip(values) {
@@ -173,7 +173,7 @@ impl Metrics {
         }
     }
 
-    /// How many rows wait for the team's database, where there is one.
+    /// Sets the number of rows waiting for the team database; `None` removes the gauge.
     pub(crate) fn team_waiting(&self, rows: Option<u64>) {
         match rows {
             Some(rows) => drop(self.team_waiting.get_or_create(&Vec::new()).set(rows as f64)),
@@ -181,7 +181,7 @@ impl Metrics {
         }
     }
 
-    /// All of it, as Prometheus reads it.
+    /// Encodes all metrics in OpenMetrics format.
     pub(crate) fn text(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;

@@ -1,7 +1,7 @@
-//! Taking in what happened while nobody served, and checkpoints as they are sealed.
+//! Ingests past sessions and new checkpoints in the background.
 //!
-//! The watcher takes in those who are alive. All others, and the checkpoints of all projects, are
-//! looked at by a thread of their own: at the beginning, and then now and again.
+//! The watcher ingests live sessions. This thread ingests all other sessions and the checkpoints of
+//! all projects, at start and then periodically.
 
 use std::io;
 use std::thread;
@@ -12,12 +12,12 @@ use plimsoll_engine::sessions;
 
 use crate::state::{App, AppState};
 
-/// How often it is looked.
+/// Time between two passes.
 const PERIOD: Duration = Duration::from_secs(20);
-/// How long other writers are waited for.
+/// Time limit for waiting on other writers of the store.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Starts it. It ends with the process: whatever it is at, is done as a whole or not at all.
+/// Starts the thread. It ends with the process, which is safe because each write is atomic.
 pub(crate) fn start(app: AppState) -> io::Result<()> {
     let look = move || {
         let mut is_told = false;

@@ -1,4 +1,4 @@
-//! What is new of runs, told to whoever listens.
+//! Sends changes of runs to the live listeners.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::live::News;
 use crate::state::AppState;
 
-/// How often their journals are looked at, as long as somebody listens.
+/// Interval at which run journals are checked while anyone listens.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Follows the runs for as long as the server runs.
+/// Follows the runs until the server ends.
 pub(crate) async fn follow(app: AppState) {
     let lookout = Arc::new(Mutex::new(Lookout::default()));
     let mut tick = interval(PERIOD);
@@ -26,7 +26,7 @@ pub(crate) async fn follow(app: AppState) {
         let lookout = lookout.clone();
         let look = app.blocking(move |app| {
             let mut lookout = lookout.lock().unwrap_or_else(PoisonError::into_inner);
-            // What cannot be read now is looked at again.
+            // Journals that cannot be read now are checked again next time.
             Ok(lookout.look(&app.world.paths).unwrap_or_default())
         });
         for (run, standing) in look.await.unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! The user's settings, as far as no project has a say: looked at again once a second.
+//! Cache of the user's settings, without project settings; reread once a second.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,11 +8,11 @@ use plimsoll_core::settings::{Settings, Team};
 use plimsoll_engine::settings;
 use plimsoll_engine::world::World;
 
-/// The settings that were last looked at.
+/// The settings as last read.
 #[derive(Debug, Default)]
 pub(crate) struct Current(Mutex<Option<(Instant, Arc<Settings>)>>);
 
-/// How long they are taken as they are. Looking costs a dozen system calls.
+/// How long cached settings are used. Reading them takes a dozen system calls.
 const FRESH: Duration = Duration::from_secs(1);
 
 impl Current {
@@ -21,7 +21,8 @@ impl Current {
         match &*current {
             Some((looked, settings)) if looked.elapsed() < FRESH => settings.clone(),
             _ => {
-                // No project is there, and in our own folder nobody puts a config.
+                // The data folder is no project and has no config file, so only the user's settings
+                // apply.
                 let in_force = settings::load(world, adapter, &world.paths.data);
                 let settings = Arc::new(in_force.settings);
                 *current = Some((Instant::now(), settings.clone()));
@@ -31,7 +32,7 @@ impl Current {
     }
 }
 
-/// What is shared with a team, as it was last looked at.
+/// The team settings as last read.
 #[derive(Debug, Default)]
 pub(crate) struct CurrentTeam(Mutex<Option<(Instant, Arc<Team>)>>);
 

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! State shared by all requests.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,36 +26,35 @@ use crate::settings::{Current, CurrentTeam};
 use crate::team::{Link, TeamError};
 use crate::writer::{Desk, Writer};
 
-/// How a server is started.
+/// Options of the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How its log looks.
     pub log: LogForm,
-    /// How many writes may come in a second.
+    /// Maximum number of write requests per second.
     pub writes_per_second: u32,
 }
 
-/// What all requests share; cloning it costs nothing.
+/// State shared by all requests. Cloning is cheap.
 #[derive(Clone)]
 pub struct AppState(Arc<App>);
 
-/// What is behind [`AppState`].
+/// The data behind [`AppState`].
 pub struct App {
-    /// Where the user's files are.
+    /// Paths and environment of the user.
     pub(crate) world: World,
-    /// The agent whose sessions are shown.
+    /// The agent whose sessions are served.
     pub(crate) adapter: &'static dyn Adapter,
-    /// What happens right now.
+    /// Live windows and events.
     pub(crate) live: Live,
     pub(crate) token: Vec<u8>,
     pub(crate) writes: Bucket,
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
     pub(crate) writer: Writer,
-    /// What hooks cost, and what compactions lost, as they were last found.
+    /// Cached hook costs and compaction scores.
     pub(crate) tax: Cached<Tax>,
     pub(crate) score: Cached<Score>,
-    /// Whether plimsoll does what it is for.
+    /// Cached success criteria.
     pub(crate) criteria: Cached<Criteria>,
     settings: Current,
     team: CurrentTeam,
@@ -77,11 +76,11 @@ impl Deref for AppState {
     }
 }
 
-/// How long a request waits for other writers of the store.
+/// Time limit for waiting on other writers of the store.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl AppState {
-    /// Makes ready what requests need: the store, the token, the thread that writes.
+    /// Opens the store, reads the token and starts the writer thread.
     pub fn new(
         world: World,
         adapter: &'static dyn Adapter,
@@ -116,17 +115,17 @@ impl AppState {
         })))
     }
 
-    /// The user's settings.
+    /// Returns the user's settings.
     pub(crate) fn settings(&self) -> Arc<Settings> {
         self.settings.get(&self.world, self.adapter)
     }
 
-    /// What is shared with a team.
+    /// Returns the team settings.
     pub(crate) fn team(&self) -> Arc<Team> {
         self.team.get(&self.world)
     }
 
-    /// The team's database.
+    /// Connects to the team database, or returns the open connection.
     pub(crate) async fn team_store(&self) -> Result<Arc<TeamStore>, Problem> {
         let team = self.team();
         let url = team.database_url.as_ref().ok_or_else(|| {
@@ -136,13 +135,13 @@ impl AppState {
         self.link.to(url).await.map_err(|error| self.out_of_reach(&error))
     }
 
-    /// Notes why the team's database does not answer, and gives what whoever asked is told.
+    /// Logs why the team database is unavailable, and returns the error for the client.
     pub(crate) fn out_of_reach(&self, error: &TeamError) -> Problem {
         self.log.say(&error.to_string());
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, error, error.hint())
     }
 
-    /// Runs what may block on a thread of its own.
+    /// Runs blocking work on a separate thread.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
@@ -152,7 +151,7 @@ impl AppState {
         done.unwrap_or_else(|_| Err(Problem::failed("the request could not be carried out")))
     }
 
-    /// The same with a store of its own.
+    /// Runs blocking work with exclusive use of a store connection.
     pub(crate) async fn with_store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&App, &mut Store) -> Result<T, Problem> + Send + 'static,
@@ -160,7 +159,8 @@ impl AppState {
         self.blocking(move |app| {
             let mut store = app.store()?;
             let done = work(app, &mut store);
-            // What failed is opened anew: it may be another file by then.
+            // After a failure the connection is dropped, because the store file may have been
+            // replaced.
             if done.is_ok() {
                 app.stores().push(store);
             }
@@ -171,7 +171,7 @@ impl AppState {
 }
 
 impl App {
-    /// Notes why we failed, and gives what whoever asked is told.
+    /// Logs an internal error, moves a damaged store aside, and returns the error for the client.
     pub(crate) fn failed(&self, error: &anyhow::Error) -> Problem {
         self.log.say(&format!("{error:#}"));
         if damage::is_cause(error) {

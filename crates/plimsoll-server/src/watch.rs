@@ -1,4 +1,4 @@
-//! The watcher of the machine, as long as the server runs: one of them, wherever it runs.
+//! Runs the watcher while the server runs. Only one process per machine watches at a time.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -12,18 +12,17 @@ use plimsoll_engine::watch::{Lock, Notice, Stop, Stopper, Watcher, stopper};
 
 use crate::state::{App, AppState};
 
-/// A watcher in a thread of its own.
+/// Handle of the watcher thread.
 pub(crate) struct Watch {
     stopper: Stopper,
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
-/// How often it is looked whether the one who watches has gone.
+/// Interval at which the watch lock is tried while another process has it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Watch {
-    /// Starts it.
     pub(crate) fn start(app: AppState) -> io::Result<Self> {
         let (stopper, stop) = stopper()?;
         let is_over = Arc::new(AtomicBool::new(false));
@@ -33,12 +32,12 @@ impl Watch {
         Ok(Self { stopper, is_over, thread })
     }
 
-    /// Ends it, as soon as the store has what it knows.
+    /// Stops the watcher, after it has written its state to the store.
     pub(crate) fn finish(self) {
         self.is_over.store(true, Ordering::Relaxed);
         self.stopper.stop();
         self.thread.thread().unpark();
-        // One that has panicked has ended, too.
+        // A thread that panicked has ended, too.
         let _ = self.thread.join();
     }
 }
@@ -56,7 +55,7 @@ fn watch(app: &App, stop: &Stop, is_over: &AtomicBool) {
     watched.unwrap_or_else(|error| no_readings(app, &error));
 }
 
-/// The right to watch, as soon as nobody else does. Until then we only look.
+/// Takes the watch lock once no other process has it. Until then this server only observes.
 fn lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
     let error = match Lock::take(&app.world.paths) {
         Ok(lock) => return Some(lock),
@@ -70,7 +69,7 @@ fn lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
         stopper.stop();
         lock
     });
-    // Who ends before we begin anew would stay for ever.
+    // The new watcher does not report sessions that ended in between, so stale windows are removed.
     app.live.windows().clear();
     lock
 }
@@ -85,7 +84,7 @@ fn wait_for_lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
     None
 }
 
-/// Looks beside the one who watches.
+/// Observes sessions beside the process that has the watch lock, without asking them for anything.
 fn look(app: &App, stop: &Stop) {
     let looked = Watcher::new(&app.world, app.adapter).only_looking().run(stop, |notices| {
         take(app, notices);

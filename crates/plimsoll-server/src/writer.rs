@@ -1,7 +1,8 @@
-//! The thread that writes: many saves, one sync, and each is answered after it.
+//! Writes saves to the journal: many saves share one disk sync, and each request is answered after
+//! it.
 //!
-//! What is on the disk is the journal; the store takes it in when there is a quiet moment, or when
-//! somebody asks, so that no save waits for an index.
+//! A separate thread reads the journal into the store, in quiet moments or when a request needs it,
+//! so that no save waits for an index.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +20,7 @@ use crate::live::{Live, News};
 use crate::log::Log;
 use crate::metrics::Metrics;
 
-/// The way to the thread that writes.
+/// Handle of the writer thread.
 #[derive(Debug)]
 pub(crate) struct Writer {
     tasks: SyncSender<Task>,
@@ -31,15 +32,15 @@ enum Task {
     Stop,
 }
 
-/// How many saves may wait to be written.
+/// Maximum number of saves waiting to be written.
 const WAITING: usize = 4096;
-/// How many go into one sync.
+/// Maximum number of saves per sync.
 const TOGETHER: usize = 512;
 
-/// What the thread needs besides what it is sent.
+/// Dependencies of the writer thread.
 pub(crate) struct Desk {
     pub(crate) paths: Paths,
-    /// Where the journal is taken into.
+    /// Store that the journal is read into.
     pub(crate) store: Store,
     pub(crate) live: Live,
     pub(crate) metrics: Metrics,
@@ -47,7 +48,7 @@ pub(crate) struct Desk {
 }
 
 impl Writer {
-    /// Starts the thread.
+    /// Starts the writer thread and the indexer thread.
     pub(crate) fn start(desk: Desk) -> std::io::Result<Self> {
         let (tasks, todo) = sync_channel(WAITING);
         let (news, taken) = channel();
@@ -61,7 +62,7 @@ impl Writer {
         Ok(Self { tasks, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Keeps a save: it is on the disk when this returns.
+    /// Writes a save. It is on disk when this returns.
     pub(crate) async fn keep(&self, save: NewSave) -> Result<Save, Problem> {
         let (done, kept) = oneshot::channel();
         let full = |_| Problem::unavailable("too many saves wait to be written");
@@ -70,11 +71,11 @@ impl Writer {
         kept.ok_or_else(|| Problem::failed("the save could not be written"))
     }
 
-    /// Writes what waits, and no more.
+    /// Writes all waiting saves and stops the thread.
     pub(crate) fn finish(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread.filter(|_| self.tasks.send(Task::Stop).is_ok()) {
-            // One that has panicked has nothing left to write.
+            // A thread that panicked has nothing left to write.
             let _ = thread.join();
         }
     }
@@ -85,7 +86,7 @@ struct Pen {
     live: Live,
     metrics: Metrics,
     log: Log,
-    /// Tells who takes in that there is something.
+    /// Wakes the indexer thread.
     news: Sender<()>,
 }
 
@@ -122,15 +123,16 @@ impl Pen {
         kept.iter().for_each(|save| self.live.tell(|| News::saved(save)));
         let answers = kept.into_iter().map(Some).chain(std::iter::repeat(None));
         for (done, save) in waiting.into_iter().zip(answers) {
-            // Whoever has hung up does not want to know.
+            // The client may have disconnected.
             let _ = done.send(save);
         }
-        // Without an indexer the next who asks takes in.
+        // Without an indexer, the next read request reads the journal.
         let _ = self.news.send(());
     }
 }
 
-/// Takes new saves into the store, in quiet moments, and at the latest after a few seconds.
+/// Reads new saves into the store once no save has arrived for `QUIET`, at the latest after
+/// `LATEST`.
 fn take_in(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
     const QUIET: Duration = Duration::from_millis(200);
     const LATEST: Duration = Duration::from_secs(5);
@@ -149,9 +151,9 @@ fn take_in(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
     }
 }
 
-/// Lets every other thread go first: nobody waits for this one.
+/// Lowers this thread's priority, because nothing waits for it.
 fn step_back() {
-    // Elsewhere a process has one priority for all of its threads.
+    // Only Linux has a priority per thread.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 19);
 }
