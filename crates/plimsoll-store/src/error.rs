@@ -1,4 +1,4 @@
-//! Why the store could not do what it was asked to.
+//! Errors of the local store.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -6,54 +6,35 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use rusqlite_migration::{Error as MigrationError, MigrationDefinitionError};
 
-/// Why the store could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Others were writing for longer than the caller's patience.
+    /// Other processes held the write lock for longer than the caller's timeout.
     #[error("could not {task} the store at `{}`: it was busy for too long", path.display())]
     Busy {
-        /// What was tried, as in `open`.
+        /// The attempted task as an infinitive, as in `open`.
         task: &'static str,
-        /// The store.
         path: PathBuf,
     },
-    /// A newer version has changed the tables since.
+    /// The tables belong to a newer version of plimsoll.
     #[error(
         "could not open the store at `{}`: a newer plimsoll has written it; \
          update plimsoll, or move the file away to have it rebuilt",
         path.display()
     )]
-    Newer {
-        /// The store.
-        path: PathBuf,
-    },
-    /// The file is damaged, or no store at all.
+    Newer { path: PathBuf },
+    /// The file is damaged or is not a store.
     #[error(
         "could not {task} the store at `{}`: the file is damaged; move it away to have it rebuilt",
         path.display()
     )]
-    Corrupt {
-        /// What was tried, as in `open`.
-        task: &'static str,
-        /// The store.
-        path: PathBuf,
-        /// What the database says.
-        source: Box<dyn Error + Send + Sync>,
-    },
-    /// Anything else: no such file, no access, a full disk.
+    Corrupt { task: &'static str, path: PathBuf, source: Box<dyn Error + Send + Sync> },
+    /// Any other error, such as a missing file, missing permissions or a full disk.
     #[error("could not {task} the store at `{}`", path.display())]
-    Other {
-        /// What was tried, as in `open`.
-        task: &'static str,
-        /// The store.
-        path: PathBuf,
-        /// What the database says.
-        source: Box<dyn Error + Send + Sync>,
-    },
+    Other { task: &'static str, path: PathBuf, source: Box<dyn Error + Send + Sync> },
 }
 
 impl StoreError {
-    /// What `error` means to someone who tried to do `task` with the store at `path`.
+    /// Classifies a database error that occurred during `task` on the store at `path`.
     pub(crate) fn new(task: &'static str, path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
@@ -65,7 +46,7 @@ impl StoreError {
         }
     }
 
-    /// What `error` means to someone who tried to open the store at `path`.
+    /// Classifies an error that occurred while the store at `path` was opened.
     pub(crate) fn opening(path: &Path, error: MigrationError) -> Self {
         let task = "open";
         match error {

@@ -1,12 +1,13 @@
-//! Everything remembered: all SQL, and nothing but SQL.
+//! All SQL of plimsoll, and nothing but SQL.
 //!
-//! The store is derived from transcripts, spools, checkpoints and the journals of saves and runs, and can be rebuilt from them. It opens neither:
-//! the engine reads them and hands over rows ([`Batch`]), and the store sees to it that each is kept
-//! once, however many processes read the same file at the same time ([`Store::ingest`]). Only since
-//! when a client has been set as it is stands nowhere else, and is noticed anew.
+//! The store can be rebuilt from transcripts, spools, checkpoints and the journals of saves and
+//! runs. It opens none of these files: the engine reads them and passes rows ([`Batch`]), and
+//! [`Store::ingest`] stores each row once, even if several processes read the same file at the same
+//! time. One fact has no other source: since when a client has had its current settings. A rebuilt
+//! store detects that time again.
 //!
-//! With the feature `postgres` there is a second one, which a team shares. What goes
-//! there waits in the first ([`Store::next_shipment`]).
+//! The feature `postgres` adds a second store that a team shares. Rows for it wait in the outbox of
+//! the first ([`Store::next_shipment`]).
 
 mod error;
 #[cfg(feature = "postgres")]

@@ -1,8 +1,10 @@
-//! The store that a team shares, in a PostgreSQL database. Async: whoever asks it waits for a network.
+//! The store that a team shares, in a PostgreSQL database. It is async because each query waits for
+//! a network.
 //!
-//! Each machine works on its own store and sends what may leave it (`ship`); here it is asked for what
-//! all of them know. One connection carries any number of queries at once. Names are qualified, and the
-//! SQL is plain, so that a pooler or another engine that speaks the protocol does not matter.
+//! Each machine works on its own store and sends the rows that it may share (`ship`). Queries here
+//! cover the rows of all machines. One connection carries any number of queries at once. Names are
+//! qualified and the SQL is plain, so that connection poolers and other engines with the same
+//! protocol work too.
 
 mod address;
 mod board;
@@ -33,41 +35,42 @@ pub use self::retention::Pruned;
 pub use self::sessions::{Elsewhere, MachineRow, Theirs};
 pub use self::ship::Machine;
 
-/// How long a connection may take.
+/// Timeout for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long anything that is asked may take.
+/// Timeout for one query or shipment.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// A connection to a team's database.
 #[derive(Debug)]
 pub struct TeamStore {
     client: Client,
 }
 
-/// What a database tells of itself.
+/// Metadata of a team's database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// Its name, which no other has.
+    /// The unique id of the database.
     pub id: String,
-    /// How many migrations it has seen.
+    /// The number of migrations applied.
     pub version: i32,
-    /// How long things are kept there; for ever if nobody has said.
+    /// How long rows are kept. `None` if they are kept forever.
     pub retention_days: Option<u32>,
 }
 
-/// Rings when others notify us: once, however often they did since it was last heard. What they say is
-/// not looked at.
+/// Signals notifications from other machines. Several notifications between two waits count as one,
+/// and their payload is ignored.
 pub type Bell = Arc<Notify>;
 
 impl TeamStore {
-    /// Connects to the database at `url`, whose tables must be there and be such as we know.
+    /// Connects to the database at `url`. Fails if its tables are missing or belong to an
+    /// incompatible version.
     pub async fn open(url: &str) -> Result<(Self, About), TeamError> {
         let (store, _) = Self::connect(url).await?;
         let about = store.about().await?;
         Ok((store, about))
     }
 
-    /// Connects, whatever is there. The bell rings once it listens.
+    /// Connects without checking the tables. The second value signals notifications after a call to
+    /// [`Self::listen`].
     pub async fn connect(url: &str) -> Result<(Self, Bell), TeamError> {
         let address = Address::parse(url)?;
         let connected = timeout(CONNECT, connect(&address)).await;
@@ -75,12 +78,11 @@ impl TeamStore {
         Ok((Self { client }, bell))
     }
 
-    /// Whether an address makes sense, as far as that can be told from here.
+    /// Checks the syntax of an address without connecting.
     pub fn check(url: &str) -> Result<(), TeamError> {
         Address::parse(url).map(drop)
     }
 
-    /// Whether the connection is gone.
     pub fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
@@ -120,7 +122,7 @@ async fn connect(address: &Address) -> Result<(Client, Bell), TeamError> {
     }
 }
 
-/// Keeps a connection going as long as it lasts.
+/// Spawns a task that drives the connection until it closes.
 fn drive<S, T>(mut connection: Connection<S, T>) -> Bell
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

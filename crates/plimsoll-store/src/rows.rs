@@ -1,4 +1,4 @@
-//! What is handed to the store and what it gives back.
+//! Rows that callers pass to the store, and rows that the store returns.
 
 mod found;
 mod team;
@@ -17,418 +17,362 @@ use plimsoll_core::{Millis, Tokens};
 pub use self::found::{Found, FoundSaves, Hit, Match, Piece, SaveFilter, SaveKinds};
 pub use self::team::{Allowed, Shipment, Waiting};
 
-/// A transcript or spool that rows come from.
+/// A transcript, spool or journal that rows come from.
 ///
-/// Path and inode together are one file; another inode under the same path is a new file.
+/// Path and inode identify a file: another inode under the same path is a new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Where it lies.
     pub path: PathBuf,
-    /// Which file it is, taken from the open file that is read.
+    /// The inode of the open file that is read.
     pub inode: u64,
 }
 
-/// Where the reading of a source goes on.
+/// The position at which reading of a source continues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bookmark {
-    /// The byte to read on from.
+    /// The byte offset of the first unread byte.
     pub offset: u64,
-    /// What the reader must know of the bytes before, in its own words (the turn, the model).
+    /// The reader's state at this offset (such as turn and model), in a format of the reader's own.
     pub note: String,
 }
 
-/// Rows read from one source, and where to go on after them.
+/// Rows read from one source, and the position after them.
 ///
-/// A row's session is either among `sessions` or known from an earlier batch.
+/// The session of each row must be in `sessions` or known from an earlier batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// What the rows tell of their sessions.
     pub sessions: Vec<SessionRow>,
-    /// Responses with their usage.
     pub readings: Vec<ReadingRow>,
-    /// Compactions.
     pub compactions: Vec<CompactionRow>,
-    /// Hook runs.
     pub hook_runs: Vec<HookRunRow>,
-    /// What we decided.
     pub decisions: Vec<DecisionRow>,
-    /// Saves.
     pub saves: Vec<Save>,
-    /// Runs.
     pub runs: Vec<RunRow>,
-    /// What past sessions were asked for.
     pub past_tasks: Vec<PastTask>,
-    /// Where to go on; before the bookmark that was given, if the file has shrunk and was read
-    /// from its start.
+    /// The position to continue from. It is before the previous bookmark if the file has shrunk and
+    /// was read from its start.
     pub next: Bookmark,
 }
 
-/// A run, and the journal that it is told in.
+/// A run and the journal lines that describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRow {
-    /// The run.
     pub run: Run,
-    /// The lines that it was folded from.
+    /// The journal lines that `run` was folded from.
     pub lines: Vec<Line>,
 }
 
-/// How much has been run.
+/// Totals over all runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunCounts {
-    /// Runs.
     pub runs: u64,
-    /// Their sessions.
+    /// Sessions of all runs.
     pub legs: u64,
-    /// Sessions that went on with what one before them had begun.
+    /// Sessions that continued the work of an earlier session.
     pub restarts: u64,
 }
 
-/// What a past session was first asked for, as far as an estimate needs it, and what it took.
+/// The predicted and actual size of a past session's first request, from which estimates learn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastTask {
-    /// The session.
     pub session: SessionId,
-    /// When it was last heard of.
+    /// The time of the session's last activity.
     pub last_word: Millis,
-    /// The keyword that the request goes by.
+    /// The kind of task, recognized by a keyword in the request.
     pub kind: Kind,
-    /// What the formula gives for it.
+    /// The estimate of the formula.
     pub predicted: Tokens,
-    /// By how much its own window has grown, compactions taken out of it.
+    /// The growth of the session's own window, without the shrinking by compactions.
     pub grown: Tokens,
 }
 
-/// What came of a batch.
+/// The result of ingesting a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ingested {
-    /// How far the source has been read now.
+    /// The byte offset up to which the source has now been read.
     pub read_to: u64,
-    /// How many rows were new or have changed, sessions aside.
+    /// The number of new or changed rows, not counting sessions.
     pub rows: usize,
 }
 
-/// A session. What is told of it in several batches is put together.
+/// A session. The store merges rows for the same session from several batches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Its name.
     pub id: SessionId,
-    /// The agent, by the adapter's name for it.
+    /// The agent's id.
     pub agent: String,
-    /// The project it belongs to; the first that is told stays.
+    /// The project. The first known value stays.
     pub project: Option<PathBuf>,
-    /// Its transcript; the newest that is told counts.
+    /// The transcript. The newest value wins.
     pub transcript: Option<PathBuf>,
-    /// The client's version; the newest that is told counts.
+    /// The client's version. The newest value wins.
     pub version: Option<String>,
-    /// The model; the newest that is told counts.
+    /// The model. The newest value wins.
     pub model: Option<String>,
-    /// When it began; the earliest that is told counts.
+    /// The start time. The earliest value wins.
     pub started: Millis,
-    /// When it was last heard of; the latest that is told counts.
+    /// The time of the last activity. The latest value wins.
     pub last_seen: Millis,
 }
 
-/// A response with its usage: one point on the curve of a window.
+/// The usage of one response: one point on the curve of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadingRow {
-    /// The session.
     pub session: SessionId,
-    /// The subagent whose window it was, if it was one's.
+    /// The subagent that owns the window. `None` if it is the session's own window.
     pub subagent: Option<SessionId>,
-    /// The response's identity. A fork repeats it under its own session.
+    /// The id of the response. A fork repeats it under its own session.
     pub message: String,
-    /// When it was answered.
     pub time: Millis,
-    /// The model that answered.
     pub model: String,
-    /// What the window held.
+    /// Tokens in the window before the response.
     pub prompt_tokens: Tokens,
-    /// The length of the answer; a message told twice keeps the larger figure.
+    /// Tokens of the response. If a message is recorded twice, the larger figure wins.
     pub output_tokens: Tokens,
-    /// Which turn of the user's it belongs to.
+    /// The number of the user's turn.
     pub turn: u32,
 }
 
-/// A compaction as the client recorded it.
+/// A compaction that the client recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionRow {
-    /// The session.
     pub session: SessionId,
-    /// The subagent whose window it was, if it was one's.
+    /// The subagent that owns the window. `None` if it is the session's own window.
     pub subagent: Option<SessionId>,
-    /// The record's identity. A fork repeats it under its own session.
+    /// The id of the transcript record. A fork repeats it under its own session.
     pub entry: String,
-    /// When it happened.
     pub time: Millis,
-    /// The model that answered last before it.
+    /// The model of the last response before the compaction.
     pub model: Option<String>,
-    /// The client's version.
     pub version: Option<String>,
-    /// Started by the client, not by the user.
+    /// The client started the compaction, not the user.
     pub automatic: bool,
-    /// What the window held before.
+    /// Tokens in the window before the compaction.
     pub tokens_before: Option<Tokens>,
-    /// What the conversation holds after.
+    /// Tokens in the conversation after the compaction.
     pub tokens_after: Option<Tokens>,
 }
 
-/// A run of somebody's hook.
+/// One run of a hook, of plimsoll or of another tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookRunRow {
-    /// The session.
     pub session: SessionId,
-    /// The subagent it ran for, if it did.
+    /// The subagent that the hook ran for. `None` if it ran for the session itself.
     pub subagent: Option<SessionId>,
-    /// When it was recorded.
+    /// The time of the transcript record.
     pub time: Millis,
     /// The run. A fork repeats it under its own session.
     pub run: HookRun,
 }
 
-/// Runs of one hook command that took the same time and ended the same way.
+/// The number of runs of one hook command with the same duration and outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookCount {
-    /// The command.
     pub command: Command,
-    /// The event.
     pub event: String,
-    /// How long each took, where that is known.
+    /// The duration of each run. `None` if no record has it.
     pub millis: Option<u64>,
-    /// What came of them.
     pub outcome: Outcome,
-    /// How many there were.
     pub runs: u64,
 }
 
-/// How long the sessions lasted, all together, in which a hook command ran.
+/// The total duration of the sessions in which a hook command ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookSpan {
-    /// The command, by its id.
+    /// The id of the command.
     pub command: u64,
-    /// How many sessions.
     pub sessions: u64,
-    /// From the first to the last word of each.
+    /// The sum of the times between the first and the last activity of each session.
     pub millis: u64,
 }
 
-/// A model and client version that sessions were held with.
+/// A combination of model and client version that sessions used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRow {
-    /// The model.
     pub model: String,
-    /// The client's version.
     pub version: String,
-    /// How many sessions.
     pub sessions: u64,
-    /// When the last of them was heard of.
+    /// The time of the last activity in any of these sessions.
     pub last_seen: Millis,
 }
 
-/// How the agent's client is set in a project.
+/// The settings of an agent's client in a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettingsRow {
-    /// The agent, by the adapter's name for it.
+    /// The agent's id.
     pub agent: String,
-    /// The project.
     pub project: PathBuf,
-    /// The settings, in their reader's words.
+    /// The settings, in a format of the caller's own.
     pub settings: String,
-    /// Since when they are like that, as far as anyone has noticed.
+    /// The time since when these settings apply, as far as known.
     pub since: Millis,
-    /// When they were last looked at.
+    /// The time of the last check.
     pub looked: Millis,
 }
 
-/// The fullest that a session's own window ever was.
+/// The highest fill level of a session's own window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeakRow {
-    /// The session.
     pub session: SessionId,
-    /// The model, by its variant.
+    /// The model, including its variant.
     pub model: Option<String>,
-    /// The client's version.
     pub version: Option<String>,
-    /// The largest prompt.
+    /// The number of tokens at the peak.
     pub tokens: Tokens,
-    /// How often the client compacted it by itself.
+    /// The number of compactions that the client started.
     pub automatic_compactions: u64,
-    /// Whether anything was ever said about its load.
+    /// Whether plimsoll warned about the fill level of the window.
     pub warned: bool,
 }
 
-/// How a session of a project began, and what came of it.
+/// The first and the largest prompt of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BeginningRow {
-    /// The model, by its variant.
+    /// The model, including its variant.
     pub model: String,
-    /// The client's version.
     pub version: Option<String>,
-    /// The first prompt.
     pub first: Tokens,
-    /// The largest prompt.
     pub largest: Tokens,
 }
 
-/// How often clients compacted sessions by themselves.
+/// The number of compactions that clients started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overflows {
-    /// In all.
     pub all: u64,
-    /// Without a word or a checkpoint of ours before.
+    /// Those without a warning or checkpoint by plimsoll beforehand.
     pub unwarned: u64,
 }
 
-/// A time in which a session worked and nobody said anything to it.
+/// A period in which a session worked without a new prompt from the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// The session.
     pub session: SessionId,
-    /// Its first response.
+    /// The time of the first response.
     pub began: Millis,
-    /// Its last response.
+    /// The time of the last response.
     pub ended: Millis,
 }
 
-/// How much is remembered of which time.
+/// The amount of stored history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Sessions.
     pub sessions: u64,
-    /// The projects they belong to.
+    /// The number of distinct projects of these sessions.
     pub projects: u64,
-    /// When the first of them began.
+    /// The start of the first session. `None` if there is no session.
     pub since: Option<Millis>,
 }
 
 /// A point on the curve of a session's windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointRow {
-    /// The subagent whose window it was, if it was one's.
+    /// The subagent that owns the window. `None` if it is the session's own window.
     pub subagent: Option<SessionId>,
-    /// When.
     pub time: Millis,
-    /// What there was.
     pub point: Point,
 }
 
-/// What there was at a point of the curve.
+/// The kind of a point on the curve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// A response, after which the window held so much.
+    /// A response.
     Reading {
-        /// Tokens of the prompt and of the answer.
+        /// Tokens in the window after the response: prompt and output.
         used: Tokens,
     },
-    /// A compaction.
     Compaction {
-        /// Started by the client, not by the user.
+        /// The client started the compaction, not the user.
         automatic: bool,
-        /// What the window held before.
+        /// Tokens in the window before the compaction.
         tokens_before: Option<Tokens>,
-        /// What the conversation holds after.
+        /// Tokens in the conversation after the compaction.
         tokens_after: Option<Tokens>,
     },
 }
 
-/// How a session has grown since its last compaction.
+/// The growth of a session since its last compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// How often it was compacted.
+    /// The number of compactions so far.
     pub compactions: u64,
-    /// Its newest readings since, oldest first.
+    /// The newest readings since the last compaction, oldest first.
     pub samples: Vec<Sample>,
 }
 
-/// Something we decided, as the spool tells it.
+/// A decision of plimsoll that the spool records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionRow {
-    /// Where its line begins in the spool.
+    /// The byte offset of the record in the spool.
     pub line: u64,
-    /// The session.
     pub session: SessionId,
-    /// The subagent it concerned, if it did.
+    /// The subagent that the decision was about. `None` if it was about the session itself.
     pub subagent: Option<SessionId>,
-    /// When.
     pub time: Millis,
-    /// What was decided.
+    /// The label of the decision, such as `warned`.
     pub what: String,
-    /// What the window held.
+    /// Tokens in the window.
     pub used: Tokens,
-    /// The window.
+    /// The size of the window.
     pub window: Tokens,
 }
 
-/// How much is remembered. What a fork repeats counts once.
+/// The number of stored items. Items that a fork repeats count once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Sessions.
     pub sessions: u64,
-    /// Responses.
+    /// The number of responses.
     pub messages: u64,
-    /// Compactions.
     pub compactions: u64,
-    /// Decisions.
     pub decisions: u64,
 }
 
-/// A checkpoint that we sealed, as its file tells.
+/// A sealed checkpoint, as read from its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointRow {
-    /// Its id.
     pub id: String,
-    /// Its file.
     pub path: PathBuf,
-    /// The project it is of.
     pub project: PathBuf,
-    /// The session it is of.
     pub session: String,
-    /// When it was made.
     pub created: Millis,
-    /// What it was made for.
+    /// The reason for the checkpoint, such as `auto` or `manual`.
     pub occasion: String,
-    /// Which checkpoint of the project it is.
+    /// The number of the checkpoint within its project.
     pub iteration: u64,
-    /// Not everything could be taken in.
+    /// The checkpoint is incomplete.
     pub partial: bool,
-    /// What the window held.
+    /// Tokens in the window.
     pub used: Option<Tokens>,
-    /// The window.
+    /// The size of the window.
     pub window: Option<Tokens>,
-    /// What it is about, in a line.
+    /// A summary in one line.
     pub summary: String,
-    /// Its sections.
+    /// The sections, as Markdown.
     pub body: String,
 }
 
-/// The last checkpoint of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastCheckpoint {
-    /// Its id.
     pub id: String,
-    /// When it was made.
     pub created: Millis,
 }
 
-/// A session with how it stands.
+/// A session and its current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverviewRow {
-    /// The session.
     pub session: SessionRow,
-    /// What its window held after the last response; nothing before the first.
+    /// Tokens in the window after the last response. `None` before the first response.
     pub used: Option<Tokens>,
-    /// The largest prompt of it.
+    /// The largest prompt of the session.
     pub largest: Tokens,
-    /// How often it was compacted.
     pub compactions: u64,
-    /// Its last checkpoint.
     pub checkpoint: Option<LastCheckpoint>,
 }
 
-/// What there is of a project's checkpoints.
+/// The checkpoint files of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointsThere {
-    /// The ids of all.
+    /// The ids of all checkpoints.
     pub ids: BTreeSet<String>,
-    /// Those that were not known.
+    /// The checkpoints that the store does not have yet.
     pub new: Vec<CheckpointRow>,
 }

@@ -1,11 +1,10 @@
-//! The store in a SQLite file.
+//! The local store, in a SQLite file.
 //!
-//! Here it is opened and brought up to date; rows come in through `ingest` and are asked for in
-//! `queries`, all past sessions together in `past`. `client` remembers how clients are set.
-//! `series` is a session over time, `listing` a list of them, `criteria` what tells whether all this
-//! helps.
-//! Checkpoints come in through `checkpoints`, saves through `saves`; both are found by `search`.
-//! `runs` is work that goes on over many sessions. `outbox` is what waits to go to a team's database.
+//! This module opens and migrates the file. `ingest`, `checkpoints`, `saves` and `runs` store rows.
+//! `queries` reads single sessions, `past` all sessions together, `listing` a page of sessions,
+//! `series` one session over time and `criteria` the figures that show whether plimsoll helps.
+//! `search` finds checkpoints and saves. `client` stores the settings of agents' clients. `outbox`
+//! queues rows for a team's database.
 
 mod checkpoints;
 mod client;
@@ -33,7 +32,7 @@ use uuid::Uuid;
 
 use crate::StoreError;
 
-/// In the order they are applied; only ever added to.
+/// All migrations, in order. Only append to this list.
 ///
 /// Each must fail when it is applied a second time, see [`migrate`].
 const MIGRATIONS: &[M<'static>] = &[
@@ -49,7 +48,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0010_restorable_saves.sql")),
 ];
 
-/// Everything remembered on this machine.
+/// The local store of this machine.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
@@ -58,18 +57,18 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store in the file at `path`, which exists and may be empty.
+    /// Opens the store in the file at `path`, which must exist and may be empty.
     ///
-    /// Whatever must wait for other writers, now or later, gives up after `patience`.
+    /// Opening and all later writes wait for other writers for at most `patience`.
     pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
-        // Without leave to create: a new file would get whatever mode the umask allows.
+        // SQLite must not create the file: a new file would get its mode from the umask.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)
             .map_err(|error| StoreError::new("open", path, error))?;
         Self::over(connection, path, patience)
     }
 
-    /// A store that is gone when it is dropped, for tests.
+    /// Opens a store in memory, for tests.
     pub fn in_memory() -> Result<Self, StoreError> {
         let path = Path::new(":memory:");
         let connection =
@@ -77,12 +76,12 @@ impl Store {
         Self::over(connection, path, Duration::ZERO)
     }
 
-    /// The name under which this machine's rows are shipped.
+    /// Returns the id under which this machine sends rows to a team.
     pub fn machine(&self) -> &str {
         &self.machine
     }
 
-    /// Calls this machine what it was called before.
+    /// Replaces the machine's id, so that a rebuilt store keeps the id of the old one.
     pub fn call_machine(&mut self, name: &str) -> Result<(), StoreError> {
         let sql = "UPDATE meta SET value = ?1 WHERE name = 'machine'";
         self.connection.execute(sql, params![name]).map_err(self.failed("name"))?;
@@ -90,11 +89,11 @@ impl Store {
         Ok(())
     }
 
-    /// Whether every page of the file is as it should be. Reads all of it.
+    /// Returns whether the file is undamaged. Reads the whole file.
     pub fn is_sound(&self) -> bool {
         let check = "PRAGMA quick_check(1)";
         let verdict = self.connection.query_row(check, [], |row| row.get::<_, String>(0));
-        // One that is busy or out of reach is no damaged one.
+        // A file that is busy or unreachable is not damaged.
         match verdict {
             Ok(verdict) => verdict == "ok",
             Err(error) => !matches!(self.failed("check")(error), StoreError::Corrupt { .. }),
@@ -111,20 +110,20 @@ impl Store {
         Ok(Self { connection, path: path.to_owned(), machine })
     }
 
-    /// Turns a database error during `task` into ours.
+    /// Returns a function that converts a database error during `task`.
     fn failed(&self, task: &'static str) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
         let path = self.path.clone();
         move |error| StoreError::new(task, &path, error)
     }
 }
 
-/// What the store in a file calls its machine, as far as that can be read.
+/// Returns the machine's id in the store at `path`. `None` if it cannot be read.
 pub fn machine_of(path: &Path) -> Option<String> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
     named(&connection).ok()?.filter(|name| Uuid::parse_str(name).is_ok())
 }
 
-/// Makes the connection ours and the tables current; gives the machine's name.
+/// Configures the connection, migrates the tables and returns the machine's id.
 fn set_up(connection: &mut Connection, patience: Duration) -> Result<String, MigrationError> {
     connection.busy_timeout(patience)?;
     switch_to_wal(connection, patience)?;
@@ -135,9 +134,10 @@ fn set_up(connection: &mut Connection, patience: Duration) -> Result<String, Mig
     Ok(machine(connection)?)
 }
 
-/// Switches a new store to write-ahead logging; an old one already is.
+/// Switches a new store to write-ahead logging. Existing stores already use it.
 ///
-/// When several open a new store at once, SQLite refuses all but one without waiting.
+/// If several processes open a new store at once, SQLite rejects all but one immediately, so this
+/// retries until `patience` ends.
 fn switch_to_wal(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
     let started = Instant::now();
     loop {
@@ -155,8 +155,8 @@ fn switch_to_wal(connection: &Connection, patience: Duration) -> rusqlite::Resul
 
 /// Brings the tables up to date.
 ///
-/// The version is read before the lock is taken, so that another process may migrate in between:
-/// then ours fails as a whole, and there is nothing left to do.
+/// The version is read before the lock is taken, so another process may migrate in between. Our
+/// migration then fails as a whole, and there is nothing left to do.
 fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
     let migrations = Migrations::from_slice(MIGRATIONS);
     match migrations.to_latest(connection) {
@@ -165,7 +165,7 @@ fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
     }
 }
 
-/// The machine's name: what the first to open the store has called it.
+/// Returns the machine's id. The first process to open the store creates it.
 fn machine(connection: &Connection) -> rusqlite::Result<String> {
     if let Some(name) = named(connection)? {
         return Ok(name);

@@ -1,4 +1,4 @@
-//! One story, told to the database: a session grows, is warned, compacts and is forked, and a hook
+//! One story on the local store: a session grows, is warned, compacts and is forked, and a hook
 //! runs in it.
 
 #![expect(clippy::unwrap_used, reason = "a story that cannot be told is a failed test")]
@@ -79,7 +79,7 @@ fn warning() -> DecisionRow {
     }
 }
 
-/// Tells the next part of a file, after checking that the store knows where the last one ended.
+/// Ingests the next part of a file and checks that the store continues at `from`.
 fn tell(store: &mut Store, source: &SourceFile, from: u64, part: Batch) {
     let told = store.ingest(source, |here| {
         assert_eq!(here.offset, from);

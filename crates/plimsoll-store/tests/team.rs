@@ -1,4 +1,4 @@
-//! The store's story, told to a team's database by two machines.
+//! Two machines send their rows to a team's database.
 
 #![expect(clippy::unwrap_used, reason = "a story that cannot be told is a failed test")]
 
@@ -115,7 +115,7 @@ fn put(store: &mut Store, file: &str, batch: Batch) {
         .unwrap();
 }
 
-/// A machine with a session, one of whose windows was compacted, a checkpoint and a save.
+/// Creates a machine's store with a session that was compacted once, a checkpoint and a save.
 fn worked(name: &str) -> Store {
     let mut store = Store::in_memory().unwrap();
     let readings = (1..=3).map(|message| reading(name, message, 10)).collect();
@@ -137,7 +137,7 @@ fn worked(name: &str) -> Store {
     store
 }
 
-/// Ships all that waits; gives how many rows went.
+/// Sends all waiting rows and returns their number.
 async fn ship_all(
     store: &Store,
     team: &mut TeamStore,

@@ -1,6 +1,6 @@
--- What a team knows of all its machines. Moments are milliseconds since the Unix epoch. An empty
--- `subagent` is the session itself. What a row is known by is what it was known by on its machine, so
--- that it arrives once, however often it is sent.
+-- Tables with the rows of all machines of a team. Times are milliseconds since the Unix epoch. An
+-- empty `subagent` is the session itself. Rows have the same keys as on their machine, so that each
+-- is stored once, however often it is sent.
 
 CREATE TABLE plimsoll.meta (
     name text PRIMARY KEY,
@@ -41,7 +41,7 @@ CREATE TABLE plimsoll.readings (
     PRIMARY KEY (session, subagent, message)
 );
 
--- The curve of a window, and its last reading, without a look at the table itself.
+-- Covers the readings of a window and its last reading, without access to the table.
 CREATE INDEX readings_by_time ON plimsoll.readings (session, subagent, time, prompt_tokens, output_tokens);
 
 CREATE TABLE plimsoll.compactions (

@@ -1,5 +1,5 @@
--- Messages on their way to sessions on other machines. `body` is the message as it lies in an inbox.
--- One that has been delivered stays until it expires, so that it is not delivered again.
+-- Messages to sessions on other machines. `body` is the message in the format of an inbox file. A
+-- delivered message stays until it expires, so that it is not delivered again.
 CREATE TABLE plimsoll.messages (
     message text PRIMARY KEY,
     session text NOT NULL,
@@ -11,7 +11,7 @@ CREATE TABLE plimsoll.messages (
 
 CREATE INDEX messages_by_session ON plimsoll.messages (session) WHERE delivered IS NULL;
 
--- Who works on which path of which machine.
+-- Claims: who works on which path of which machine.
 CREATE TABLE plimsoll.claims (
     machine text NOT NULL,
     path text NOT NULL,

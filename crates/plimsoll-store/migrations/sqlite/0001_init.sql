@@ -1,4 +1,4 @@
--- Moments are milliseconds since the Unix epoch. Paths are text, or a blob where they are not UTF-8.
+-- Times are milliseconds since the Unix epoch. Paths are text, or a blob if they are not UTF-8.
 -- `id` is a UUIDv7. An empty `subagent` is the session itself.
 
 CREATE TABLE meta (
@@ -6,7 +6,7 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- How far each file has been read, and what its reader noted to go on from there.
+-- How far each file has been read, and the reader's state at that position (`note`).
 CREATE TABLE sources (
     path ANY PRIMARY KEY,
     inode INTEGER NOT NULL,
@@ -58,7 +58,7 @@ CREATE TABLE compactions (
     UNIQUE (session, subagent, entry)
 ) STRICT, WITHOUT ROWID;
 
--- The time belongs to the key because a deleted file's inode is soon given to the next one.
+-- The key includes the time, because a new file may get the inode of a deleted one.
 CREATE TABLE decisions (
     id BLOB PRIMARY KEY,
     machine TEXT NOT NULL,
@@ -76,7 +76,8 @@ CREATE TABLE decisions (
 
 CREATE INDEX decisions_by_session ON decisions (session);
 
--- A fork repeats its parent's compactions: here each appears once, with its model if one copy has it.
+-- A fork repeats its parent's compactions. This view has each once, with its model if one copy has
+-- it.
 CREATE VIEW distinct_compactions AS
 SELECT * FROM (
     SELECT *, row_number() OVER (

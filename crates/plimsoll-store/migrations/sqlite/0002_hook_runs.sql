@@ -1,6 +1,7 @@
--- Runs of anybody's hooks. Several records of a transcript may tell of one run; `call`, event and
--- `command_id` name it. That is made from the whole command; `command` is what may be kept of it.
--- `millis` is empty where nobody wrote it down.
+-- Runs of hooks, of plimsoll and of other tools. Several records of a transcript may describe one
+-- run, identified by `call`, `event` and `command_id`. `command_id` is derived from the whole
+-- command; `command` is the command without secrets. `millis` is NULL if no record has the
+-- duration.
 CREATE TABLE hook_runs (
     id BLOB PRIMARY KEY,
     machine TEXT NOT NULL,
@@ -16,7 +17,7 @@ CREATE TABLE hook_runs (
     UNIQUE (session, subagent, "call", event, command_id)
 ) STRICT, WITHOUT ROWID;
 
--- A fork repeats its parent's records: here each run appears once.
+-- A fork repeats its parent's records. This view has each run once.
 CREATE VIEW distinct_hook_runs AS
 SELECT * FROM (
     SELECT *, row_number() OVER (
@@ -25,8 +26,8 @@ SELECT * FROM (
     FROM hook_runs
 ) WHERE copy = 1;
 
--- How the agent's client is set in a project, in its reader's words: since when, as far as anyone
--- has noticed, and when that was last looked at.
+-- Settings of an agent's client in a project, in a format of the caller's own: since when they
+-- apply, as far as known, and when they were last checked.
 CREATE TABLE client_settings (
     agent TEXT NOT NULL,
     project ANY NOT NULL,
@@ -36,9 +37,9 @@ CREATE TABLE client_settings (
     PRIMARY KEY (agent, project)
 ) STRICT, WITHOUT ROWID;
 
--- A forecast asks for the newest readings of one window, and for nothing else of them.
+-- Covers the query for a forecast, which reads the newest readings of one window.
 CREATE INDEX readings_by_time ON readings (session, subagent, time, prompt_tokens, turn);
 
--- What was read before knew nothing of hook runs: every file is read again, and the keys see to it
--- that nothing counts twice.
+-- Files read so far were read without hook runs. All files are read again; the keys prevent
+-- duplicates.
 DELETE FROM sources;

@@ -1,5 +1,5 @@
--- Checkpoints that we sealed, as their files tell. The file is the truth: what is gone there goes here.
--- `number` is what the indexes below know a row by.
+-- Sealed checkpoints, as read from their files. If a file is deleted, its row is deleted too.
+-- `number` links a row to the full-text indexes below.
 CREATE TABLE checkpoints (
     number INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE,
@@ -21,7 +21,7 @@ CREATE TABLE checkpoints (
 CREATE INDEX checkpoints_by_project ON checkpoints (project);
 CREATE INDEX checkpoints_by_session ON checkpoints (session, created, iteration);
 
--- Whole words in any of their forms, and beginnings of words.
+-- Whole words in all their forms, and beginnings of words.
 CREATE VIRTUAL TABLE checkpoint_words USING fts5 (
     summary, body, content = 'checkpoints', content_rowid = 'number',
     tokenize = 'porter unicode61', prefix = '2 3'

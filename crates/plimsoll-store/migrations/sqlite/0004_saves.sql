@@ -1,6 +1,7 @@
--- Saves, as the journal of saves tells; that file is the truth. `number` is what the indexes below know
--- a row by. `filed` is the environment as one word, which `save_words` is asked for together with what is
--- searched: where an environment has few saves, only those are looked at. `tags` and `key_artifacts` have one in each line. A commit is there once, by its longest name.
+-- Saves, as read from the journal of saves. `number` links a row to the full-text indexes below.
+-- `filed` is the environment as one word. A search in `save_words` includes it, so that only the
+-- saves of that environment are read. `tags` and `key_artifacts` have one item per line. A commit
+-- is stored once, with the longest hash known.
 CREATE TABLE saves (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -27,11 +28,11 @@ CREATE INDEX saves_by_session ON saves (session, created) WHERE session IS NOT N
 CREATE INDEX saves_by_commit ON saves (substr("commit", 1, 7)) WHERE "commit" IS NOT NULL;
 CREATE INDEX saves_by_checkpoint ON saves ("checkpoint") WHERE "checkpoint" IS NOT NULL;
 
--- What is asked for mostly leaves out what hooks saved by themselves, of which there may be many.
+-- Most queries leave out automatic saves, of which there may be many.
 CREATE INDEX asked_saves_by_time ON saves (created, number) WHERE kind <> 'auto';
 CREATE INDEX asked_saves_by_environment ON saves (environment, created, number) WHERE kind <> 'auto';
 
--- Whole words in any of their forms, and beginnings of words.
+-- Whole words in all their forms, and beginnings of words.
 CREATE VIRTUAL TABLE save_words USING fts5 (
     task, context, blockers, next_steps, tags, key_artifacts, filed,
     content = 'saves', content_rowid = 'number', tokenize = 'porter unicode61', prefix = '2 3'
@@ -52,7 +53,7 @@ CREATE TRIGGER saves_come AFTER INSERT ON saves BEGIN
             new.key_artifacts);
 END;
 
--- Every word of letters that stands in a save, for those who mistype it.
+-- Every alphabetic word in a save, for spelling correction.
 CREATE TABLE save_spellings (
     length INTEGER NOT NULL,
     word TEXT NOT NULL,

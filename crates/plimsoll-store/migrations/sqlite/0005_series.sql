@@ -1,2 +1,2 @@
--- Until when the readings of a session have been thinned.
+-- The time of the last thinning of a session's readings.
 ALTER TABLE sessions ADD COLUMN thinned INTEGER NOT NULL DEFAULT 0;

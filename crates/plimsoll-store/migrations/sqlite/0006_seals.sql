@@ -1,5 +1,5 @@
--- When checkpoints were sealed and for what. A checkpoint that is pruned goes from `checkpoints`, and
--- stays counted here.
+-- Times and occasions of all sealed checkpoints. A pruned checkpoint is deleted from `checkpoints`
+-- but stays counted here.
 CREATE TABLE seals (
     path ANY PRIMARY KEY,
     session TEXT NOT NULL,
@@ -17,5 +17,5 @@ CREATE TRIGGER checkpoints_count AFTER INSERT ON checkpoints BEGIN
         ON CONFLICT DO NOTHING;
 END;
 
--- Moments that we decided something at, whoever it was about.
+-- Finds decisions by time, across all sessions.
 CREATE INDEX decisions_by_time ON decisions (time, what);

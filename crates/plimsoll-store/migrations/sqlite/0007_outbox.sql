@@ -1,5 +1,6 @@
--- What waits to go to a team's database: each row once, however often it has changed since. `kind` is its
--- table, `row` its id there. A row that changes while it is on its way gets another number and stays.
+-- Rows that wait to be sent to a team's database, each once, however often it has changed. `kind`
+-- is the table and `row` the id. A row that changes while it is being sent gets a new number, so
+-- that it is sent again.
 CREATE TABLE outbox (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL,
@@ -7,14 +8,14 @@ CREATE TABLE outbox (
     UNIQUE (kind, row)
 ) STRICT;
 
--- The tables that are still to be gone through from `after` on: what was there before anybody asked.
+-- Tables that still have rows to read after the id `after`: rows that are older than the team.
 CREATE TABLE outbox_sweep (
     place INTEGER PRIMARY KEY,
     kind TEXT NOT NULL UNIQUE,
     after ANY NOT NULL
 ) STRICT;
 
--- Nothing is noted as long as there is no team.
+-- The triggers do nothing as long as there is no team.
 CREATE TRIGGER sessions_come_to_ship AFTER INSERT ON sessions
 WHEN EXISTS (SELECT 1 FROM meta WHERE name = 'team') BEGIN
     DELETE FROM outbox WHERE kind = 'sessions' AND row = new.id;

@@ -1,5 +1,5 @@
--- Runs, each as its journal tells it: `lines` is the journal as one JSON array, the rest is what is
--- asked for. All rows of a run are replaced when its journal has grown.
+-- Runs, as read from their journals. `lines` is the journal as one JSON array; the other columns
+-- serve queries. All rows of a run are replaced when its journal has grown.
 CREATE TABLE runs (
     run TEXT PRIMARY KEY,
     machine TEXT NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE run_legs (
 
 CREATE INDEX run_legs_by_session ON run_legs (session) WHERE session IS NOT NULL;
 
--- The pieces of plans that are done: what the formula said, and what they took. They outlast their run.
+-- Finished pieces of plans, with predicted and measured size. They stay when their run is deleted.
 CREATE TABLE run_pieces (
     run TEXT NOT NULL,
     place INTEGER NOT NULL,
@@ -34,8 +34,7 @@ CREATE TABLE run_pieces (
     PRIMARY KEY (run, place)
 ) STRICT, WITHOUT ROWID;
 
--- What the formula gives for what past sessions were first asked for, and by how much their own windows
--- have grown.
+-- The predicted size of each past session's first request, and the actual growth of its own window.
 CREATE TABLE past_tasks (
     session TEXT PRIMARY KEY,
     last_word INTEGER NOT NULL,

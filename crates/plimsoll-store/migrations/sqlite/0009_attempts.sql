@@ -1,8 +1,7 @@
--- How many times a job had been tried when a session of it began: one that tries again goes on with
+-- The attempt at its job that a session belongs to, counted from 1. A new attempt starts from
 -- nothing.
 ALTER TABLE run_legs ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
 
--- What is known of runs does not tell that: their journals are read again, and what estimates have learned
--- stays.
+-- Stored runs lack this number, so their journals are read again. Data for estimates stays.
 DELETE FROM sources WHERE path GLOB '*/runs/*.jsonl';
 DELETE FROM runs;

@@ -1,7 +1,7 @@
-//! Where a team's database is, and how the way to it is kept private.
+//! The address of a team's database and the encryption of the connection.
 //!
-//! Over a network the connection is encrypted, and the server's certificate must be good for its name:
-//! less would let anybody on the way read along. Who wants neither must say `sslmode=disable`.
+//! Over a network the connection is encrypted and the server's certificate must be valid for its
+//! name. Anything less would let others on the way read the data. `sslmode=disable` turns both off.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::TeamError;
 
-/// An address, understood.
+/// A parsed address.
 pub(super) struct Address {
     pub(super) config: Config,
     is_encrypted: bool,
-    /// Whom to believe about the server, beside whom the system believes.
+    /// A file with further root certificates, in addition to those of the system.
     root: Option<PathBuf>,
 }
 
@@ -35,7 +35,7 @@ impl Address {
                 _ => rest.push(pair),
             }
         }
-        // What is wrong with it may be a part of the password: it is not repeated.
+        // The parser's error may quote a part of the password, so it is not passed on.
         let mut config: Config = format!("{base}?{}", rest.join("&"))
             .parse()
             .map_err(|_| TeamError::Address("it is not of the form `postgres://user@host/name`"))?;
@@ -54,7 +54,7 @@ impl Address {
         Ok(Self { config, is_encrypted, root })
     }
 
-    /// How to encrypt, if that is to be done.
+    /// Returns the TLS connector. `None` if the connection is not encrypted.
     pub(super) fn tls(&self) -> Result<Option<MakeRustlsConnect>, TeamError> {
         if !self.is_encrypted {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Address {
     }
 }
 
-/// Whether a host is this machine.
+/// Returns whether a host is this machine.
 fn is_here(host: &Host) -> bool {
     match host {
         Host::Unix(_) => true,
@@ -89,7 +89,7 @@ fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, TeamError> {
     found.ok().filter(|found| !found.is_empty()).ok_or_else(unusable)
 }
 
-/// A value of a query with its `%2F` and the like as they are meant.
+/// Decodes the percent escapes (such as `%2F`) in a query value.
 fn unescaped(value: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = value.as_bytes();

@@ -1,4 +1,4 @@
-//! The post office: messages for sessions on other machines, and everybody's claims.
+//! Messages to sessions on other machines, and the claims of all machines.
 
 use std::path::{Path, PathBuf};
 
@@ -10,36 +10,36 @@ use tokio_postgres::types::ToSql;
 use super::row::{path, text};
 use super::{TeamError, TeamStore, Theirs};
 
-/// A message on its way.
+/// A message to a session on another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mail {
-    /// Its name.
     pub id: String,
-    /// The session it is for.
+    /// The id of the receiving session.
     pub to: String,
-    /// The message as it lies in an inbox.
+    /// The message in the format of an inbox file.
     pub body: String,
-    /// From when on nobody need read it any more.
+    /// The time after which the message is no longer delivered.
     pub expires: Millis,
 }
 
-/// A claim on a path of a machine.
 pub type ClaimRow = Theirs<Claim>;
 
-/// What listeners listen to.
+/// The notification channel for new messages.
 const CHANNEL: &str = "plimsoll_board";
 
-/// When a claim ended that was ended from another machine: before any that was given up or ran out.
+/// The value of `until` for a claim that another machine ended. It is earlier than the end of any
+/// claim that was released or expired.
 const ENDED: Millis = 0;
 
 impl TeamStore {
-    /// From now on it is heard when somebody posts.
+    /// Subscribes to notifications of new messages.
     pub async fn listen(&self) -> Result<(), TeamError> {
         let heard = self.client.batch_execute(&format!("LISTEN {CHANNEL}")).await;
         heard.map_err(|error| TeamError::of("listen to", error))
     }
 
-    /// Posts messages of a machine; each is there once, however often it is posted.
+    /// Stores messages of a machine and notifies the others. A message that is posted again is
+    /// stored once.
     pub async fn post(&self, machine: &str, mail: &[Mail]) -> Result<(), TeamError> {
         let sql = "INSERT INTO plimsoll.messages (machine, message, session, body, expires)
              SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[])
@@ -52,7 +52,7 @@ impl TeamStore {
         self.all("post to", "SELECT pg_notify($1, '')", &[&CHANNEL]).await.map(drop)
     }
 
-    /// The messages for sessions of a machine that it has not taken yet, the oldest first.
+    /// Returns at most 1000 undelivered messages for sessions of a machine, oldest first.
     pub async fn mail(&self, machine: &str, now: Millis) -> Result<Vec<Mail>, TeamError> {
         let sql = "SELECT messages.message, messages.session, messages.body, messages.expires
              FROM plimsoll.messages JOIN plimsoll.sessions ON sessions.session = messages.session
@@ -68,13 +68,13 @@ impl TeamStore {
         Ok(rows.iter().map(mail).collect())
     }
 
-    /// Messages have been put into the inboxes of their sessions.
+    /// Marks messages as delivered to the inboxes of their sessions.
     pub async fn delivered(&self, ids: &[String], now: Millis) -> Result<(), TeamError> {
         let sql = "UPDATE plimsoll.messages SET delivered = $2 WHERE message = ANY ($1::text[])";
         self.all("take messages from", sql, &[&ids, &now]).await.map(drop)
     }
 
-    /// Replaces the claims of a machine: what is not among `claims` ends.
+    /// Replaces the claims of a machine: claims that are not in `claims` end.
     pub async fn put_claims(
         &self,
         machine: &str,
@@ -86,7 +86,7 @@ impl TeamStore {
         let holders: Vec<String> = claims.iter().map(|claim| text(&claim.holder)).collect();
         let since: Vec<Millis> = claims.iter().map(|claim| claim.since).collect();
         let until: Vec<Millis> = claims.iter().map(|claim| claim.until).collect();
-        // No right to delete is needed: what is given up has run out.
+        // A released claim expires instead of being deleted, so the role needs no right to delete.
         let sql = "UPDATE plimsoll.claims SET until = $3
              WHERE machine = $1 AND until > $3 AND NOT path = ANY ($2::text[])";
         self.all(TASK, sql, &[&machine, &paths, &now]).await?;
@@ -100,8 +100,8 @@ impl TeamStore {
         self.all(TASK, sql, params).await.map(drop)
     }
 
-    /// Ends a claim that somebody holds on another machine than `machine`, called `host`. That machine
-    /// learns of it by [`Self::ended_claims`].
+    /// Ends a claim of a machine other than `machine`, identified by its host name. That machine
+    /// finds out through [`Self::ended_claims`].
     pub async fn end_claim(
         &self,
         machine: &str,
@@ -116,14 +116,14 @@ impl TeamStore {
         self.all("end a claim in", sql, params).await.map(drop)
     }
 
-    /// The claims of a machine that others have ended: their paths, and since when they were held.
+    /// Returns the claims of a machine that other machines ended: path and start of each.
     pub async fn ended_claims(&self, machine: &str) -> Result<Vec<(PathBuf, Millis)>, TeamError> {
         let sql = "SELECT path, since FROM plimsoll.claims WHERE machine = $1 AND until = $2";
         let rows = self.all("list the claims of", sql, &[&machine, &ENDED]).await?;
         Ok(rows.iter().map(|row| (row.get::<_, &str>("path").into(), row.get("since"))).collect())
     }
 
-    /// The claims of all machines but `except` that hold, by their paths.
+    /// Returns the active claims of all machines except `except`, ordered by path.
     pub async fn claims(&self, except: &str, now: Millis) -> Result<Vec<ClaimRow>, TeamError> {
         let sql = "SELECT claims.*, person, host FROM plimsoll.claims
              LEFT JOIN plimsoll.machines USING (machine)

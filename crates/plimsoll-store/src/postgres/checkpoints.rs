@@ -1,4 +1,4 @@
-//! Everybody's checkpoints.
+//! Queries for the checkpoints of all machines.
 
 use plimsoll_core::event::SessionId;
 use tokio_postgres::Row;
@@ -8,7 +8,7 @@ use super::{TeamError, TeamStore, Theirs};
 use crate::CheckpointRow;
 
 impl TeamStore {
-    /// The checkpoints of a session, newest first, without what they say: at most `limit`.
+    /// Returns at most `limit` checkpoints of a session, newest first, without their bodies.
     pub async fn checkpoints_of(
         &self,
         session: &SessionId,
@@ -25,7 +25,7 @@ impl TeamStore {
         Ok(rows.iter().map(checkpoint).collect())
     }
 
-    /// The checkpoint of that name; where sessions share one, the newest.
+    /// Returns the checkpoint with this id. If several sessions have one, returns the newest.
     pub async fn checkpoint(&self, id: &str) -> Result<Option<Theirs<CheckpointRow>>, TeamError> {
         let sql = "SELECT checkpoints.*, person, host FROM plimsoll.checkpoints
              LEFT JOIN plimsoll.machines USING (machine)

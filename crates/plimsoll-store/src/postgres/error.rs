@@ -1,84 +1,62 @@
-//! Why a team's database could not do what it was asked to.
+//! Errors of a team's database.
 
 use std::error::Error;
 use std::path::PathBuf;
 
 use tokio_postgres::error::SqlState;
 
-/// Why a team's database could not do what it was asked to. No message holds its address.
+/// An error of a team's database. No message contains the address, because that contains the
+/// password.
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
-    /// The address makes no sense.
+    /// The address is invalid.
     #[error("the address of the team's database cannot be used: {0}")]
     Address(&'static str),
-    /// A certificate cannot be read.
+    /// A certificate file cannot be read.
     #[error("could not read the certificates in `{}`", path.display())]
-    Certificate {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Nobody is there, or whoever is does not let us in.
+    Certificate { path: PathBuf },
+    /// No server answers, or the server refuses the connection.
     #[error("could not connect to the team's database: {why}")]
     Unreachable {
-        /// What it says, in a line.
+        /// The innermost cause, in one line.
         why: String,
     },
-    /// Whoever is there does not know us.
+    /// The server rejects the user or the password.
     #[error("could not connect to the team's database: {why}")]
-    Login {
-        /// What it says, in a line.
-        why: String,
-    },
-    /// The server has no database of that name.
+    Login { why: String },
+    /// The server has no database of this name.
     #[error("could not connect to the team's database: {why}")]
-    NoDatabase {
-        /// What it says, in a line.
-        why: String,
-    },
-    /// The server does not encrypt.
+    NoDatabase { why: String },
+    /// The server does not support TLS.
     #[error("could not connect to the team's database: {why}")]
-    NoTls {
-        /// What it says, in a line.
-        why: String,
-    },
-    /// The server's certificate is not good for its name, or nobody vouches for it.
+    NoTls { why: String },
+    /// The server's certificate is not valid for its name, or its authority is unknown.
     #[error("could not connect to the team's database: {why}")]
-    BadCertificate {
-        /// What it says, in a line.
-        why: String,
-    },
-    /// It has taken too long.
+    BadCertificate { why: String },
     #[error("could not {0} the team's database: it took too long")]
     Slow(&'static str),
-    /// Nobody has made the tables.
+    /// The tables have not been created.
     #[error("the team's database has no tables of plimsoll")]
     NoTables,
-    /// The tables are older than we are.
+    /// The tables belong to an older version of plimsoll.
     #[error("the tables of the team's database are those of an older plimsoll")]
     Older,
-    /// The tables are such that we would do harm.
+    /// The tables need a newer version of plimsoll. Writing to them could damage data.
     #[error("the tables of the team's database need a newer plimsoll")]
     Newer,
-    /// The role may not do it.
+    /// The role lacks a permission.
     #[error("could not {task} the team's database: the role may not: {why}")]
     Refused {
-        /// What was tried, as in `ship to`.
+        /// The attempted task as an infinitive, as in `ship to`.
         task: &'static str,
-        /// What it says, in a line.
         why: String,
     },
-    /// Anything else.
     #[error("could not {task} the team's database: {why}")]
-    Other {
-        /// What was tried, as in `ship to`.
-        task: &'static str,
-        /// What it says, in a line.
-        why: String,
-    },
+    Other { task: &'static str, why: String },
 }
 
 impl TeamError {
-    /// What `error` means to someone who tried to do `task`.
+    /// Classifies a database error that occurred during `task`.
     pub(super) fn of(task: &'static str, error: tokio_postgres::Error) -> Self {
         const ABSENT: [SqlState; 2] = [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME];
         let why = told(&error);
@@ -96,7 +74,7 @@ impl TeamError {
         match error.code() {
             Some(code) if LOGIN.contains(code) => Self::Login { why },
             Some(code) if *code == SqlState::INVALID_CATALOG_NAME => Self::NoDatabase { why },
-            // What the libraries on our side say has no code.
+            // Errors of the client libraries have no code.
             None if why == "password missing" => Self::Login { why },
             None if why == "server does not support TLS" => Self::NoTls { why },
             None if why.contains("certificate") => Self::BadCertificate { why },
@@ -104,12 +82,12 @@ impl TeamError {
         }
     }
 
-    /// Whether it may be over by itself.
+    /// Returns whether the error may be temporary.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Slow(_) | Self::Other { .. })
     }
 
-    /// What to do about it.
+    /// Returns advice on how to fix the error.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Address(_) | Self::Certificate { .. } => {
@@ -141,7 +119,7 @@ impl TeamError {
     }
 }
 
-/// What an error says, in a line: the innermost cause, which names it best.
+/// Returns the first line of the innermost cause, which is the most specific.
 fn told(error: &tokio_postgres::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(deeper) = cause.source() {

@@ -1,7 +1,8 @@
-//! How the tables come about, and who may work with them.
+//! Creation and migration of the tables.
 //!
-//! Migrations only ever add, so that whoever knows an older version goes on working. Should one ever
-//! have to change what is there, it says which version it needs, and older ones stop and wait.
+//! Migrations only add to the schema, so that older versions of plimsoll keep working. A migration
+//! that must change existing tables states the version it needs (`needs`), and older versions then
+//! refuse to work with the database.
 
 #[cfg(test)]
 mod tests;
@@ -14,14 +15,14 @@ use uuid::Uuid;
 
 use super::{About, TeamError, TeamStore};
 
-/// A change of the tables.
+/// A change of the schema.
 struct Migration {
     sql: &'static str,
-    /// The least version that can work with the tables from then on.
+    /// The lowest schema version that can work with the tables after this migration.
     needs: i32,
 }
 
-/// In the order they are applied; only ever added to.
+/// All migrations, in order. Only append to this list.
 const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("../../migrations/postgres/0001_init.sql"), needs: 1 },
     Migration { sql: include_str!("../../migrations/postgres/0002_board.sql"), needs: 1 },
@@ -29,21 +30,20 @@ const MIGRATIONS: &[Migration] = &[
 
 const LATEST: i32 = MIGRATIONS.len() as i32;
 
-/// Any number that nobody else locks: whoever migrates holds it.
+/// The key of the advisory lock that a migration takes. Any number that no other program uses.
 const LOCK: i64 = 0x706c_696d_736f_6c6c;
 
-/// What came of a migration.
+/// The schema versions before and after a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migrated {
-    /// The version that the tables had before; 0 if there were none.
+    /// The version before. 0 if there were no tables.
     pub from: i32,
-    /// The version that they have now.
     pub to: i32,
 }
 
 impl TeamStore {
-    /// Makes the tables, or brings them up to date, and says how long things are kept there. Tables that
-    /// need a newer version than ours are left alone.
+    /// Creates the tables or updates them, and sets the retention if `retention_days` is given.
+    /// Fails without a change if the tables need a newer version of plimsoll.
     pub async fn migrate(
         &mut self,
         retention_days: Option<NonZeroU32>,
@@ -66,7 +66,7 @@ impl TeamStore {
         Ok(migrated)
     }
 
-    /// What the database tells of itself, if we can work with it.
+    /// Returns the metadata of the database. Fails if this version cannot work with its tables.
     pub async fn about(&self) -> Result<About, TeamError> {
         let sql = "SELECT max(version) AS version, max(needs) AS needs,
                  (SELECT value FROM plimsoll.meta WHERE name = 'database') AS id,
@@ -93,7 +93,7 @@ async fn migrate(
     migrations: &[Migration],
     now: Millis,
 ) -> Result<Migrated, tokio_postgres::Error> {
-    // Falls with the transaction; whoever comes second finds everything done.
+    // The lock ends with the transaction. A second process then finds the tables up to date.
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     let sql = "SELECT to_regclass('plimsoll.migrations') IS NOT NULL";
     let has_any: bool = transaction.query_one(sql, &[]).await?.get(0);

@@ -1,4 +1,4 @@
-//! What is too old goes.
+//! Deletion of old rows.
 
 use plimsoll_core::Millis;
 
@@ -6,26 +6,24 @@ use super::{About, TeamError, TeamStore};
 
 const DAY: Millis = 24 * 60 * 60 * 1000;
 
-/// What has gone.
+/// The number of deleted rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Sessions, with their readings and compactions.
+    /// Sessions, each with its readings and compactions.
     pub sessions: u64,
-    /// Checkpoints.
     pub checkpoints: u64,
-    /// Saves.
     pub saves: u64,
 }
 
 impl About {
-    /// The moment before which nothing is kept.
+    /// Returns the time before which rows are deleted.
     pub fn since(&self, now: Millis) -> Millis {
         self.retention_days.map_or(Millis::MIN, |days| now - Millis::from(days) * DAY)
     }
 }
 
 impl TeamStore {
-    /// Takes out whatever is older than `since`.
+    /// Deletes all rows older than `since`.
     pub async fn prune(&mut self, since: Millis) -> Result<Pruned, TeamError> {
         let failed = |error| TeamError::of("take what is too old out of", error);
         let transaction = self.client.transaction().await.map_err(failed)?;

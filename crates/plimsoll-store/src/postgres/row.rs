@@ -1,4 +1,4 @@
-//! How our values are kept in columns.
+//! Conversion between our types and columns.
 
 use std::path::Path;
 
@@ -8,42 +8,44 @@ use tokio_postgres::Row;
 
 use crate::SessionRow;
 
-/// A text as the database takes it, which is without NUL.
+/// Replaces NUL characters, which PostgreSQL rejects in text.
 pub(super) fn text(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// The same of a text that may not be there.
+/// Applies [`text`] to an optional text.
 pub(super) fn some_text(it: Option<&str>) -> Option<String> {
     it.map(text)
 }
 
-/// A path as people read it. Nobody opens it: it is one of another machine.
+/// Converts a path to text for display, losing bytes that are not UTF-8. The path is never opened,
+/// since it belongs to another machine.
 pub(super) fn path(path: &Path) -> String {
     text(&path.to_string_lossy())
 }
 
-/// A count read from somebody's file may be absurd; it must not keep the rest from being stored.
+/// Converts a count and caps it at `i64::MAX`. A count from a foreign file may be absurd, and must
+/// not prevent other rows from being stored.
 pub(super) fn count(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A subagent in a column that is part of a key.
+/// Converts a subagent to a column that is part of a key. Empty for the session itself.
 pub(super) fn subagent(subagent: Option<&SessionId>) -> &str {
     subagent.map_or("", SessionId::as_str)
 }
 
-/// What [`count`] has put there.
+/// Reads a column that [`count`] has written.
 pub(super) fn get_count(row: &Row, column: &str) -> u64 {
     u64::try_from(row.get::<_, i64>(column)).unwrap_or(0)
 }
 
-/// The same of a column that may be empty.
+/// Reads an optional column that [`count`] has written.
 pub(super) fn get_tokens(row: &Row, column: &str) -> Option<Tokens> {
     row.get::<_, Option<i64>>(column).and_then(|count| u64::try_from(count).ok())
 }
 
-/// A session; nothing if somebody has put there what is no name of one.
+/// Reads a session. `None` if its id is invalid.
 pub(super) fn session(row: &Row) -> Option<SessionRow> {
     Some(SessionRow {
         id: SessionId::new(row.get::<_, &str>("session"))?,

@@ -1,4 +1,4 @@
-//! Everybody's saves, newest first or by words.
+//! Queries for the saves of all machines.
 
 use plimsoll_core::event::SessionId;
 use plimsoll_core::save::{Environment, Kind, NewSave, Save};
@@ -8,7 +8,7 @@ use super::{TeamError, TeamStore, Theirs};
 use crate::{SaveFilter, SaveKinds};
 
 impl TeamStore {
-    /// The newest saves, newest first: at most `limit`.
+    /// Returns at most `limit` saves, newest first.
     pub async fn newest_saves(
         &self,
         filter: &SaveFilter<'_>,
@@ -25,8 +25,8 @@ impl TeamStore {
         Ok(rows.iter().map(theirs).collect())
     }
 
-    /// The saves that have all of the words that were typed, or words that begin like the last of
-    /// them, best first: at most `limit`. Nothing if there is no word in it.
+    /// Returns at most `limit` saves that contain all typed words, or longer words that begin with
+    /// them, best first. `None` if nothing typed is a word.
     pub async fn search_saves(
         &self,
         typed: &str,
@@ -34,7 +34,8 @@ impl TeamStore {
         limit: u32,
     ) -> Result<Option<Vec<Theirs<Save>>>, TeamError> {
         let Some(query) = query(typed) else { return Ok(None) };
-        // The newest of very many that fit are weighed, so that a common word costs no more.
+        // Only the newest 1000 matches are ranked, so that a common word costs no more than a rare
+        // one.
         let sql = format!(
             "SELECT found.*, person, host FROM (
                  SELECT * FROM plimsoll.saves
@@ -50,15 +51,15 @@ impl TeamStore {
         Ok(Some(rows.iter().map(theirs).collect()))
     }
 
-    /// The saves of a session, oldest first.
+    /// Returns the saves of a session, oldest first.
     pub async fn saves_of_session(&self, session: &SessionId) -> Result<Vec<Save>, TeamError> {
         let sql = "SELECT * FROM plimsoll.saves WHERE session = $1 ORDER BY created, id";
         let rows = self.all("list the saves of", sql, &[&session.as_str()]).await?;
         Ok(rows.iter().map(save).collect())
     }
 
-    /// The environments that have saves. One is looked for after the other: they are few, and the saves
-    /// are many.
+    /// Returns the environments that have saves. The query jumps from one environment to the next
+    /// in the index, because there are few environments and many saves.
     pub async fn environments(&self) -> Result<Vec<Environment>, TeamError> {
         let sql = "WITH RECURSIVE names AS (
                  (SELECT environment FROM plimsoll.saves ORDER BY environment LIMIT 1)
@@ -73,7 +74,7 @@ impl TeamStore {
     }
 }
 
-/// What a row must be to pass, by `$1`, the environment.
+/// Returns the SQL condition for a filter. `$1` is the environment.
 fn condition(filter: &SaveFilter<'_>) -> &'static str {
     match (filter.environment.is_some(), filter.kinds) {
         (true, SaveKinds::All) => "environment = $1",
@@ -83,7 +84,8 @@ fn condition(filter: &SaveFilter<'_>) -> &'static str {
     }
 }
 
-/// Words as the database searches for all of them; nothing in what was typed is an operator.
+/// Builds a full-text query that requires all words. Operators in the typed text have no effect.
+/// `None` if nothing typed is a word.
 fn query(typed: &str) -> Option<String> {
     let words = typed.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     let words: Vec<String> =

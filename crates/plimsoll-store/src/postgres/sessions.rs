@@ -1,4 +1,4 @@
-//! Everybody's sessions: a list of them by pages, one of them over time, and the machines they are on.
+//! Queries for the sessions of all machines: a paged list, one session over time, and the machines.
 
 use std::path::PathBuf;
 
@@ -10,51 +10,50 @@ use super::row::{get_count, get_tokens, session};
 use super::{TeamError, TeamStore};
 use crate::{LastCheckpoint, OverviewRow, Point, PointRow};
 
-/// Something of somebody's.
+/// A row with its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Theirs<T> {
-    /// Whose it is.
+    /// The person who owns the machine.
     pub person: String,
-    /// The machine it is on, as people call it.
+    /// The host name of the machine.
     pub host: String,
-    /// What it is.
+    /// The row itself.
     pub it: T,
 }
 
 impl<T> Theirs<T> {
-    /// What a row holds, with whose it is.
+    /// Adds the owner in `row` to a value.
     pub(super) fn of(row: &Row, it: T) -> Self {
         let name = |column| row.get::<_, Option<String>>(column).unwrap_or_default();
         Self { person: name("person"), host: name("host"), it }
     }
 }
 
-/// A machine of the team's.
+/// A machine of the team.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineRow {
-    /// Its name, which no other has.
+    /// The unique id of the machine.
     pub id: String,
-    /// How many sessions were held on it.
+    /// The number of sessions on the machine.
     pub sessions: u64,
-    /// The version of plimsoll there.
+    /// The version of plimsoll on the machine.
     pub version: String,
-    /// When something last arrived from there.
+    /// The time of the last arrival from the machine.
     pub last_seen: Millis,
 }
 
 /// A session on another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// The session.
     pub session: SessionId,
-    /// The project it works on, as that is called there.
+    /// The path of the project on that machine.
     pub project: Option<PathBuf>,
-    /// The machine, by the name that no other has.
+    /// The unique id of the machine.
     pub machine: String,
 }
 
 impl TeamStore {
-    /// The machines of the team, those last heard of first.
+    /// Returns the machines of the team, the most recently active first.
     pub async fn machines(&self) -> Result<Vec<Theirs<MachineRow>>, TeamError> {
         let sql = "SELECT machines.*, (SELECT count(*) FROM plimsoll.sessions
                  WHERE sessions.machine = machines.machine) AS sessions
@@ -69,8 +68,8 @@ impl TeamStore {
         Ok(rows.iter().map(|row| Theirs::of(row, machine(row))).collect())
     }
 
-    /// Sessions with how they stand, those last heard of first: at most `limit`, after `skipped` of
-    /// them; of one machine only, if it is named.
+    /// Returns one page of the sessions and their current state, the most recently active first: at
+    /// most `limit` after the first `skipped`. Covers one machine if `machine` is given.
     pub async fn overview(
         &self,
         machine: Option<&str>,
@@ -88,7 +87,7 @@ impl TeamStore {
         Ok(rows.iter().filter_map(|row| Some(Theirs::of(row, overview(row)?))).collect())
     }
 
-    /// How many sessions there are, or are of one machine.
+    /// Returns the number of sessions, of one machine or of all.
     pub async fn session_count(&self, machine: Option<&str>) -> Result<u64, TeamError> {
         let condition = if machine.is_some() { "machine = $1" } else { "$1::text IS NULL" };
         let sql = format!("SELECT count(*) FROM plimsoll.sessions WHERE {condition}");
@@ -96,14 +95,16 @@ impl TeamStore {
         Ok(row.map_or(0, |row| get_count(&row, "count")))
     }
 
-    /// A session with how it stands.
+    /// Returns a session and its current state.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Theirs<OverviewRow>>, TeamError> {
         let sql = standing("SELECT * FROM plimsoll.sessions WHERE session = $1");
         let row = self.one("read from", &sql, &[&id.as_str()]).await?;
         Ok(row.and_then(|row| Some(Theirs::of(&row, overview(&row)?))))
     }
 
-    /// The sessions whose names begin so: at most `limit`, one that is called exactly so first.
+    /// Returns at most `limit` sessions whose ids begin with `beginning`, an exact match first. Ids
+    /// of version 7 may also end with it, because they begin with the time and are much alike
+    /// there.
     pub async fn sessions_named(
         &self,
         beginning: &str,
@@ -117,7 +118,7 @@ impl TeamStore {
         Ok(rows.iter().filter_map(|row| SessionId::new(row.get::<_, &str>("session"))).collect())
     }
 
-    /// The sessions of all machines but `except` that were heard of after `since`.
+    /// Returns the sessions of all machines except `except` with activity after `since`.
     pub async fn sessions_since(
         &self,
         except: &str,
@@ -134,7 +135,7 @@ impl TeamStore {
         Ok(rows.iter().filter_map(found).collect())
     }
 
-    /// The curve of a session's windows, oldest first: readings, and compactions.
+    /// Returns the readings and compactions of a session, oldest first.
     pub async fn series(&self, id: &SessionId) -> Result<Vec<PointRow>, TeamError> {
         let sql =
             "SELECT time, subagent, prompt_tokens + output_tokens, NULL::boolean, NULL::bigint,
@@ -144,14 +145,15 @@ impl TeamStore {
              SELECT time, subagent, NULL, automatic, tokens_before, tokens_after
              FROM plimsoll.compactions WHERE session = $1";
         let mut rows = self.all("list the readings of", sql, &[&id.as_str()]).await?;
-        // The index gives them nearly in order, so that this costs less than a sort over there.
+        // The index returns the rows nearly sorted, so sorting here costs less than sorting in the
+        // database.
         rows.sort_by_key(|row| (row.get::<_, Millis>(0), row.get::<_, Option<bool>>(3)));
         Ok(rows.iter().map(point).collect())
     }
 }
 
-/// How the sessions of a query stand, and whose they are. The last reading is asked for through
-/// `readings_by_time`, whatever the number of readings.
+/// Wraps a query for sessions in one that adds their current state and owner. The index
+/// `readings_by_time` finds the last reading, however many readings there are.
 fn standing(sessions: &str) -> String {
     format!(
         "SELECT page.*, person, host,
@@ -189,7 +191,7 @@ fn overview(row: &Row) -> Option<OverviewRow> {
     })
 }
 
-/// A point by the places of its columns: there may be many, and their names need not be looked up.
+/// Reads a point by column position: looking up names would be slow for many rows.
 fn point(row: &Row) -> PointRow {
     let tokens = |column: usize| row.get::<_, Option<i64>>(column)?.try_into().ok();
     let point = match tokens(2) {

@@ -1,4 +1,5 @@
-//! How rows of a machine arrive: all of a shipment or none, and each once, however often it is sent.
+//! Arrival of a machine's rows. A shipment arrives as a whole or not at all, and each row is stored
+//! once, however often it is sent.
 
 use plimsoll_core::Millis;
 use plimsoll_core::save::Save;
@@ -9,21 +10,20 @@ use super::row::{count, path, some_text, subagent, text};
 use super::{ANSWER, TeamError, TeamStore};
 use crate::{CheckpointRow, CompactionRow, ReadingRow, SessionRow, Shipment};
 
-/// A machine, as its team knows it.
+/// The machine that sends rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Its name, which no other has.
+    /// The unique id of the machine.
     pub id: String,
-    /// What people call it.
     pub host: String,
-    /// Whose it is.
+    /// The person who owns the machine.
     pub person: String,
-    /// The version of plimsoll there.
+    /// The version of plimsoll on the machine.
     pub version: String,
 }
 
 impl TeamStore {
-    /// Sends a shipment of a machine. It has arrived as a whole when this returns.
+    /// Stores a shipment of a machine in one transaction.
     pub async fn ship(
         &mut self,
         machine: &Machine,
@@ -71,7 +71,7 @@ async fn put_machine(to: &Transaction<'_>, machine: &Machine, now: Millis) -> Re
     to.execute(sql, &[id, &text(host), &text(person), version, &now]).await.map(drop)
 }
 
-/// A column of rows, as the database takes many at once.
+/// Collects one value of each row into an array parameter, so that one statement inserts many rows.
 fn column<'r, R, T>(rows: &'r [R], value: impl Fn(&'r R) -> T) -> Vec<T> {
     rows.iter().map(value).collect()
 }
@@ -196,7 +196,8 @@ async fn put_checkpoints(
     .map(drop)
 }
 
-/// A commit's save learns of its session, its checkpoint and its whole hash after it was made.
+/// Inserts saves, or updates their late fields: the session, checkpoint and full hash of a commit
+/// become known after its save.
 async fn put_saves(to: &Transaction<'_>, machine: &Machine, rows: &[Save]) -> Result<(), Error> {
     let sql =
         "INSERT INTO plimsoll.saves AS known (machine, id, created, environment, kind, project,

@@ -1,33 +1,34 @@
-//! What a search asks for and comes to.
+//! Search filters and results.
 
 use plimsoll_core::save::{Environment, Save};
 
 use super::CheckpointRow;
 
-/// What a search came to.
+/// The result of a search for checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The checkpoints, best first.
+    /// The matching checkpoints, best first.
     pub hits: Vec<Hit>,
-    /// How they fit.
+    /// How the checkpoints match.
     pub by: Match,
 }
 
-/// How what was found fits what was searched for, the closest first.
+/// How the results match the query, from closest to loosest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// All words are in each, or beginnings of them.
+    /// Each result contains all words, or longer words that begin with them.
     Words,
-    /// All are in each as parts of words.
+    /// Each result contains all words as parts of its words.
     Parts,
-    /// All are in each, after words that occur nowhere were replaced: by what.
+    /// Each result contains all words after spelling correction. The pairs are (typed word,
+    /// replacement).
     Corrected(Vec<(String, String)>),
-    /// Some of the words are in each.
+    /// Each result contains some of the words.
     Some,
 }
 
 impl Match {
-    /// How far from what was searched for it is.
+    /// Returns the distance from the query: 0 for the closest kind of match.
     pub fn distance(&self) -> u8 {
         match self {
             Self::Words => 0,
@@ -38,52 +39,48 @@ impl Match {
     }
 }
 
-/// Which saves are asked for.
+/// The conditions that listed or found saves must meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveFilter<'a> {
-    /// Of this environment only.
+    /// Only saves of this environment.
     pub environment: Option<&'a Environment>,
-    /// Of this project only.
+    /// Only saves of this project.
     pub project: Option<&'a str>,
-    /// Of these kinds only.
+    /// Only saves of these kinds.
     pub kinds: SaveKinds,
 }
 
-/// Which kinds of saves are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SaveKinds {
-    /// Every kind.
     #[default]
     All,
-    /// Manual saves and auto-saves: the states of work that a user restores.
+    /// Manual saves and auto-saves: the states of work that a user can restore.
     Restorable,
 }
 
-/// What a search for saves came to.
+/// The result of a search for saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundSaves {
-    /// The saves, best first.
+    /// The matching saves, best first.
     pub saves: Vec<Save>,
-    /// How they fit.
+    /// How the saves match.
     pub by: Match,
 }
 
-/// A checkpoint that fits.
+/// A checkpoint that matches a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The checkpoint.
     pub checkpoint: CheckpointRow,
-    /// The section it fits in.
+    /// The title of the section that `line` is in.
     pub section: String,
-    /// The line that fits best.
+    /// The line with the most matches.
     pub line: Vec<Piece>,
 }
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// What it says.
     pub text: String,
-    /// Whether it is what was searched for, or stands around that.
+    /// Whether the piece matches the query.
     pub fits: bool,
 }

@@ -1,4 +1,4 @@
-//! What goes to a team's database.
+//! Rows on their way to a team's database.
 
 use std::path::Path;
 
@@ -8,46 +8,38 @@ use rusqlite::types::Value;
 
 use super::{CheckpointRow, CompactionRow, PastTask, ReadingRow, RunRow, SessionRow};
 
-/// What may go to a team's database.
+/// The rows that may be sent to a team's database.
 #[derive(Clone, Copy)]
 pub struct Allowed<'a> {
-    /// Readings and compactions.
+    /// Whether readings and compactions may be sent.
     pub readings: bool,
-    /// Checkpoints.
     pub checkpoints: bool,
-    /// Saves.
     pub saves: bool,
-    /// Whether anything of a project may.
+    /// Returns whether rows of a project may be sent.
     pub sends: &'a dyn Fn(Option<&Path>) -> bool,
-    /// Nothing that is older.
+    /// Only rows from this time on.
     pub since: Millis,
 }
 
-/// Rows on their way to a team's database.
+/// Rows to send to a team's database in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shipment {
-    /// Sessions.
     pub sessions: Vec<SessionRow>,
-    /// Responses with their usage.
     pub readings: Vec<ReadingRow>,
-    /// Compactions.
     pub compactions: Vec<CompactionRow>,
-    /// Checkpoints.
     pub checkpoints: Vec<CheckpointRow>,
-    /// Saves.
     pub saves: Vec<Save>,
-    /// Runs.
     pub runs: Vec<RunRow>,
-    /// What past sessions were asked for.
     pub past_tasks: Vec<PastTask>,
-    /// What of the outbox is done when they have arrived.
+    /// The outbox entries to delete after the rows have arrived.
     pub(crate) numbers: Vec<i64>,
-    /// The table that was gone through: from where, and how far if it has more.
+    /// The table that the sweep has read: its name, the id before the first row read, and the last
+    /// id read. The last id is `None` if the table has no more rows.
     pub(crate) swept: Option<(&'static str, Value, Option<Value>)>,
 }
 
 impl Shipment {
-    /// How many rows it is.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.sessions.len()
             + self.readings.len()
@@ -56,21 +48,21 @@ impl Shipment {
             + self.saves.len()
     }
 
-    /// Whether none of what waited may go.
+    /// Returns whether there is nothing to send: none of the waiting rows may be sent.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// What waits to go to a team's database.
+/// The state of the outbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// Rows that have come or changed.
+    /// The number of new or changed rows.
     pub changed: u64,
-    /// Rows that are still to be gone through.
+    /// The number of rows that the sweep has not read yet.
     pub to_sweep: u64,
-    /// When something last arrived.
+    /// The time of the last arrival at the team's database.
     pub shipped: Option<Millis>,
-    /// Why nothing can be shipped.
+    /// The reason why nothing can be sent.
     pub trouble: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Checkpoints: taken in as their files tell, and listed.
+//! Storing and listing of checkpoints.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use super::ingest::new_id;
 use crate::{CheckpointRow, CheckpointsThere, LastCheckpoint, StoreError};
 
 impl Store {
-    /// Takes in the checkpoints of a project: what is new comes in, what is gone goes.
+    /// Syncs the checkpoints of a project with its files: adds new ones and removes deleted ones.
     ///
-    /// `look` is told which ones are known, and looks what is there. Other writers wait meanwhile, so
-    /// that nobody who has looked earlier takes out what somebody has put in since. Nothing is changed
-    /// where it cannot tell what is there.
+    /// `look` receives the known ids and lists the files. Other writers wait in the meantime, so a
+    /// process with an older listing cannot remove a checkpoint that another has just added. If
+    /// `look` returns `None`, nothing changes.
     pub fn take_checkpoints<E: From<StoreError>>(
         &mut self,
         project: &Path,
@@ -36,7 +36,6 @@ impl Store {
         Ok(())
     }
 
-    /// The last checkpoint of a session.
     pub fn last_checkpoint(
         &self,
         session: &SessionId,
@@ -52,7 +51,7 @@ impl Store {
             .map_err(self.failed("read from"))
     }
 
-    /// The projects that sessions were held in, or that have checkpoints.
+    /// Returns the projects that have sessions or checkpoints.
     pub fn projects(&self) -> Result<BTreeSet<PathBuf>, StoreError> {
         let sql = "SELECT project FROM sessions WHERE project IS NOT NULL
              UNION SELECT project FROM checkpoints";
@@ -60,19 +59,19 @@ impl Store {
         rows.map(|rows| rows.into_iter().collect()).map_err(self.failed("list the projects of"))
     }
 
-    /// The newest checkpoints of all projects, newest first.
+    /// Returns at most `limit` checkpoints of all projects, newest first.
     pub fn newest_checkpoints(&self, limit: u32) -> Result<Vec<CheckpointRow>, StoreError> {
         let sql = "SELECT * FROM checkpoints ORDER BY created DESC, iteration DESC LIMIT ?1";
         self.all(sql, params![limit], checkpoint).map_err(self.failed("list the checkpoints of"))
     }
 
-    /// The checkpoints of a session, oldest first.
+    /// Returns the checkpoints of a session, oldest first.
     pub fn checkpoints_of(&self, id: &SessionId) -> Result<Vec<CheckpointRow>, StoreError> {
         let sql = "SELECT * FROM checkpoints WHERE session = ?1 ORDER BY created, iteration";
         self.all(sql, params![Kept(id)], checkpoint).map_err(self.failed("list the checkpoints of"))
     }
 
-    /// The checkpoint of that id; where projects share one, the newest.
+    /// Returns the checkpoint with this id. If several projects have one, returns the newest.
     pub fn checkpoint(&self, id: &str) -> Result<Option<CheckpointRow>, StoreError> {
         let sql = "SELECT * FROM checkpoints WHERE checkpoint = ?1 ORDER BY created DESC LIMIT 1";
         self.connection

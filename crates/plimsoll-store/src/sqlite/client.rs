@@ -1,4 +1,4 @@
-//! How the agents' clients are set, and since when.
+//! Settings of the agents' clients, and since when they apply.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::column::{Kept, get};
 use crate::{ClientSettingsRow, StoreError};
 
 impl Store {
-    /// How an agent's client was set in a project when that was last looked at.
+    /// Returns the settings of an agent's client in a project at the last check.
     pub fn client_settings(
         &self,
         agent: &str,
@@ -23,7 +23,8 @@ impl Store {
             .map_err(self.failed("read from"))
     }
 
-    /// Since when an agent's client has been set like this in some other project: the latest.
+    /// Returns the latest time since when any project has had exactly these settings. `None` if no
+    /// project has them.
     pub fn same_settings_since(
         &self,
         agent: &str,
@@ -35,7 +36,7 @@ impl Store {
             .map_err(self.failed("read from"))
     }
 
-    /// Remembers how an agent's client is set in a project.
+    /// Stores the settings of an agent's client in a project.
     pub fn remember_client_settings(&self, row: &ClientSettingsRow) -> Result<(), StoreError> {
         let sql = "INSERT INTO client_settings (agent, project, settings, since, looked)
              VALUES (?1, ?2, ?3, ?4, ?5)

@@ -1,4 +1,4 @@
-//! How our values are kept in columns.
+//! Conversion between our types and columns.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,10 +8,10 @@ use plimsoll_core::event::SessionId;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Result, Row};
 
-/// A value of ours on its way into or out of a column.
+/// Wraps a value to convert it to or from a column.
 pub(super) struct Kept<T>(pub(super) T);
 
-/// The value of a column that is never empty.
+/// Reads a column that is never NULL.
 pub(super) fn get<T>(row: &Row<'_>, column: &str) -> Result<T>
 where
     Kept<T>: FromSql,
@@ -19,7 +19,7 @@ where
     row.get(column).map(|Kept(value)| value)
 }
 
-/// The value of a column that may be empty.
+/// Reads a column that may be NULL.
 pub(super) fn get_any<T>(row: &Row<'_>, column: &str) -> Result<Option<T>>
 where
     Kept<T>: FromSql,
@@ -27,15 +27,16 @@ where
     row.get::<_, Option<Kept<T>>>(column).map(|kept| kept.map(|Kept(value)| value))
 }
 
-/// The session itself, as a subagent.
+/// The value of `subagent` for the session itself.
 const NO_SUBAGENT: &str = "";
 
-/// A subagent in a column that is part of a key, where two empty values would be different.
+/// Converts a subagent to a column that is part of a key. NULL cannot be used there, because two
+/// NULLs count as different.
 pub(super) fn subagent(subagent: Option<&SessionId>) -> &str {
     subagent.map_or(NO_SUBAGENT, SessionId::as_str)
 }
 
-/// What [`subagent`] has put there.
+/// Reads a column that [`subagent`] has written.
 pub(super) fn get_subagent(row: &Row<'_>) -> Result<Option<SessionId>> {
     match row.get_ref("subagent")?.as_str()? {
         NO_SUBAGENT => Ok(None),
@@ -55,7 +56,8 @@ impl FromSql for Kept<SessionId> {
     }
 }
 
-/// A count read from somebody's file may be absurd; it must not keep the rest from being stored.
+/// Caps a count at `i64::MAX`. A count from a foreign file may be absurd, and must not prevent
+/// other rows from being stored.
 impl ToSql for Kept<u64> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(i64::try_from(self.0).unwrap_or(i64::MAX).into())

@@ -1,4 +1,4 @@
-//! What tells whether plimsoll does what it is for.
+//! Figures that show whether plimsoll achieves its purpose.
 
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
@@ -10,8 +10,8 @@ use super::past::peak;
 use crate::{Overflows, PeakRow, StoreError, Stretch};
 
 impl Store {
-    /// How many checkpoints were sealed since a moment, by what they were made for. Those that were
-    /// pruned since are among them.
+    /// Returns the number of checkpoints sealed since a time, by occasion. Includes checkpoints
+    /// that were pruned later.
     pub fn seals(&self, since: Millis) -> Result<Vec<(String, u64)>, StoreError> {
         let sql = "SELECT occasion, count(*) AS seals FROM seals WHERE created >= ?1
              GROUP BY occasion ORDER BY occasion";
@@ -19,8 +19,8 @@ impl Store {
             .map_err(self.failed("count the checkpoints of"))
     }
 
-    /// The longest that a session worked on one prompt since a moment. After a pause of more than
-    /// `longest_step` it worked no more.
+    /// Returns the longest period since `since` in which a session worked on one prompt. A pause of
+    /// more than `longest_step` ends a period.
     pub fn longest_stretch(
         &self,
         since: Millis,
@@ -32,8 +32,8 @@ impl Store {
             .map_err(self.failed("list the readings of"))
     }
 
-    /// How often a client compacted a session by itself since a moment, and how often nobody had
-    /// said a word or sealed anything since the compaction before.
+    /// Counts the compactions that clients started since a time, and those without a warning or
+    /// checkpoint since the compaction before.
     pub fn overflows(&self, since: Millis) -> Result<Overflows, StoreError> {
         let overflows = |row: &Row<'_>| {
             Ok(Overflows { all: get(row, "overflows")?, unwarned: get(row, "unwarned")? })
@@ -52,8 +52,8 @@ impl Store {
             .map_err(self.failed("list the compactions of"))
     }
 
-    /// The fullest that each session's own window was since a moment; whether anything was said or
-    /// sealed before that.
+    /// Returns the peak of each session's own window since a time, and whether a warning or
+    /// checkpoint came before it.
     pub fn fullest(&self, since: Millis) -> Result<Vec<PeakRow>, StoreError> {
         let sql = format!(
             "SELECT session, model, version, tokens,
@@ -68,7 +68,8 @@ impl Store {
         self.all(&sql, params![since], peak).map_err(self.failed("list the readings of"))
     }
 
-    /// How often a session was given back what it had lost, or what another had left, since a moment.
+    /// Returns how often a session received a restore since a time, of its own work or of another
+    /// session's.
     pub fn restores(&self, since: Millis) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) AS restores FROM decisions
              WHERE time >= ?1 AND what IN ('restored', 'given')";
@@ -77,7 +78,8 @@ impl Store {
             .map_err(self.failed("list the decisions of"))
     }
 
-    /// When we first decided anything: before that nobody was there to say a word.
+    /// Returns the time of the first decision. Before that, plimsoll was not in use and could not
+    /// warn.
     pub fn first_decision(&self) -> Result<Option<Millis>, StoreError> {
         self.connection
             .query_row("SELECT min(time) FROM decisions", [], |row| row.get(0))
@@ -85,7 +87,7 @@ impl Store {
     }
 }
 
-/// Whether something was said or sealed between `own.since` and `own.time`.
+/// Whether there was a warning or a checkpoint between `own.since` and `own.time`.
 const WARNED: &str = "(EXISTS (SELECT 1 FROM decisions
          WHERE decisions.session = own.session AND decisions.time BETWEEN own.since AND own.time
              AND what IN ('warned', 'suggested', 'saved', 'guarded', 'refused', 'sealed'))

@@ -1,4 +1,4 @@
-//! How rows come in: each once, whoever reads them.
+//! Storing of rows, each exactly once, however many processes read the same file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::{
 };
 
 impl Store {
-    /// Reads on in `source` and stores what `read` finds there, exactly once.
+    /// Reads the next part of `source` with `read` and stores its rows exactly once.
     ///
-    /// `read` is told where to go on: at the start, if the file is new to us. Other writers wait
-    /// from before `read` until its rows are stored, or nothing is when it fails; so it should not
-    /// take in a large file at one go.
+    /// `read` receives the position to continue from, which is the start for a new file. Other
+    /// writers wait until its rows are stored, so `read` should not read a large file in one go. If
+    /// `read` fails, nothing is stored.
     pub fn ingest<E: From<StoreError>>(
         &mut self,
         source: &SourceFile,
@@ -27,7 +27,7 @@ impl Store {
     ) -> Result<Ingested, E> {
         let failed = self.failed("ingest into");
         let machine = self.machine.as_str();
-        // Within a transaction that somebody has begun, this one is a part of it.
+        // Inside a transaction begun by `begin`, this is a savepoint.
         if self.connection.is_autocommit() {
             let transaction = self.connection.transaction().map_err(&failed)?;
             let ingested = ingest(&transaction, machine, source, read, &failed)?;
@@ -40,17 +40,17 @@ impl Store {
         Ok(ingested)
     }
 
-    /// Begins a transaction that several sources are ingested in.
+    /// Begins a transaction for ingesting several sources.
     pub fn begin(&self) -> Result<(), StoreError> {
         self.execute("BEGIN IMMEDIATE")
     }
 
-    /// Ends it, and keeps what was ingested.
+    /// Commits the transaction begun by [`Self::begin`].
     pub fn commit(&self) -> Result<(), StoreError> {
         self.execute("COMMIT")
     }
 
-    /// Ends it as if nothing had been ingested.
+    /// Rolls back the transaction begun by [`Self::begin`].
     pub fn roll_back(&self) -> Result<(), StoreError> {
         self.execute("ROLLBACK")
     }
@@ -59,13 +59,13 @@ impl Store {
         self.connection.execute_batch(sql).map_err(self.failed("ingest into"))
     }
 
-    /// How far `source` has been read; 0 if it is new to us.
+    /// Returns the byte offset up to which `source` has been read. 0 for a new file.
     pub fn read_to(&self, source: &SourceFile) -> Result<u64, StoreError> {
         let here = bookmark(&self.connection, source).map_err(self.failed("read from"))?;
         Ok(here.offset)
     }
 
-    /// How far every file has been read: its inode and the place, by its path.
+    /// Returns the inode and the offset read so far of every file, by path.
     pub fn bookmarks(&self) -> Result<HashMap<PathBuf, (u64, u64)>, StoreError> {
         let failed = self.failed("read from");
         let sql = "SELECT path, inode, read_to FROM sources";
@@ -79,10 +79,10 @@ impl Store {
         rows.and_then(Iterator::collect).map_err(&failed)
     }
 
-    /// Forgets how far the file at `path` has been read; its rows stay.
+    /// Forgets how far the file at `path` has been read. Its rows stay.
     ///
-    /// For a file that was deleted, because its inode may be given to the next one of that name,
-    /// and for one that is to be read anew.
+    /// Used for a deleted file, because a new file of the same name may get the same inode, and for
+    /// a file that must be read again.
     pub fn forget(&self, path: &Path) -> Result<(), StoreError> {
         self.connection
             .execute("DELETE FROM sources WHERE path = ?1", params![Kept(path)])
@@ -91,7 +91,7 @@ impl Store {
     }
 }
 
-/// Reads on in `source`, and stores what is found there and how far that was.
+/// Reads the next part of `source`, and stores its rows and the new position.
 fn ingest<E: From<StoreError>>(
     connection: &Connection,
     machine: &str,
@@ -224,7 +224,8 @@ impl Writer<'_> {
         ])
     }
 
-    /// One record may tell the time and another how it ended.
+    /// Inserts a hook run or completes a known one: one record may contain the duration and another
+    /// the outcome.
     fn hook_run(&self, row: &HookRunRow) -> rusqlite::Result<usize> {
         let sql = "INSERT INTO hook_runs (id, machine, session, subagent, \"call\", event,
                  command_id, command, time, millis, outcome)
@@ -271,7 +272,7 @@ impl Writer<'_> {
     }
 }
 
-/// The right side of each assignment sees the row as it was.
+/// Merges a session with a known row. The right side of each assignment refers to the old row.
 const UPSERT_SESSION: &str =
     "INSERT INTO sessions (id, machine, session, agent, project, transcript, version, model,
          started, last_seen)

@@ -1,4 +1,4 @@
-//! A list of sessions by pages, each with how it stands.
+//! A paged list of sessions and their current state.
 
 use plimsoll_core::event::SessionId;
 use rusqlite::{OptionalExtension, Row, params};
@@ -9,8 +9,8 @@ use super::queries::session;
 use crate::{LastCheckpoint, OverviewRow, StoreError};
 
 impl Store {
-    /// Sessions with how they stand, those last heard of first: at most `limit`, after `skipped` of
-    /// them. Those whose names are in `without` are left out.
+    /// Returns one page of the sessions and their current state, the most recently active first: at
+    /// most `limit` after the first `skipped`. Leaves out the ids in `without`.
     pub fn overview(
         &self,
         without: &[String],
@@ -25,7 +25,7 @@ impl Store {
             .map_err(self.failed("list the sessions of"))
     }
 
-    /// How many sessions there are whose names are not in `without`.
+    /// Returns the number of sessions whose ids are not in `without`.
     pub fn session_count(&self, without: &[String]) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM sessions
              WHERE session NOT IN (SELECT value FROM json_each(?1))";
@@ -36,7 +36,7 @@ impl Store {
             .map_err(self.failed("count what is in"))
     }
 
-    /// A session with how it stands.
+    /// Returns a session and its current state.
     pub fn session_overview(&self, id: &SessionId) -> Result<Option<OverviewRow>, StoreError> {
         let sql = format!("{OVERVIEW} WHERE session = ?1");
         self.connection
@@ -46,7 +46,7 @@ impl Store {
     }
 }
 
-/// The last reading is asked for through `readings_by_time`, whatever the number of readings.
+/// The index `readings_by_time` finds the last reading, however many readings there are.
 const OVERVIEW: &str = "SELECT sessions.*,
          coalesce(
              (SELECT prompt_tokens + output_tokens FROM readings AS own
@@ -67,7 +67,8 @@ const OVERVIEW: &str = "SELECT sessions.*,
              ORDER BY created DESC, iteration DESC LIMIT 1) AS last_created
      FROM sessions";
 
-/// Names as SQLite takes a list of them. A session's name needs no escapes; what does is no name.
+/// Formats ids as a JSON array. Valid session ids need no escapes, so ids that would need them are
+/// dropped.
 fn list(names: &[String]) -> String {
     let plain = |name: &&String| !name.contains(['"', '\\']) && !name.contains(char::is_control);
     let quoted: Vec<String> = names.iter().filter(plain).map(|it| format!("\"{it}\"")).collect();

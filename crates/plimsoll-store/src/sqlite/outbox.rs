@@ -1,8 +1,8 @@
-//! What waits to go to a team's database.
+//! Rows that wait to be sent to a team's database.
 //!
-//! As long as there is a team, whatever comes in or changes is noted by triggers, in the transaction
-//! that it comes in with. What was there before is gone through table by table (a sweep), which also
-//! is what too long an outbox is replaced by: so nothing is lost, and it never grows without end.
+//! While shipping is on, triggers add each new or changed row to the outbox, in the transaction
+//! that changes the row. Rows that are older than that are read table by table (a sweep). A sweep
+//! also replaces an outbox that has grown too long, so its size is limited and no row is lost.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use super::column::get_any;
 use super::{Store, checkpoints, queries, saves};
 use crate::{Allowed, Shipment, StoreError, Waiting};
 
-/// The tables that are shipped, in the order in which they are gone through.
+/// The tables to send, in the order of the sweep.
 const TABLES: [&str; 5] = ["sessions", "readings", "compactions", "checkpoints", "saves"];
 
 impl Store {
-    /// From now on everything goes to the database that `to` names, which also says what goes there:
-    /// with another name, whatever is there goes anew.
+    /// Turns shipping on. `to` names the database and what may be sent there. If `to` has changed,
+    /// a sweep sends everything again.
     pub fn start_shipping(&self, to: &str) -> Result<(), StoreError> {
         let failed = self.failed("ship from");
         if self.noted("team").map_err(&failed)?.as_deref() == Some(to) {
@@ -32,7 +32,7 @@ impl Store {
         transaction.commit().map_err(&failed)
     }
 
-    /// From now on nothing goes anywhere, and nothing is noted.
+    /// Turns shipping off and empties the outbox.
     pub fn stop_shipping(&self) -> Result<(), StoreError> {
         let failed = self.failed("ship from");
         if self.noted("team").map_err(&failed)?.is_none() {
@@ -43,9 +43,10 @@ impl Store {
         self.connection.execute_batch(sql).map_err(&failed)
     }
 
-    /// What goes next: at most `limit` rows that have changed, or if none has, that are gone through;
-    /// nothing where nothing waits. Never both, so that no row is twice in a shipment, which PostgreSQL
-    /// would not take.
+    /// Returns the next rows to send: at most `limit` changed rows, or rows of the sweep if none
+    /// has changed. `None` if nothing waits.
+    ///
+    /// A shipment never mixes both, since PostgreSQL rejects a statement that contains a row twice.
     pub fn next_shipment(
         &self,
         allowed: &Allowed<'_>,
@@ -61,7 +62,7 @@ impl Store {
         Ok(is_any.then_some(loading.shipment))
     }
 
-    /// A shipment has arrived.
+    /// Removes a shipment from the outbox after it has arrived.
     pub fn shipped(&self, shipment: &Shipment, now: Millis) -> Result<(), StoreError> {
         let failed = self.failed("ship from");
         let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
@@ -71,7 +72,7 @@ impl Store {
         transaction.commit().map_err(&failed)
     }
 
-    /// Notes why nothing can be shipped, in a sentence, or that it can be again.
+    /// Stores the reason why nothing can be sent. `None` clears it.
     pub fn note_trouble(&self, why: Option<&str>) -> Result<(), StoreError> {
         let failed = self.failed("ship from");
         match self.noted("team_trouble").map_err(&failed)?.as_deref() == why {
@@ -80,7 +81,7 @@ impl Store {
         }
     }
 
-    /// Replaces an outbox of more than `most` rows by a sweep. Tells whether that was needed.
+    /// Replaces an outbox of more than `most` rows by a sweep. Returns whether that was necessary.
     pub fn shed(&self, most: u64) -> Result<bool, StoreError> {
         let failed = self.failed("ship from");
         if self.waiting()?.changed <= most {
@@ -92,7 +93,7 @@ impl Store {
         Ok(true)
     }
 
-    /// What waits to be shipped, and since when nothing was.
+    /// Returns the state of the outbox.
     pub fn waiting(&self) -> Result<Waiting, StoreError> {
         self.waits().map_err(self.failed("ship from"))
     }
@@ -136,7 +137,7 @@ fn note(connection: &Connection, name: &str, value: Option<&str>) -> rusqlite::R
 fn begin_sweep(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("DELETE FROM outbox; DELETE FROM outbox_sweep")?;
     for (place, table) in (0_u32..).zip(TABLES) {
-        // Ids of saves are texts, all others are bytes.
+        // Ids of saves are texts, all others are blobs.
         let after = if table == "saves" { Value::Text(String::new()) } else { Value::Blob(vec![]) };
         let sql = "INSERT INTO outbox_sweep (place, kind, after) VALUES (?1, ?2, ?3)";
         connection.execute(sql, params![place, table, after])?;
@@ -150,7 +151,7 @@ fn settle(connection: &Connection, shipment: &Shipment) -> rusqlite::Result<()> 
         gone.execute(params![number])?;
     }
     let Some((kind, from, to)) = &shipment.swept else { return Ok(()) };
-    // Whoever else has gone through it meanwhile is believed.
+    // Changes nothing if another process has advanced the sweep in the meantime.
     let sql = match to {
         Some(_) => "UPDATE outbox_sweep SET after = ?3 WHERE kind = ?1 AND after = ?2",
         None => "DELETE FROM outbox_sweep WHERE kind = ?1 AND after = ?2 AND ?3 IS NULL",
@@ -158,17 +159,17 @@ fn settle(connection: &Connection, shipment: &Shipment) -> rusqlite::Result<()> 
     connection.execute(sql, params![kind, from, to]).map(drop)
 }
 
-/// The table of that name, if it is one that is shipped.
+/// Returns the table to send with this name. Fails if there is none.
 fn table(kind: &str) -> rusqlite::Result<&'static str> {
     let known = TABLES.into_iter().find(|table| *table == kind);
     known.ok_or_else(|| rusqlite::Error::InvalidParameterName(kind.to_owned()))
 }
 
-/// A shipment on its way out of the tables.
+/// Builds a shipment from the tables.
 struct Loading<'a> {
     store: &'a Store,
     allowed: &'a Allowed<'a>,
-    /// Whether a session's rows may go.
+    /// Whether the rows of a session may be sent, by session id.
     sessions: HashMap<String, bool>,
     shipment: Shipment,
 }
@@ -209,14 +210,14 @@ impl<'a> Loading<'a> {
         Ok(())
     }
 
-    /// Whether what checkpoints say is enough for once, however few rows it is: a slow line must be
-    /// able to take it before anybody loses patience.
+    /// Returns whether the bodies of checkpoints have reached 1 MiB. A slow connection must be able
+    /// to send a shipment before the timeout.
     fn is_full(&self) -> bool {
         const ENOUGH: usize = 1 << 20;
         self.shipment.checkpoints.iter().map(|row| row.body.len()).sum::<usize>() >= ENOUGH
     }
 
-    /// Takes the row of that id along, if it may go and is still there.
+    /// Adds a row to the shipment, if it still exists and may be sent.
     fn load(&mut self, table: &'static str, id: &Value) -> rusqlite::Result<()> {
         let sql = format!("SELECT * FROM {table} WHERE id = ?1");
         let Allowed { readings, checkpoints, saves, sends, since } = self.allowed;
@@ -254,7 +255,7 @@ impl<'a> Loading<'a> {
         Ok(())
     }
 
-    /// A row, if those of its session may go.
+    /// Returns the row if the rows of its session may be sent.
     fn of_session<T>(
         &mut self,
         row: Option<T>,

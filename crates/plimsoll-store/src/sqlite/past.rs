@@ -1,4 +1,4 @@
-//! What is asked of the store about all past sessions together.
+//! Queries over all past sessions.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Store {
-    /// How a session has grown since its last compaction: at most `most` readings.
+    /// Returns the growth of a session since its last compaction, from its newest `most` readings.
     pub fn pace(&self, session: &SessionId, most: u32) -> Result<Pace, StoreError> {
         let failed = self.failed("read from");
         let (compactions, since): (u64, Option<Millis>) = self
@@ -38,14 +38,14 @@ impl Store {
         Ok(Pace { compactions, samples })
     }
 
-    /// The newest automatic compactions of each model and client version, up to as many as are
-    /// learned from, oldest first.
+    /// Returns the newest automatic compactions of each model and client version, oldest first: at
+    /// most [`LEARN_FROM`] of each.
     pub fn newest_automatic(&self) -> Result<Vec<CompactionRow>, StoreError> {
         self.all(NEWEST_AUTOMATIC, params![LEARN_FROM as u32], compaction)
             .map_err(self.failed("learn from"))
     }
 
-    /// The models and client versions of all sessions, those heard of last first.
+    /// Returns the models and client versions of all sessions, the most recently used first.
     pub fn clients(&self) -> Result<Vec<ClientRow>, StoreError> {
         let sql = "SELECT model, version, count(*) AS sessions, max(last_seen) AS last_seen
              FROM sessions WHERE model IS NOT NULL AND version IS NOT NULL
@@ -53,8 +53,8 @@ impl Store {
         self.all(sql, [], client).map_err(self.failed("list the sessions of"))
     }
 
-    /// The hook runs since a moment, counted by command, event, time taken and outcome; each
-    /// command's quickest first.
+    /// Counts the hook runs since a time by command, event, duration and outcome. The fastest runs
+    /// of each command come first.
     pub fn hook_counts(&self, since: Millis) -> Result<Vec<HookCount>, StoreError> {
         let sql = "SELECT command_id, command, event, millis, outcome, count(*) AS runs
              FROM distinct_hook_runs WHERE time >= ?1
@@ -62,7 +62,8 @@ impl Store {
         self.all(sql, params![since], hook_count).map_err(self.failed("count the hook runs of"))
     }
 
-    /// How long the sessions lasted in which each hook command ran since a moment.
+    /// Returns, for each hook command, the total duration since a time of the sessions in which it
+    /// ran.
     pub fn hook_spans(&self, since: Millis) -> Result<Vec<HookSpan>, StoreError> {
         let sql =
             "SELECT command_id, count(*) AS sessions, sum(last_seen - max(started, ?1)) AS millis
@@ -71,20 +72,20 @@ impl Store {
         self.all(sql, params![since], hook_span).map_err(self.failed("count the hook runs of"))
     }
 
-    /// The fullest that each session's own window ever was.
+    /// Returns the peak of each session's own window.
     pub fn peaks(&self) -> Result<Vec<PeakRow>, StoreError> {
         self.all(PEAKS, [], peak).map_err(self.failed("list the readings of"))
     }
 
-    /// How the sessions of a project began, those heard of last first, at most `limit`. One that nobody
-    /// has answered in is none.
+    /// Returns the first and largest prompts of a project's sessions, the most recently active
+    /// first, at most `limit`. Skips sessions without a response.
     pub fn beginnings(&self, project: &Path, limit: u32) -> Result<Vec<BeginningRow>, StoreError> {
         self.all(BEGINNINGS, params![Kept(project), limit], beginning)
             .map_err(self.failed("list the sessions of"))
     }
 
-    /// How many sessions of how many projects are remembered, and since when. One that nobody has
-    /// answered in is none.
+    /// Returns the number of sessions and projects, and the start of the first session. Skips
+    /// sessions without a response.
     pub fn extent(&self) -> Result<Extent, StoreError> {
         let sql = "SELECT count(*) AS sessions, count(DISTINCT project) AS projects,
              min(started) AS since FROM sessions
@@ -107,8 +108,8 @@ const NEWEST_AUTOMATIC: &str = "SELECT * FROM (
              AND tokens_before IS NOT NULL
      ) WHERE age <= ?1 ORDER BY model, version, age DESC";
 
-/// Most of what we decide is to say nothing, and to remember something; `Speech::label` has the
-/// names of the rest.
+/// The decisions that say something to the user or the agent count as warnings. Most other
+/// decisions are silent and only recorded.
 const PEAKS: &str = "SELECT session, model, version, tokens,
          (SELECT count(*) FROM compactions AS own
              WHERE own.session = sessions.session AND own.subagent = '' AND automatic)

@@ -1,4 +1,4 @@
-//! What is asked of the store.
+//! Basic queries for sessions, readings, compactions and decisions.
 
 use plimsoll_core::event::SessionId;
 use plimsoll_core::trigger::Learned;
@@ -9,13 +9,14 @@ use super::column::{self, Kept, get, get_any};
 use crate::{CompactionRow, Counts, DecisionRow, ReadingRow, SessionRow, StoreError};
 
 impl Store {
-    /// The sessions last heard of, newest first, at most `limit`.
+    /// Returns at most `limit` sessions, the most recently active first.
     pub fn sessions(&self, limit: u32) -> Result<Vec<SessionRow>, StoreError> {
         let sql = "SELECT * FROM sessions ORDER BY last_seen DESC, session LIMIT ?1";
         self.all(sql, params![limit], session).map_err(self.failed("list the sessions of"))
     }
 
-    /// The curve of one window, oldest first: the session's own, or that of its `subagent`.
+    /// Returns the readings of one window, oldest first: the session's own, or that of its
+    /// `subagent`.
     pub fn readings(
         &self,
         session: &SessionId,
@@ -26,20 +27,21 @@ impl Store {
             .map_err(self.failed("list the readings of"))
     }
 
-    /// All compactions, oldest first. One that a fork repeats is told once, of either session.
+    /// Returns all compactions, oldest first. A compaction that a fork repeats appears once, under
+    /// one of the two sessions.
     pub fn compactions(&self) -> Result<Vec<CompactionRow>, StoreError> {
         let sql = "SELECT * FROM distinct_compactions ORDER BY time, entry";
         self.all(sql, [], compaction).map_err(self.failed("list the compactions of"))
     }
 
-    /// What was decided for a session and its subagents, oldest first.
+    /// Returns the decisions for a session and its subagents, oldest first.
     pub fn decisions(&self, session: &SessionId) -> Result<Vec<DecisionRow>, StoreError> {
         let sql = "SELECT * FROM decisions WHERE session = ?1 ORDER BY time, line, id";
         self.all(sql, params![Kept(session)], decision)
             .map_err(self.failed("list the decisions of"))
     }
 
-    /// Where each model and client version was seen to compact by itself.
+    /// Returns the token counts at which each model and client version compacted automatically.
     pub fn learned(&self) -> Result<Vec<Learned>, StoreError> {
         let mut learned: Vec<Learned> = Vec::new();
         for row in self.newest_automatic()? {
@@ -55,7 +57,7 @@ impl Store {
         Ok(learned)
     }
 
-    /// How much is remembered.
+    /// Returns the number of stored items.
     pub fn counts(&self) -> Result<Counts, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM sessions) AS sessions,
              (SELECT count(DISTINCT message) FROM readings) AS messages,

@@ -1,4 +1,4 @@
-//! Runs: taken in as their journals tell, and asked for; and what estimates are learned from.
+//! Storing and listing of runs, and of the past tasks that estimates learn from.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,8 +15,7 @@ use super::column::{Kept, get};
 use crate::{PastTask, RunCounts, RunRow, StoreError};
 
 impl Store {
-    /// Runs, those that began last first: of one project, or of all. At most `limit`, `skip` of the
-    /// newest left out.
+    /// Returns runs of one project or of all, newest first: at most `limit` after the first `skip`.
     pub fn runs(
         &self,
         project: Option<&Path>,
@@ -29,14 +28,13 @@ impl Store {
         Ok(found.map_err(self.failed("list the runs of"))?.into_iter().flatten().collect())
     }
 
-    /// The runs that have not ended, as far as their journals tell, newest first.
+    /// Returns the runs whose journals have no end, newest first.
     pub fn open_runs(&self) -> Result<Vec<Run>, StoreError> {
         let sql = "SELECT run, lines FROM runs WHERE NOT has_ended ORDER BY since DESC, run DESC";
         let found = self.all(sql, [], run).map_err(self.failed("list the runs of"))?;
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// The run of that name.
     pub fn run(&self, id: &RunId) -> Result<Option<Run>, StoreError> {
         let sql = "SELECT run, lines FROM runs WHERE run = ?1";
         let found = self.connection.prepare_cached(sql);
@@ -44,19 +42,18 @@ impl Store {
         Ok(found.map_err(self.failed("read from"))?.flatten())
     }
 
-    /// Forgets a run whose journal is gone. What estimates have learned from it stays.
+    /// Deletes a run whose journal is gone. Its pieces stay, because estimates learn from them.
     pub fn forget_run(&self, id: &RunId) -> Result<(), StoreError> {
         let sql = "DELETE FROM runs WHERE run = ?1";
         let gone = self.connection.execute(sql, [id.as_str()]);
         gone.map(drop).map_err(self.failed("forget a run in"))
     }
 
-    /// The names of all runs.
     pub fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
         self.all("SELECT run FROM runs", [], id).map_err(self.failed("list the runs of"))
     }
 
-    /// The run that a session belongs to.
+    /// Returns the run that a session belongs to.
     pub fn run_of(&self, session: &SessionId) -> Result<Option<RunId>, StoreError> {
         let sql = "SELECT run FROM run_legs WHERE session = ?1 LIMIT 1";
         let found = self.connection.prepare_cached(sql);
@@ -65,14 +62,14 @@ impl Store {
             .map_err(self.failed("read from"))
     }
 
-    /// The sessions of all runs, each with its run.
+    /// Returns the run of each session that belongs to one, by session id.
     pub fn run_sessions(&self) -> Result<BTreeMap<String, RunId>, StoreError> {
         let sql = "SELECT run, session FROM run_legs WHERE session IS NOT NULL";
         let pairs = self.all(sql, [], |row| Ok((row.get("session")?, id(row)?)));
         Ok(pairs.map_err(self.failed("list the runs of"))?.into_iter().collect())
     }
 
-    /// How much has been run, all runs together.
+    /// Returns totals over all runs.
     pub fn run_counts(&self) -> Result<RunCounts, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM runs) AS runs,
              (SELECT count(*) FROM run_legs) AS legs,
@@ -89,14 +86,14 @@ impl Store {
         self.connection.query_row(sql, [], counts).map_err(self.failed("count what is in"))
     }
 
-    /// The pieces of past runs that are done: what was predicted, and what they took.
+    /// Returns the predicted and measured size of each finished piece of past runs.
     pub fn piece_cases(&self) -> Result<Vec<Case>, StoreError> {
         let sql = "SELECT done, kind, predicted, measured FROM run_pieces";
         self.all(sql, [], case).map_err(self.failed("list the runs of"))
     }
 
-    /// What past sessions were asked for, and took: those that belong to no run and have been silent
-    /// since `before`.
+    /// Returns the past tasks of sessions that belong to no run and have been inactive since
+    /// `before`.
     pub fn past_tasks(&self, before: i64) -> Result<Vec<PastTask>, StoreError> {
         let sql = "SELECT * FROM past_tasks WHERE last_word < ?1 AND session NOT IN
              (SELECT session FROM run_legs WHERE session IS NOT NULL)";
@@ -104,7 +101,7 @@ impl Store {
     }
 }
 
-/// Puts a run in the place of what was known of it.
+/// Replaces the stored rows of a run.
 pub(super) fn replace(
     connection: &Connection,
     machine: &str,
@@ -157,7 +154,7 @@ fn put_pieces(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Puts a past session's task in, or what has become of it.
+/// Inserts a past task, or updates its size and last activity.
 pub(super) fn put_task(connection: &Connection, task: &PastTask) -> rusqlite::Result<usize> {
     let sql = "INSERT INTO past_tasks (session, last_word, kind, predicted, grown)
          VALUES (?1, ?2, ?3, ?4, ?5)
@@ -172,7 +169,7 @@ pub(super) fn put_task(connection: &Connection, task: &PastTask) -> rusqlite::Re
     ])
 }
 
-/// The run of a row; nothing if it was written by a later version.
+/// Reads a run. `None` if its journal does not start with the beginning of a run.
 fn run(row: &Row<'_>) -> rusqlite::Result<Option<Run>> {
     let lines: String = row.get("lines")?;
     let lines = serde_json::from_str::<Vec<Line>>(&lines)
@@ -203,7 +200,7 @@ fn past_task(row: &Row<'_>) -> rusqlite::Result<PastTask> {
     })
 }
 
-/// A kind by its word; one that nobody knows any more is any.
+/// Reads a task kind. An unknown word becomes the default kind.
 fn kind(row: &Row<'_>) -> rusqlite::Result<Kind> {
     let word = row.get_ref("kind")?.as_str()?.to_owned();
     Ok(Kind::ALL.into_iter().find(|kind| kind.word() == word).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Saves: taken in as their journal tells, and listed.
+//! Storing and listing of saves.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::search::words_of;
 use crate::{SaveFilter, SaveKinds, StoreError};
 
 impl Store {
-    /// The newest saves, newest first: at most `limit`.
+    /// Returns at most `limit` saves, newest first.
     pub fn newest_saves(
         &self,
         filter: &SaveFilter<'_>,
@@ -27,8 +27,8 @@ impl Store {
             .map_err(self.failed("list the saves of"))
     }
 
-    /// The saves to restore, newest first: at most `limit`. Saves of commits and tests only if they are
-    /// asked for, or if there is nothing else.
+    /// Returns at most `limit` saves to restore, newest first. Falls back to all kinds if no save
+    /// has the requested kinds.
     pub fn saves_to_restore(
         &self,
         filter: &SaveFilter<'_>,
@@ -41,7 +41,6 @@ impl Store {
         }
     }
 
-    /// The save of that id.
     pub fn save(&self, id: &str) -> Result<Option<Save>, StoreError> {
         let sql = "SELECT * FROM saves WHERE id = ?1";
         self.connection
@@ -50,7 +49,7 @@ impl Store {
             .map_err(self.failed("read from"))
     }
 
-    /// The save of an environment that was made at a commit, named by its hash or the beginning of it.
+    /// Returns the save of a commit in an environment. `commit` is the hash or its beginning.
     pub fn save_of_commit(
         &self,
         environment: &Environment,
@@ -64,13 +63,13 @@ impl Store {
         Ok(saves.unwrap_or_default().pop())
     }
 
-    /// The saves of a session, oldest first.
+    /// Returns the saves of a session, oldest first.
     pub fn saves_of_session(&self, session: &str) -> Result<Vec<Save>, StoreError> {
         let sql = "SELECT * FROM saves WHERE session = ?1 ORDER BY created, number";
         self.all(sql, params![session], save).map_err(self.failed("list the saves of"))
     }
 
-    /// The checkpoints that saves refer to, by their ids.
+    /// Returns the ids of the checkpoints that saves refer to.
     pub fn saved_checkpoints(&self) -> Result<BTreeSet<String>, StoreError> {
         let sql = "SELECT DISTINCT \"checkpoint\" FROM saves WHERE \"checkpoint\" IS NOT NULL";
         let found =
@@ -78,7 +77,7 @@ impl Store {
         Ok(found.into_iter().collect())
     }
 
-    /// The environments that have saves, with how many.
+    /// Returns the environments that have saves, and the number of saves of each.
     pub fn environments(&self) -> Result<Vec<(Environment, u64)>, StoreError> {
         let sql = "SELECT environment, count(*) FROM saves GROUP BY environment";
         let pair = |row: &Row<'_>| {
@@ -89,8 +88,8 @@ impl Store {
     }
 }
 
-/// What a row must be to pass, by `?1`, the environment, and `?2`, the project. The words are those
-/// of the indexes' own conditions.
+/// Returns the SQL condition for a filter. `?1` is the environment, `?2` the project. The condition
+/// on `kind` must be worded as in the partial indexes, or SQLite does not use them.
 pub(super) fn condition(filter: &SaveFilter<'_>) -> String {
     let environment = if filter.environment.is_some() { "environment = ?1" } else { "?1 IS NULL" };
     let project = if filter.project.is_some() { "project = ?2" } else { "?2 IS NULL" };
@@ -101,8 +100,8 @@ pub(super) fn condition(filter: &SaveFilter<'_>) -> String {
     format!("{environment} AND {project}{kinds}")
 }
 
-/// Puts a save in; one whose commit is in its environment already adds what it knows of it. Gives how
-/// many rows were new or have changed.
+/// Inserts a save, or completes the known save of the same commit in the same environment. Returns
+/// the number of new or changed rows.
 pub(super) fn insert(
     connection: &Connection,
     machine: &str,
@@ -140,13 +139,14 @@ pub(super) fn insert(
     Ok(rows)
 }
 
-/// An environment as one word. Whoever asks for it looks at the environment itself, too.
+/// Encodes an environment as one word for the search index. Queries also check the `environment`
+/// column.
 pub(super) fn filed(environment: &Environment) -> String {
     let hex = environment.as_str().bytes().map(|byte| format!("{byte:02x}"));
     std::iter::once("in".to_owned()).chain(hex).collect()
 }
 
-/// Notes how words are spelt in these saves.
+/// Stores the words of these saves for spelling correction.
 pub(super) fn spell(connection: &Connection, saves: &[Save]) -> rusqlite::Result<()> {
     const LENGTHS: std::ops::RangeInclusive<usize> = 4..=30;
     let sql = "INSERT INTO save_spellings (length, word) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
@@ -170,7 +170,7 @@ fn texts(what: &NewSave) -> impl Iterator<Item = String> {
         .flat_map(|text| words_of(text))
 }
 
-/// The row of a commit in an environment: one's hash may be longer than the other's.
+/// Finds the save of a commit in an environment. Either hash may be a prefix of the other.
 fn of_commit(
     connection: &Connection,
     environment: &Environment,
@@ -186,7 +186,7 @@ fn of_commit(
     connection.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()
 }
 
-/// Adds to a commit's save what another teller knows of it: a longer hash, the session, the checkpoint.
+/// Adds new facts to the save of a commit: a longer hash, the session, the checkpoint.
 fn complete(connection: &Connection, number: i64, what: &NewSave) -> rusqlite::Result<usize> {
     let sql = "UPDATE saves SET session = coalesce(session, ?2), project = coalesce(project, ?5),
              \"checkpoint\" = coalesce(\"checkpoint\", ?3),

@@ -1,33 +1,31 @@
-//! Full text search.
+//! Full-text search over checkpoints and saves.
 //!
-//! Whole words come first, then parts of words, then words that are spelt almost like those that were
-//! asked for. Whatever is typed is searched for as it stands: nothing in it is an operator. What is
-//! searched is an [`Index`]: of checkpoints, of saves.
+//! A search tries whole words first, then parts of words, then corrected spelling. All typed text
+//! is searched literally: there are no operators. [`Index`] abstracts over checkpoints and saves.
 
 mod checkpoints;
 mod saves;
 
 use crate::Match;
 
-/// Texts that can be searched.
+/// A searchable set of texts.
 trait Index {
-    /// What is found.
     type Hit;
 
-    /// What has all or some of the terms as whole words, best first.
+    /// Finds texts that contain all or any of the terms as whole words, best first.
     fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Self::Hit>>;
 
-    /// What has all of the terms as parts of words, best first.
+    /// Finds texts that contain all of the terms as parts of words, best first.
     fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Self::Hit>>;
 
-    /// Whether anything has a term as a whole word.
+    /// Returns whether any text contains the term as a whole word.
     fn has(&self, term: &str) -> rusqlite::Result<bool>;
 
-    /// The word in the texts that is spelt most like a term, if any is.
+    /// Returns the most similar word in the texts. `None` if no word is similar enough.
     fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>>;
 }
 
-/// Which of several terms are needed.
+/// Whether a text must contain all terms or any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     All,
@@ -35,7 +33,7 @@ enum Which {
 }
 
 impl Which {
-    /// A query made of several.
+    /// Joins queries into one.
     fn of(self, queries: &[String]) -> String {
         queries.join(match self {
             Self::All => " AND ",
@@ -44,7 +42,7 @@ impl Which {
     }
 }
 
-/// The words and quoted phrases of what was typed.
+/// Splits the typed text into words and quoted phrases.
 fn terms(typed: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for (at, part) in typed.split('"').enumerate() {
@@ -57,13 +55,13 @@ fn terms(typed: &str) -> Vec<String> {
     terms
 }
 
-/// What fits the terms, best first, and how.
+/// Returns the matching texts, best first, and how they match.
 fn found<I: Index>(index: &I, terms: &[String]) -> rusqlite::Result<(Vec<I::Hit>, Match)> {
     let all = index.words(terms, Which::All)?;
     if !all.is_empty() {
         return Ok((all, Match::Words));
     }
-    // A part has at least three characters.
+    // The trigram index needs at least three characters.
     if terms.iter().all(|term| term.chars().count() >= 3) {
         let parts = index.parts(terms)?;
         if !parts.is_empty() {
@@ -77,15 +75,15 @@ fn found<I: Index>(index: &I, terms: &[String]) -> rusqlite::Result<(Vec<I::Hit>
             return Ok((hits, Match::Corrected(corrected)));
         }
     }
-    // Some of one word is all of it.
+    // With a single term, "any" is the same as "all".
     let some = if terms.len() > 1 { index.words(&terms, Which::Any)? } else { Vec::new() };
     Ok((some, Match::Some))
 }
 
-/// Words that occur nowhere, and what comes closest.
+/// Pairs of a word that occurs nowhere and its replacement.
 type Corrections = Vec<(String, String)>;
 
-/// The terms with those replaced that occur nowhere but almost do, and what was replaced by what.
+/// Replaces terms that occur nowhere by similar words. Returns the new terms and the corrections.
 fn corrected(index: &impl Index, terms: &[String]) -> rusqlite::Result<(Vec<String>, Corrections)> {
     let (mut better, mut corrected) = (Vec::new(), Vec::new());
     for term in terms {
@@ -96,23 +94,23 @@ fn corrected(index: &impl Index, terms: &[String]) -> rusqlite::Result<(Vec<Stri
     Ok((better, corrected))
 }
 
-/// A query for a word, or one that begins like it: the word itself fits twice.
+/// Builds a query for a word or longer words that begin with it. An exact match counts twice.
 fn word(term: &str) -> String {
     let term = quoted(term);
     format!("({term} OR {term} *)")
 }
 
-/// A term in which nothing is an operator.
+/// Quotes a term so that nothing in it is an operator.
 fn quoted(term: &str) -> String {
     format!("\"{}\"", term.replace('"', "\"\"").replace('\0', ""))
 }
 
-/// The words of a text, in small letters.
+/// Splits a text into words in lower case.
 pub(super) fn words_of(text: &str) -> impl Iterator<Item = String> {
     text.split(|character: char| !character.is_alphanumeric()).map(str::to_lowercase)
 }
 
-/// The word that is spelt most like `term`, if any is.
+/// Returns the word most similar to `term`. `None` if no word is similar enough.
 fn nearest(term: &str, words: impl Iterator<Item = String>) -> Option<String> {
     const ALIKE: f64 = 0.7;
     let term = term.to_lowercase();

@@ -1,4 +1,4 @@
-//! The curve of a session over time, and how it is kept from growing for ever.
+//! The readings of a session over time, and the thinning of old ones.
 
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
@@ -10,24 +10,24 @@ use crate::{Point, PointRow, StoreError};
 
 const MINUTE: Millis = 60_000;
 const DAY: Millis = 24 * 60 * MINUTE;
-/// All readings are kept for so long; then the fullest of each minute.
+/// Younger readings are all kept. Older ones are thinned to the fullest of each minute.
 const WHOLE: Millis = DAY;
-/// After so long, the fullest of each five minutes.
+/// Beyond this age, only the fullest reading of each five minutes is kept.
 const BY_MINUTE: Millis = 7 * DAY;
 
 impl Store {
-    /// The curve of a session's windows since a moment, oldest first: readings, and compactions.
+    /// Returns the readings and compactions of a session since a time, oldest first.
     pub fn series(&self, session: &SessionId, since: Millis) -> Result<Vec<PointRow>, StoreError> {
         self.all(SERIES, params![Kept(session), since], point)
             .map_err(self.failed("list the readings of"))
     }
 
-    /// Thins old readings of at most `most` sessions, each in a transaction of its own. Gives the
-    /// number of readings that went.
+    /// Deletes most old readings of at most `most` sessions, with one transaction per session.
+    /// Returns the number of deleted readings.
     ///
-    /// The fullest of a stretch stays, and a stretch does not reach across a compaction: peaks and
-    /// both sides of a compaction are never lost. A session is looked at once a day, until a week
-    /// after its last word.
+    /// The fullest reading of each interval stays, and an interval never spans a compaction. So
+    /// peaks and both sides of a compaction are never lost. A session is thinned once a day, until
+    /// a week after its last activity.
     pub fn thin(&self, now: Millis, most: u32) -> Result<usize, StoreError> {
         let failed = self.failed("thin the readings of");
         let due: Vec<SessionId> = self
@@ -59,7 +59,7 @@ const SERIES: &str = "SELECT subagent, time, prompt_tokens + output_tokens AS us
      FROM compactions WHERE session = ?1 AND time >= ?2
      ORDER BY time, automatic";
 
-/// Sessions of which something may have grown old since they were last looked at.
+/// Sessions whose readings may have become old enough since the last thinning.
 const DUE: &str = "SELECT session FROM sessions
      WHERE started < ?1 - ?2 AND thinned < min(?1 - ?2, last_seen + ?3) LIMIT ?4";
 

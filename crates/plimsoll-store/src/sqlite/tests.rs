@@ -1,4 +1,4 @@
-//! What the tests of the store share: a file, and rows with little in them.
+//! Shared test helpers: an empty file and minimal rows.
 
 mod asking;
 mod criteria;
@@ -23,7 +23,7 @@ use crate::{
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An empty file for a store, as the engine makes it.
+/// Creates an empty file for a store, as the engine does.
 fn new_file() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("store.db");

@@ -1,5 +1,5 @@
-//! How well a search through saves finds what is meant: every query names the save that should come
-//! first. The figures are in docs/saves.md; what is found worse than that fails.
+//! Measures how well the search for saves finds the intended save: each query names the save that
+//! should come first. The test fails if the results are worse than the figures in docs/saves.md.
 
 #![expect(clippy::unwrap_used, reason = "a set that cannot be read is a failed test")]
 #![expect(clippy::print_stdout, reason = "the figures are what this is for")]
@@ -9,7 +9,7 @@ use plimsoll_store::{Batch, SaveFilter, SourceFile, Store, StoreError};
 
 const SAVES: &str = include_str!("saves.txt");
 const QUERIES: &str = include_str!("queries.txt");
-/// How many are looked at for the place of the one that is meant.
+/// The number of results in which the intended save is looked for.
 const LOOKED_AT: u32 = 10;
 const LEAST_FIRST: f64 = 0.96;
 const LEAST_RANK: f64 = 0.97;
@@ -42,7 +42,7 @@ fn store() -> Store {
     store
 }
 
-/// Where the save that is meant stands, counted from 1; nothing if it was not found.
+/// Returns the rank of the intended save, counted from 1. `None` if it was not found.
 fn place(store: &Store, query: &str, meant: &str) -> Option<usize> {
     let found = store.search_saves(query, &SaveFilter::default(), LOOKED_AT).unwrap()?;
     found.saves.iter().position(|save| save.id == meant).map(|at| at + 1)

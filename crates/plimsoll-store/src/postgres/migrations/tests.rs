@@ -1,4 +1,5 @@
-//! Upgrades: what was stored in the tables of any version is there, and of use, in those of ours.
+//! Upgrades: rows stored under any older schema version are still there and usable after a
+//! migration.
 
 use plimsoll_core::board::Claim;
 use plimsoll_core::event::SessionId;
@@ -8,7 +9,7 @@ use super::*;
 use crate::postgres::{Machine, Mail};
 use crate::{ReadingRow, SaveFilter, Shipment};
 
-/// A moment that has not come yet.
+/// A time in the future.
 const AHEAD: Millis = 9_000_000_000_000;
 
 fn run<T>(story: impl Future<Output = T>) -> T {
@@ -16,7 +17,7 @@ fn run<T>(story: impl Future<Output = T>) -> T {
     runtime.block_on(story)
 }
 
-/// A database with the tables that the first `version` migrations make, and nothing in them.
+/// Creates empty tables with the first `version` migrations.
 async fn at_version(server: &Postgres, version: usize) -> TeamStore {
     server.sql("DROP SCHEMA IF EXISTS plimsoll CASCADE");
     let (mut team, _) = TeamStore::connect(&server.url("postgres")).await.unwrap();
@@ -30,7 +31,7 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// All tables but the one that says which version they have.
+/// Lists all tables except `migrations`.
 fn tables(server: &Postgres) -> Vec<String> {
     lines(&server.sql(
         "SELECT table_name FROM information_schema.tables
@@ -38,7 +39,7 @@ fn tables(server: &Postgres) -> Vec<String> {
     ))
 }
 
-/// Puts a row into a table, whatever its columns are, and gives its columns.
+/// Inserts a row into a table with any columns and returns the list of columns.
 fn put(server: &Postgres, table: &str) -> String {
     let columns = server.sql(&format!(
         "SELECT column_name, data_type FROM information_schema.columns
@@ -61,12 +62,12 @@ fn put(server: &Postgres, table: &str) -> String {
     columns
 }
 
-/// Everything in a table, in the columns that are given.
+/// Reads the given columns of all rows of a table.
 fn all(server: &Postgres, table: &str, columns: &str) -> Vec<String> {
     lines(&server.sql(&format!("SELECT {columns} FROM plimsoll.{table} ORDER BY 1")))
 }
 
-/// What was put there is what everybody is told.
+/// Checks that queries return the inserted rows.
 async fn is_told(team: &TeamStore, tables: &[String]) {
     let session = SessionId::new("the-session").unwrap();
     let machines = team.machines().await.unwrap();
@@ -85,7 +86,7 @@ async fn is_told(team: &TeamStore, tables: &[String]) {
     assert_eq!(team.claims("another", 7).await.unwrap().len(), is_there("claims"));
 }
 
-/// What machines send arrives beside it.
+/// Checks that machines can add rows after the upgrade.
 async fn is_added_to(team: &mut TeamStore) {
     let session = SessionId::new("the-session").unwrap();
     let machine = Machine {

@@ -1,4 +1,4 @@
-//! Full text search over checkpoints.
+//! Full-text search over checkpoints.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use super::super::column::Kept;
 use super::{Index, Which, found, nearest, quoted, terms, word, words_of};
 use crate::{Found, Hit, Piece, StoreError};
 
-/// What a body is marked with on its way out of the database.
+/// Markers around each match in a body that the database returns.
 const BEGIN: &str = "\u{2}";
 const END: &str = "\u{3}";
 
 impl Store {
-    /// The checkpoints that fit what was typed, best first, of one project or all: at most `limit`.
-    /// Nothing if there is no word in it.
+    /// Returns at most `limit` checkpoints that match the typed text, best first, of one project or
+    /// of all. `None` if nothing typed is a word.
     pub fn search(
         &self,
         typed: &str,
@@ -42,7 +42,7 @@ struct Checkpoints<'a> {
 impl Index for Checkpoints<'_> {
     type Hit = Hit;
 
-    /// What the work is about counts more than what it came across.
+    /// Matches in the summary count more than matches in the body.
     fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Hit>> {
         let sql = "SELECT checkpoints.*,
                  highlight(checkpoint_words, 1, ?4, ?5) AS marked
@@ -67,7 +67,7 @@ impl Index for Checkpoints<'_> {
         self.words(&[term.to_owned()], Which::All).map(|hits| !hits.is_empty())
     }
 
-    /// In the texts that share most of its letters in a row, else in the newest.
+    /// Looks in the bodies that share the most trigrams with the term, then in the newest.
     fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>> {
         const ALIKE: &str = "SELECT checkpoints.body FROM checkpoint_parts
              JOIN checkpoints ON number = checkpoint_parts.rowid
@@ -88,7 +88,7 @@ impl Index for Checkpoints<'_> {
 }
 
 impl Checkpoints<'_> {
-    /// Every checkpoint has the same headings: one that fits by them alone does not.
+    /// Drops checkpoints that match only in their headings: all checkpoints have the same headings.
     fn hits(&self, sql: &str, query: &str) -> rusqlite::Result<Vec<Hit>> {
         let looked_for = params![query, self.project.map(Kept), self.limit, BEGIN, END];
         let mut hits = self.store.all(sql, looked_for, hit)?;
@@ -112,7 +112,7 @@ fn hit(row: &Row<'_>) -> rusqlite::Result<Hit> {
     Ok(Hit { checkpoint: checkpoint(row)?, section: section.to_owned(), line: pieces(line) })
 }
 
-/// The line of a marked body with the most marks, the first of several, and the section it is in.
+/// Returns the line with the most matches, the first if several have as many, and its section.
 fn best_line(marked: &str) -> (&str, &str) {
     let (mut section, mut best, mut most) = ("", ("", ""), 0);
     for line in marked.lines() {
@@ -128,7 +128,7 @@ fn best_line(marked: &str) -> (&str, &str) {
     best
 }
 
-/// A marked line in pieces that fit and pieces around them.
+/// Splits a marked line into matches and the text around them.
 fn pieces(line: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for part in line.split(BEGIN) {

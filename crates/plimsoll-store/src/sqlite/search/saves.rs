@@ -1,10 +1,10 @@
-//! Full text search over saves, of which there may be a hundred thousand.
+//! Full-text search over saves, of which there may be a hundred thousand.
 //!
-//! Every pass over an index takes time, and weighing (bm25) takes two: how often each term occurs
-//! anywhere is counted anew for every query. For a term that is nearly everywhere that takes long and
-//! comes to nearly nothing. So a term is looked up once, as far as that matters; only rare ones are
-//! weighed, and only if anything that has them passes. A query that has none is answered by the newest,
-//! first those that are about it.
+//! Each pass over an index takes time, and ranking with bm25 takes two: for each query it counts
+//! again how often each term occurs. For a term that is in nearly every save, that is slow and
+//! hardly changes the ranking. So each term is looked up once, up to a limit. Only rare terms are
+//! ranked, and only if a save with them passes the filter. A query without a rare term returns the
+//! newest matches, those with a match in task or tags first.
 
 mod parts;
 
@@ -21,12 +21,12 @@ use super::super::saves::{condition, filed, save};
 use super::{Index, Which, found, nearest, quoted, terms, words_of};
 use crate::{FoundSaves, SaveFilter, StoreError};
 
-/// How many saves a term may be in and still be worth weighing.
+/// The highest number of saves that a rare term occurs in. Only rare terms are ranked.
 const RARE: u32 = 1500;
 
 impl Store {
-    /// The saves that fit what was typed, best first: at most `limit`. Nothing if there is no word in
-    /// it.
+    /// Returns at most `limit` saves that match the typed text, best first. `None` if nothing typed
+    /// is a word.
     pub fn search_saves(
         &self,
         typed: &str,
@@ -50,12 +50,12 @@ struct Saves<'a> {
     known: RefCell<HashMap<(&'static str, String), Rc<Sounded>>>,
 }
 
-/// Where a term occurs.
+/// A term and the saves that contain it.
 #[derive(Debug)]
 struct Sounded {
-    /// The query for it.
+    /// The full-text query for the term.
     query: String,
-    /// The saves that fit; of a term that is not rare one more than a rare one may be in.
+    /// The row numbers of the matching saves, cut off at [`RARE`] + 1.
     numbers: Vec<i64>,
 }
 
@@ -65,7 +65,7 @@ impl Sounded {
     }
 }
 
-/// A virtual table that can be searched.
+/// A full-text index.
 #[derive(Debug, PartialEq, Eq)]
 enum Table {
     Words,
@@ -131,9 +131,9 @@ impl Saves<'_> {
         }
     }
 
-    /// Those of the saves that fit a query of rare words best, best first.
+    /// Returns the best of the saves in `fit`, ranked by a query of rare words.
     fn best(&self, fit: &BTreeSet<i64>, query: &str) -> rusqlite::Result<Vec<Save>> {
-        // Where nothing passes there is nothing to weigh.
+        // Skip the ranking if no save passes the filter.
         if self.first(fit.iter().copied(), 1)?.is_empty() {
             return Ok(Vec::new());
         }
@@ -141,8 +141,8 @@ impl Saves<'_> {
         self.first(numbers, self.limit)
     }
 
-    /// Those of the saves that may pass: all but few environments have few saves, and to look at the
-    /// others one by one takes long.
+    /// Drops saves of other environments, if the filter's environment has few saves. Checking the
+    /// saves one by one would be slow.
     fn here(&self, mut fit: BTreeSet<i64>) -> rusqlite::Result<BTreeSet<i64>> {
         if let Some(environment) = self.filter.environment {
             let here = self.sound(&Table::Words, format!("filed : {}", filed(environment)))?;
@@ -154,8 +154,8 @@ impl Saves<'_> {
         Ok(fit)
     }
 
-    /// Where a term occurs. A word that is in many saves needs no longer words that begin like it:
-    /// putting those together takes the database long.
+    /// Looks up a term. For a rare term, longer words that begin with it match too. For a common
+    /// term, merging those words would take the database too long.
     fn sounded(&self, table: &Table, term: &str) -> rusqlite::Result<Rc<Sounded>> {
         let key = (table.name(), term.to_owned());
         if let Some(known) = self.known.borrow().get(&key) {
@@ -163,7 +163,7 @@ impl Saves<'_> {
         }
         let mut sounded = self.sound(table, quoted(term))?;
         let is_word = words_of(term).filter(|word| !word.is_empty()).nth(1).is_none();
-        // The index knows beginnings from two letters on.
+        // The prefix index starts at two letters.
         let is_word = is_word && term.chars().nth(1).is_some();
         if sounded.is_rare() && is_word && *table == Table::Words {
             sounded = self.sound(table, format!("{} *", sounded.query))?;
@@ -180,15 +180,16 @@ impl Saves<'_> {
         Ok(Sounded { query, numbers })
     }
 
-    /// What has these words, best first; of two that fit alike the newer comes first. What a save is
-    /// about and how it is tagged counts more than what it came across.
+    /// Ranks the saves that match a query, best first, and the newer first if two rank equal.
+    /// Matches in task and tags count more than matches in other fields.
     fn weighed(&self, query: &str) -> rusqlite::Result<Vec<i64>> {
         let sql = "SELECT rowid FROM save_words WHERE save_words MATCH ?1
              ORDER BY round(bm25(save_words, 4.0, 1.0, 1.0, 2.0, 3.0, 2.0, 0.0), 2), rowid DESC";
         self.store.all(sql, params![query], |row| row.get(0))
     }
 
-    /// The newest that fit and pass, those that are about it first.
+    /// Returns the newest saves that match and pass the filter, those with a match in task or tags
+    /// first.
     fn newest(&self, table: &Table, query: &str) -> rusqlite::Result<Vec<Save>> {
         let about = self.fitting(table, &format!("{{task tags}} : ({query})"), self.limit)?;
         let rest = self.fitting(table, query, self.limit)?;
@@ -196,7 +197,7 @@ impl Saves<'_> {
         self.first(about.iter().rev().chain(rest).copied(), self.limit)
     }
 
-    /// The newest that fit and pass, at most so many.
+    /// Returns the newest saves that match and pass the filter, at most `most`.
     fn fitting(&self, table: &Table, query: &str, most: u32) -> rusqlite::Result<BTreeSet<i64>> {
         let (name, condition) = (table.name(), condition(self.filter));
         let sql = format!(
@@ -212,7 +213,7 @@ impl Saves<'_> {
         Ok(self.store.all(&sql, looked_for, |row| row.get(0))?.into_iter().collect())
     }
 
-    /// The first of these saves that pass, so many at most.
+    /// Reads the first of these saves that pass the filter, at most `most`.
     fn first(&self, numbers: impl Iterator<Item = i64>, most: u32) -> rusqlite::Result<Vec<Save>> {
         let sql = format!("SELECT * FROM saves WHERE number = ?3 AND {}", condition(self.filter));
         let SaveFilter { environment, project, .. } = *self.filter;
@@ -229,7 +230,7 @@ fn queries(sounded: &[Rc<Sounded>]) -> Vec<String> {
     sounded.iter().map(|one| one.query.clone()).collect()
 }
 
-/// The saves that all of the terms are in, or any.
+/// Returns the saves that contain all terms, or any.
 fn together(sounded: &[Rc<Sounded>], which: Which) -> BTreeSet<i64> {
     let mut sets = sounded.iter().map(|one| one.numbers.iter().copied().collect::<BTreeSet<_>>());
     let first = sets.next().unwrap_or_default();

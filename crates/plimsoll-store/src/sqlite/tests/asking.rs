@@ -1,4 +1,4 @@
-//! Asking: what comes back is what was told, put together.
+//! Queries return the stored rows, merged by session.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! What tells whether plimsoll does what it is for.
+//! Tests of the figures that show whether plimsoll achieves its purpose.
 
 use super::*;
 use crate::{CheckpointRow, CheckpointsThere, Overflows, Stretch};

@@ -1,4 +1,4 @@
-//! Ingesting: each row once, whatever happens to file and reader.
+//! Each row is stored once, even if files are replaced or readers fail.
 
 use std::sync::Barrier;
 
@@ -87,7 +87,7 @@ fn a_reader_that_fails_leaves_no_trace() {
     assert_eq!(store.readings(&id("s1"), None).unwrap(), [reading("s1", 1, 5)]);
 }
 
-/// Takes the next rows of a source with 100 of them, seven at a time, until none is left.
+/// Ingests a source of 100 records, seven at a time, and returns the number of rows stored.
 fn read_to_the_end(path: &Path) -> usize {
     let mut store = Store::open(path, PATIENCE).unwrap();
     let mut rows = 0;
@@ -140,7 +140,7 @@ fn what_is_ingested_together_is_kept_together_or_not_at_all() {
         for (file, name) in files.iter().zip(["s1", "s2"]) {
             ingest(&mut store, file, batch(name)).unwrap();
         }
-        // One that cannot be read takes nothing of the others with it.
+        // A source that cannot be read does not affect the others.
         store
             .ingest(&files[0], |_| {
                 Err(StoreError::new("read", Path::new("x"), rusqlite::Error::InvalidQuery))

@@ -1,4 +1,4 @@
-//! Opening: new, current, newer, damaged and busy stores.
+//! Opening of new, current, newer, damaged and busy stores.
 
 use std::fs;
 use std::sync::Barrier;
@@ -39,7 +39,7 @@ fn an_older_store_is_brought_up_to_date_and_its_files_are_read_again() {
     assert_eq!(store.read_to(&source(1)).unwrap(), 0);
 }
 
-/// The tables of a store that are its own, those first that others refer to.
+/// Lists the tables of a store, `sessions` first because others refer to it.
 fn tables(connection: &Connection) -> Vec<String> {
     let tables = "SELECT name FROM pragma_table_list \
          WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name <> 'sessions', name";
@@ -47,7 +47,7 @@ fn tables(connection: &Connection) -> Vec<String> {
     tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Puts a row into a table, whatever its columns are.
+/// Inserts a row into a table with any columns.
 fn put(connection: &Connection, table: &str) {
     let columns = format!("SELECT name, type FROM pragma_table_info('{table}')");
     let mut columns = connection.prepare(&columns).unwrap();
@@ -69,14 +69,14 @@ fn put(connection: &Connection, table: &str) {
         .unwrap();
 }
 
-/// Everything in a table, in the columns that are given.
+/// Reads the given columns of all rows of a table.
 fn all(connection: &Connection, table: &str, columns: &str) -> Vec<String> {
     let rows = format!("SELECT json_array({columns}) FROM {table} ORDER BY 1");
     let mut rows = connection.prepare(&rows).unwrap();
     rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// The columns of a table, for `json_array`, which takes no blobs.
+/// Returns the columns of a table, quoted because `json_array` accepts no blobs.
 fn columns(connection: &Connection, table: &str) -> String {
     let columns = format!(
         "SELECT group_concat('quote(\"' || name || '\")') FROM pragma_table_info('{table}')"
@@ -90,7 +90,7 @@ fn what_any_earlier_release_stored_is_there_after_an_upgrade() {
         let (_folder, path) = new_file();
         let mut connection = Connection::open(&path).unwrap();
         Migrations::from_slice(&MIGRATIONS[..version]).to_latest(&mut connection).unwrap();
-        // A search index follows from what is indexed, and runs from their journals; files are read again.
+        // Search indexes and runs are rebuilt, and source files are read again.
         const ANEW: [&str; 4] = ["sources", "runs", "run_legs", "run_pieces"];
         let is_index = |table: &str| table.contains("_words") || table.contains("_parts");
         let is_kept = |table: &String| !is_index(table) && !ANEW.contains(&table.as_str());

@@ -1,4 +1,4 @@
-//! What is asked about all past sessions together.
+//! Tests of the queries over all past sessions.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Saves: taken in once, listed and found.
+//! Saves are stored once, listed and found.
 
 use plimsoll_core::save::{Environment, Kind, NewSave, Save};
 

@@ -1,4 +1,4 @@
-//! Checkpoints: taken in once, found by what is in them.
+//! Checkpoints are stored once and found by their content.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn ids(store: &Store, query: &str) -> Vec<String> {
     found.hits.into_iter().map(|hit| hit.checkpoint.id).collect()
 }
 
-/// The work of a few weeks, as checkpoints tell of it.
+/// Returns the checkpoints of a few weeks of work.
 fn weeks() -> Vec<CheckpointRow> {
     [
         (

@@ -1,4 +1,4 @@
-//! A session over time.
+//! Tests of the readings of a session over time.
 
 use super::*;
 use crate::Point;
@@ -26,7 +26,7 @@ fn compacted(time: Millis) -> CompactionRow {
     }
 }
 
-/// A store in which the session was seen at these moments, with so many tokens at each.
+/// Creates a store with one session that has these readings and compactions.
 fn store_with(readings: Vec<ReadingRow>, compactions: Vec<CompactionRow>) -> Store {
     let mut store = Store::in_memory().unwrap();
     let times = readings.iter().map(|row| row.time);
@@ -37,7 +37,7 @@ fn store_with(readings: Vec<ReadingRow>, compactions: Vec<CompactionRow>) -> Sto
     store
 }
 
-/// The readings that are left: their time and tokens.
+/// Returns time and tokens of the readings that are left.
 fn left(store: &Store) -> Vec<(Millis, u64)> {
     let points = store.series(&id("s1"), 0).unwrap();
     let readings = points.into_iter().filter_map(|row| match row.point {

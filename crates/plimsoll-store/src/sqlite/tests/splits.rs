@@ -1,4 +1,4 @@
-//! However a file is cut into batches, the store is the same in the end.
+//! The store ends up the same, no matter how a file is split into batches.
 
 use plimsoll_core::trigger::Learned;
 use proptest::collection::vec;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Counts;
 
-/// What one line of a file tells: something of its session, and perhaps a row.
+/// The content of one line of a file: facts about its session and an optional row.
 #[derive(Clone, Debug)]
 struct Line {
     session: SessionRow,
@@ -21,7 +21,7 @@ enum Row {
     Decision(DecisionRow),
 }
 
-/// Few names for many lines, so that the same thing is often told twice.
+/// Uses few ids for many lines, so that many lines repeat the same facts.
 fn line() -> impl Strategy<Value = Line> {
     let name = prop::sample::select(vec!["s1", "s2"]);
     let told = prop::option::of(prop::sample::select(vec!["opus", "haiku"]));

@@ -1,6 +1,6 @@
-//! How much a part of a word tells of a save.
+//! Ranking of saves that match by parts of words.
 //!
-//! The database would go through the index twice more to weigh parts, and an index of parts is long.
+//! Ranking in the database would read the trigram index twice more, and that index is large.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use plimsoll_core::save::Save;
 use super::Saves;
 
 impl Saves<'_> {
-    /// Those of the saves that pass and are most about the parts, most first; of two the newer.
+    /// Returns the best of the saves that pass the filter, the newer first if two rank equal.
     pub(super) fn most_telling(
         &self,
         fit: &BTreeSet<i64>,
@@ -23,8 +23,8 @@ impl Saves<'_> {
     }
 }
 
-/// What a save is about and how it is tagged counts more than what it came across; something new more
-/// than the same again.
+/// Computes the rank of a save. Matches in task and tags count more than matches in other fields,
+/// and each further match of the same part counts less.
 fn weight(save: &Save, parts: &[String]) -> u64 {
     let what = &save.what;
     let text = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
@@ -39,7 +39,7 @@ fn weight(save: &Save, parts: &[String]) -> u64 {
     let of_part = |part: &String| -> u64 {
         let worth = columns.iter().map(|(worth, text)| worth * text.matches(part).count() as u64);
         let worth: u64 = worth.sum();
-        // A third time adds less than the second.
+        // The score saturates: each further match adds less.
         1000 * worth / (worth + 4)
     };
     parts.iter().map(of_part).sum()
