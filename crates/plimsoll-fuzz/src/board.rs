@@ -1,4 +1,4 @@
-//! Messages on the board: whoever wrote the file, what is told of it is data inside a fence.
+//! Messages on the board: text from any file is shown as data inside a fence.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(input: &[u8]) {
     delivered(message, &cleaned, input);
 }
 
-/// A message that others are told is lines of data, and holds no secret.
+/// Checks that each message is shown as one line of data and contains no secret.
 fn told(messages: &[Message]) {
     let Some(told) = board::told(messages) else { return };
     assert_eq!(redact(&told), told);
@@ -34,7 +34,7 @@ fn told(messages: &[Message]) {
     fence::closed_once(&told, &inside[..messages.len()].join("\n"));
 }
 
-/// A file that somebody else left in an inbox is read as the message that it is.
+/// Checks that a file in an inbox is read as the message in it, whoever wrote the file.
 fn delivered(message: Message, cleaned: &Message, input: &[u8]) {
     let sandbox = Sandbox::new();
     let paths = sandbox.world(&[]).paths;

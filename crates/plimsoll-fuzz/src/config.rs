@@ -1,5 +1,5 @@
-//! Config files: what makes sense counts, the rest is complained of, and a project sets nothing that
-//! is the user's.
+//! Config files: valid settings apply, invalid ones are reported, and a project cannot change
+//! settings that only the user may set.
 
 use plimsoll_core::settings::Settings;
 use plimsoll_core::settings::keys::{self, Setter};

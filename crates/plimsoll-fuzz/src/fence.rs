@@ -1,11 +1,12 @@
-//! Text that a session is given inside a fence: nothing in it can close the fence.
+//! Fenced text for a session: nothing in the text can close the fence.
 
 use plimsoll_core::work;
 
 pub(crate) fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     holds(&text);
-    // Whoever knows how the fence is made writes its end into the text, again and again.
+    // An attacker who knows how the fence is made writes its closing line into the text, three
+    // times.
     let mut forged = text.into_owned();
     for _ in 0..3 {
         let end = end(&work::fenced(&forged, ORIGIN)).to_owned();
@@ -21,7 +22,7 @@ fn holds(text: &str) {
     closed_once(&fenced, text);
 }
 
-/// Checks that a fence opens once, closes once, and holds what it was put around.
+/// Checks that a fence opens once, closes once and contains exactly the given text.
 pub(crate) fn closed_once(fenced: &str, text: &str) {
     let end = end(fenced);
     let tag = end.strip_prefix("</").and_then(|tag| tag.strip_suffix('>')).unwrap();
@@ -30,7 +31,7 @@ pub(crate) fn closed_once(fenced: &str, text: &str) {
     assert_eq!(inside, format!("{}\n{end}\n", text.trim_end()));
 }
 
-/// The line that closes a fence.
+/// Returns the line that closes a fence.
 pub(crate) fn end(fenced: &str) -> &str {
     fenced.trim_end_matches('\n').rsplit('\n').next().unwrap_or_default()
 }

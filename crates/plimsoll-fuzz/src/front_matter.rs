@@ -1,4 +1,4 @@
-//! Checkpoints: whoever wrote a file, we can say what it is, and what we wrote is read back.
+//! Checkpoints: any file can be classified, and a written checkpoint is read back unchanged.
 
 use plimsoll_core::checkpoint::{self, Glance, Key, Meta, Origin, Parts};
 
@@ -30,7 +30,7 @@ fn written_is_read(meta: &Meta, body: &str) {
     assert_eq!(parts.body, body);
 }
 
-/// Seals, and then changes a byte.
+/// Seals a checkpoint, then changes a byte, which must break the seal.
 fn sealed_is_whole(key: &Key, meta: Meta, body: &str) {
     let (meta, sealed) = key.seal(meta, body);
     let verdict = checkpoint::check(&sealed, Some(key));

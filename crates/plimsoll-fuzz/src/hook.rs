@@ -1,4 +1,4 @@
-//! Hook payloads: whatever the agent sends, the answer is one it understands, or none.
+//! Hook payloads: for any payload, the answer is empty or one that the agent understands.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(input: &[u8]) {
     }
     let sandbox = Sandbox::new();
     let transcript = sandbox.file("session.jsonl", sandbox.recorded().as_bytes());
-    // Whatever folders a payload names, nothing outside of the sandbox is touched.
+    // The paths point into the sandbox, so that no payload can touch files outside.
     payload["transcript_path"] = transcript.to_str().into();
     payload["cwd"] = sandbox.project().to_str().into();
     for world in [sandbox.world(&[]), sandbox.world(FULL)] {
@@ -31,11 +31,11 @@ pub(crate) fn run(input: &[u8]) {
     }
 }
 
-/// A window in which the recorded session is past every line.
+/// A window so small that the recorded session exceeds every threshold.
 pub(crate) const FULL: &[(&str, &str)] = &[("PLIMSOLL_CONTEXT_WINDOW", "20000")];
 
-/// The walk that steps over what nobody asks for sees what a full reader sees, where no name stands
-/// twice and none is written in escapes.
+/// Checks that the partial JSON reader returns the same values as a full parser. Skips names that
+/// occur twice and inputs with escapes, where the two may differ.
 fn same_as_a_full_reader(event: &Event, payload: &Value, input: &[u8]) {
     let is_plain = |name: &str| {
         let quoted = format!("\"{name}\"");
@@ -52,7 +52,7 @@ fn same_as_a_full_reader(event: &Event, payload: &Value, input: &[u8]) {
     }
 }
 
-/// A call that is answered in words which the agent understands, and remembered.
+/// Answers a hook call, checks that the agent understands the answer, and records it.
 pub(crate) fn answered(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) {
     let Ok(Some(event)) = adapter.event(&payload) else { return };
     let answer = hook::answer(world, adapter, payload).unwrap();
@@ -60,7 +60,8 @@ pub(crate) fn answered(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) {
     answer.delivered().unwrap();
 }
 
-/// Nothing, one line of JSON in the client's words, words for its summariser, or a refusal.
+/// Checks that the output is empty, one line of JSON that the client knows, text for its
+/// summarizer, or a refusal.
 fn understood(event: &EventKind, output: &Output) {
     match output.exit {
         0 => assert!(output.stderr.is_empty(), "what is allowed gives no reasons"),

@@ -1,4 +1,4 @@
-//! HTTP: any request gets an answer, and no request makes the server fail.
+//! HTTP: every request gets an answer, and no request makes the server fail.
 
 use std::cell::RefCell;
 
@@ -12,7 +12,7 @@ use tower::ServiceExt;
 
 use crate::sandbox::{Sandbox, adapter};
 
-/// `METHOD PATH` in the first line, the body below.
+/// Takes `METHOD PATH` from the first line and the body from the rest.
 pub(crate) fn run(input: &[u8]) {
     let Some(request) = request(input) else { return };
     SERVER.with_borrow_mut(|server| {
@@ -21,7 +21,7 @@ pub(crate) fn run(input: &[u8]) {
     });
 }
 
-/// A server is made anew after so many requests, for what they store makes it slower.
+/// The number of requests after which the server is replaced. Stored rows slow it down over time.
 const REQUESTS: usize = 500;
 
 thread_local! {
@@ -75,14 +75,14 @@ impl Server {
     }
 }
 
-/// The server has not failed, and what it says is of the kind it says it is; whoever asks for the head
-/// alone is told no more.
+/// Checks that the server has not failed, that the body has the declared type, and that the answer
+/// to `HEAD` has no body.
 async fn understood(response: Response<Body>, is_head: bool) {
     let status = response.status();
     assert!(!status.is_server_error() || status.as_u16() == 503, "{status}");
     let kind = response.headers().get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap());
     let kind = kind.unwrap_or_default().to_owned();
-    // A stream of events goes on until somebody ends it.
+    // An event stream has no end.
     if kind.starts_with("text/event-stream") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Run journals: whatever lines a journal has, any conductor can say how the run stands.
+//! Run journals: any runner can compute the state of a run from any lines.
 
 use plimsoll_core::batch::Together;
 use plimsoll_core::run::{Job, Line, Run, RunId};
@@ -17,7 +17,7 @@ pub(crate) fn run(input: &[u8]) {
     }
     let id = || RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap();
     let Some(whole) = Run::fold(id(), lines.clone()) else { return };
-    // A conductor that takes over in the middle comes to the same.
+    // A runner that takes over halfway reaches the same state.
     let middle = lines.len().div_ceil(2);
     let mut taken_over = Run::fold(id(), lines[..middle].to_vec()).unwrap();
     lines[middle..].iter().cloned().for_each(|line| taken_over.take(line));
@@ -25,7 +25,7 @@ pub(crate) fn run(input: &[u8]) {
     told(&whole);
 }
 
-/// Everything that is asked of a run.
+/// Calls all queries of a run.
 fn told(run: &Run) {
     for per in [SessionPer::Batch, SessionPer::Task] {
         let jobs = run.next_jobs(per);

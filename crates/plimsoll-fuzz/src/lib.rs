@@ -1,8 +1,9 @@
-//! Fuzz targets: what must hold of whatever plimsoll reads, be it torn, foreign or hostile.
+//! Fuzz targets: invariants for all input that plimsoll reads, even if it is truncated, foreign or
+//! hostile.
 //!
-//! A target is a plain function that panics where something does not hold. libFuzzer drives them
-//! (`src/main.rs`, by way of `scripts/fuzz`); the tests run every input of `corpus/` and `crashes/`
-//! through them without it.
+//! A target is a plain function that panics if an invariant is broken. libFuzzer drives the targets
+//! (`src/main.rs`, started by `scripts/fuzz`). The tests run every input in `corpus/` and
+//! `crashes/` through them without libFuzzer.
 
 #![expect(clippy::unwrap_used, reason = "a target that cannot go on has found something")]
 
@@ -23,16 +24,15 @@ mod words;
 
 use std::path::PathBuf;
 
-/// Something that is fed with inputs.
+/// A function to fuzz.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, and that of its folders of inputs.
+    /// The name of the target and of its input folders.
     pub name: &'static str,
-    /// Takes an input, and panics if anything does not hold.
+    /// Processes an input and panics if an invariant is broken.
     pub run: fn(&[u8]),
 }
 
-/// All targets.
 pub const TARGETS: [Target; 13] = [
     Target { name: "hook", run: hook::run },
     Target { name: "transcript", run: transcript::run },
@@ -49,13 +49,13 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "fence", run: fence::run },
 ];
 
-/// The target called `name`.
+/// Returns the target with this name.
 pub fn find(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
 impl Target {
-    /// The folders of its inputs: those that reach new code, and those that once made it fail.
+    /// Returns the input folders: inputs that reach new code, and inputs that once failed.
     pub fn folders(&self) -> [PathBuf; 2] {
         let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         ["corpus", "crashes"].map(|folder| own.join(folder).join(self.name))

@@ -1,4 +1,4 @@
-//! The driver: libFuzzer over the target that `PLIMSOLL_FUZZ_TARGET` names. `scripts/fuzz` starts it.
+//! Runs libFuzzer on the target in `PLIMSOLL_FUZZ_TARGET`. `scripts/fuzz` starts it.
 
 #![no_main]
 

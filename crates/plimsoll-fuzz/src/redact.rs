@@ -1,11 +1,11 @@
-//! Secrets out of any text.
+//! Redaction: secrets are removed from any text.
 
 use plimsoll_core::redact::{redact, secrets};
 
 pub(crate) fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     idempotent(&text);
-    // Half of the text before a secret, half behind it.
+    // Plant each secret in the middle of the text.
     let middle = (0..=text.len() / 2).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let (before, behind) = text.split_at(middle);
     for secret in PLANTED {
@@ -14,7 +14,7 @@ pub(crate) fn run(input: &[u8]) {
     }
 }
 
-/// Secrets of several kinds, each whole on a line of its own.
+/// Secrets of several kinds, each on a line of its own.
 const PLANTED: [&str; 4] = [
     "ghp_0123456789abcdefghijABCDEFGHIJ456789",
     "AKIAQ3EGRYWSPLK7JH2D",

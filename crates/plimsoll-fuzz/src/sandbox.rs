@@ -1,4 +1,4 @@
-//! A home that is gone afterwards: in memory where the system has a folder there, unless `TMPDIR` says where.
+//! A temporary home folder, in `TMPDIR` if set, otherwise in memory (`/dev/shm`) if available.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,12 +7,12 @@ use plimsoll_agents::{Adapter, Step};
 use plimsoll_engine::world::World;
 use tempfile::TempDir;
 
-/// The agent whose dialect is spoken.
+/// Returns the agent whose formats are fuzzed.
 pub(crate) fn adapter() -> &'static dyn Adapter {
     plimsoll_agents::ALL[0]
 }
 
-/// A home with a project in it.
+/// A temporary home folder with a project in it.
 pub(crate) struct Sandbox {
     folder: TempDir,
 }
@@ -27,7 +27,7 @@ impl Sandbox {
         Self { folder }
     }
 
-    /// The world of a user who lives here and has set these variables.
+    /// Creates the environment of a user with this home folder and these variables.
     pub(crate) fn world(&self, variables: &'static [(&str, &str)]) -> World {
         let home = self.folder.path().to_str().unwrap().to_owned();
         let env = move |name: &str| match name {
@@ -41,7 +41,7 @@ impl Sandbox {
         self.folder.path().join("project")
     }
 
-    /// The transcript of a session that was recorded from the agent, as if that had lived here.
+    /// Returns the transcript of a recorded session, with its paths moved to this home folder.
     pub(crate) fn recorded(&self) -> String {
         let home = self.folder.path().to_str().unwrap();
         let records = adapter().sample().steps(home).filter_map(|step| match step {
@@ -51,7 +51,7 @@ impl Sandbox {
         records.collect()
     }
 
-    /// A file that holds these bytes.
+    /// Writes a file and returns its path.
     pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

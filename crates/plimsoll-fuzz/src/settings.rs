@@ -1,4 +1,5 @@
-//! A client's settings file, and the user's instructions: the way in and out gives back every byte.
+//! A client's settings file and the user's instructions: installing and uninstalling restores every
+//! byte.
 
 use plimsoll_agents::install::{
     HookEntry, Inspection, Installed, Installer, Version, Wish, with_paragraph, without_paragraph,
@@ -17,7 +18,7 @@ pub(crate) fn run(input: &[u8]) {
     let _ = installer.uninstall(text, None);
 }
 
-/// How to install, as the first byte of an input says.
+/// Decodes the install options from the first byte of an input.
 fn wish(choice: u8) -> Wish<'static> {
     Wish {
         program: ["/home/me/.local/bin/plimsoll", "/it's \"a b\"/plimsoll"]
@@ -49,7 +50,7 @@ fn in_and_out(installer: &dyn Installer, text: &str, wish: &Wish<'_>) {
     assert!(!left.has_ours(), "nothing of ours is left");
 }
 
-/// The hooks that are not ours.
+/// Returns the hooks that are not ours.
 fn foreign(found: &Inspection) -> Vec<&HookEntry> {
     found.hooks.iter().filter(|hook| !hook.is_ours).collect()
 }

@@ -1,4 +1,4 @@
-//! Spools: whatever stands in one, the next call is answered, and remembers.
+//! Spools: whatever a spool contains, the next hook call is answered and recorded.
 
 use plimsoll_core::event::SessionId;
 use plimsoll_engine::spool;

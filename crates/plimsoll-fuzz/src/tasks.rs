@@ -1,4 +1,4 @@
-//! Task files: every task is planned once, in an order that it allows, and always the same.
+//! Task files: each task is planned once, after its dependencies, and the plan is deterministic.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ pub(crate) fn run(input: &[u8]) {
             holds(&plan);
             once(&tasks, &plan);
             shown(&plan);
-            // What is left when the first batch is done and the rest turns out to be twice as large.
+            // Replan after the first batch is done, with the remaining pieces twice as large.
             let (kept, rest) = plan.batches.split_at(plan.batches.len().min(1));
             let twice =
                 |piece: &Piece| Piece { tokens: piece.tokens.saturating_mul(2), ..piece.clone() };
@@ -33,7 +33,8 @@ pub(crate) fn run(input: &[u8]) {
     }
 }
 
-/// No batch is too full unless it is one piece that is too large, and what comes after is later.
+/// Checks that no batch is too full, except for a single piece that is too large, and that
+/// dependencies come in earlier batches.
 fn holds(plan: &Plan) {
     for batch in &plan.batches {
         let is_warned = matches!(&batch[..], [piece] if piece.warning.is_some());
@@ -53,7 +54,7 @@ fn ids(batch: &[Piece], at: usize) -> impl Iterator<Item = (&str, usize)> {
     batch.iter().map(move |piece| (piece.id.as_str(), at))
 }
 
-/// Every task that has nothing below it is planned, by itself or with what it is a part of.
+/// Checks that each open task is planned, either itself or through its open subtasks.
 fn once(tasks: &[Task], plan: &Plan) {
     let planned: HashSet<&str> = plan
         .pieces()
@@ -69,7 +70,7 @@ fn once(tasks: &[Task], plan: &Plan) {
     }
 }
 
-/// A plan is told as a workflow, in prompts, and kept.
+/// Renders a plan as a workflow and as prompts, and checks that it survives serialization.
 fn shown(plan: &Plan) {
     let _ = Workflow::of(plan).mermaid();
     let pieces: Vec<&Piece> = plan.pieces().collect();

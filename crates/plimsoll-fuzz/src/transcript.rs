@@ -1,4 +1,4 @@
-//! Transcripts: any bytes, read in any pieces, come to one state of the work.
+//! Transcripts: any bytes, read in any pieces, result in the same state of the work.
 
 use std::fs::File;
 use std::io::Write;
@@ -30,7 +30,7 @@ pub(crate) fn run(input: &[u8]) {
     told(&whole.work);
 }
 
-/// What each line is on its own.
+/// Parses a single line in every way.
 fn look_at(adapter: &dyn Adapter, line: &[u8]) {
     for scope in [Scope::Main, Scope::Subagent] {
         let _ = adapter.entry(line, scope);
@@ -43,8 +43,8 @@ fn look_at(adapter: &dyn Adapter, line: &[u8]) {
     let _ = adapter.folder_of(line);
 }
 
-/// A reading can be had from either end. Where no client could have written the lines, as where one
-/// response counts in two ways, the two need not agree.
+/// Takes a reading from either end of a transcript. The two may differ for lines that no client
+/// writes, such as one response with two different usages.
 fn read_from_both_ends(adapter: &dyn Adapter, transcript: &JsonLines, scope: Scope) {
     let tail = tail::look_back(adapter, transcript, scope).unwrap();
     assert_ne!(tail.start, Start::OutOfSight, "nothing so short is out of sight");
@@ -52,7 +52,7 @@ fn read_from_both_ends(adapter: &dyn Adapter, transcript: &JsonLines, scope: Sco
     let _ = plimsoll_engine::reading::scan(adapter, transcript, scope).unwrap().reading();
 }
 
-/// The work of a transcript that grows in three steps, looked at after each.
+/// Returns the work of a transcript that grows in three steps and is read after each.
 fn in_pieces(sandbox: &Sandbox, input: &[u8]) -> Folded {
     let paths = sandbox.world(&[]).paths;
     let path = sandbox.file("growing.jsonl", b"");
@@ -71,7 +71,7 @@ fn append(path: &Path, bytes: &[u8]) {
     File::options().append(true).open(path).unwrap().write_all(bytes).unwrap();
 }
 
-/// What is told of the work: without secrets, inside a fence that holds, no longer than asked for.
+/// Checks that texts about the work contain no secrets and stay inside their fence.
 fn told(work: &Work) {
     let body = work::body(work);
     assert_eq!(redact(&body), body, "what is kept has no secrets");

@@ -1,5 +1,5 @@
-//! Words that a model or a user wrote: command lines, what a reviewer answers, what a checkpoint is
-//! refined with.
+//! Text from models and users: command lines, a reviewer's answers, and refinements of a
+//! checkpoint.
 
 use plimsoll_core::checkpoint::{SECTIONS, sections};
 use plimsoll_core::review::Answer;
@@ -18,7 +18,7 @@ pub(crate) fn run(input: &[u8]) {
     refined(&Words::parse(&text));
 }
 
-/// What a model adds to a body begins no section, and takes nothing away.
+/// Checks that the words of a model add no new or repeated section to a body.
 fn refined(words: &Words) {
     let body = work::body(&Work::default());
     let refined = words.refine(body);

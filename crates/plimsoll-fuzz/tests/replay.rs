@@ -1,4 +1,4 @@
-//! Every input that is kept, run through its target again.
+//! Runs every stored input through its target again.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::print_stderr, reason = "a test says which input it was at")]
@@ -19,7 +19,7 @@ fn replay(target: &Target) {
     let [corpus, crashes] = target.folders().map(|folder| inputs(&folder));
     assert!(!corpus.is_empty(), "`{}` has no corpus", target.name);
     for path in corpus.iter().chain(&crashes) {
-        // A failure names the input it came with.
+        // A failing test shows the input that it failed on.
         eprintln!("{}", path.display());
         (target.run)(&fs::read(path).unwrap());
     }
