@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use plimsoll_core::redact::redact;
+use plimsoll_extract::redact::redact;
 
 use crate::json::Json;
 

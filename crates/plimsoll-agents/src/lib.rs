@@ -11,7 +11,7 @@ use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
-use plimsoll_core::work::{Record, Shown};
+use plimsoll_extract::work::{Record, Shown};
 
 use crate::install::Installer;
 

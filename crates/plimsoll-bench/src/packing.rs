@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use plimsoll_core::Tokens;
-use plimsoll_core::batch::{self, Estimator, Task, Terms};
 use plimsoll_core::weight::{Answer, CURRENT, ClassCounter, Weight};
+use plimsoll_runner::batch::{self, Estimator, Task, Terms};
 use serde::Serialize;
 
 use crate::gates::{Gate, at_most};

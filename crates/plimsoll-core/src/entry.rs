@@ -6,6 +6,10 @@
 
 use crate::{Millis, Tokens};
 
+/// The place of a record: its first byte in the transcript, counted from 1. `tail -c +PLACE` begins
+/// with it. 0 where it is not known.
+pub type Place = u64;
+
 /// The identity of an entry, as its successors name it.
 ///
 /// Agents write UUIDs; those are kept as they are, any other text by its hash.

@@ -5,7 +5,6 @@
 //! adapters'.
 
 pub mod audit;
-pub mod batch;
 pub mod board;
 pub mod breakpoint;
 pub mod bytes;
@@ -17,12 +16,11 @@ pub mod hook_run;
 pub mod metrics;
 pub mod models;
 pub mod name;
+pub mod plan;
 pub mod policy;
 pub mod reading;
-pub mod redact;
 pub mod review;
 pub mod run;
-pub mod save;
 pub mod session;
 pub mod settings;
 pub mod shell;
@@ -32,7 +30,6 @@ pub mod trigger;
 pub mod usage;
 pub mod weight;
 pub mod window;
-pub mod work;
 
 /// A count of tokens in a context window.
 pub type Tokens = u64;

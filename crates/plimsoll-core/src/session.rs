@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Tokens;
+use crate::entry::Place;
 use crate::window::{Window, WindowSource};
-use crate::work::Place;
 
 /// The whole state of a session's (or a subagent's) window: small enough to be repeated with every
 /// decision, so that the last one tells all.

@@ -6,8 +6,8 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::entry::{Entry, EntryId, Kind};
 use plimsoll_core::metrics::Counts;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::{Act, Record, Tool};
 use plimsoll_core::{Millis, Tokens};
+use plimsoll_extract::work::{Act, Record, Tool};
 
 use crate::jsonl::JsonLines;
 

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{self, Git, Occasion, Source};
+use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::policy::Progress;
 use plimsoll_core::session::{Seal, SessionState};
-use plimsoll_core::work::{self, LONGEST_WORDS, Words, Work};
+use plimsoll_extract::checkpoint::{self, Git, Source};
+use plimsoll_extract::work::{self, LONGEST_WORDS, Words, Work};
 
 use crate::checkpoint::{Draft, Place, Sealed, Unsealed, seal};
 use crate::child;
@@ -159,7 +160,7 @@ fn body(work: &Work, before: Option<&str>) -> String {
 }
 
 /// A body that fits into a file, with room for the model's words.
-pub(crate) fn shortened(mut body: String) -> String {
+pub fn shortened(mut body: String) -> String {
     /// What the front matter takes at most.
     const FRONT_MATTER: usize = 2_300;
     let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER - LONGEST_WORDS);
@@ -181,7 +182,7 @@ fn source(file: &JsonLines, path: &Path, offset: u64) -> Source {
 const GIT: Duration = Duration::from_millis(250);
 
 /// How the repository of a project stands; nothing if there is none.
-pub(crate) fn git(project: &Path) -> Option<Git> {
+pub fn git(project: &Path) -> Option<Git> {
     // Asking git costs more than all the rest.
     project.ancestors().find(|folder| folder.join(".git").exists())?;
     let mut command = crate::git::command(project);

@@ -7,7 +7,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::forecast::LONGEST_STEP;
 use plimsoll_core::text::{duration, thousands};
-use plimsoll_core::work::Tally;
+use plimsoll_extract::work::Tally;
 use plimsoll_store::{Overflows, Store, Stretch};
 
 use crate::checkpoint::{Place, phantoms};

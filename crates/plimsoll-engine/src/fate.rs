@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use plimsoll_core::Millis;
-use plimsoll_core::work::Fate;
+use plimsoll_extract::work::Fate;
 
 /// What has become of `path` in `project` since `moment`; nothing if it is as it was, or if that
 /// cannot be told.

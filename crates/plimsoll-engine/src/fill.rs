@@ -13,7 +13,7 @@ use plimsoll_core::entry::Kind;
 use plimsoll_core::models;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::weight::{Answer, MilliTokens, Tokenizer};
-use plimsoll_core::work::{Act, Tool};
+use plimsoll_extract::work::{Act, Tool};
 
 use crate::jsonl::{HORIZON, JsonLines};
 

@@ -428,7 +428,7 @@ impl Cutter {
 
 /// Gives `take` the whole lines from `offset` on, about `most` bytes of them, and says where the next
 /// one begins.
-pub(crate) fn whole_lines(
+pub fn whole_lines(
     file: &JsonLines,
     offset: u64,
     most: u64,

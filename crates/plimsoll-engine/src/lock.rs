@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Locks the file that `open` opens until it is dropped, unless others keep it past the deadline.
 /// The lock of a killed process is free.
-pub(crate) fn lock(open: impl Fn() -> io::Result<File>, deadline: Instant) -> io::Result<File> {
+pub fn lock(open: impl Fn() -> io::Result<File>, deadline: Instant) -> io::Result<File> {
     const STEP: Duration = Duration::from_micros(500);
     let mut file = open()?;
     loop {

@@ -268,7 +268,7 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
 }
 
 /// Whether a file is called as [`temporary`] calls it.
-pub(crate) fn is_temporary(name: &str) -> bool {
+pub fn is_temporary(name: &str) -> bool {
     owner(name).is_some()
 }
 
@@ -341,7 +341,7 @@ fn private(path: &Path, flags: OFlags) -> io::Result<File> {
 }
 
 /// Opens one of our files for appending, and makes it and its folder if need be.
-pub(crate) fn append(path: &Path) -> io::Result<File> {
+pub fn append(path: &Path) -> io::Result<File> {
     private(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
 }
 
@@ -357,7 +357,7 @@ pub(crate) fn is_torn(file: &File) -> io::Result<bool> {
 
 /// Whether a link in a file's place is followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Links {
+pub enum Links {
     Followed,
     Refused,
 }
@@ -371,7 +371,7 @@ pub(crate) fn read_small(path: &Path, links: Links) -> io::Result<String> {
 }
 
 /// The same, as bytes.
-pub(crate) fn read_bytes(path: &Path, links: Links) -> io::Result<Vec<u8>> {
+pub fn read_bytes(path: &Path, links: Links) -> io::Result<Vec<u8>> {
     const LARGEST: u64 = 1 << 20;
     let file = open(path, links)?;
     let metadata = file.metadata()?;
@@ -387,7 +387,7 @@ pub(crate) fn read_bytes(path: &Path, links: Links) -> io::Result<Vec<u8>> {
 }
 
 /// The bytes of a file that is `len` long, or a little more, and not more than `most`.
-pub(crate) fn read_whole(file: &File, len: u64, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_whole(file: &File, len: u64, most: u64) -> io::Result<Vec<u8>> {
     // With room for a byte more the first read is the last but one, and finds the end.
     let mut bytes = vec![0; len.saturating_add(1).min(most) as usize];
     let mut read = 0;
@@ -407,7 +407,7 @@ pub(crate) fn read_whole(file: &File, len: u64, most: u64) -> io::Result<Vec<u8>
 /// Opens a file for reading without ever waiting: a FIFO without a writer would keep us.
 ///
 /// The standard library marks each file twice as not to be inherited; here it costs one call.
-pub(crate) fn open(path: &Path, links: Links) -> io::Result<File> {
+pub fn open(path: &Path, links: Links) -> io::Result<File> {
     let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, links == Links::Refused);
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
@@ -422,7 +422,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Puts `bytes` in the place of one of our files, whole or not at all.
-pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary(path);
     let written = write_anew(&temporary)
         .and_then(|mut file| io::Write::write_all(&mut file, bytes))
@@ -435,7 +435,7 @@ pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Opens one of our files to be written from its beginning, and makes it and its folder if need be.
-pub(crate) fn write_anew(path: &Path) -> io::Result<File> {
+pub fn write_anew(path: &Path) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
     private(path, flags)
 }
@@ -447,7 +447,7 @@ pub(crate) fn temporary(path: &Path) -> PathBuf {
 }
 
 /// A file beside `path`, called like it with an ending more.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(ending);
     beside.into()

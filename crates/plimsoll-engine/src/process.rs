@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use plimsoll_core::run::Process;
 
 /// This process.
-pub(crate) fn this() -> Process {
+pub fn this() -> Process {
     let pid = std::process::id();
     Process { pid, started: started(pid).unwrap_or(0) }
 }
 
 /// The process of that number; nothing if there is none any more.
-pub(crate) fn named(pid: u32) -> Option<Process> {
+pub fn named(pid: u32) -> Option<Process> {
     Some(Process { pid, started: started(pid)? })
 }
 
@@ -23,7 +23,7 @@ pub fn is_alive(process: &Process) -> bool {
 
 /// When a process was started, in ticks since the machine was; nothing if there is none. Numbers of
 /// processes are used again, but not for two that were started at once.
-pub(crate) fn started(process: u32) -> Option<u64> {
+pub fn started(process: u32) -> Option<u64> {
     const START: usize = 22 - 3;
     field(process, START)
 }
@@ -47,7 +47,7 @@ fn started_at(ticks: u64) -> Option<SystemTime> {
 }
 
 /// The processes of a group.
-pub(crate) fn of_group(group: u32) -> impl Iterator<Item = u32> {
+pub fn of_group(group: u32) -> impl Iterator<Item = u32> {
     const GROUP: usize = 5 - 3;
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::Meta;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::work::{self, Fate, Origin, Work};
+use plimsoll_extract::checkpoint::Meta;
+use plimsoll_extract::work::{self, Fate, Origin, Work};
 
 use crate::capture;
 use crate::checkpoint::{self, Place};

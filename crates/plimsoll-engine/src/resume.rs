@@ -5,10 +5,10 @@ use std::path::Path;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{self as core, Meta};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
-use plimsoll_core::work::{self, Fate, Origin};
+use plimsoll_extract::checkpoint::{self as core, Meta};
+use plimsoll_extract::work::{self, Fate, Origin};
 
 use crate::capture;
 use crate::checkpoint::{self, Listed, NotFound, Place};

@@ -12,8 +12,8 @@ use std::io;
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_core::save::{BadEnvironment, Environment, NewSave, Save};
 use plimsoll_core::settings::keys::variables;
+use plimsoll_extract::save::{BadEnvironment, Environment, NewSave, Save};
 use plimsoll_store::{Batch, Bookmark, SourceFile, Store};
 use uuid::Uuid;
 

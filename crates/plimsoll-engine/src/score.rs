@@ -10,7 +10,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::entry::Kind;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::{Judgement, Recall, Shown, Tally, restore, unlooked};
+use plimsoll_extract::work::{Judgement, Recall, Shown, Tally, restore, unlooked};
 use plimsoll_store::{Store, StoreError};
 
 use crate::jsonl::JsonLines;

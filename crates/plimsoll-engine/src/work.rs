@@ -15,7 +15,7 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::bytes;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::{Act, Fold, Work};
+use plimsoll_extract::work::{Act, Fold, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::jsonl::{Forward, JsonLines};

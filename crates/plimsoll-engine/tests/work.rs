@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::work::{body, restore, steer, unlooked};
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::paths::Paths;
 use plimsoll_engine::work::{Folded, fold, scan};
+use plimsoll_extract::work::{body, restore, steer, unlooked};
 
 fn adapter() -> &'static dyn Adapter {
     plimsoll_agents::ALL[0]
@@ -202,7 +202,7 @@ fn no_name_of_a_file_or_branch_forges_a_section_or_moves_the_cursor() {
     let body = body(&work);
     let headings: Vec<&str> =
         body.lines().filter_map(|line| line.trim_start().strip_prefix("## ")).collect();
-    assert_eq!(headings, plimsoll_core::checkpoint::SECTIONS, "{body}");
+    assert_eq!(headings, plimsoll_extract::checkpoint::SECTIONS, "{body}");
     assert!(body.contains("b.rs") && body.contains("touch it"), "{body}");
     let (given, steering) = (restore(&work, 2_000, &unlooked), steer(&work, 4_000));
     let steps = given.matches("\n## Next Steps").count();
@@ -381,7 +381,7 @@ fn every_captured_session_makes_a_body_with_all_sections_and_a_bounded_restore()
     for path in captured() {
         let work = whole(&path.canonicalize().unwrap()).work;
         let body = body(&work);
-        for section in plimsoll_core::checkpoint::SECTIONS {
+        for section in plimsoll_extract::checkpoint::SECTIONS {
             assert!(
                 body.contains(&format!("## {section}\n\n- "))
                     || body.contains(&format!("## {section}\n\n> ")),

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use plimsoll_core::board::{self, Claim, HEADING, Message, What};
-use plimsoll_core::redact::redact;
 use plimsoll_engine::board::{Lasting, deliver, list};
+use plimsoll_extract::board::{self, Claim, HEADING, Message, What};
+use plimsoll_extract::redact::redact;
 
 use crate::fence;
 use crate::sandbox::Sandbox;

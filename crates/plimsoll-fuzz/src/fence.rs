@@ -1,6 +1,6 @@
 //! Fenced text for a session: nothing in the text can close the fence.
 
-use plimsoll_core::work;
+use plimsoll_extract::work;
 
 pub(crate) fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);

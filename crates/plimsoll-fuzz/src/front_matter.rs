@@ -1,6 +1,6 @@
 //! Checkpoints: any file can be classified, and a written checkpoint is read back unchanged.
 
-use plimsoll_core::checkpoint::{self, Glance, Key, Meta, Origin, Parts};
+use plimsoll_extract::checkpoint::{self, Glance, Key, Meta, Origin, Parts};
 
 pub(crate) fn run(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };

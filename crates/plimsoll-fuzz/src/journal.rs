@@ -1,8 +1,9 @@
 //! Run journals: any runner can compute the state of a run from any lines.
 
-use plimsoll_core::batch::Together;
 use plimsoll_core::run::{Job, Line, Run, RunId};
 use plimsoll_core::settings::SessionPer;
+use plimsoll_runner::batch::Together;
+use plimsoll_runner::run::{cleaned, next_jobs, replan};
 
 pub(crate) fn run(input: &[u8]) {
     let lines: Vec<Line> = input
@@ -12,8 +13,8 @@ pub(crate) fn run(input: &[u8]) {
     for line in &lines {
         let written = serde_json::to_vec(line).unwrap();
         assert_eq!(serde_json::from_slice::<Line>(&written).unwrap(), *line, "written is read");
-        let cleaned = line.clone().cleaned();
-        assert_eq!(cleaned.clone().cleaned(), cleaned, "cleaning again changes nothing");
+        let once = cleaned(line.clone());
+        assert_eq!(cleaned(once.clone()), once, "cleaning again changes nothing");
     }
     let id = || RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap();
     let Some(whole) = Run::fold(id(), lines.clone()) else { return };
@@ -28,12 +29,12 @@ pub(crate) fn run(input: &[u8]) {
 /// Calls all queries of a run.
 fn told(run: &Run) {
     for per in [SessionPer::Batch, SessionPer::Task] {
-        let jobs = run.next_jobs(per);
+        let jobs = next_jobs(run, per);
         assert!(jobs.iter().all(|job| !run.job(job.job).is_some_and(Job::is_done)), "{jobs:?}");
     }
     let _ = (run.spent(run.until), run.standing(false), run.resume(), run.restarts());
     let _ = (run.done_pieces(), run.open_pieces(), run.cases().count(), run.at_work().count());
-    let _ = run.replan(&|_| Together::default());
+    let _ = replan(run, &|_| Together::default());
     let progress = run.progress();
     assert!(progress.done <= progress.of);
     for job in &run.jobs {

@@ -1,6 +1,6 @@
 //! Redaction: secrets are removed from any text.
 
-use plimsoll_core::redact::{redact, secrets};
+use plimsoll_extract::redact::{redact, secrets};
 
 pub(crate) fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);

@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use plimsoll_core::batch::read::{Format, read};
-use plimsoll_core::batch::{
-    Piece, Plan, Planned, Task, Terms, Together, Workflow, load, plan, prompt, repack,
-};
+use plimsoll_core::plan::{Piece, Plan, load};
+use plimsoll_runner::batch::read::{Format, read};
+use plimsoll_runner::batch::{Planned, Task, Terms, Together, Workflow, plan, prompt, repack};
 
 pub(crate) fn run(input: &[u8]) {
     let Some((choice, text)) = input.split_first() else { return };

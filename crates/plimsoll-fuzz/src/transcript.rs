@@ -7,11 +7,11 @@ use std::path::Path;
 use plimsoll_agents::Adapter;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::redact::redact;
-use plimsoll_core::work::{self, Work};
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::tail::{self, Start};
 use plimsoll_engine::work::{Folded, fold, scan};
+use plimsoll_extract::redact::redact;
+use plimsoll_extract::work::{self, Work};
 
 use crate::fence;
 use crate::sandbox::{Sandbox, adapter};

@@ -1,10 +1,10 @@
 //! Text from models and users: command lines, a reviewer's answers, and refinements of a
 //! checkpoint.
 
-use plimsoll_core::checkpoint::{SECTIONS, sections};
 use plimsoll_core::review::Answer;
 use plimsoll_core::shell;
-use plimsoll_core::work::{self, Words, Work};
+use plimsoll_extract::checkpoint::{SECTIONS, sections};
+use plimsoll_extract::work::{self, Words, Work};
 
 pub(crate) fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);

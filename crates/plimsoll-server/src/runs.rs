@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use plimsoll_core::run::{RunId, Standing};
-use plimsoll_engine::runs::Lookout;
+use plimsoll_runner::runs::Lookout;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::live::News;

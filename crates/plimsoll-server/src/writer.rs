@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use plimsoll_core::save::{NewSave, Save};
 use plimsoll_engine::paths::Paths;
 use plimsoll_engine::saves;
+use plimsoll_extract::save::{NewSave, Save};
 use plimsoll_store::Store;
 use tokio::sync::oneshot;
 

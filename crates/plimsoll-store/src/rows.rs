@@ -6,13 +6,13 @@ mod team;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use plimsoll_core::batch::Kind;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Sample;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
+use plimsoll_core::plan::Kind;
 use plimsoll_core::run::{Line, Run};
-use plimsoll_core::save::Save;
 use plimsoll_core::{Millis, Tokens};
+use plimsoll_extract::save::Save;
 
 pub use self::found::{Found, FoundSaves, Hit, Match, Piece, SaveFilter, SaveKinds};
 pub use self::team::{Allowed, Shipment, Waiting};

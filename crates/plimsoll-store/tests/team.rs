@@ -6,9 +6,9 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use plimsoll_core::Millis;
-use plimsoll_core::board::Claim;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::save::{Environment, NewSave, Save};
+use plimsoll_extract::board::Claim;
+use plimsoll_extract::save::{Environment, NewSave, Save};
 use plimsoll_store::postgres::{Machine, TeamError, TeamStore};
 use plimsoll_store::{
     Allowed, Batch, Bookmark, CheckpointRow, CheckpointsThere, CompactionRow, ReadingRow,

@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
-use plimsoll_core::board::Claim;
 use plimsoll_engine::board;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Found, Pace};
 use plimsoll_engine::world::World;
+use plimsoll_extract::board::Claim;
 use plimsoll_store::LastCheckpoint;
 
 use crate::ui;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use plimsoll_core::reading::Scope;
-use plimsoll_core::work::Shown;
+use plimsoll_extract::work::Shown;
 
 use super::transcript::Line;
 use super::weigh::UNSEEN;

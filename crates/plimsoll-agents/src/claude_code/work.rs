@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use plimsoll_core::entry::EntryId;
 use plimsoll_core::reading::Scope;
-use plimsoll_core::redact::redact_member;
-use plimsoll_core::work::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
+use plimsoll_extract::redact::redact_member;
+use plimsoll_extract::work::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
 
 use super::skim::Skim;
 use super::transcript::Line;

@@ -3,10 +3,10 @@
 use super::{Call, Decision, Outlook};
 use crate::Tokens;
 use crate::checkpoint::Occasion;
+use crate::entry::Place;
 use crate::event::EventKind;
 use crate::session::{Bucket, Restored, Seal, SessionState};
 use crate::settings::{OnLine, Settings};
-use crate::work::Place;
 
 /// Why a checkpoint is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

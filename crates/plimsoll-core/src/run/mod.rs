@@ -9,20 +9,19 @@ mod breaker;
 mod leg;
 mod limits;
 mod nodes;
-mod replan;
 mod state;
 mod told;
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::Plan;
+use crate::plan::Plan;
 use crate::settings::SessionPer;
 use crate::{Millis, Tokens, name};
 
 pub use breaker::{Breaker, Repeats};
 pub use leg::{Ending, Fingerprint, LegBegun, LegEnd, how_ended, killed_by};
 pub use limits::{Limit, Limits, Spent};
-pub use nodes::{Waiting, pause};
+pub use nodes::Waiting;
 pub use state::{Job, JobState, Leg, Run};
 pub use told::{PieceTold, Progress, Standing};
 

@@ -1,16 +1,11 @@
-//! What comes next in a plan.
+//! Where the pieces of a run's plan stand.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use super::{Job, JobBegun, JobState, Run};
+use super::{Job, JobState, Run};
 use crate::Millis;
-use crate::batch::{self, Piece, Plan};
-use crate::redact::redact;
+use crate::plan::{Piece, Plan};
 use crate::settings::SessionPer;
-
-/// The longest title of a job.
-const LONGEST_TITLE: usize = 100;
 
 /// A piece that nobody has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,49 +19,8 @@ pub struct Waiting<'r> {
 }
 
 impl Run {
-    /// The jobs of the first batch in which there is something left to do; none if that is nowhere.
-    /// What comes after a task that has failed is not done.
-    ///
-    /// A job that was begun is gone on with, under its number; nothing that is done comes again.
-    pub fn next_jobs(&self, per: SessionPer) -> Vec<JobBegun> {
-        let Some(plan) = &self.plan else { return Vec::new() };
-        let closed = self.closed(plan);
-        for (at, pieces) in plan.batches.iter().enumerate() {
-            let left = pieces.iter().filter(|piece| !closed.contains(piece.id.as_str()));
-            let left: Vec<&Piece> = left.collect();
-            if !left.is_empty() {
-                return self.jobs_of(at, &left, per);
-            }
-        }
-        Vec::new()
-    }
-
-    /// What was begun stays together as it was begun: its agent may still be at work.
-    fn jobs_of(&self, at: usize, pieces: &[&Piece], per: SessionPer) -> Vec<JobBegun> {
-        let is_left = |id: &String| pieces.iter().any(|piece| piece.id == *id);
-        let open = self.jobs.iter().map(|job| (job, &job.begun));
-        let open = open.filter(|(job, begun)| !job.is_done() && begun.pieces.iter().any(is_left));
-        let mut jobs: Vec<JobBegun> = open.map(|(_, begun)| begun.clone()).collect();
-        let is_begun = |id: &String| jobs.iter().any(|job| job.pieces.contains(id));
-        let fresh: Vec<&Piece> =
-            pieces.iter().filter(|piece| !is_begun(&piece.id)).copied().collect();
-        let size = match per {
-            SessionPer::Batch => fresh.len().max(1),
-            SessionPer::Task => 1,
-        };
-        let last = self.jobs.iter().map(|job| job.begun.job).max().unwrap_or(0);
-        jobs.extend(fresh.chunks(size).zip(1..).map(|(pieces, nth)| JobBegun {
-            job: last.saturating_add(nth),
-            title: title(pieces),
-            batch: Some(at as u32 + 1),
-            pieces: pieces.iter().map(|piece| piece.id.clone()).collect(),
-            tokens: Some(batch::load(pieces.iter().copied())),
-        }));
-        jobs
-    }
-
     /// Pieces that are done or have failed, and those that come after one that has failed.
-    pub(super) fn closed<'p>(&'p self, plan: &'p Plan) -> BTreeSet<&'p str> {
+    pub fn closed<'p>(&'p self, plan: &'p Plan) -> BTreeSet<&'p str> {
         let mut closed: BTreeSet<&str> = self.hopeless(plan).into_keys().collect();
         let done = self.jobs.iter().filter(|job| job.is_done());
         closed.extend(done.flat_map(|job| job.begun.pieces.iter().map(String::as_str)));
@@ -110,7 +64,7 @@ impl Run {
     }
 
     /// The last batch of the plan of which anything was begun.
-    pub(super) fn last_batch(&self) -> Option<u32> {
+    pub fn last_batch(&self) -> Option<u32> {
         self.jobs.iter().filter_map(|job| job.begun.batch).max()
     }
 
@@ -170,24 +124,3 @@ impl Run {
         })
     }
 }
-
-/// What a job is about, in a line.
-fn title(pieces: &[&Piece]) -> String {
-    let first = pieces.first().map_or("", |piece| piece.description.lines().next().unwrap_or(""));
-    let short: String = redact(first).chars().take(LONGEST_TITLE).collect();
-    match pieces.len() {
-        0 | 1 => short,
-        more => format!("{short} (and {} more)", more - 1),
-    }
-}
-
-/// How long to wait before a job is tried again that was tried `attempt` times: `base`, then twice as
-/// long each time, but never longer than a while.
-pub fn pause(base: Duration, attempt: u32) -> Duration {
-    const LONGEST: Duration = Duration::from_secs(300);
-    let doubled = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
-    base.saturating_mul(doubled).min(LONGEST)
-}
-
-#[cfg(test)]
-pub(super) mod tests;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     Begun, Breaker, JobBegun, LegBegun, LegEnd, Line, Outcome, Process, RunId, Spent, What,
 };
-use crate::batch::Plan;
+use crate::plan::Plan;
 use crate::{Millis, Tokens};
 
 /// A run, as its journal tells it.
@@ -37,7 +37,7 @@ pub struct Run {
     pub outcome: Option<Outcome>,
     /// The batch after which what was left was last planned again.
     #[serde(skip)]
-    pub(super) planned_after: Option<u32>,
+    planned_after: Option<u32>,
     /// When somebody last took it up.
     #[serde(skip)]
     taken_up: Millis,
@@ -186,6 +186,11 @@ impl Run {
         }
     }
 
+    /// The batch after which what was left was last planned again.
+    pub fn planned_after(&self) -> Option<u32> {
+        self.planned_after
+    }
+
     /// A job by its number.
     pub fn job(&self, number: u32) -> Option<&Job> {
         self.jobs.iter().find(|job| job.begun.job == number)
@@ -269,8 +274,7 @@ impl Leg {
 mod tests {
     use super::super::{Ending, Fingerprint, Limits, Sort};
     use super::*;
-    use crate::batch::Piece;
-    use crate::settings::SessionPer;
+    use crate::plan::Piece;
 
     fn id() -> RunId {
         RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap()
@@ -355,8 +359,6 @@ mod tests {
         let plan =
             Plan { available: 1, batches: vec![vec![piece("a"), piece("b")]], done: Vec::new() };
         run.take(Line { at: 0, what: What::Planned { plan, why: None } });
-        let jobs = run.next_jobs(SessionPer::Task);
-        assert_eq!(jobs.iter().map(|job| job.job).collect::<Vec<_>>(), [u32::MAX; 2]);
         assert_eq!(run.cases().count(), 0);
     }
 

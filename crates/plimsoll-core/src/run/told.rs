@@ -1,9 +1,7 @@
 //! What people are told of a run: how far it is, how it stands, and how it goes on.
 
-use super::{Job, JobState, Leg, Line, Outcome, Repeats, Run, Sort, What};
-use crate::batch::calibration::Case;
-use crate::batch::{self, Piece};
-use crate::redact::redact;
+use super::{Job, JobState, Leg, Outcome, Run, Sort};
+use crate::plan::{self, Case, Piece};
 use crate::{Millis, Tokens};
 
 /// How far a run is: in pieces of its plan, or in jobs where it has none.
@@ -69,33 +67,6 @@ impl PieceTold<'_> {
             Some(JobState::Done { .. }) => "done",
             Some(JobState::Failed { .. }) => "failed",
         }
-    }
-}
-
-impl Line {
-    /// The same without secrets, and without the agent's command, which may hold some: what others than
-    /// the conductor may keep.
-    #[must_use]
-    pub fn cleaned(mut self) -> Self {
-        let clean = |text: &mut String| *text = redact(text).into_owned();
-        match &mut self.what {
-            What::Begun(begun) => {
-                begun.command.clear();
-                clean(&mut begun.title);
-            }
-            What::Planned { plan, why } => {
-                plan.for_each_text(clean);
-                why.iter_mut().for_each(clean);
-            }
-            What::JobBegun(begun) => clean(&mut begun.title),
-            What::JobFailed { why, .. } => clean(why),
-            What::LegEnded(end) => end.fingerprint.errors.iter_mut().for_each(clean),
-            What::Ended(Outcome::Broken { repeats: Repeats::Work { errors, .. } }) => {
-                errors.iter_mut().for_each(clean);
-            }
-            _ => {}
-        }
-        self
     }
 }
 
@@ -188,7 +159,7 @@ impl Run {
             let (piece, job) = (told.piece, told.job?);
             let (at, measured) = job.taken()?;
             let of_job = self.pieces().filter(|other| other.job == Some(job));
-            let together = batch::load(of_job.map(|other| other.piece));
+            let together = plan::load(of_job.map(|other| other.piece));
             let share = piece.tokens as f64 / together.max(1) as f64;
             let measured = (measured as f64 * share).round() as Tokens;
             let predicted = piece.formula.unwrap_or(piece.tokens);
@@ -223,7 +194,7 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
-    use super::super::RunId;
+    use super::super::{Line, RunId};
     use super::*;
 
     fn run(lines: &[&str]) -> Run {

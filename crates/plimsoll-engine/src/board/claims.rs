@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use plimsoll_core::Millis;
-use plimsoll_core::board::Claim;
-use plimsoll_core::checkpoint::sha256;
+use plimsoll_extract::board::Claim;
+use plimsoll_extract::checkpoint::sha256;
 
 use super::listed;
 use crate::lock::lock;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use plimsoll_core::board::{Message, MessageId};
 use plimsoll_core::event::SessionId;
+use plimsoll_extract::board::{Message, MessageId};
 
 use super::{Taker, listed};
 use crate::paths::{self, Links, Paths};

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use plimsoll_core::board::Message;
+use plimsoll_extract::board::Message;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -125,8 +125,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use plimsoll_core::board::What;
     use plimsoll_core::event::SessionId;
+    use plimsoll_extract::board::What;
 
     use super::super::{Lasting, NewMessage, post, remove};
     use super::*;

@@ -20,9 +20,9 @@ use std::time::Duration;
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
-use plimsoll_core::board::{Message, MessageId, What};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
+use plimsoll_extract::board::{Message, MessageId, What};
 use uuid::Uuid;
 
 pub use self::address::{ALL, LATELY, NoRecipient, Recipient, is_among, recipients};

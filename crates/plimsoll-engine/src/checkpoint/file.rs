@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use plimsoll_core::checkpoint::{LARGEST_READ, Problem};
+use plimsoll_extract::checkpoint::{LARGEST_READ, Problem};
 use rustix::io::Errno;
 
 use crate::paths::{self, Links};

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use plimsoll_core::checkpoint::{ENDING, Problem};
+use plimsoll_extract::checkpoint::{ENDING, Problem};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, fstat, fsync, linkat, mkdirat, open, openat,
     readlinkat, renameat, renameat_with, statat, symlinkat, unlinkat,

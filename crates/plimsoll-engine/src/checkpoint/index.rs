@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{LARGEST, Meta};
 use plimsoll_core::time::utc_second;
+use plimsoll_extract::checkpoint::{LARGEST, Meta};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

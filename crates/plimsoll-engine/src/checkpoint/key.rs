@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use plimsoll_core::checkpoint::Key;
+use plimsoll_extract::checkpoint::Key;
 
 pub use crate::secret::Unusable;
 use crate::secret::{self, Kind};

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plimsoll_core::checkpoint::{LARGEST_READ, Origin, Problem};
+use plimsoll_extract::checkpoint::{LARGEST_READ, Origin, Problem};
 
 use super::folder::{COUNT, Folder, LOCK};
 use super::list::{self, Listed, NotFound};

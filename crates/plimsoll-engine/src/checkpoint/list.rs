@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{
+use plimsoll_extract::checkpoint::{
     Glance, Key, LARGEST, LARGEST_READ, Meta, Origin, Problem, Verdict, check, split, summary,
 };
 

@@ -76,6 +76,6 @@ impl Place {
 
     /// Where a checkpoint's file is, or would be.
     pub fn file(&self, id: &str) -> PathBuf {
-        self.path().join(format!("{id}{}", plimsoll_core::checkpoint::ENDING))
+        self.path().join(format!("{id}{}", plimsoll_extract::checkpoint::ENDING))
     }
 }

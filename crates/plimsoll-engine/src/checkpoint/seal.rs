@@ -5,9 +5,10 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use plimsoll_core::checkpoint::{self, Git, Key, LARGEST, Meta, Occasion, Problem, Source};
+use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::{Millis, Tokens};
+use plimsoll_extract::checkpoint::{self, Git, Key, LARGEST, Meta, Problem, Source};
 
 use super::folder::{Closed, Folder, Locked, Reserved, is_newer};
 use super::key::{self, Unusable};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_core::checkpoint::{Key, LARGEST_READ, Origin, Problem};
+use plimsoll_extract::checkpoint::{Key, LARGEST_READ, Origin, Problem};
 
 use super::folder::Folder;
 use super::index::{self, Entry};

@@ -5,7 +5,7 @@ use plimsoll_core::policy::{self, Beginning, LastSession};
 use plimsoll_core::session::SessionState;
 use plimsoll_core::settings::RestoreMode;
 use plimsoll_core::text::duration;
-use plimsoll_core::work::OFFER_HEADING;
+use plimsoll_extract::work::OFFER_HEADING;
 
 use super::compaction::for_model;
 use super::{Answer, Hook};

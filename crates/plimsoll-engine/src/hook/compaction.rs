@@ -7,7 +7,7 @@ use plimsoll_core::event::Reply;
 use plimsoll_core::policy::{self, Coverage};
 use plimsoll_core::session::SessionState;
 use plimsoll_core::settings::RestoreMode;
-use plimsoll_core::work;
+use plimsoll_extract::work;
 
 use super::sealing::sealed;
 use super::{Answer, Hook, READING_TIME, STORE_TIME};

@@ -1,14 +1,14 @@
 //! Sessions that a conductor has begun.
 
 use plimsoll_core::session::SessionState;
-use plimsoll_core::work::{COMES_AFTER, GOES_ON};
+use plimsoll_extract::work::{COMES_AFTER, GOES_ON};
 
 use super::compaction::for_model;
 use super::{Answer, Hook};
 use crate::checkpoint::{self, Place};
 use crate::receipt;
 use crate::resume;
-use crate::run::variables;
+use crate::run_variables as variables;
 use crate::settings;
 use crate::spool;
 use crate::world::now;

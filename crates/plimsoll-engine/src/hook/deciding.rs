@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_core::Millis;
-use plimsoll_core::board::{Reason, sealed_as_asked};
+use plimsoll_core::board::Reason;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::{EventKind, Reply};
 use plimsoll_core::policy::{
@@ -14,8 +14,9 @@ use plimsoll_core::policy::{
     Speech, Words,
 };
 use plimsoll_core::reading::{Reading, Scope};
-use plimsoll_core::save::{Environment, words};
 use plimsoll_core::session::{Seal, SessionState};
+use plimsoll_extract::board::sealed_as_asked;
+use plimsoll_extract::save::{Environment, words};
 
 use super::keeping::Keeping;
 use super::mail::Mail;

@@ -14,7 +14,7 @@ use super::{Answer, Hook, STORE_TIME};
 use crate::checkpoint;
 use crate::paths::{self, Paths};
 use crate::receipt;
-use crate::run;
+use crate::run_journal;
 use crate::saves;
 use crate::settings;
 use crate::spool::{self, SpoolLine};
@@ -54,7 +54,7 @@ impl Hook<'_> {
             needed.as_ref().is_none_or(|needed| needed.contains(id))
         };
         let _ = checkpoint::prune(&place, now, &is_needed);
-        let _ = run::prune(paths, now);
+        let _ = run_journal::prune(paths, now);
         receipt::prune(paths, SystemTime::now());
         // A call that was killed may have left half of what is kept of the work.
         paths::sweep(&self.world.paths.work(&self.event.session));
@@ -66,6 +66,6 @@ impl Hook<'_> {
 /// when one has had its time: no everyday end reads journals.
 fn needed_checkpoints(paths: &Paths) -> Option<BTreeSet<String>> {
     let mut needed = saves::referred(paths, STORE_TIME).ok()?;
-    needed.extend(run::referred(paths).ok()?);
+    needed.extend(run_journal::referred(paths).ok()?);
     Some(needed)
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use plimsoll_core::breakpoint::Breakpoint;
-use plimsoll_core::save::words::{self, Commit, Full};
-use plimsoll_core::save::{Environment, NewSave};
+use plimsoll_extract::save::words::{self, Commit, Full};
+use plimsoll_extract::save::{Environment, NewSave};
 
 use super::Hook;
 use crate::capture::Captured;

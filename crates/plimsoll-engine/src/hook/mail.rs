@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_core::Millis;
-use plimsoll_core::board::{self as words, Message, MessageId, Reason};
-use plimsoll_core::checkpoint::id;
+use plimsoll_core::board::Reason;
 use plimsoll_core::event::{EventKind, SessionId};
 use plimsoll_core::session::SessionState;
+use plimsoll_extract::board::{self as words, Message, MessageId};
+use plimsoll_extract::checkpoint::id;
 
 use super::Hook;
 use crate::board::{self, Taker};

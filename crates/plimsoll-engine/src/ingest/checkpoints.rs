@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use plimsoll_core::checkpoint::{Meta, summary};
+use plimsoll_extract::checkpoint::{Meta, summary};
 use plimsoll_store::{CheckpointRow, CheckpointsThere};
 
 use super::Ingester;

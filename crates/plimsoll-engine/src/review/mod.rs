@@ -16,11 +16,12 @@ use std::time::{Duration, Instant};
 
 use plimsoll_agents::{Adapter, Owner};
 use plimsoll_core::Millis;
-use plimsoll_core::board::{Reason, What};
+use plimsoll_core::board::Reason;
 use plimsoll_core::metrics::ContextStatus;
 use plimsoll_core::review::{Answer, Whom};
 use plimsoll_core::settings::keys::variables;
 use plimsoll_core::settings::{ReviewerSettings, Settings};
+use plimsoll_extract::board::What;
 
 use self::fleet::Fleet;
 use crate::board::{self, Lasting, NewMessage};

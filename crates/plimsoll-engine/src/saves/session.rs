@@ -6,7 +6,7 @@ use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::save::{self, NewSave};
+use plimsoll_extract::save::{self, NewSave};
 
 use crate::capture::{Captured, Subject};
 use crate::checkpoint::{Place, Sealed};

@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use plimsoll_agents::{Adapter, Owner};
-use plimsoll_core::board::{Reason, WATCHER, What};
+use plimsoll_core::board::Reason;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::policy::{self, Crossing};
 use plimsoll_core::settings::{OnLine, Settings};
+use plimsoll_extract::board::{WATCHER, What};
 
 use super::notice::{Change, Standing};
 use crate::board::{self, Lasting, NewMessage};

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use plimsoll_core::entry::EntryId;
-use plimsoll_core::work::{Act, Record};
+use plimsoll_extract::work::{Act, Record};
 use serde::{Deserialize, Serialize};
 
 /// The prompts of a conversation, each seen once and in the order of the file.

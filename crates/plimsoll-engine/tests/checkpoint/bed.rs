@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use plimsoll_agents::ALL;
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{Occasion, SECTIONS};
+use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
 use plimsoll_engine::checkpoint::{Draft, Listed, Place, Sealed, index, list, seal};
 use plimsoll_engine::world::World;
+use plimsoll_extract::checkpoint::SECTIONS;
 
 /// The moment that drafts are of.
 pub(crate) const NOW: Millis = 1_794_722_294_946;

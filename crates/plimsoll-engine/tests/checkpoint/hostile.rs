@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use plimsoll_core::checkpoint::{Key, Origin, Problem};
 use plimsoll_engine::checkpoint::{
     Closed, Sealed, Unsealed, list, newest_own, read_own, seal, verify_all, verify_file,
 };
+use plimsoll_extract::checkpoint::{Key, Origin, Problem};
 use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
 
 use crate::bed::{Bed, NOW, all_under, body, draft, place};

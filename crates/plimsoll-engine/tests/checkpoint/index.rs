@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use plimsoll_core::checkpoint::Problem;
 use plimsoll_engine::checkpoint::{find, index, verify_all, verify_listed};
+use plimsoll_extract::checkpoint::Problem;
 
 use crate::bed::{Bed, draft, place};
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use plimsoll_core::checkpoint::{LARGEST, Problem};
 use plimsoll_engine::checkpoint::{Unsealed, newest_own, seal};
+use plimsoll_extract::checkpoint::{LARGEST, Problem};
 
 use crate::bed::{Bed, NOW, all_under, draft};
 

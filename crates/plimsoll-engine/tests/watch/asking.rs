@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use plimsoll_core::board::Message;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::ReadingSource;
 use plimsoll_core::session::{Seal, SessionState};
 use plimsoll_engine::board;
 use plimsoll_engine::watch::{Change, Notice, Standing};
 use plimsoll_engine::world::now;
+use plimsoll_extract::board::Message;
 
 use crate::{Home, Watched, world};
 

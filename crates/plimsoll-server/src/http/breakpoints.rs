@@ -4,9 +4,9 @@
 use axum::Json;
 use axum::extract::State;
 use plimsoll_core::checkpoint::Occasion;
-use plimsoll_core::save::words::{self, Commit, Full, TestRun};
-use plimsoll_core::save::{Environment, NewSave};
 use plimsoll_core::usage::Usage;
+use plimsoll_extract::save::words::{self, Commit, Full, TestRun};
+use plimsoll_extract::save::{Environment, NewSave};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

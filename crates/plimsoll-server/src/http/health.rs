@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use plimsoll_engine::runs;
+use plimsoll_runner::runs;
 use plimsoll_store::Store;
 use serde::Serialize;
 use utoipa::ToSchema;

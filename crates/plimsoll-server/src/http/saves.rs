@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use plimsoll_core::checkpoint::Occasion;
-use plimsoll_core::save::{Environment, NewSave, Save, words};
 use plimsoll_core::time::utc;
 use plimsoll_engine::saves;
+use plimsoll_extract::save::{Environment, NewSave, Save, words};
 use plimsoll_store::{Match, SaveFilter, SaveKinds, Store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::save::NewSave;
 use plimsoll_engine::git;
 use plimsoll_engine::saves::{made_in, of_session};
 use plimsoll_engine::sessions::{self, Found};
+use plimsoll_extract::save::NewSave;
 
 use super::Problem;
 use super::usage::session_id;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use plimsoll_core::checkpoint::{Origin, SectionDiff, diff, sections, split};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::short;
 use plimsoll_engine::checkpoint::{self, Listed, Place, index};
+use plimsoll_extract::checkpoint::{Origin, SectionDiff, diff, sections, split};
 use plimsoll_store::Store;
 
 use super::frame::{NoPage, page as framed};

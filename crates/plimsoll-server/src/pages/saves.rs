@@ -5,8 +5,8 @@ use std::ops::Range;
 use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::name::short;
-use plimsoll_core::save::{Environment, Save};
 use plimsoll_core::text::places;
+use plimsoll_extract::save::{Environment, Save};
 use plimsoll_store::{Match, SaveFilter, Store};
 
 use super::frame::{NoPage, Tab, page as framed};

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::name::short;
-use plimsoll_core::work::{Fact, FactKind, Judgement, Tally};
 use plimsoll_engine::{clock, score, sessions};
+use plimsoll_extract::work::{Fact, FactKind, Judgement, Tally};
 use plimsoll_store::Store;
 
 use super::frame::{Tab, page as framed, page_again};

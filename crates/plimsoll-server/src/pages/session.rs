@@ -12,13 +12,13 @@ use plimsoll_core::name::short;
 use plimsoll_core::policy::Levels;
 use plimsoll_core::reading::ReadingSource;
 use plimsoll_core::run::RunId;
-use plimsoll_core::save::{Kind, Save};
 use plimsoll_core::settings::Lines;
 use plimsoll_core::{Millis, Tokens, models};
 use plimsoll_engine::fill::{self, Fill};
 use plimsoll_engine::history::bounds;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::settings;
+use plimsoll_extract::save::{Kind, Save};
 use plimsoll_store::postgres::Theirs;
 use plimsoll_store::{CheckpointRow, OverviewRow, Point, PointRow, Store};
 

@@ -3,12 +3,12 @@
 use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::sections;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::short;
 use plimsoll_core::settings::Lines;
 use plimsoll_engine::settings;
 use plimsoll_engine::world::now;
+use plimsoll_extract::checkpoint::sections;
 use plimsoll_store::postgres::{ClaimRow, MachineRow, TeamError, TeamStore, Theirs};
 use plimsoll_store::{CheckpointRow, Match};
 

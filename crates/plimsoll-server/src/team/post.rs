@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
-use plimsoll_core::board::{Claim, Message};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::Team;
 use plimsoll_engine::board::{self, Lasting};
 use plimsoll_engine::log;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::{World, now};
+use plimsoll_extract::board::{Claim, Message};
 use plimsoll_store::postgres::{Mail, Theirs};
 
 use super::office::Office;

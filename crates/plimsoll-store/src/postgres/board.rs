@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::Millis;
-use plimsoll_core::board::Claim;
+use plimsoll_extract::board::Claim;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 

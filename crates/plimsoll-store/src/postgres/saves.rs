@@ -1,7 +1,7 @@
 //! Queries for the saves of all machines.
 
 use plimsoll_core::event::SessionId;
-use plimsoll_core::save::{Environment, Kind, NewSave, Save};
+use plimsoll_extract::save::{Environment, Kind, NewSave, Save};
 use tokio_postgres::Row;
 
 use super::{TeamError, TeamStore, Theirs};

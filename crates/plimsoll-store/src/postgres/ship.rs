@@ -2,7 +2,7 @@
 //! once, however often it is sent.
 
 use plimsoll_core::Millis;
-use plimsoll_core::save::Save;
+use plimsoll_extract::save::Save;
 use tokio::time::timeout;
 use tokio_postgres::{Error, Transaction};
 

@@ -1,6 +1,6 @@
 //! Search filters and results.
 
-use plimsoll_core::save::{Environment, Save};
+use plimsoll_extract::save::{Environment, Save};
 
 use super::CheckpointRow;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plimsoll_core::Millis;
-use plimsoll_core::save::Save;
+use plimsoll_extract::save::Save;
 use rusqlite::types::Value;
 
 use super::{CheckpointRow, CompactionRow, PastTask, ReadingRow, RunRow, SessionRow};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_core::save::{Environment, Kind, NewSave, Save};
+use plimsoll_extract::save::{Environment, Kind, NewSave, Save};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 

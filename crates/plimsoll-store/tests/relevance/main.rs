@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a set that cannot be read is a failed test")]
 #![expect(clippy::print_stdout, reason = "the figures are what this is for")]
 
-use plimsoll_core::save::{NewSave, Save};
+use plimsoll_extract::save::{NewSave, Save};
 use plimsoll_store::{Batch, SaveFilter, SourceFile, Store, StoreError};
 
 const SAVES: &str = include_str!("saves.txt");

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_core::save::words::{self, Commit};
 use plimsoll_engine::install::{self, Program};
 use plimsoll_engine::paths;
 use plimsoll_engine::world::World;
 use plimsoll_engine::{git, log, saves, settings};
+use plimsoll_extract::save::words::{self, Commit};
 
 use super::init;
 use super::planned::{self, Common, hinted, shown};

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_core::event::SessionId;
-use plimsoll_core::work::Origin;
 use plimsoll_engine::checkpoint;
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::load;
@@ -12,6 +11,7 @@ use plimsoll_engine::restore;
 use plimsoll_engine::resume::{self, Resumable};
 use plimsoll_engine::work;
 use plimsoll_engine::world::World;
+use plimsoll_extract::work::Origin;
 
 use super::checkpoint::{found, place, standing};
 use crate::report::HintExt;

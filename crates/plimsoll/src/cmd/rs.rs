@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use plimsoll_core::Millis;
-use plimsoll_core::save::{self, Environment, Save};
 use plimsoll_core::text::duration;
 use plimsoll_core::time::utc_second;
 use plimsoll_engine::checkpoint::{self, Place};
@@ -13,6 +12,7 @@ use plimsoll_engine::resume::{self, Resumable};
 use plimsoll_engine::saves;
 use plimsoll_engine::settings;
 use plimsoll_engine::world::{World, now};
+use plimsoll_extract::save::{self, Environment, Save};
 use plimsoll_store::{Match, SaveFilter, SaveKinds, Store};
 use serde::Serialize;
 

@@ -13,12 +13,12 @@ use plimsoll_core::run::{
     Begun, JobBegun, Limits, Outcome, Pace, Run, Sort, Standing, What, how_ended,
 };
 use plimsoll_core::shell;
-use plimsoll_engine::run::{
+use plimsoll_engine::world::World;
+use plimsoll_engine::{doctor, run_journal, settings};
+use plimsoll_runner::runner::{
     self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Stage, Unfit,
 };
-use plimsoll_engine::runs::standing;
-use plimsoll_engine::world::World;
-use plimsoll_engine::{doctor, settings};
+use plimsoll_runner::runs::standing;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -61,7 +61,7 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
     let halt = Halt::default();
     let shown = Shown::new(ui);
-    let progress = |progress: run::Progress<'_>| shown.take(progress);
+    let progress = |progress: runner::Progress<'_>| shown.take(progress);
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Shown };
     let limits = limits(&args);
     let conductor = match &args.resume {
@@ -184,7 +184,7 @@ pub(super) fn take_up<'w>(
     limits: Limits,
     pace: Option<Pace>,
 ) -> anyhow::Result<Conductor<'w>> {
-    if let Ok(agent) = run::agent_of(stage.world, run) {
+    if let Ok(agent) = runner::agent_of(stage.world, run) {
         check_hooks(stage.world, ui, &agent, Path::new(&run.begun.project))?;
     }
     let taken_up = Conductor::take_up(stage, run, limits, pace);
@@ -206,7 +206,7 @@ pub(super) fn find(world: &World, sort: Sort, name: &str) -> anyhow::Result<Run>
     };
     let is_left = |run: &Run| is_open(run) && standing(run) != Standing::Running;
     let newest = |fits: &dyn Fn(&Run) -> bool| {
-        run::newest(&world.paths, fits).context("could not look for runs")
+        run_journal::newest(&world.paths, fits).context("could not look for runs")
     };
     let is_named = |run: &Run| run.id.as_str().ends_with(name);
     let is_ours = |run: &Run| run.begun.sort == sort;
@@ -249,7 +249,7 @@ fn not_found(sort: Sort, name: &str, project: &Path, other: Option<&Run>) -> any
 fn carry_out(world: &World, conductor: &Conductor<'_>) -> anyhow::Result<JobEnd> {
     let title = conductor.run().begun.title;
     let begun = JobBegun { job: 1, title, batch: None, pieces: Vec::new(), tokens: None };
-    let end = conductor.carry_out_task(begun, run::usual_pause(world))?;
+    let end = conductor.carry_out_task(begun, runner::usual_pause(world))?;
     conductor.note(What::Ended(match &end {
         JobEnd::Done { .. } => Outcome::Done,
         JobEnd::Failed { code, .. } => Outcome::Failed { code: *code },

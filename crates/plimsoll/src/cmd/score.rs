@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
-use plimsoll_core::work::{Fact, FactKind, Judgement, Tally};
 use plimsoll_engine::score;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::World;
+use plimsoll_extract::work::{Fact, FactKind, Judgement, Tally};
 use serde::Serialize;
 
 use crate::report::HintExt;

@@ -2,10 +2,10 @@
 
 use anyhow::Context;
 use plimsoll_core::checkpoint::Occasion;
-use plimsoll_core::save::{NewSave, Save};
 use plimsoll_engine::load;
 use plimsoll_engine::saves;
 use plimsoll_engine::world::World;
+use plimsoll_extract::save::{NewSave, Save};
 
 use super::checkpoint::create;
 use super::rs::{environment, view};

@@ -9,11 +9,11 @@ use std::time::Instant;
 
 use anyhow::Context;
 use plimsoll_core::breakpoint::tally;
-use plimsoll_core::save::NewSave;
-use plimsoll_core::save::words::{self, TestRun};
 use plimsoll_core::shell;
 use plimsoll_engine::world::World;
 use plimsoll_engine::{saves, settings};
+use plimsoll_extract::save::NewSave;
+use plimsoll_extract::save::words::{self, TestRun};
 
 use crate::report::{self, HintExt};
 use crate::ui::Ui;

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use plimsoll_core::board::Claim;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::policy::Levels;
@@ -12,6 +11,7 @@ use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions;
 use plimsoll_engine::watch::Change;
+use plimsoll_extract::board::Claim;
 use plimsoll_store::{LastCheckpoint, Point, PointRow};
 
 use crate::listing::Shown;

@@ -5,10 +5,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use plimsoll_agents::ALL;
 use plimsoll_core::Millis;
-use plimsoll_core::checkpoint::{Occasion, SECTIONS};
+use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
 use plimsoll_engine::checkpoint::{Draft, Place, Sealed, seal};
 use plimsoll_engine::world::{World, now};
+use plimsoll_extract::checkpoint::SECTIONS;
 use serde_json::Value;
 
 use crate::env::{Ran, TestEnv};

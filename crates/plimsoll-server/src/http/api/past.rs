@@ -43,7 +43,7 @@ pub(crate) async fn environments(
             Ok(store.environments()?)
         })
         .await?;
-    let view = |(environment, saves): (plimsoll_core::save::Environment, u64)| EnvironmentView {
+    let view = |(environment, saves): (plimsoll_extract::save::Environment, u64)| EnvironmentView {
         environment: environment.into(),
         saves,
     };

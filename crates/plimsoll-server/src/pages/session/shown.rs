@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use plimsoll_core::Tokens;
 use plimsoll_core::name::short;
-use plimsoll_core::save::Save;
 use plimsoll_core::text::thousands;
 use plimsoll_engine::fill::{Fill, Part};
+use plimsoll_extract::save::Save;
 use plimsoll_store::CheckpointRow;
 
 use super::{MOST, Session, Standing, Subagent};

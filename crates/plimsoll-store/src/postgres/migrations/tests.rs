@@ -1,8 +1,8 @@
 //! Upgrades: rows stored under any older schema version are still there and usable after a
 //! migration.
 
-use plimsoll_core::board::Claim;
 use plimsoll_core::event::SessionId;
+use plimsoll_extract::board::Claim;
 use plimsoll_testbed::Postgres;
 
 use super::*;

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use plimsoll_core::save::{Environment, Save};
+use plimsoll_extract::save::{Environment, Save};
 use rusqlite::{OptionalExtension, params};
 
 use super::super::Store;

@@ -1,6 +1,6 @@
 //! Saves are stored once, listed and found.
 
-use plimsoll_core::save::{Environment, Kind, NewSave, Save};
+use plimsoll_extract::save::{Environment, Kind, NewSave, Save};
 
 use super::*;
 use crate::{Match, SaveFilter, SaveKinds};

@@ -9,10 +9,10 @@ use std::time::Duration;
 use clap::Subcommand;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
-use plimsoll_core::batch::calibration::Calibration;
-use plimsoll_engine::calibration;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::world::World;
+use plimsoll_runner::batch::calibration::Calibration;
+use plimsoll_runner::calibration;
 
 use crate::ingest;
 use crate::ui::Ui;

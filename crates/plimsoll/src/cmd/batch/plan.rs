@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
-use plimsoll_core::batch::calibration::Calibration;
-use plimsoll_core::batch::{self, Kind, Piece, Plan, Planned, Room, Task, Workflow};
 use plimsoll_core::name::is_meant;
-use plimsoll_engine::batch::{self as engine, Known};
+use plimsoll_core::plan::{self, Kind, Piece, Plan};
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::resume;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::world::World;
+use plimsoll_runner::batch::calibration::Calibration;
+use plimsoll_runner::batch::{self, Planned, Room, Task, Workflow};
+use plimsoll_runner::task_files::{self, Known};
 
 use crate::ingest;
 use crate::layout::{COLUMNS, fit};
@@ -115,7 +116,7 @@ fn planned(
             .hint("say what a batch may hold: add `--available 50000`");
     }
     let (terms, warnings) =
-        engine::terms(project, tasks, available, learned.factors(), known.model.as_deref());
+        task_files::terms(project, tasks, available, learned.factors(), known.model.as_deref());
     warnings.iter().for_each(|warning| ui.warn(warning));
     batch::plan(tasks, &terms)
         .with_context(|| format!("could not plan `{}`", file.display()))
@@ -127,8 +128,8 @@ const SEE_HELP: &str = "run `plimsoll batch plan --help` to see what a task may 
 /// The tasks of a file.
 pub(super) fn read(project: &Path, file: &Path) -> anyhow::Result<Vec<Task>> {
     let text = match file.as_os_str() == "-" {
-        true => engine::read_text(io::stdin().lock()),
-        false => engine::read_file(file),
+        true => task_files::read_text(io::stdin().lock()),
+        false => task_files::read_file(file),
     };
     let hint = match text.as_ref().map_err(io::Error::kind) {
         Err(io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
@@ -137,7 +138,7 @@ pub(super) fn read(project: &Path, file: &Path) -> anyhow::Result<Vec<Task>> {
         _ => "run `plimsoll batch plan --help` to see what a task file looks like".to_owned(),
     };
     let text = text.with_context(|| format!("could not read `{}`", file.display())).hint(hint)?;
-    engine::tasks(project, &file.to_string_lossy(), &text)
+    task_files::tasks(project, &file.to_string_lossy(), &text)
         .with_context(|| format!("could not read the tasks of `{}`", file.display()))
         .hint(SEE_HELP)
 }
@@ -164,7 +165,7 @@ fn find_room(
     named: Option<&str>,
 ) -> anyhow::Result<Known> {
     if let Some(measured) = session(world, adapter, named)? {
-        return Ok(engine::find_room(world, adapter, None, project, Some(&measured)));
+        return Ok(task_files::find_room(world, adapter, None, project, Some(&measured)));
     }
     Ok(fresh_room(world, ui, adapter, project))
 }
@@ -174,7 +175,7 @@ fn fresh_room(world: &World, ui: &Ui, adapter: &dyn Adapter, project: &Path) -> 
     let ingester = ingest::everything(world, ui, adapter)
         .inspect_err(|error| ui.warn(&format!("past sessions cannot be asked: {error:#}")));
     let store = ingester.as_ref().ok().map(|ingester| &ingester.store);
-    engine::find_room(world, adapter, store, project, None)
+    task_files::find_room(world, adapter, store, project, None)
 }
 
 /// The session whose room is meant: the one named, else the one this runs in.
@@ -221,7 +222,7 @@ fn tree(ui: &Ui, planned: &Planned, known: &Known) -> String {
 }
 
 fn head(ui: &Ui, at: usize, pieces: &[Piece], available: Tokens) -> String {
-    let load = batch::load(pieces);
+    let load = plan::load(pieces);
     let (gauge, name) = (ui.gauge(load, available, None), ui.bold(&format!("batch {}", at + 1)));
     let share = load as f64 * 100.0 / available.max(1) as f64;
     let share = thousands(share.round() as u64);

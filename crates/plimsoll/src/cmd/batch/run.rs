@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use plimsoll_core::batch::{Plan, Task};
+use plimsoll_core::plan::Plan;
 use plimsoll_core::run::{Begun, Limits, Outcome, Pace, Run, Sort};
 use plimsoll_core::settings::{BatchSettings, SessionPer};
 use plimsoll_core::{Tokens, shell};
-use plimsoll_engine::run::{self as engine, Agent, Conductor, Errors, Manner, Stage, Unfit};
 use plimsoll_engine::settings;
 use plimsoll_engine::world::World;
+use plimsoll_runner::batch::Task;
+use plimsoll_runner::runner::{self, Agent, Conductor, Errors, Manner, Stage, Unfit};
 
 use self::shown::Shown;
 use self::view::{DryRun, View};
@@ -133,9 +134,9 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if let Some(work) = work.as_ref().filter(|_| args.dry_run) {
         return work.asked(pace(args, None, &settings).session).print(ui, args.json);
     }
-    let halt = engine::Halt::default();
+    let halt = runner::Halt::default();
     let shown = Shown::new(ui, &world.paths.home);
-    let progress = |progress: engine::Progress<'_>| shown.take(progress);
+    let progress = |progress: runner::Progress<'_>| shown.take(progress);
     let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Kept };
     let conductor = match work {
         None => resume(stage, ui, args, &settings)?,
@@ -146,9 +147,9 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let pace = pace(args, Some(&run), &settings);
     warn(ui, &conductor, pace, &settings);
     shown.begin(&run);
-    let news = |news: engine::News<'_>| shown.tell(news);
+    let news = |news: runner::News<'_>| shown.tell(news);
     let ended =
-        conductor.carry_out_plan(&Manner { pace, pause: engine::usual_pause(world), news: &news });
+        conductor.carry_out_plan(&Manner { pace, pause: runner::usual_pause(world), news: &news });
     shown.wipe();
     let run = conductor.run();
     let outcome = ended.hint(format!("run `{}` to go on", resume_command(&run)))?;

@@ -10,8 +10,8 @@ use plimsoll_agents::Adapter;
 use plimsoll_core::name::is_meant;
 use plimsoll_core::run::Run;
 use plimsoll_engine::ingest::Ingester;
-use plimsoll_engine::runs;
 use plimsoll_engine::world::World;
+use plimsoll_runner::runs;
 use plimsoll_server::{RunStory, RunView};
 use plimsoll_store::Store;
 

@@ -1,9 +1,9 @@
 //! `plimsoll board ack`
 
 use anyhow::Context;
-use plimsoll_core::board::Message;
 use plimsoll_engine::board::{self, Posted};
 use plimsoll_engine::world::World;
+use plimsoll_extract::board::Message;
 
 use super::show_in_projects;
 use crate::report::HintExt;

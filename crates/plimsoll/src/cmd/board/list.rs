@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use anyhow::Context;
-use plimsoll_core::board::{Claim, Message};
 use plimsoll_core::name::short;
 use plimsoll_core::text::duration;
 use plimsoll_core::time::utc;
 use plimsoll_engine::board::{self, Posted};
 use plimsoll_engine::world::World;
+use plimsoll_extract::board::{Claim, Message};
 use serde::Serialize;
 
 use super::{age, called, left, said, show_in_projects};

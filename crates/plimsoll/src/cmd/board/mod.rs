@@ -14,11 +14,11 @@ use anyhow::Context;
 use clap::Subcommand;
 use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
-use plimsoll_core::board::{Message, What};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::short;
 use plimsoll_engine::world::{World, now};
 use plimsoll_engine::{board, paths, resume, settings};
+use plimsoll_extract::board::{Message, What};
 
 use crate::report::HintExt;
 use crate::ui::{Ui, plain};

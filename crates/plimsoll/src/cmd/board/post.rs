@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_agents::Adapter;
-use plimsoll_core::board::{LONGEST_TEXT, Message, What};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::{is_meant, short};
 use plimsoll_engine::board::{self, Lasting, NewMessage, NoRecipient, Recipient};
 use plimsoll_engine::resume;
 use plimsoll_engine::world::World;
+use plimsoll_extract::board::{LONGEST_TEXT, Message, What};
 use plimsoll_server::team::{self, Elsewhere, TeamError};
 
 use super::{SEE_ALL, show_in_projects, stretch, who};

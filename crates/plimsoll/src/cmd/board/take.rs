@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_core::board::Message;
 use plimsoll_core::name::short;
 use plimsoll_engine::board::{self, Taker};
 use plimsoll_engine::world::World;
+use plimsoll_extract::board::Message;
 
 use super::{called, said, session, stretch};
 use crate::report::HintExt;

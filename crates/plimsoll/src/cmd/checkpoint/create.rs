@@ -7,7 +7,6 @@ use anyhow::Context;
 use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::name::is_meant;
-use plimsoll_core::work::Words;
 use plimsoll_engine::capture::{Captured, Subject};
 use plimsoll_engine::checkpoint::{Place, Sealed, Unsealed};
 use plimsoll_engine::running::running;
@@ -15,6 +14,7 @@ use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::settings;
 use plimsoll_engine::spool;
 use plimsoll_engine::world::World;
+use plimsoll_extract::work::Words;
 
 use crate::report::HintExt;
 use crate::ui::Ui;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use plimsoll_core::checkpoint::{self as core, SectionDiff, split};
 use plimsoll_engine::checkpoint::{self, Listed, Place};
+use plimsoll_extract::checkpoint::{self as core, SectionDiff, split};
 use serde::Serialize;
 
 use super::{found, meta, shown};

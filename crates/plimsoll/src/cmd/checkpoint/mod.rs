@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use plimsoll_agents::Adapter;
-use plimsoll_core::checkpoint::{Meta, Origin, Problem};
 use plimsoll_engine::checkpoint::{Listed, NotFound, Place};
 use plimsoll_engine::world::World;
 use plimsoll_engine::{paths, project, resume, sessions};
+use plimsoll_extract::checkpoint::{Meta, Origin, Problem};
 
 use crate::report::HintExt;
 use crate::ui::{Ui, plain};

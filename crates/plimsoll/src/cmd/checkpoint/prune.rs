@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use plimsoll_core::Millis;
 use plimsoll_engine::checkpoint::{self, Listed, Place, Pruned};
-use plimsoll_engine::run;
+use plimsoll_engine::run_journal;
 use plimsoll_engine::saves;
 use plimsoll_engine::world::{World, now};
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub(crate) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     let saved = saves::referred(&world.paths, STORE_PATIENCE)
         .context("could not find out which checkpoints your saves refer to")
         .hint("run `plimsoll doctor` to see why")?;
-    let needed = run::referred(&world.paths)
+    let needed = run_journal::referred(&world.paths)
         .context("could not find out which checkpoints your runs go on from")
         .hint("run `plimsoll doctor` to see why")?;
     let is_referred = |id: &str| saved.contains(id) || needed.contains(id);

@@ -1,7 +1,7 @@
 //! `plimsoll checkpoint show`
 
-use plimsoll_core::checkpoint::{sections, split};
 use plimsoll_engine::checkpoint::{self, Listed, Place};
+use plimsoll_extract::checkpoint::{sections, split};
 use serde::Serialize;
 
 use super::{View, found, shown, standing};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use plimsoll_core::checkpoint::ENDING;
 use plimsoll_engine::checkpoint::{self, Checked, Listed, Place};
 use plimsoll_engine::world::World;
+use plimsoll_extract::checkpoint::ENDING;
 
 use super::{View, found, standing};
 use crate::report::HintExt;

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use plimsoll_core::run::{Ending, LegBegun, LegEnd, Run, killed_by};
 use plimsoll_core::text::duration;
 use plimsoll_core::{Millis, Tokens};
-use plimsoll_engine::run::Progress;
 use plimsoll_engine::world::now;
+use plimsoll_runner::runner::Progress;
 
 use crate::layout::start;
 use crate::past::counted;

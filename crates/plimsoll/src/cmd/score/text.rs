@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use plimsoll_core::name::short;
-use plimsoll_core::work::{FactKind, Tally};
 use plimsoll_engine::clock;
+use plimsoll_extract::work::{FactKind, Tally};
 
 use super::{Compaction, comparable, of_kind, sessions};
 use crate::layout::{self, COLUMNS};

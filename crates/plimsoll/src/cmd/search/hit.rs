@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use plimsoll_core::Millis;
-use plimsoll_core::save::{self, Save};
 use plimsoll_core::text::places;
 use plimsoll_core::time::utc_second;
+use plimsoll_extract::save::{self, Save};
 use plimsoll_store::{CheckpointRow, Found, FoundSaves, Match, Piece};
 use serde::Serialize;
 

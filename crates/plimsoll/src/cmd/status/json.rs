@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use plimsoll_core::board::Claim;
 use plimsoll_core::time::utc_second;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::now;
+use plimsoll_extract::board::Claim;
 use serde::{Serialize, Serializer};
 
 use crate::listing::Shown;

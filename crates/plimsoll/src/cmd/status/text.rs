@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use plimsoll_core::Millis;
-use plimsoll_core::board::Claim;
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::name::short;
 use plimsoll_core::reading::{Reading, ReadingSource};
@@ -14,6 +13,7 @@ use plimsoll_engine::clock;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions::{self, Pace};
 use plimsoll_engine::world::{WINDOW_VARIABLE, World, now};
+use plimsoll_extract::board::Claim;
 use plimsoll_store::LastCheckpoint;
 
 use crate::layout::{self, COLUMNS, fit};

@@ -1,8 +1,8 @@
 //! One session: its curve, and the text of its last checkpoint.
 
 use plimsoll_core::Millis;
-use plimsoll_core::board::Claim;
 use plimsoll_engine::clock::wall_time;
+use plimsoll_extract::board::Claim;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Text};

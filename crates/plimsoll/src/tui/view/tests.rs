@@ -1,9 +1,9 @@
 //! The picture, as it is drawn.
 
-use plimsoll_core::board::Claim;
 use plimsoll_core::run::{Run, RunId};
 use plimsoll_engine::clock::wall_time;
 use plimsoll_engine::criteria::Criteria;
+use plimsoll_extract::board::Claim;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;

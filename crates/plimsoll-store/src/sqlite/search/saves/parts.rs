@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_core::save::Save;
+use plimsoll_extract::save::Save;
 
 use super::Saves;
 

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plimsoll_core::Millis;
 use plimsoll_core::run::{Ending, JobBegun, LegBegun, LegEnd, Run, killed_by};
-use plimsoll_engine::run::{LastWords, News, Progress};
 use plimsoll_engine::world::now;
+use plimsoll_runner::runner::{LastWords, News, Progress};
 
 use self::line::State;
 use super::view;

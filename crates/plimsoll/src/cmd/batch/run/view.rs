@@ -3,13 +3,14 @@
 use std::io::Write;
 
 use anyhow::Context;
-use plimsoll_core::batch::{self, Piece, Plan};
+use plimsoll_core::plan::{self, Piece, Plan};
 use plimsoll_core::run::{Outcome, Run, RunId};
 use plimsoll_core::settings::SessionPer;
 use plimsoll_core::text::thousands;
 use plimsoll_core::{Millis, Tokens, shell};
-use plimsoll_engine::run::{Agent, LONGEST_WORD};
 use plimsoll_engine::world::now;
+use plimsoll_runner::batch;
+use plimsoll_runner::runner::{Agent, LONGEST_WORD};
 use serde::Serialize;
 
 use crate::past::counted;
@@ -139,7 +140,7 @@ impl DryRun {
                 sessions.push(Session {
                     batch: at + 1,
                     tasks: pieces.iter().map(|piece| piece.id.clone()).collect(),
-                    tokens: batch::load(pieces.iter().copied()),
+                    tokens: plan::load(pieces.iter().copied()),
                     prompt: batch::prompt(pieces, &done),
                 });
                 done.extend(pieces);

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use plimsoll_agents::Adapter;
-use plimsoll_core::batch::calibration::{Calibration, Fit, Trial};
-use plimsoll_engine::calibration;
 use plimsoll_engine::world::World;
+use plimsoll_runner::batch::calibration::{Calibration, Fit, Trial};
+use plimsoll_runner::calibration;
 use plimsoll_store::Store;
 use serde::Serialize;
 

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use plimsoll_core::Tokens;
-use plimsoll_core::batch;
 use plimsoll_core::name::short;
+use plimsoll_core::plan;
 use plimsoll_core::run::{Ending, Job, JobState, Leg, Run, Standing, Waiting, how_ended};
 use plimsoll_core::text::duration;
 use plimsoll_engine::checkpoint::Place;
-use plimsoll_engine::run as engine;
-use plimsoll_engine::runs::{self, standing};
 use plimsoll_engine::world::World;
+use plimsoll_runner::runner;
+use plimsoll_runner::runs::{self, standing};
 use plimsoll_server::RunView;
 
 use crate::layout::{self, COLUMNS, start};
@@ -127,7 +127,7 @@ pub(super) fn jobs(world: &World, ui: &Ui, out: &mut impl Write, run: &Run) -> i
 pub(super) fn waiting(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
     let waiting = run.waiting();
     for batch in waiting.chunk_by(|one, other| one.batch == other.batch) {
-        let estimate = thousands(batch::load(batch.iter().map(|it| it.piece)));
+        let estimate = thousands(plan::load(batch.iter().map(|it| it.piece)));
         let name = ui.bold(&format!("batch {}", batch[0].batch));
         writeln!(out, "\n{name}  waiting; {estimate} estimated")?;
         for Waiting { piece, failed, .. } in batch {
@@ -153,7 +153,7 @@ fn took(job: &Job) -> String {
 fn printed(world: &World, ui: &Ui, out: &mut impl Write, run: &Run, job: &Job) -> io::Result<()> {
     let last = job.legs.last().map_or(0, |leg| leg.begun.leg);
     let short = |file: &Path| ui::short_path(file, &world.paths.home);
-    for file in engine::printed(&world.paths, &run.id, job.begun.job, last) {
+    for file in runner::printed(&world.paths, &run.id, job.begun.job, last) {
         writeln!(out, "  {}", ui.dim(&short(&file)))?;
     }
     let words = runs::last_words(&world.paths, &run.id, job).unwrap_or_default();

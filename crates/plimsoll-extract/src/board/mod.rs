@@ -1,0 +1,231 @@
+//! The board: messages that wait for sessions, and claims on paths.
+//!
+//! The JSON of both is a promise to users: it is what `plimsoll board --json` prints, what lies in the
+//! inboxes and what other tools read in `.coordination/blackboard.json`. How a message gets from hand
+//! to hand is the engine's business.
+
+mod claim;
+mod words;
+
+pub use claim::Claim;
+pub use words::{HEADING, sealed_as_asked, told};
+
+use plimsoll_core::Millis;
+use plimsoll_core::board::Reason;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::time;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::work::told as kept;
+
+/// Who sends the messages that the watcher posts.
+pub const WATCHER: &str = "watcher";
+
+/// The name of a message: letters, digits and `-`, so that it can name a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MessageId(String);
+
+impl MessageId {
+    /// `text`, if it is fit to be a name.
+    pub fn new(text: &str) -> Option<Self> {
+        let fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        ((1..=64).contains(&text.len()) && text.bytes().all(fit)).then(|| Self(text.to_owned()))
+    }
+
+    /// The name that a UUID's number stands for.
+    pub fn of_uuid(number: u128) -> Self {
+        let digits = format!("{number:032x}");
+        let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
+        Self(parts.join("-"))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for MessageId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for MessageId {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::new(&text).ok_or("the name of a message has letters, digits and `-` only")
+    }
+}
+
+impl From<MessageId> for String {
+    fn from(id: MessageId) -> Self {
+        id.0
+    }
+}
+
+/// A message for one session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its name, by which it is handled once however often it arrives.
+    pub id: MessageId,
+    /// The session it is for.
+    pub to: SessionId,
+    /// The project that session works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Who sent it: a session, the watcher or a person.
+    pub from: String,
+    /// What it says.
+    #[serde(flatten)]
+    pub what: What,
+    /// When it was posted.
+    #[serde(with = "moment")]
+    pub timestamp: Millis,
+    /// From when on nobody need read it any more.
+    #[serde(with = "moment")]
+    pub expires: Millis,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum What {
+    /// Make a checkpoint.
+    CheckpointTrigger {
+        /// Why.
+        reason: Reason,
+    },
+    /// A text for whoever works in the session.
+    Message {
+        /// The text, in one line or several.
+        text: String,
+    },
+}
+
+/// How long a text may be, in characters: several must fit into what a client takes at once.
+pub const LONGEST_TEXT: usize = 1_000;
+/// How long a name or a word may be.
+const LONGEST_NAME: usize = 128;
+
+impl Message {
+    /// Whether nobody need read it any more.
+    pub fn has_expired(&self, now: Millis) -> bool {
+        self.expires <= now
+    }
+
+    /// Why it asks for a checkpoint, if it does.
+    pub fn trigger(&self) -> Option<&Reason> {
+        match &self.what {
+            What::CheckpointTrigger { reason } => Some(reason),
+            What::Message { .. } => None,
+        }
+    }
+
+    /// The message as it may be kept and told: without secrets and control characters, not endless.
+    #[must_use]
+    pub fn cleaned(self) -> Self {
+        let what = match self.what {
+            What::CheckpointTrigger { reason: Reason::Other(word) } => {
+                What::CheckpointTrigger { reason: Reason::Other(name(&word)) }
+            }
+            What::Message { text } => What::Message { text: cleaned(&text) },
+            what @ What::CheckpointTrigger { .. } => what,
+        };
+        Self { from: name(&self.from), what, ..self }
+    }
+}
+
+/// A name in one line.
+fn name(text: &str) -> String {
+    kept::beginning(&kept::name(text), LONGEST_NAME)
+}
+
+fn cleaned(text: &str) -> String {
+    kept::beginning(&kept::told(text), LONGEST_TEXT)
+}
+
+/// A moment, as people and other tools read it.
+mod moment {
+    use super::{Deserialize, Deserializer, Millis, Serializer, time};
+
+    pub(super) fn serialize<S: Serializer>(moment: &Millis, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&time::utc(*moment))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Millis, D::Error> {
+        let text = String::deserialize(from)?;
+        time::moment(&text).ok_or_else(|| serde::de::Error::custom("not a moment in UTC"))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use plimsoll_core::settings::Percent;
+
+    use super::*;
+
+    pub(crate) fn message(what: What) -> Message {
+        Message {
+            id: MessageId::new("0198-a").unwrap(),
+            to: SessionId::new("s1").unwrap(),
+            project: None,
+            from: WATCHER.to_owned(),
+            what,
+            timestamp: 1_794_722_294_946,
+            expires: 1_794_722_295_946,
+        }
+    }
+
+    fn text(text: &str) -> What {
+        What::Message { text: text.to_owned() }
+    }
+
+    #[test]
+    fn a_trigger_reads_as_the_tools_that_know_such_files_expect() {
+        let reason = Reason::Line(Percent::whole(60));
+        let posted = message(What::CheckpointTrigger { reason });
+        let json = serde_json::to_string(&posted).unwrap();
+        assert_eq!(
+            json,
+            r#"{"id":"0198-a","to":"s1","from":"watcher","type":"checkpoint_trigger","reason":"context_60_percent","timestamp":"2026-11-15T05:58:14.946Z","expires":"2026-11-15T05:58:15.946Z"}"#
+        );
+        assert_eq!(serde_json::from_str::<Message>(&json).unwrap(), posted);
+    }
+
+    #[test]
+    fn what_is_kept_has_no_secrets_and_no_control_characters() {
+        let said = text("use ghp_0123456789abcdefghijABCDEFGHIJ456789 \u{1b}[31m\nthen rest");
+        let posted = Message { from: "a\nb\u{202e}".to_owned(), ..message(said) }.cleaned();
+        assert_eq!(posted.from, "ab");
+        let What::Message { text } = posted.what else { panic!("another kind") };
+        assert!(text.starts_with("use [redacted:") && text.ends_with("\nthen rest"), "{text}");
+    }
+
+    #[test]
+    fn a_secret_with_a_control_character_in_it_is_none_the_less_one() {
+        let said = text("use ghp_0123456789\u{8}abcdefghijABCDEFGHIJ456789");
+        let What::Message { text } = message(said).cleaned().what else { panic!("another kind") };
+        assert_eq!(text, "use [redacted:github-token]");
+    }
+
+    #[test]
+    fn a_uuid_is_written_as_usual() {
+        let id = MessageId::of_uuid(0x45be_f045_bf76_4c4c_8815_d7b3_542f_05b3);
+        assert_eq!(id.as_str(), "45bef045-bf76-4c4c-8815-d7b3542f05b3");
+    }
+
+    #[test]
+    fn a_name_that_could_lead_elsewhere_is_none() {
+        for bad in ["", "..", "a/b", "a.b", "über", &"x".repeat(65)] {
+            assert_eq!(MessageId::new(bad), None, "{bad:?}");
+        }
+        let json = serde_json::to_string(&message(text("hi"))).unwrap();
+        let forged = json.replace("0198-a", "../x");
+        assert!(serde_json::from_str::<Message>(&forged).is_err());
+        let forged = json.replace("\"s1\"", "\"../s1\"");
+        assert!(serde_json::from_str::<Message>(&forged).is_err());
+    }
+}

@@ -1,0 +1,267 @@
+use std::fmt::Write as _;
+
+use plimsoll_core::checkpoint::Occasion;
+use proptest::prelude::*;
+
+use super::*;
+use crate::checkpoint::{Git, Source, render};
+
+const KEY: [u8; Key::LEN] = [7; Key::LEN];
+
+fn body() -> String {
+    SECTIONS.iter().map(|name| format!("## {name}\n- something\n\n")).collect()
+}
+
+fn meta() -> Meta {
+    Meta {
+        id: "2026-11-15-055814-5f2c81aa".to_owned(),
+        created: 1_794_722_294_000,
+        occasion: Occasion::Auto,
+        project: "/home/ada/app".to_owned(),
+        session_id: "5f2c81aa-77b0".to_owned(),
+        iteration: 3,
+        parent: None,
+        verified: true,
+        partial: false,
+        agent: Some("some-agent".to_owned()),
+        model: Some("some-model-4-5".to_owned()),
+        used: Some(120_000),
+        window: Some(200_000),
+        git: Some(Git { branch: Some("main".to_owned()), head: None, dirty: true }),
+        transcript: Some(Source {
+            path: "/t.jsonl".to_owned(),
+            offset: 9,
+            tail_sha256: "0".into(),
+        }),
+        sha256: None,
+        mac: None,
+    }
+}
+
+fn sealed() -> String {
+    Key::new(KEY).seal(meta(), &body()).1
+}
+
+fn look(text: &str) -> Verdict {
+    check(text, Some(&Key::new(KEY)))
+}
+
+/// A file as the first checkpoint tools wrote it.
+const SEED: &str = "---
+created: 2025-12-20T14:30:22Z
+trigger: auto
+project: /path/to/project
+session_id: abc123
+iteration: 3
+verified: true
+---
+
+## What Changed
+- [file:line] - Description of change
+
+## Next Steps
+- [ ] Task 1
+";
+
+#[test]
+fn what_was_sealed_is_ours() {
+    let text = sealed();
+    let verdict = look(&text);
+    assert!(verdict.is_sealed(), "{verdict:?}");
+    assert_eq!(
+        text.split("mac").next().unwrap(),
+        "---
+id: \"2026-11-15-055814-5f2c81aa\"
+created: 2026-11-15T05:58:14Z
+trigger: auto
+project: /home/ada/app
+session_id: \"5f2c81aa-77b0\"
+iteration: 3
+parent: null
+verified: true
+partial: false
+agent: some-agent
+model: some-model-4-5
+used: 120000
+window: 200000
+git:
+  branch: main
+  head: null
+  dirty: true
+transcript:
+  path: /t.jsonl
+  offset: 9
+  tail_sha256: \"0\"
+sha256: \"HASH\"
+"
+        .replace("HASH", &sha256(body().as_bytes()))
+    );
+}
+
+#[test]
+fn the_seeds_format_passes_as_foreign() {
+    let verdict = look(SEED);
+    assert!(verdict.is_fine() && verdict.origin == Origin::Foreign, "{verdict:?}");
+    let meta = verdict.meta.unwrap();
+    assert_eq!((meta.created, meta.iteration), (1_766_241_022_000, 3));
+    let windows = look(&format!("\u{feff}{}", SEED.replace('\n', "\r\n")));
+    assert!(windows.is_fine() && !windows.is_sealed(), "{windows:?}");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    for section in REQUIRED {
+        let verdict = look(&SEED.replace(&format!("## {section}"), "## Else"));
+        assert_eq!(verdict.problems, [Problem::MissingSection(section)]);
+    }
+    let verdict = look("---\ncreated: yesterday\n---\n");
+    let words: Vec<String> = verdict.problems.iter().map(Problem::to_string).collect();
+    assert_eq!(
+        words,
+        [
+            "the front matter cannot be read",
+            "the section `## What Changed` is missing",
+            "the section `## Next Steps` is missing"
+        ]
+    );
+}
+
+#[test]
+fn kinds_of_damage_are_told_apart() {
+    let text = sealed();
+    let edited = look(&text.replacen("- something", "- anything!", 1));
+    assert_eq!((edited.origin, &*edited.problems), (Origin::Own, &[Problem::Edited][..]));
+    let forged = look(&text.replacen("iteration: 3", "iteration: 4", 1));
+    assert_eq!((forged.origin, &*forged.problems), (Origin::Forged, &[Problem::Forged][..]));
+    let other = check(&text, Some(&Key::new([8; Key::LEN])));
+    assert_eq!((other.origin, &*other.problems), (Origin::OtherKey, &[][..]));
+    assert_eq!(check(&text, None).origin, Origin::OtherKey);
+    let unsigned = look(&render(&meta(), &body()));
+    assert_eq!((unsigned.origin, unsigned.is_fine()), (Origin::Foreign, true));
+    let cut = look(&text[..text.len() - 20]);
+    assert!(cut.problems.contains(&Problem::Cut), "{cut:?}");
+}
+
+#[test]
+fn a_mac_of_ours_vouches_for_nothing_else() {
+    let text = sealed();
+    let mac = text.lines().find(|line| line.starts_with("mac")).unwrap();
+    let with = |line: &str| SEED.replace("verified: true\n", &format!("{line}\n"));
+    assert_eq!(look(&with(mac)).origin, Origin::Forged);
+    assert_eq!(look(&with(&format!("{mac}\nverified: true"))).origin, Origin::Forged);
+    let twice = text.replacen(mac, &format!("{mac}\n{mac}"), 1);
+    assert!(!look(&twice).is_fine());
+    // What stands behind the mac is not vouched for either.
+    let behind = text.replacen(mac, &format!("{mac}\nextra: 1"), 1);
+    assert_eq!(look(&behind).origin, Origin::Forged);
+}
+
+#[test]
+fn no_cut_passes_as_ours() {
+    let text = sealed();
+    for end in 0..text.len() {
+        assert!(!look(&text[..end]).is_sealed(), "cut at {end}");
+    }
+}
+
+#[test]
+fn no_changed_byte_passes_as_ours() {
+    let text = sealed();
+    for at in 0..text.len() {
+        let mut bytes = text.clone().into_bytes();
+        bytes[at] ^= 1;
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(!look(&text).is_sealed(), "changed at {at}: {text}");
+    }
+}
+
+#[test]
+fn hostile_front_matter_is_refused() {
+    let mut bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for at in 1_u8..20 {
+        let (own, last) = (char::from(b'a' + at), char::from(b'a' + at - 1));
+        let _ = writeln!(bomb, "{own}: &{own} [*{last},*{last},*{last},*{last},*{last},*{last}]");
+    }
+    let deep = format!("a: {}1{}\n", "[".repeat(3_000), "]".repeat(3_000));
+    let endless = "k: v\n".repeat(100_000);
+    let many: String = (0..2_000).map(|key| format!("k{key}: 1\n")).collect();
+    for header in [bomb, deep, endless, many, "\0\n".into(), "{".into(), "? - ? -\n".into()] {
+        let verdict = look(&SEED.replacen("created", &format!("{header}created"), 1));
+        assert!(!verdict.is_fine(), "{:.60}", header);
+    }
+    let huge = SEED.to_owned() + &"x".repeat(2 << 20);
+    assert_eq!(look(&huge).problems, [Problem::TooLarge]);
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[ -~]{0,20}", ".{0,20}", any::<String>(), "(true|null|~|1e3|0x1|---|- a|a: b|#)"]
+}
+
+fn any_meta() -> impl Strategy<Value = Meta> {
+    let git = (proptest::option::of(text()), proptest::option::of(text()), any::<bool>());
+    let git = git.prop_map(|(branch, head, dirty)| Git { branch, head, dirty });
+    let source = (text(), any::<u64>(), text());
+    let source =
+        source.prop_map(|(path, offset, tail_sha256)| Source { path, offset, tail_sha256 });
+    let texts =
+        (text(), text(), text(), proptest::option::of(text()), proptest::option::of(text()));
+    let rest =
+        (proptest::option::of(git), proptest::option::of(source), any::<(u64, bool, bool)>());
+    (texts, rest, 0..4_000_000_000_i64, any::<Option<u64>>()).prop_map(
+        |(
+            (id, project, session_id, parent, model),
+            (git, transcript, (iteration, verified, partial)),
+            created,
+            used,
+        )| Meta {
+            id,
+            project,
+            session_id,
+            parent,
+            model,
+            git,
+            transcript,
+            iteration,
+            verified,
+            partial,
+            used,
+            created: created * 1000,
+            ..meta()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_sealed_reads_back(meta in any_meta(), body in any::<String>()) {
+        let (sealed, text) = Key::new(KEY).seal(meta, &body);
+        let parts = split(&text).unwrap();
+        prop_assert_eq!(parts.body, &body);
+        prop_assert_eq!(parse(parts.front_matter), Ok(sealed.clone()));
+        let verdict = look(&text);
+        prop_assert_eq!((verdict.origin, verdict.meta), (Origin::Own, Some(sealed)));
+    }
+
+    #[test]
+    fn no_text_makes_us_panic(text in any::<String>(), header in "[ -~\n]{0,200}") {
+        check(&text, None);
+        look(&format!("---\n{header}\n---\n{text}"));
+    }
+}
+
+#[test]
+fn a_glance_believes_only_what_was_sealed() {
+    use crate::checkpoint::Glance;
+    let (sealed, key) = (sealed(), Key::new(KEY));
+    // Only the beginning of the file is needed.
+    let beginning = &sealed[..sealed.find("## ").unwrap()];
+    let glance = Glance::of(beginning, &key).unwrap();
+    assert_eq!(glance.iteration(), 3);
+    assert!(glance.says("project", "/home/ada/app") && glance.says("session_id", "5f2c81aa-77b0"));
+    assert!(!glance.says("project", "/home/ada") && !glance.says("path", "/t.jsonl"));
+    let raised = sealed.replace("iteration: 3\n", "iteration: 900\n");
+    assert_ne!(raised, sealed);
+    assert!(Glance::of(&raised, &key).is_none(), "changed");
+    assert!(Glance::of(&sealed, &Key::new([8; Key::LEN])).is_none(), "of another key");
+    assert!(Glance::of(SEED, &key).is_none() && Glance::of(&sealed[..40], &key).is_none());
+}

@@ -1,0 +1,142 @@
+//! The file of a checkpoint: front matter, body, and what makes it ours.
+//!
+//! Here a checkpoint is text. How it gets onto the disk, and stays there, is the engine's business;
+//! what its body says is made elsewhere and taken as it is.
+//!
+//! ```text
+//! ---
+//! id: "2026-11-15-055814-5f2c81aa"
+//! …
+//! mac: "9d0c7f31:…"
+//! ---
+//!
+//! ## What Changed
+//! …
+//! ```
+//!
+//! The hash in the front matter vouches for the body, the mac for the front matter: with both, not
+//! a byte can change unseen.
+
+mod body;
+mod check;
+mod diff;
+mod glance;
+mod key;
+mod meta;
+mod yaml;
+
+pub(crate) use body::changed_path;
+pub use body::{sections, summary, without_pointer};
+pub use check::{Origin, Problem, Verdict, check};
+pub use diff::{SectionDiff, diff};
+pub use glance::Glance;
+pub use key::{Key, sha256};
+pub use meta::{Git, Meta, Source, parse, render};
+use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::time::utc;
+
+/// The sections of a body, in their order.
+pub const SECTIONS: [&str; 9] = [
+    "What Changed",
+    "Why Changed",
+    "Active Issues",
+    "Key Decisions",
+    "Next Steps",
+    "Task",
+    "Commands",
+    "Working Set",
+    "References",
+];
+
+/// The sections without which a file is no checkpoint, whoever wrote it.
+pub const REQUIRED: [&str; 2] = ["What Changed", "Next Steps"];
+
+/// A checkpoint is shorter than this many bytes, its front matter included.
+pub const LARGEST: usize = 50_000;
+
+/// No file that is longer is looked at.
+pub const LARGEST_READ: usize = 1 << 20;
+
+/// The ending of a checkpoint's file name; what stands before it is the id.
+pub const ENDING: &str = ".md";
+
+/// The id of a session's checkpoint: `2026-11-15-055814-5f2c81aa`, in UTC. Of several within one
+/// second the `nth` has its number behind that, from the second on.
+pub fn id(created: Millis, session: &SessionId, nth: u32) -> String {
+    const SESSION: usize = 8;
+    let time = utc(created);
+    let (date, time) = time.split_once('T').unwrap_or_default();
+    let time: String = time.chars().take(8).filter(|character| *character != ':').collect();
+    let session = session.as_str();
+    let session = &session[..session.len().min(SESSION)];
+    match nth {
+        0 | 1 => format!("{date}-{time}-{session}"),
+        nth => format!("{date}-{time}-{session}-{nth}"),
+    }
+}
+
+/// A file's text in its two parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts<'a> {
+    /// The lines between the fences, with their ends.
+    pub front_matter: &'a str,
+    /// What stands below, after one empty line.
+    pub body: &'a str,
+}
+
+/// Takes a file's text apart. Marks and line ends of other systems are understood.
+pub fn split(text: &str) -> Result<Parts<'_>, Problem> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let start = match text.split_inclusive('\n').next() {
+        Some(line) if is_fence(line) => line.len(),
+        _ => return Err(Problem::NoFrontMatter),
+    };
+    let mut end = start;
+    for line in text[start..].split_inclusive('\n') {
+        if is_fence(line) {
+            let rest = &text[end + line.len()..];
+            let body = rest.strip_prefix("\r\n").or(rest.strip_prefix('\n')).unwrap_or(rest);
+            return Ok(Parts { front_matter: &text[start..end], body });
+        }
+        end += line.len();
+    }
+    Err(Problem::EndlessFrontMatter)
+}
+
+fn is_fence(line: &str) -> bool {
+    line.trim_end_matches([' ', '\t', '\r', '\n']) == "---"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_tells_time_session_and_place_in_the_second() {
+        let session = SessionId::new("5f2c81aa-77b0-4c55").unwrap();
+        assert_eq!(id(1_794_722_294_946, &session, 1), "2026-11-15-055814-5f2c81aa");
+        assert_eq!(id(1_794_722_294_946, &session, 3), "2026-11-15-055814-5f2c81aa-3");
+        assert_eq!(id(0, &SessionId::new("s").unwrap(), 1), "1970-01-01-000000-s");
+    }
+
+    #[test]
+    fn texts_of_other_systems_are_taken_apart_too() {
+        let parts = Parts { front_matter: "a: 1\n", body: "## B\n" };
+        assert_eq!(split("---\na: 1\n---\n\n## B\n"), Ok(parts));
+        assert_eq!(split("\u{feff}---\na: 1\n--- \n## B\n"), Ok(parts));
+        let windows = Parts { front_matter: "a: 1\r\n", body: "## B\r\n" };
+        assert_eq!(split("---\r\na: 1\r\n---\r\n\r\n## B\r\n"), Ok(windows));
+        assert_eq!(split("---\n---"), Ok(Parts { front_matter: "", body: "" }));
+    }
+
+    #[test]
+    fn a_text_without_fences_is_no_checkpoint() {
+        for text in ["", "\n", "## What Changed\n", " ---\na: 1\n---\n", "----\n---\n"] {
+            assert_eq!(split(text), Err(Problem::NoFrontMatter), "{text:?}");
+        }
+        for text in ["---", "---\n", "---\na: 1\n", "---\na: 1\n ---\n"] {
+            assert_eq!(split(text), Err(Problem::EndlessFrontMatter), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a save is filed under.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The environment that a save belongs to: `development`, `staging`, the name of a piece of work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Environment(String);
+
+/// A name that no environment can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadEnvironment(String);
+
+impl Environment {
+    /// The one that is meant where none is named.
+    pub const DEFAULT: &str = "development";
+    const LONGEST: usize = 64;
+
+    /// The environment of that name. A name begins with a letter or a digit; `-`, `_` and `.` may
+    /// follow, too.
+    pub fn new(name: &str) -> Result<Self, BadEnvironment> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        let is_fit = begins && name.len() <= Self::LONGEST && name.bytes().all(fits);
+        is_fit.then(|| Self(name.to_owned())).ok_or_else(|| BadEnvironment::new(name))
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self(Self::DEFAULT.to_owned())
+    }
+}
+
+impl fmt::Display for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Environment {
+    type Error = BadEnvironment;
+
+    fn try_from(name: String) -> Result<Self, BadEnvironment> {
+        Self::new(&name)
+    }
+}
+
+impl From<Environment> for String {
+    fn from(environment: Environment) -> Self {
+        environment.0
+    }
+}
+
+impl BadEnvironment {
+    fn new(name: &str) -> Self {
+        Self(plimsoll_core::policy::brief(name))
+    }
+}
+
+impl fmt::Display for BadEnvironment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, most) = (&self.0, Environment::LONGEST);
+        write!(
+            f,
+            "`{name}` is no name for an environment: up to {most} letters, digits, `-`, `_` and `.`, \
+             the first a letter or a digit"
+        )
+    }
+}
+
+impl std::error::Error for BadEnvironment {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_names_are_environments() {
+        for good in ["development", "a", "7", "api-v2.staging_eu", &"x".repeat(64)] {
+            assert_eq!(Environment::new(good).unwrap().as_str(), good);
+        }
+        for bad in ["", " ", "-x", ".git", "a b", "a/b", "a'b", "über", "a\n", &"x".repeat(65)] {
+            assert!(Environment::new(bad).is_err(), "{bad:?}");
+        }
+        let error = Environment::new("a\u{1b}[0m b").unwrap_err().to_string();
+        assert!(error.starts_with("`a[0m b` is no name for an environment: up to 64"), "{error}");
+    }
+}

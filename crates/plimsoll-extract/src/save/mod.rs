@@ -1,0 +1,234 @@
+//! Saves: named session states, one line of them per environment.
+//!
+//! A save is what a person, a script or a hook wants to find again: a few texts, tags, and links to
+//! the session, the checkpoint and the commit that belong to it. It is kept as it was made; nothing is
+//! extracted a second time: what a session's save says comes from its checkpoint ([`told()`]). What saves of commits, tests and full windows say stands in [`words`], so
+//! that everybody who makes one says the same.
+
+mod environment;
+mod restored;
+mod told;
+pub mod words;
+
+pub use environment::{BadEnvironment, Environment};
+pub use restored::{fenced, sections};
+pub use told::told;
+
+use plimsoll_core::Millis;
+use plimsoll_core::policy::is_plain;
+use serde::{Deserialize, Serialize};
+
+use crate::work::told as kept;
+
+/// A save that is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Save {
+    /// Its name, a UUIDv7.
+    pub id: String,
+    /// When it was made.
+    pub created: Millis,
+    /// What was saved.
+    #[serde(flatten)]
+    pub what: NewSave,
+}
+
+/// What is to be saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewSave {
+    /// Where it belongs.
+    pub environment: Environment,
+    /// Who made it, and at what.
+    pub kind: Kind,
+    /// What is being done, in a line or two.
+    pub task: String,
+    /// What one must know to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// What is in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blockers: Option<String>,
+    /// What comes next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_steps: Option<String>,
+    /// Words to find it by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Files and names that matter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_artifacts: Vec<String>,
+    /// The project it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The session it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The checkpoint that tells more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+    /// The commit it was made at: its hash, as long as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+/// Who made a save, and at what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Somebody asked for it.
+    #[default]
+    Manual,
+    /// The window was nearly full.
+    Auto,
+    /// Something was committed.
+    Commit,
+    /// Tests were run.
+    Tests,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Manual, Self::Auto, Self::Commit, Self::Tests];
+
+    /// Its name.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Auto => "auto",
+            Self::Commit => "commit",
+            Self::Tests => "tests",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn named(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.label() == label)
+    }
+}
+
+/// How long texts may be, in characters, and how many there may be in a list.
+const LONGEST_TASK: usize = 1_000;
+const LONGEST_TEXT: usize = 20_000;
+const LONGEST_ITEM: usize = 300;
+const MOST_TAGS: usize = 32;
+const MOST_ARTIFACTS: usize = 100;
+
+impl NewSave {
+    /// The same with what it does not say taken from `other`; where it belongs, who made it and its
+    /// tags stay.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let list = |own: Vec<String>, other| if own.is_empty() { other } else { own };
+        Self {
+            task: if self.task.trim().is_empty() { other.task } else { self.task },
+            context: self.context.or(other.context),
+            blockers: self.blockers.or(other.blockers),
+            next_steps: self.next_steps.or(other.next_steps),
+            key_artifacts: list(self.key_artifacts, other.key_artifacts),
+            ..self
+        }
+    }
+
+    /// The save as it may be kept: without secrets and control characters, and not endless.
+    #[must_use]
+    pub fn cleaned(self) -> Self {
+        let some = |text: Option<String>| {
+            text.map(|text| cleaned(&text, LONGEST_TEXT)).filter(|text| !text.is_empty())
+        };
+        Self {
+            task: cleaned(&self.task, LONGEST_TASK),
+            context: some(self.context),
+            blockers: some(self.blockers),
+            next_steps: some(self.next_steps),
+            tags: items(&self.tags, MOST_TAGS),
+            key_artifacts: items(&self.key_artifacts, MOST_ARTIFACTS),
+            project: self.project.map(|path| path.chars().filter(|it| is_plain(*it)).collect()),
+            session: self.session.map(|id| one_line(&id)),
+            checkpoint: self.checkpoint.map(|id| one_line(&id)),
+            commit: self.commit.map(|sha| one_line(&sha).to_ascii_lowercase()),
+            ..self
+        }
+    }
+}
+
+/// A text of several lines.
+fn cleaned(text: &str, longest: usize) -> String {
+    kept::beginning(&kept::told(text), longest)
+}
+
+/// A list whose items are a line each, none of them twice.
+fn items(list: &[String], most: usize) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    for item in list.iter().map(|item| one_line(item)) {
+        if !item.is_empty() && !items.contains(&item) && items.len() < most {
+            items.push(item);
+        }
+    }
+    items
+}
+
+fn one_line(text: &str) -> String {
+    kept::beginning(&kept::name(text), LONGEST_ITEM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_has_no_secrets_and_cannot_forge_a_line() {
+        let new = NewSave {
+            task: " use ghp_0123456789abcdefghijABCDEFGHIJ456789 \u{1b}[31m".to_owned(),
+            context: Some(" \u{7} ".to_owned()),
+            tags: vec!["a\nb".to_owned(), String::new(), "x".to_owned(), "x".to_owned()],
+            commit: Some("ABCDEF0".to_owned()),
+            ..NewSave::default()
+        };
+        let kept = new.cleaned();
+        assert!(kept.task.starts_with("use [redacted:"), "{}", kept.task);
+        assert!(!kept.task.contains('\u{1b}'));
+        assert_eq!(kept.context, None);
+        assert_eq!(kept.tags, ["ab", "x"]);
+        assert_eq!(kept.commit.as_deref(), Some("abcdef0"));
+    }
+
+    #[test]
+    fn a_secret_with_a_control_character_in_it_is_none_the_less_one() {
+        let broken = "ghp_0123456789\u{8}abcdefghijABCDEFGHIJ456789".to_owned();
+        let new = NewSave { task: broken.clone(), tags: vec![broken], ..NewSave::default() };
+        let kept = new.cleaned();
+        assert_eq!(
+            (&*kept.task, &*kept.tags[0]),
+            ("[redacted:github-token]", "[redacted:github-token]")
+        );
+    }
+
+    #[test]
+    fn what_was_said_stays_and_the_rest_is_filled_in() {
+        let text = |text: &str| Some(text.to_owned());
+        let said = NewSave { next_steps: text("dry"), ..NewSave::default() };
+        let kind = Kind::Auto;
+        let other =
+            NewSave { task: "Paint".to_owned(), next_steps: text("x"), kind, ..said.clone() };
+        let expected = NewSave { task: "Paint".to_owned(), ..said.clone() };
+        assert_eq!(said.or(other), expected);
+    }
+
+    #[test]
+    fn a_save_is_written_and_read_as_flat_json() {
+        let what = NewSave { task: "Mend it".to_owned(), ..NewSave::default() };
+        let save = Save { id: "1".to_owned(), created: 2, what };
+        let json = serde_json::to_string(&save).unwrap();
+        assert_eq!(
+            json,
+            r#"{"id":"1","created":2,"environment":"development","kind":"manual","task":"Mend it"}"#
+        );
+        assert_eq!(serde_json::from_str::<Save>(&json).unwrap(), save);
+    }
+
+    #[test]
+    fn kinds_are_known_by_their_names() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::named(kind.label()), Some(kind));
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What a save of a commit, of a run of tests or of a full window says.
+
+use plimsoll_core::Tokens;
+
+use super::{Environment, Kind, NewSave};
+
+/// How a hash is shown.
+const SHORT: usize = 8;
+
+/// A commit.
+#[derive(Clone, Copy, Debug)]
+pub struct Commit<'a> {
+    /// Its hash.
+    pub sha: &'a str,
+    /// Its message.
+    pub message: &'a str,
+    /// The branch it was made on.
+    pub branch: &'a str,
+    /// How many files it changed.
+    pub files: u64,
+}
+
+/// A run of tests.
+#[derive(Clone, Debug, Default)]
+pub struct TestRun<'a> {
+    /// Whether all passed.
+    pub passed: bool,
+    /// How many ran, as far as that is known.
+    pub count: Option<u64>,
+    /// How many failed.
+    pub failed: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// What was run.
+    pub command: Option<&'a str>,
+    /// Which ones failed, as far as that is known.
+    pub names: &'a [String],
+}
+
+/// A window that is nearly full.
+#[derive(Clone, Copy, Debug)]
+pub struct Full {
+    /// What it holds.
+    pub used: Tokens,
+    /// Its size.
+    pub window: Tokens,
+}
+
+/// The save of a commit.
+pub fn commit(environment: Environment, commit: &Commit<'_>) -> NewSave {
+    let Commit { sha, message, branch, files } = *commit;
+    let (short, subject) = (short(sha), first(message.lines().next().unwrap_or_default(), 80));
+    NewSave {
+        environment,
+        kind: Kind::Commit,
+        task: format!("Commit: {subject}"),
+        context: Some(format!("Branch: {branch}, SHA: {short}, Files: {files}")),
+        tags: vec!["git-commit".to_owned(), branch.to_owned(), short],
+        // Whole, so that any beginning of it finds the save.
+        key_artifacts: vec![sha.to_owned()],
+        commit: Some(sha.to_owned()),
+        ..NewSave::default()
+    }
+}
+
+/// The save of a run of tests.
+pub fn tests(environment: Environment, run: &TestRun<'_>) -> NewSave {
+    let TestRun { passed, count, failed, seconds, command, names } = run;
+    let came_to = if *passed { "tests-passed" } else { "tests-failed" };
+    let (task, figure) = match (passed, count) {
+        (true, Some(count)) => (
+            format!("Tests passed: {count} tests in {seconds:.1}s"),
+            Some(format!("count-{count}")),
+        ),
+        (false, Some(count)) => {
+            (format!("Tests failed: {failed}/{count} failed"), Some(format!("failed-{failed}")))
+        }
+        (true, None) => (format!("Tests passed in {seconds:.1}s: how many is not known"), None),
+        (false, None) => ("Tests failed: how many is not known".to_owned(), None),
+    };
+    NewSave {
+        environment,
+        kind: Kind::Tests,
+        task,
+        context: command.map(|command| format!("Command: {command}")),
+        blockers: (!names.is_empty()).then(|| format!("Failed: {}", names.join(", "))),
+        tags: std::iter::once(came_to.to_owned()).chain(figure).collect(),
+        ..NewSave::default()
+    }
+}
+
+/// The save of a nearly full window, of which nothing else is known.
+pub fn full(environment: Environment, full: Full) -> NewSave {
+    let Full { used, window } = full;
+    let percent = full.percent();
+    NewSave {
+        environment,
+        kind: Kind::Auto,
+        task: format!("[Auto-save at {percent:.0}% context]"),
+        context: Some(format!("Automatic save triggered at {used}/{window} tokens")),
+        next_steps: Some("Continue from auto-save point".to_owned()),
+        tags: vec!["auto-save".to_owned(), format!("tokens-{used}")],
+        ..NewSave::default()
+    }
+}
+
+/// The command that restores the newest save of an environment.
+pub fn restart_command(environment: &Environment) -> String {
+    format!("rs {environment}")
+}
+
+/// What is said when a nearly full window was saved.
+pub fn saved(environment: &Environment) -> String {
+    format!("Session saved. Run '{}' to continue.", restart_command(environment))
+}
+
+/// A commit's hash as it is shown.
+pub fn short(sha: &str) -> String {
+    first(sha, SHORT)
+}
+
+impl Full {
+    /// How full it is.
+    pub fn percent(self) -> f64 {
+        self.used as f64 / self.window as f64 * 100.0
+    }
+}
+
+fn first(text: &str, characters: usize) -> String {
+    text.chars().take(characters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment::default()
+    }
+
+    #[test]
+    fn a_commit_is_told_by_its_first_line() {
+        let message = format!("{}\n\nbody", "é".repeat(100));
+        let sha = "0123456789abcdef0123456789abcdef01234567";
+        let save =
+            commit(environment(), &Commit { sha, message: &message, branch: "main", files: 3 });
+        assert_eq!(save.task, format!("Commit: {}", "é".repeat(80)));
+        assert_eq!(save.context.as_deref(), Some("Branch: main, SHA: 01234567, Files: 3"));
+        assert_eq!(save.tags, ["git-commit", "main", "01234567"]);
+        assert_eq!(save.commit.as_deref(), Some(sha));
+    }
+
+    #[test]
+    fn tests_are_told_by_their_counts() {
+        let run = TestRun { passed: true, count: Some(12), seconds: 1.24, ..TestRun::default() };
+        let save = super::tests(environment(), &run);
+        assert_eq!(save.task, "Tests passed: 12 tests in 1.2s");
+        assert_eq!(save.tags, ["tests-passed", "count-12"]);
+        assert_eq!((save.context, save.blockers), (None, None));
+        let names = ["a::b".to_owned(), "c".to_owned()];
+        let run = TestRun {
+            count: Some(12),
+            failed: 2,
+            command: Some("cargo test"),
+            names: &names,
+            ..TestRun::default()
+        };
+        let save = super::tests(environment(), &run);
+        assert_eq!(save.task, "Tests failed: 2/12 failed");
+        assert_eq!(save.tags, ["tests-failed", "failed-2"]);
+        assert_eq!(save.context.as_deref(), Some("Command: cargo test"));
+        assert_eq!(save.blockers.as_deref(), Some("Failed: a::b, c"));
+        let save = super::tests(environment(), &TestRun { seconds: 3.0, ..TestRun::default() });
+        assert_eq!(save.task, "Tests failed: how many is not known");
+        assert_eq!(save.tags, ["tests-failed"]);
+    }
+
+    #[test]
+    fn a_full_window_is_told_by_its_figures() {
+        let save = full(environment(), Full { used: 170_000, window: 200_000 });
+        assert_eq!(save.task, "[Auto-save at 85% context]");
+        assert_eq!(
+            save.context.as_deref(),
+            Some("Automatic save triggered at 170000/200000 tokens")
+        );
+        assert_eq!(save.next_steps.as_deref(), Some("Continue from auto-save point"));
+        assert_eq!(save.tags, ["auto-save", "tokens-170000"]);
+        assert_eq!(saved(&save.environment), "Session saved. Run 'rs development' to continue.");
+    }
+}

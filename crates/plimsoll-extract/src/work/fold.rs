@@ -1,0 +1,127 @@
+//! The fold of a transcript into the work.
+
+use plimsoll_core::entry::Place;
+use serde::{Deserialize, Serialize};
+
+use super::noted::Noted;
+use super::seen::{Seen, Shown};
+use super::table::FileId;
+use super::told::{self, told};
+use super::tools::Returned;
+use super::{Act, Record, Work, weight};
+
+/// The work as far as the records were taken, and what it takes to go on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fold {
+    work: Work,
+    seen: Seen,
+    #[serde(skip)]
+    skims_to: Place,
+}
+
+impl Fold {
+    /// Notes that the compaction at this place is not the last one: what tools showed before it will
+    /// be forgotten, and need not be looked at.
+    pub fn skim_to(&mut self, place: Place) {
+        self.skims_to = place;
+    }
+
+    /// Whether it only matters that a call ended, if it ended well and its end is at this place.
+    pub fn skims(&self, place: Place, call: &str) -> bool {
+        place < self.skims_to && self.work.only_looks(call)
+    }
+
+    /// All that is known now.
+    pub fn work(mut self) -> Work {
+        self.seen.into(&mut self.work.table);
+        self.work.join_mentions();
+        self.work
+    }
+
+    /// Takes the next record.
+    pub fn take(&mut self, record: &Record<'_>) {
+        self.begin(record);
+        for act in &record.acts {
+            self.act(act);
+        }
+        self.work.shrink();
+    }
+
+    fn begin(&mut self, record: &Record<'_>) {
+        let work = &mut self.work;
+        work.table.here = record.place;
+        self.seen.at(record.place);
+        if let Some(folder) = record.folder.as_deref() {
+            work.enter(folder);
+        }
+        // A client that finds no branch writes `HEAD`, or nothing.
+        let is_new = |branch: &&str| {
+            !matches!(*branch, "" | "HEAD") && work.branch.as_deref() != Some(*branch)
+        };
+        let branch = record.branch.as_deref().filter(is_new).map(told::name);
+        if let Some(branch) = branch.as_deref().map(told::short).filter(is_new) {
+            work.branch = Some(Noted::new(branch, record.place));
+        }
+        work.time = work.time.max(record.time);
+        if record.advances {
+            work.newest = record.place;
+        }
+        if record.message.is_some() && record.message != work.message {
+            work.turns += 1;
+            work.message = record.message;
+        }
+    }
+
+    /// Takes what happened. Secrets are taken out first: all that is kept here may be stored.
+    fn act(&mut self, act: &Act<'_>) {
+        let work = &mut self.work;
+        match act {
+            Act::Asked(text) => work.asked(&told(text)),
+            Act::Said(text) => work.said(&told(text)),
+            Act::Called { call, tool } => {
+                let file = work.called(call, tool);
+                if let Some(text) = tool.written() {
+                    let text = if self.is_skimmed() { "".into() } else { told(&text) };
+                    self.saw(&text, weight::BODY, file);
+                }
+            }
+            Act::Returned { call, failed, said, changes, step } => {
+                let is_read = work.listens_to(call, *failed) || !self.is_skimmed();
+                let said = if is_read { said.text() } else { "".into() };
+                let text = &told(&said);
+                let result = Returned { failed: *failed, text, changes };
+                let file = self.work.returned(call, &result, step.as_deref());
+                self.saw(text, weight::RETURNED, file);
+            }
+            Act::Dropped { call } => {
+                work.pending(call);
+            }
+            Act::Answered { question, answer } => work.answered(&told(question), &told(answer)),
+            Act::Shown { step, text, state } => {
+                work.plan.show(&told::name(step), &told(text), *state, work.table.here);
+            }
+            Act::Planned(text) => work.plan.agree(&told(text), work.table.here),
+            Act::Reported { task, text } => {
+                let text = told(text);
+                work.reported(&told(task), &text);
+                self.saw(&text, weight::RETURNED, None);
+            }
+            Act::Compacted => self.seen.turn(),
+        }
+    }
+
+    /// Notes what a tool showed of a file, if it was one.
+    fn saw(&mut self, text: &str, weight: f32, file: Option<FileId>) {
+        self.work.clock += 1;
+        if self.is_skimmed() {
+            return;
+        }
+        let Work { table, project, clock, .. } = &self.work;
+        let of = file.map(|file| table.files[file as usize].path.as_str());
+        self.seen.take(&Shown { text, weight, of, now: *clock }, project.as_deref());
+    }
+
+    fn is_skimmed(&self) -> bool {
+        self.work.table.here < self.skims_to
+    }
+}

@@ -1,0 +1,352 @@
+//! The work of a session: what it is about, folded from its transcript record by record.
+//!
+//! The [`Fold`] can stop anywhere, be saved, and go on later; any split gives the same result as one
+//! pass. What is kept is bounded: names by their score, texts by their number and length.
+
+mod act;
+mod asked;
+mod body;
+mod changed;
+mod effects;
+pub(crate) mod fence;
+mod fold;
+mod index;
+mod inherit;
+mod lacking;
+mod left;
+mod mention;
+mod names;
+mod noted;
+mod origin;
+mod paste;
+mod path;
+mod plan;
+mod recall;
+mod refine;
+mod reread;
+mod restore;
+mod score;
+mod seen;
+mod shell;
+mod steer;
+mod table;
+pub(crate) mod told;
+mod tools;
+mod touched;
+mod verdict;
+mod words;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use plimsoll_core::Millis;
+use plimsoll_core::entry::{EntryId, Place};
+use serde::{Deserialize, Serialize};
+
+pub use act::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
+pub use body::{NOTHING, body, mark, unread};
+pub use changed::changed;
+pub use fence::{HEADING, OFFER_HEADING, fenced};
+pub use fold::Fold;
+pub use inherit::inherit;
+pub use lacking::lacking;
+pub use left::Left;
+pub use origin::{COMES_AFTER, DATA, Fate, GOES_ON, Origin, unlooked};
+pub use recall::{Fact, FactKind, Judgement, Recall, Shown, Tally};
+pub use refine::{LONGEST_WORDS, Words};
+pub use reread::{files, next_steps, reread};
+pub use restore::{restore, restore_from};
+pub use steer::steer;
+
+use mention::Mention;
+use noted::Noted;
+use plan::Plan;
+use score::Clock;
+use shell::Commands;
+use table::{FileId, Most, Moved, Table};
+use tools::{Pending, ShellFolder};
+use touched::Touched;
+use words::cut;
+
+/// How much a name counts, by who brought it up. The agent's own tool inputs and the user's words
+/// stand far above what a tool gave back: the figures are in docs/restore.md.
+mod weight {
+    pub(super) const ASKED: f32 = 4.0;
+    pub(super) const SAID: f32 = 1.5;
+    pub(super) const GIVEN: f32 = 5.0;
+    pub(super) const BODY: f32 = 0.1;
+    pub(super) const RETURNED: f32 = 0.07;
+    /// A file counts more than a name in it.
+    pub(super) const FILE: f32 = 6.0;
+    /// How firmly a text ties symbols to a file, whoever's it is.
+    pub(super) const LEAST_TIE: f32 = 0.1;
+}
+
+/// What counts at least so much was brought up by the user or the agent, not merely seen.
+const LEAST: f32 = 1.0;
+
+const MOST_NAMED: Most = Most { names: 1_500, files: 300 };
+const MOST_ASKED: usize = 24;
+const LONGEST_ASKED: usize = 2_000;
+/// A prompt longer than this is a document, not an instruction.
+const LONGEST_PROMPT: usize = 6_000;
+const MOST_DIRECTIVES: usize = 60;
+const LONGEST_SENTENCE: usize = 400;
+const MOST_DECISIONS: usize = 24;
+const MOST_SAID: usize = 4;
+const MOST_CALLS: usize = 256;
+const MOST_MARKERS: usize = 20;
+const MOST_DELEGATED: usize = 8;
+/// How many files are kept of which more than the name is known, when there are twice as many.
+const MOST_TOUCHED: usize = 150;
+
+/// All that is kept of the work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    clock: Clock,
+    steps: u32,
+    turns: u32,
+    /// The message of the model's that was taken last.
+    message: Option<EntryId>,
+    table: Table,
+    commands: Commands,
+    /// What the user asked for: the first request, and the last ones.
+    asked: VecDeque<Noted>,
+    /// How the user wants to have it, the newest last.
+    directives: VecDeque<Noted>,
+    /// What was decided, the newest last.
+    decisions: VecDeque<Noted>,
+    /// The model's last messages.
+    said: VecDeque<Noted>,
+    plan: Plan,
+    /// What happened to files, by their place in the table.
+    touched: BTreeMap<FileId, Touched>,
+    /// TODO and FIXME marks in what was written, with the file.
+    markers: VecDeque<(FileId, Noted)>,
+    /// What was given to subagents, and what they gave back.
+    delegated: VecDeque<(String, Noted)>,
+    /// Changes that were put aside, the newest last.
+    stashes: Vec<Vec<(FileId, Touched)>>,
+    /// How many commits were made.
+    commits: u32,
+    branch: Option<Noted>,
+    /// The folder that the session began in: the project.
+    project: Option<String>,
+    /// The folder that the agent is in, where that is another one.
+    elsewhere: Option<String>,
+    /// The folder that the shell is in, after a `cd`.
+    shell: Option<ShellFolder>,
+    /// When the newest record was written.
+    time: Option<Millis>,
+    /// The place of the newest record with which the conversation went on.
+    newest: Place,
+    /// What the model last said of it when it was asked for a checkpoint, and after how many steps.
+    words: Words,
+    refined_at: u32,
+    /// Calls whose results are still to come.
+    calls: VecDeque<(String, Pending)>,
+}
+
+impl Work {
+    /// When the newest record was written.
+    pub fn time(&self) -> Option<Millis> {
+        self.time
+    }
+
+    /// The place of the newest record with which the conversation went on; 0 if there is none.
+    pub fn newest(&self) -> Place {
+        self.newest
+    }
+
+    /// The files that the agent read or changed.
+    pub fn touched_files(&self) -> Vec<&str> {
+        self.touched.keys().map(|file| self.table.files[*file as usize].path.as_str()).collect()
+    }
+
+    /// How many tools the agent has used.
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// How often the model has answered, whatever it said or used.
+    pub fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// Takes the model's own words, in the place of earlier ones.
+    pub fn refine(&mut self, words: Words) {
+        if !words.is_empty() {
+            (self.words, self.refined_at) = (words, self.steps);
+        }
+    }
+
+    /// The model's own words. What it said comes next has been done, or not, after a while.
+    pub fn words(&self) -> Words {
+        const A_WHILE: u32 = 20;
+        match self.steps - self.refined_at > A_WHILE {
+            true => self.words.clone().without_steps(),
+            false => self.words.clone(),
+        }
+    }
+
+    /// Whether nothing has happened yet.
+    pub fn is_empty(&self) -> bool {
+        self.clock == 0
+    }
+
+    fn asked(&mut self, text: &str) {
+        self.mention(text, weight::ASKED, None);
+        let is_document = text.len() > LONGEST_PROMPT;
+        let text = &paste::own_words(text);
+        if text.is_empty() {
+            return;
+        }
+        for sentence in words::directives(text).filter(|_| !is_document) {
+            let sentence = self.noted(asked::bare(sentence), LONGEST_SENTENCE);
+            self.directives.retain(|known| **known != *sentence);
+            push(&mut self.directives, sentence, MOST_DIRECTIVES);
+        }
+        let text = self.noted(text, LONGEST_ASKED);
+        if self.asked.back().is_some_and(|known| **known == *text) {
+            self.asked.pop_back();
+        }
+        if self.asked.len() == MOST_ASKED {
+            // The first one tells what it is all about, and a reply nothing.
+            let reply = self.asked.iter().skip(1).position(|text| asked::is_reply(text));
+            self.asked.remove(1 + reply.unwrap_or(0));
+        }
+        self.asked.push_back(text);
+    }
+
+    fn said(&mut self, text: &str) {
+        self.mention(text, weight::SAID, None);
+        for sentence in words::decisions(text) {
+            self.decided(sentence);
+        }
+        self.plan.propose(text, self.table.here);
+        let text = self.noted(text, LONGEST_ASKED);
+        push(&mut self.said, text, MOST_SAID);
+    }
+
+    fn decided(&mut self, sentence: &str) {
+        let sentence = self.noted(sentence, LONGEST_SENTENCE);
+        self.decisions.retain(|known| **known != *sentence);
+        push(&mut self.decisions, sentence, MOST_DECISIONS);
+    }
+
+    /// A question that the user answered is decided.
+    fn answered(&mut self, question: &str, answer: &str) {
+        self.mention(answer, weight::ASKED, None);
+        let question = words::one_line(question, LONGEST_SENTENCE / 2);
+        self.decided(&format!("{question} The user: {}", words::one_line(answer, 200)));
+    }
+
+    fn reported(&mut self, task: &str, text: &str) {
+        let said = Noted::new(words::one_line(text, 300), self.table.here);
+        push(&mut self.delegated, (words::one_line(task, 120), said), MOST_DELEGATED);
+    }
+
+    /// The beginning of a text, with the place of the record that is being taken.
+    fn noted(&self, text: &str, longest: usize) -> Noted {
+        Noted::new(cut(text, longest), self.table.here)
+    }
+
+    /// Notes a file by a path that a tool was given, or that the agent reported.
+    fn file(&mut self, path: &str, weight: f32) -> FileId {
+        let path = path::resolve(self.project.as_deref(), self.folder(), path);
+        self.known_file(&path, weight)
+    }
+
+    /// Notes a file by its path as the project sees it.
+    fn known_file(&mut self, path: &str, weight: f32) -> FileId {
+        self.clock += 1;
+        let path = told::name(path);
+        self.table.known_file(told::short(&path), weight * weight::FILE, self.clock)
+    }
+
+    /// The folder that the agent is in.
+    fn folder(&self) -> Option<&str> {
+        self.elsewhere.as_deref().or(self.project.as_deref())
+    }
+
+    fn enter(&mut self, folder: &str) {
+        if self.folder() == Some(folder) {
+            return;
+        }
+        let folder = told::name(folder).replace('\\', "/");
+        match &self.project {
+            None => self.project = Some(folder),
+            Some(project) => self.elsewhere = Some(folder).filter(|folder| folder != project),
+        }
+    }
+
+    /// Notes every name in a text; symbols belong to the file that the text is `of`.
+    fn mention(&mut self, text: &str, weight: f32, of: Option<FileId>) {
+        self.clock += 1;
+        let told = Mention { text, weight, of, now: self.clock };
+        self.table.mention(&told, self.project.as_deref());
+    }
+
+    /// The files that were changed, with their paths, the newest change first.
+    fn changes(&self) -> Vec<(&str, &Touched)> {
+        let changed = self.touched.iter().filter(|(_, touched)| touched.change.is_some());
+        let mut files: Vec<(&str, &Touched)> = changed
+            .map(|(file, touched)| (self.table.files[*file as usize].path.as_str(), touched))
+            .collect();
+        files.sort_by_key(|(_, touched)| std::cmp::Reverse(touched.at));
+        files
+    }
+
+    fn shrink(&mut self) {
+        self.commands.shrink(self.clock);
+        self.shrink_touched();
+        let touched = &self.touched;
+        let changed = |file| touched.get(&file).is_some_and(|file| file.change.is_some());
+        if let Some(moved) = self.table.shrink(MOST_NAMED, self.clock, changed) {
+            self.move_files(&moved);
+        }
+    }
+
+    /// Counts mentions for the files that they mean: only when the work is complete is it known which.
+    fn join_mentions(&mut self) {
+        if let Some(moved) = self.table.join_mentions() {
+            self.move_files(&moved);
+        }
+    }
+
+    /// Follows the files to their new places in the table.
+    fn move_files(&mut self, moved: &Moved) {
+        let place = |file: FileId| moved.get(file as usize).copied().flatten();
+        for stash in &mut self.stashes {
+            stash.retain_mut(|(file, _)| place(*file).map(|place| *file = place).is_some());
+        }
+        self.touched = std::mem::take(&mut self.touched)
+            .into_iter()
+            .filter_map(|(file, touched)| Some((place(file)?, touched)))
+            .collect();
+        self.markers.retain_mut(|(file, _)| place(*file).map(|place| *file = place).is_some());
+        self.calls.retain_mut(|(_, pending)| pending.moved(place));
+    }
+
+    /// Forgets what happened to files long ago, what was merely read first.
+    fn shrink_touched(&mut self) {
+        if self.touched.len() <= 2 * MOST_TOUCHED {
+            return;
+        }
+        let value = |touched: &Touched| (touched.change.is_some(), touched.at);
+        let mut values: Vec<_> = self.touched.values().map(value).collect();
+        values.sort_unstable();
+        let least = values[values.len() - MOST_TOUCHED];
+        self.touched.retain(|_, touched| value(touched) >= least);
+    }
+}
+
+/// Adds to the end, and forgets the oldest if there are too many.
+fn push<T>(list: &mut VecDeque<T>, item: T, most: usize) {
+    if list.len() == most {
+        list.pop_front();
+    }
+    list.push_back(item);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,409 @@
+//! What the work needed after a compaction, and who had kept it.
+//!
+//! A needed fact is a name that stood in the conversation before the compaction, and that the agent
+//! uses afterwards before anything has shown it again. What is a name is what the rest of the work
+//! takes for one. Of what the agent writes into files nothing is judged: clients give some files back
+//! without recording it.
+
+mod known;
+
+use std::borrow::Cow;
+use std::collections::{HashSet, VecDeque};
+
+use known::{FileId, Known, Moment};
+use plimsoll_core::Millis;
+use plimsoll_core::entry::EntryId;
+
+use super::names::{self, NameKind};
+use super::{Act, Record, Tool, fence, path, shell};
+use crate::redact::redact;
+
+/// What a line of a transcript put before the model, besides its own words.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shown<'a> {
+    /// A compaction: the model keeps the records from this one on, or none.
+    Compacted {
+        /// The first record that it keeps.
+        kept_from: Option<EntryId>,
+    },
+    /// The client's summary of what was before.
+    Summary(Cow<'a, str>),
+    /// What the user, a tool or the client said.
+    Texts(Vec<Cow<'a, str>>),
+}
+
+/// What a needed fact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FactKind {
+    /// A file.
+    File,
+    /// A name in code.
+    Symbol,
+    /// A program with its subcommands.
+    Command,
+    /// An issue, a hash, a branch, an address: something to look up elsewhere.
+    Reference,
+}
+
+impl FactKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::File, Self::Symbol, Self::Command, Self::Reference];
+
+    /// What several of them are called.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::File => "files",
+            Self::Symbol => "symbols",
+            Self::Command => "commands",
+            Self::Reference => "references",
+        }
+    }
+}
+
+/// A name that the work needed after a compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is.
+    pub kind: FactKind,
+    /// The name.
+    pub name: String,
+    /// The client's summary held it.
+    pub in_summary: bool,
+    /// The restore held it.
+    pub in_restore: bool,
+}
+
+/// One compaction, judged by the work after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// When it was.
+    pub time: Option<Millis>,
+    /// The transcript holds the client's summary.
+    pub has_summary: bool,
+    /// What the work needed, in the order in which it did.
+    pub facts: Vec<Fact>,
+}
+
+/// How many needed facts there were, and how many of them were kept by whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// All.
+    pub needed: u64,
+    /// Kept by the summary.
+    pub summary: u64,
+    /// Kept by the restore.
+    pub restore: u64,
+    /// Kept by either of them.
+    pub together: u64,
+}
+
+impl Tally {
+    /// Counts facts.
+    pub fn of<'f>(facts: impl IntoIterator<Item = &'f Fact>) -> Self {
+        let mut tally = Self::default();
+        for fact in facts {
+            tally.needed += 1;
+            tally.summary += u64::from(fact.in_summary);
+            tally.restore += u64::from(fact.in_restore);
+            tally.together += u64::from(fact.in_summary || fact.in_restore);
+        }
+        tally
+    }
+
+    /// What it comes to, in a sentence.
+    pub fn headline(&self) -> String {
+        if self.needed == 0 {
+            return "Nothing from before a compaction was needed after it.".to_owned();
+        }
+        let (summary, together) = (self.share(self.summary), self.share(self.together));
+        format!(
+            "Your client's summaries kept {summary} of what the work needed; with plimsoll {together}."
+        )
+    }
+
+    /// So many of all in whole percent, rounded down: what is not all is not 100 %. A dash where there
+    /// are none.
+    pub fn share(&self, kept: u64) -> String {
+        let share = (kept * 100).checked_div(self.needed);
+        share.map_or_else(|| "–".to_owned(), |share| format!("{share} %"))
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.needed += other.needed;
+        self.summary += other.summary;
+        self.restore += other.restore;
+        self.together += other.together;
+    }
+}
+
+/// Judges the compactions of a session, record by record.
+#[derive(Debug, Default)]
+pub struct Recall {
+    known: Known,
+    folder: Option<String>,
+    /// The newest records, with the moment of each: a compaction may keep some of them.
+    newest: VecDeque<(EntryId, Moment)>,
+    after: Option<After>,
+}
+
+/// How many records back a compaction may keep any.
+const MOST_NEWEST: usize = 256;
+/// How many tools the agent may use after a compaction before it stands on its own feet.
+const HORIZON: usize = 80;
+/// A shorter one is a number in a list rather than an issue's.
+const SHORTEST_REFERENCE: usize = 3;
+/// What is kept of the texts shown after a compaction: more than a large window holds.
+const MOST_SHOWN: usize = 4 << 20;
+
+/// The work after a compaction.
+#[derive(Debug)]
+struct After {
+    time: Option<Millis>,
+    restore: String,
+    summary: Option<String>,
+    /// What was shown since, for names that stand in a text unmarked: commands and branches.
+    shown: String,
+    steps: usize,
+    needed: Vec<Needed>,
+}
+
+#[derive(Debug)]
+enum Needed {
+    File(FileId),
+    Name(FactKind, String),
+}
+
+impl Recall {
+    /// The conversation is compacted: `restore` is what the session is given back. Gives the judgement
+    /// on the compaction before.
+    pub fn compacted(
+        &mut self,
+        time: Option<Millis>,
+        kept_from: Option<EntryId>,
+        restore: String,
+    ) -> Option<Judgement> {
+        let judgement = self.finish();
+        let kept = kept_from.and_then(|id| self.newest.iter().find(|(known, _)| *known == id));
+        self.known.forget_before(kept.map(|(_, moment)| *moment));
+        let (summary, shown, needed) = (None, String::new(), Vec::new());
+        self.after = Some(After { time, restore, summary, shown, steps: 0, needed });
+        judgement
+    }
+
+    /// Takes what a line put before the model.
+    pub fn show(&mut self, shown: &Shown<'_>) {
+        match shown {
+            Shown::Compacted { .. } => {}
+            Shown::Summary(text) => {
+                if let Some(after) = &mut self.after {
+                    after.summary.get_or_insert_default().push_str(text);
+                }
+            }
+            Shown::Texts(texts) => {
+                texts.iter().filter(|text| !fence::is_ours(text)).for_each(|text| self.text(text));
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        let known = &mut self.known;
+        names::scan(text, |kind, name| match kind {
+            NameKind::File => {
+                known.file(name);
+            }
+            NameKind::Symbol | NameKind::Reference => {
+                known.name(name);
+            }
+        });
+        if let Some(after) = &mut self.after
+            && after.shown.len() + text.len() < MOST_SHOWN
+        {
+            after.shown.extend([text, "\n"]);
+        }
+    }
+
+    /// Takes what the agent itself said and did.
+    pub fn take(&mut self, record: &Record<'_>) {
+        let moment = self.known.next();
+        if self.folder.is_none() {
+            self.folder = record.folder.as_deref().map(str::to_owned);
+        }
+        if let Some(id) = record.id {
+            super::push(&mut self.newest, (id, moment), MOST_NEWEST);
+        }
+        for act in &record.acts {
+            match act {
+                Act::Said(text) => self.used(text),
+                Act::Called { tool, .. } => self.called(tool),
+                _ => {}
+            }
+        }
+    }
+
+    fn called(&mut self, tool: &Tool<'_>) {
+        if let Some(after) = &mut self.after {
+            after.steps += 1;
+        }
+        match tool {
+            Tool::Edit { path, old, new } => {
+                self.used(path);
+                old.iter().chain(new).for_each(|text| self.text(text));
+            }
+            Tool::Write { path, text } => {
+                self.used(path);
+                self.text(text);
+            }
+            Tool::Read { path, .. } => self.used(path),
+            Tool::Shell { command } => self.ran(command),
+            Tool::Delegate { text, .. } => self.used(text),
+            Tool::Plan(steps) => steps.iter().for_each(|step| self.used(&step.text)),
+            Tool::AddStep { text, about } => {
+                [text, about].into_iter().for_each(|text| self.used(text))
+            }
+            Tool::SetStep { text, .. } => text.iter().for_each(|text| self.used(text)),
+            Tool::Other { texts, .. } => texts.iter().for_each(|text| self.used(text)),
+        }
+    }
+
+    fn ran(&mut self, line: &str) {
+        self.used(line);
+        let commands = plimsoll_core::shell::commands(line);
+        for command in shell::keys(&commands).filter_map(|key| command(&key)) {
+            self.used_unmarked(FactKind::Command, &command);
+        }
+        for branch in shell::branches(&commands) {
+            self.used_unmarked(FactKind::Reference, branch);
+        }
+    }
+
+    /// Notes the names in a text of the agent's. Secrets are no facts: nobody may keep them.
+    fn used(&mut self, text: &str) {
+        let text = redact(text);
+        let (known, mut needed) = (&mut self.known, Vec::new());
+        names::scan(&text, |kind, name| match kind {
+            NameKind::File => needed.extend(known.file(name).map(Needed::File)),
+            NameKind::Symbol | NameKind::Reference if !known.name(name) => {}
+            NameKind::Symbol => needed.push(Needed::Name(FactKind::Symbol, name.to_owned())),
+            NameKind::Reference => needed.push(Needed::Name(FactKind::Reference, name.to_owned())),
+        });
+        self.need(needed);
+    }
+
+    /// Notes a name that no scan finds in a text.
+    fn used_unmarked(&mut self, kind: FactKind, name: &str) {
+        let is_shown = self.after.as_ref().is_some_and(|after| after.shown.contains(name));
+        if self.known.name(name) && !is_shown {
+            self.need([Needed::Name(kind, name.to_owned())]);
+        }
+    }
+
+    fn need(&mut self, needed: impl IntoIterator<Item = Needed>) {
+        if let Some(after) = self.after.as_mut().filter(|after| after.steps <= HORIZON) {
+            after.needed.extend(needed);
+        }
+    }
+
+    /// The judgement on the last compaction.
+    pub fn finish(&mut self) -> Option<Judgement> {
+        let after = self.after.take()?;
+        let summary = after.summary.as_deref().map(|text| self.kept(text));
+        let restore = self.kept(&after.restore);
+        let facts = self.telling(after.needed).into_iter().map(|needed| Fact {
+            kind: needed.kind(),
+            in_summary: summary.as_ref().is_some_and(|summary| summary.holds(&needed)),
+            in_restore: restore.holds(&needed),
+            name: match needed {
+                Needed::File(file) => {
+                    path::shown(self.folder.as_deref(), self.known.path(file)).to_owned()
+                }
+                Needed::Name(_, name) => name,
+            },
+        });
+        Some(Judgement { time: after.time, has_summary: summary.is_some(), facts: facts.collect() })
+    }
+
+    /// What is needed for its own sake: not a mere word with the ending of a file, nor a symbol that is
+    /// a part of a needed file's path, or of the folder's, which the agent is always told.
+    fn telling(&self, mut needed: Vec<Needed>) -> Vec<Needed> {
+        let path = |needed: &Needed| match needed {
+            Needed::File(file) => Some(self.known.path(*file)),
+            Needed::Name(..) => None,
+        };
+        let paths: Vec<&str> =
+            needed.iter().filter_map(path).chain(self.folder.as_deref()).collect();
+        let paths = paths.join("\n");
+        needed.retain(|needed| match needed {
+            Needed::File(file) => known::folder(self.known.path(*file)).is_some(),
+            Needed::Name(FactKind::Symbol, name) => !paths.contains(name.as_str()),
+            Needed::Name(FactKind::Reference, name) => name.len() >= SHORTEST_REFERENCE,
+            Needed::Name(..) => true,
+        });
+        needed
+    }
+
+    fn kept(&self, text: &str) -> Kept {
+        let mut files = HashSet::new();
+        names::scan(text, |kind, name| {
+            if kind == NameKind::File {
+                files.extend(self.known.find(name));
+            }
+        });
+        Kept { files, text: text.split_whitespace().collect::<Vec<_>>().join(" ") }
+    }
+}
+
+/// What a text holds.
+struct Kept {
+    /// The files that it names well enough to be told from all others.
+    files: HashSet<FileId>,
+    text: String,
+}
+
+impl Kept {
+    fn holds(&self, needed: &Needed) -> bool {
+        match needed {
+            Needed::File(file) => self.files.contains(file),
+            Needed::Name(_, name) => self.holds_word(name),
+        }
+    }
+
+    /// Whether a name stands in the text as a whole; a hash may go on.
+    fn holds_word(&self, name: &str) -> bool {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let is_hash = names::is_hash(name.as_bytes());
+        self.text.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&self.text[..at], &self.text[at + name.len()..]);
+            !before.ends_with(is_part) && (is_hash || !after.starts_with(is_part))
+        })
+    }
+}
+
+impl Needed {
+    fn kind(&self) -> FactKind {
+        match self {
+            Self::File(_) => FactKind::File,
+            Self::Name(kind, _) => *kind,
+        }
+    }
+}
+
+/// What of a command is worth knowing: the program and its subcommands. Files and other names in it
+/// are facts of their own, git is everybody's, and so is any program with a mere word after it.
+fn command(key: &str) -> Option<String> {
+    let is_sub =
+        |word: &&str| !word.contains('/') && !names::is_file(word) && !names::is_reference(word);
+    let mut words = key.split(' ');
+    let program = words.next().filter(|program| *program != "git" && !program.ends_with(':'))?;
+    let subs: Vec<&str> = words.take_while(is_sub).collect();
+    let is_telling = match subs[..] {
+        [] => false,
+        [only] => !only.bytes().all(|byte| byte.is_ascii_alphabetic()),
+        _ => true,
+    };
+    is_telling.then(|| format!("{program} {}", subs.join(" ")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,492 @@
+//! What a session is given back after a compaction.
+//!
+//! Filled by value within a budget. What client summaries are known to lose comes first in its
+//! share: the user's own sentences, commands, references, and files with the symbols in play.
+
+use std::collections::BTreeMap;
+
+use plimsoll_core::entry::Place;
+
+use super::asked::requests;
+use super::names::NameKind;
+use super::score::{Clock, Score};
+use super::shell::Command;
+use super::table::{FileId, Name, Ties};
+use super::touched::Touched;
+use super::words::one_line;
+use super::{Fate, Origin, Work, fence, told};
+
+/// How many characters a token of the budget stands for.
+const CHARACTERS: usize = 4;
+
+/// What parts of the budget go to which section, in percent; the working set has the rest.
+pub(super) mod share {
+    pub(in super::super) const TASK: usize = 4;
+    pub(in super::super) const DIRECTIVES: usize = 16;
+    pub(in super::super) const PLAN: usize = 4;
+    pub(in super::super) const ISSUES: usize = 3;
+    pub(in super::super) const COMMANDS: usize = 18;
+    pub(in super::super) const REFERENCES: usize = 17;
+    /// Of what is then left, names that belong to no file.
+    pub(super) const LOOSE: usize = 10;
+}
+
+/// A section before the working set: its title, its share, and its lines for so much room.
+type Section = (&'static str, usize, fn(&Work, usize) -> Vec<String>);
+
+const SECTIONS: [Section; 6] = [
+    ("## Task", share::TASK, asked),
+    ("## Directives", share::DIRECTIVES, directives),
+    ("## Next Steps", share::PLAN, steps),
+    ("## Active Issues", share::ISSUES, |work, _| issues(work).collect()),
+    ("## Commands", share::COMMANDS, commands),
+    ("## References", share::REFERENCES, references),
+];
+
+/// The text that a session is given, of at most `budget` tokens; nothing where nothing is known.
+///
+/// `fate` tells what has become of a file in the meantime.
+pub fn restore(work: &Work, budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
+    restore_from(&Origin::Transcript, work, budget, fate)
+}
+
+/// The same with another origin than the session's own transcript.
+pub fn restore_from(
+    origin: &Origin<'_>,
+    work: &Work,
+    budget: usize,
+    fate: &dyn Fn(&str) -> Option<Fate>,
+) -> String {
+    let origin = origin.sentence();
+    let total = room(budget, &origin);
+    let mut text = Text { room: total, out: String::new() };
+    let mut spare = spare(work, total);
+    for (title, percent, lines) in SECTIONS {
+        let (before, share) = (text.room, total * percent / 100);
+        let room = (share + spare).saturating_sub(title.len() + 1);
+        text.section(title, lines(work, room).into_iter(), share + spare);
+        spare -= (before - text.room).saturating_sub(share);
+    }
+    let title = "## Working Set";
+    let room = text.room.saturating_sub(title.len() + 1);
+    text.section(title, map(work, room, fate).into_iter(), room + title.len() + 1);
+    text.fenced(&origin)
+}
+
+/// How much room nobody needs while every section keeps to its share: those that have more to say
+/// may have it.
+fn spare(work: &Work, total: usize) -> usize {
+    let length = |lines: Vec<String>| lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    let taken = SECTIONS.iter().map(|(title, percent, lines)| {
+        let share = total * percent / 100;
+        (length(lines(work, share)) + title.len() + 1).min(share)
+    });
+    total.saturating_sub(taken.sum::<usize>() + wanted(work))
+}
+
+/// How much room the map takes with every name in it.
+fn wanted(work: &Work) -> usize {
+    let files = 0..work.table.files.len() as FileId;
+    let symbols = work.table.names.iter().filter(|name| name.kind == NameKind::Symbol);
+    files.map(|file| head(work, file).len() + 1).sum::<usize>()
+        + symbols.map(|name| name.text.len() + 2).sum::<usize>()
+}
+
+/// How many characters a fenced text of so many tokens has room for.
+pub(super) fn room(budget: usize, origin: &str) -> usize {
+    (budget * CHARACTERS).saturating_sub(fence::length(origin))
+}
+
+/// A line that is cut says at least so much.
+const SHORTEST_CUT: usize = 60;
+
+/// A text that grows up to a size.
+pub(super) struct Text {
+    pub(super) room: usize,
+    pub(super) out: String,
+}
+
+impl Text {
+    /// The whole of it as data, if there is anything.
+    pub(super) fn fenced(self, origin: &str) -> String {
+        if self.out.is_empty() { self.out } else { fence::fenced(&self.out, origin) }
+    }
+
+    fn line(&mut self, line: &str) {
+        if line.len() < self.room {
+            self.room -= line.len() + 1;
+            self.out += line;
+            self.out.push('\n');
+        }
+    }
+
+    /// Adds a section with as many of `lines` as fit into its share.
+    pub(super) fn section(
+        &mut self,
+        title: &str,
+        lines: impl Iterator<Item = String>,
+        share: usize,
+    ) {
+        let mut left = share.min(self.room).saturating_sub(title.len() + 1);
+        let mut begun = false;
+        for line in lines.map(told::line) {
+            // Of what comes first a part says more than what comes next.
+            let is_cut = !begun && line.len() + 1 > left && left > SHORTEST_CUT;
+            let line = if is_cut { one_line(&line, left - 1) } else { line };
+            if line.len() + 1 > left {
+                continue;
+            }
+            if !std::mem::replace(&mut begun, true) {
+                self.line(title);
+            }
+            left -= line.len() + 1;
+            self.line(&line);
+        }
+    }
+}
+
+/// What was asked for, each as far as there is room.
+fn asked(work: &Work, mut room: usize) -> Vec<String> {
+    const LONGEST: usize = 600;
+    const SHORTEST: usize = 60;
+    let mut lines = Vec::new();
+    for text in requests(work) {
+        if room < SHORTEST && !lines.is_empty() {
+            break;
+        }
+        let line = format!("> {}", one_line(text, LONGEST.min(room.saturating_sub(3))));
+        room = room.saturating_sub(line.len() + 1);
+        lines.push(line);
+    }
+    lines
+}
+
+fn directives(work: &Work, _: usize) -> Vec<String> {
+    let newest = work.directives.iter().rev();
+    newest.map(|sentence| format!("- {}", one_line(sentence, 320))).collect()
+}
+
+fn steps(work: &Work, _: usize) -> Vec<String> {
+    work.plan.open().map(|step| format!("- [ ] {}", one_line(step, 160))).collect()
+}
+
+/// Commands that failed and have not worked since, the newest first.
+pub(super) fn failing(work: &Work) -> impl Iterator<Item = (String, Place)> {
+    let open = work.commands.all.iter().rev().filter_map(|command| {
+        let complaint = command.complaint.as_ref()?;
+        let said = one_line(complaint, 120);
+        Some((format!("- `{}`: {said}", one_line(&command.typed, 60)), complaint.place))
+    });
+    open.take(6)
+}
+
+pub(super) fn issues(work: &Work) -> impl Iterator<Item = String> {
+    failing(work).map(|(line, _)| line)
+}
+
+/// Commands, the most useful first.
+pub(super) fn useful(work: &Work) -> Vec<&Command> {
+    let mut all: Vec<&Command> = work.commands.all.iter().collect();
+    all.sort_by(|one, other| {
+        by_score(&one.score, &other.score, work.clock).then_with(|| one.key.cmp(&other.key))
+    });
+    all
+}
+
+/// Commands as they were typed, the most useful first. The first of them are whole; the others are
+/// cut short before one is left out.
+fn commands(work: &Work, room: usize) -> Vec<String> {
+    const WHOLE: usize = 4;
+    const LONGEST: usize = 120;
+    const SHORT: usize = 44;
+    let all = useful(work);
+    let cut_at = |nth: usize| if nth < WHOLE { LONGEST } else { SHORT };
+    let mut lines: Vec<String> =
+        (0..).zip(&all).map(|(nth, command)| typed(command, cut_at(nth))).collect();
+    let mut taken: usize = lines.iter().map(|line| line.len() + 1).sum();
+    for (line, command) in lines.iter_mut().zip(&all).skip(WHOLE) {
+        let whole = typed(command, LONGEST);
+        let more = whole.len().saturating_sub(line.len());
+        if taken + more <= room {
+            taken += more;
+            *line = whole;
+        }
+    }
+    lines
+}
+
+fn typed(command: &Command, longest: usize) -> String {
+    let typed = one_line(&command.typed, longest);
+    let shown = if typed.contains(&command.key) { typed } else { command.key.clone() };
+    if command.worked == Some(false) { format!("{shown}  # failed") } else { shown }
+}
+
+/// References in one line, the most useful first.
+fn references(work: &Work, room: usize) -> Vec<String> {
+    let mut line =
+        work.branch.as_ref().map_or_else(String::new, |branch| format!("branch {}", &**branch));
+    for name in sorted(work, NameKind::Reference, |_| true) {
+        if line.len() + name.text.len() + 1 < room {
+            let gap = if line.is_empty() { "" } else { " " };
+            line = line + gap + &name.text;
+        }
+    }
+    Some(line).filter(|line| !line.is_empty()).into_iter().collect()
+}
+
+/// The names of a kind that are `wanted`, the most useful first.
+pub(super) fn sorted(work: &Work, kind: NameKind, wanted: fn(&Name) -> bool) -> Vec<&Name> {
+    let of_kind = work.table.names.iter().filter(|name| name.kind == kind && wanted(name));
+    let mut scored: Vec<(f32, &Name)> =
+        of_kind.map(|name| (name.score.at(work.clock), name)).collect();
+    scored.sort_unstable_by(|(one, this), (other, that)| {
+        other.total_cmp(one).then_with(|| this.text.cmp(&that.text))
+    });
+    scored.into_iter().map(|(_, name)| name).collect()
+}
+
+fn by_score(one: &Score, other: &Score, now: Clock) -> std::cmp::Ordering {
+    other.at(now).total_cmp(&one.at(now))
+}
+
+/// How much more a file's path is worth than one of its symbols.
+const PATH: f32 = 2.0;
+
+/// Something to be put into the map: a file, or a symbol of it.
+struct Item<'w> {
+    value: f32,
+    file: FileId,
+    symbol: Option<&'w str>,
+}
+
+/// Files with the symbols in play: a map, not lists apart; then names that belong to none. At most so
+/// many characters.
+fn map(work: &Work, room: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> Vec<String> {
+    let names = loose_names(work, room * share::LOOSE / 100);
+    let files = files(work, room.saturating_sub(names.len() + 1), fate);
+    let lines = files.into_iter().flat_map(|(_, lines)| lines);
+    lines.chain(Some(names).filter(|names| !names.is_empty())).collect()
+}
+
+/// The files of the map, with the lines that each takes.
+pub(super) fn files(
+    work: &Work,
+    room: usize,
+    fate: &dyn Fn(&str) -> Option<Fate>,
+) -> Vec<(FileId, Vec<String>)> {
+    let items = items(work);
+    let (mut order, mut chosen) = choose(work, &items, room);
+    let marks = marks(work, &order, fate);
+    if !marks.is_empty() {
+        let room = room.saturating_sub(marks.len() * Fate::LONGEST);
+        (order, chosen) = choose(work, &items, room);
+    }
+    order.into_iter().map(|file| (file, lines(work, file, &chosen[&file], &marks))).collect()
+}
+
+/// What has become of the files that are to be named. Only of those: each is a look at the disk.
+fn marks(
+    work: &Work,
+    files: &[FileId],
+    fate: &dyn Fn(&str) -> Option<Fate>,
+) -> BTreeMap<FileId, Fate> {
+    let mark = |file: &FileId| Some((*file, fate(&work.table.files[*file as usize].path)?));
+    files.iter().filter_map(mark).collect()
+}
+
+/// Everything that could stand in the map, the most valuable first.
+fn items(work: &Work) -> Vec<Item<'_>> {
+    let now = work.clock;
+    let files: Vec<f32> = work.table.files.iter().map(|file| file.score.at(now)).collect();
+    let paths = files.iter().enumerate();
+    let mut items: Vec<Item<'_>> = paths
+        .map(|(file, score)| Item { value: score * PATH, file: file as FileId, symbol: None })
+        .collect();
+    for name in work.table.names.iter().filter(|name| name.kind == NameKind::Symbol) {
+        let worth = |(file, tie): &&(FileId, f32)| files[*file as usize] * (0.2 + tie);
+        let home =
+            name.ties.iter().flatten().max_by(|one, other| worth(one).total_cmp(&worth(other)));
+        if let Some((file, _)) = home {
+            let (value, symbol) = (name.score.at(now), Some(name.text.as_str()));
+            items.push(Item { value, file: *file, symbol });
+        }
+    }
+    // Of the same value a file comes first, then by name.
+    items.sort_unstable_by(|one, other| {
+        let by_value = other.value.total_cmp(&one.value);
+        by_value.then_with(|| (one.symbol, one.file).cmp(&(other.symbol, other.file)))
+    });
+    items
+}
+
+/// Names that belong to no file, the most useful first.
+pub(super) fn loose(work: &Work) -> impl Iterator<Item = &Name> {
+    sorted(work, NameKind::Symbol, |name| name.ties == Ties::default()).into_iter()
+}
+
+fn loose_names(work: &Work, share: usize) -> String {
+    let mut line = String::new();
+    for name in loose(work) {
+        if line.len() + name.text.len() + 8 > share {
+            break;
+        }
+        line += if line.is_empty() { "also: " } else { " " };
+        line += &name.text;
+    }
+    line
+}
+
+/// What stands before a file that was named in the line above.
+pub(super) const AGAIN: &str = "…/";
+
+/// A line of a map is not longer than this, so that a symbol stands near its file.
+const LONG_LINE: usize = 330;
+
+/// Which files and symbols fit, the files in order of their value.
+fn choose<'w>(
+    work: &Work,
+    items: &[Item<'w>],
+    mut room: usize,
+) -> (Vec<FileId>, BTreeMap<FileId, Vec<&'w str>>) {
+    let (mut order, mut chosen) = (Vec::new(), BTreeMap::<FileId, Vec<&str>>::new());
+    let mut lengths = BTreeMap::<FileId, usize>::new();
+    for item in items {
+        let path = &work.table.files[item.file as usize].path;
+        let symbol = item.symbol.map_or(0, |symbol| symbol.len() + 2);
+        let length = lengths.get(&item.file).copied();
+        let wraps = length.is_some_and(|length| length + symbol > LONG_LINE);
+        // Most of what does not fit is seen at a glance.
+        if length.is_none() && path.len() + 1 + symbol > room {
+            continue;
+        }
+        let cost = match length {
+            None => head(work, item.file).len() + 1 + symbol,
+            Some(_) if wraps => again(path).len() + 1 + symbol,
+            Some(_) => symbol,
+        };
+        if cost > room {
+            continue;
+        }
+        room -= cost;
+        if length.is_none() {
+            order.push(item.file);
+        }
+        let length = if length.is_none() || wraps { cost } else { length.unwrap_or(0) + cost };
+        lengths.insert(item.file, length);
+        chosen.entry(item.file).or_default().extend(item.symbol);
+    }
+    (order, chosen)
+}
+
+/// A file with the lines in play.
+pub(super) fn head(work: &Work, file: FileId) -> String {
+    let path = &work.table.files[file as usize].path;
+    match work.touched.get(&file).and_then(Touched::newest_lines) {
+        Some(lines) => [path, " (", &lines, ")"].concat(),
+        None => path.to_string(),
+    }
+}
+
+fn lines(
+    work: &Work,
+    file: FileId,
+    symbols: &[&str],
+    marks: &BTreeMap<FileId, Fate>,
+) -> Vec<String> {
+    let mark = marks.get(&file).map_or("", |fate| fate.mark());
+    let mut lines = vec![head(work, file) + mark];
+    let mut gap = ": ";
+    for symbol in symbols {
+        if lines.last().is_some_and(|line| line.len() + symbol.len() + 2 > LONG_LINE) {
+            lines.push(again(&work.table.files[file as usize].path));
+            gap = ": ";
+        }
+        if let Some(line) = lines.last_mut() {
+            *line += gap;
+            *line += symbol;
+        }
+        gap = ", ";
+    }
+    lines
+}
+
+/// What a file's next line begins with: the last two parts of its path, marked as such.
+fn again(path: &str) -> String {
+    let second = path.rmatch_indices('/').nth(1);
+    format!("{AGAIN}{}", second.map_or(path, |(at, _)| &path[at + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::{Act, Fold, Record, Tool, unlooked};
+
+    fn work(acts: Vec<Act<'_>>) -> Work {
+        let mut fold = Fold::default();
+        fold.take(&Record { acts, ..Record::default() });
+        fold.work()
+    }
+
+    fn asked(texts: &[&'static str]) -> Work {
+        work(texts.iter().map(|text| Act::Asked((*text).into())).collect())
+    }
+
+    fn typed(lines: &[&'static str]) -> Work {
+        let tool = |line: &&'static str| Tool::Shell { command: (*line).into() };
+        work(lines.iter().map(|line| Act::Called { call: "1", tool: tool(line) }).collect())
+    }
+
+    fn given(work: &Work, budget: usize) -> String {
+        restore(work, budget, &unlooked)
+    }
+
+    #[test]
+    fn the_task_is_what_was_asked_for_not_the_replies_to_it() {
+        let text =
+            given(&asked(&["move the hull into its own crate", "yes", "ok go on", "1"]), 500);
+        assert!(text.contains("## Task\n> move the hull into its own crate\n"), "{text}");
+        assert!(!text.contains("go on"), "{text}");
+        assert!(given(&asked(&["yes", "do it"]), 500).contains("> do it\n> yes\n"));
+    }
+
+    #[test]
+    fn the_first_request_outlives_any_number_of_replies() {
+        let replies = ["yes", "no"].into_iter().cycle().take(100);
+        let texts: Vec<&str> = ["the first of all requests", "the second of all requests"]
+            .into_iter()
+            .chain(replies)
+            .collect();
+        let text = given(&asked(&texts), 500);
+        assert!(text.contains("> the second of all requests\n> the first of all"), "{text}");
+    }
+
+    #[test]
+    fn a_request_has_the_room_that_nobody_else_needs() {
+        const LONG: &str = "paint the load line on both sides of the hull where everybody sees it, \
+            and then some more of it so that it is long enough to be cut somewhere in between, which \
+            it must not be as long as there is room for the whole of it and of nothing else at all.";
+        assert!(given(&asked(&[LONG]), 1_000).contains(LONG));
+        let tight = given(&asked(&[LONG]), 100);
+        assert!(tight.contains("> paint the load line") && !tight.contains(LONG), "{tight}");
+    }
+
+    #[test]
+    fn commands_stand_as_they_were_typed() {
+        const LINES: [&str; 2] = [
+            "docker compose -f deploy/docker-compose.production.yml up -d --build",
+            "CI=1 npx jest run --runInBand",
+        ];
+        let text = given(&typed(&LINES), 1_000);
+        assert!(LINES.iter().all(|line| text.contains(&format!("{line}\n"))), "{text}");
+    }
+
+    #[test]
+    fn a_second_line_of_a_file_is_marked() {
+        let symbols: Vec<String> = (0..60).map(|number| format!("some_symbol_{number}")).collect();
+        let (path, text) = ("deep/src/cli/x.go".into(), symbols.join("\n").into());
+        let tool = Tool::Write { path, text };
+        let text = given(&work(vec![Act::Called { call: "1", tool }]), 1_000);
+        assert!(text.contains("\ndeep/src/cli/x.go: some_symbol"), "{text}");
+        assert!(text.contains("\n…/cli/x.go: some_symbol"), "{text}");
+    }
+}

@@ -1,0 +1,381 @@
+//! The names of a session's work, each with its score: files, symbols and where they belong, and
+//! references.
+
+use std::collections::HashMap;
+
+use plimsoll_core::entry::Place;
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use super::index::Index;
+use super::names::NameKind;
+use super::path;
+use super::score::{Clock, Score};
+
+/// A file's place in the table.
+pub(super) type FileId = u32;
+type NameId = u32;
+
+/// A symbol or a reference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Name {
+    pub(super) kind: NameKind,
+    pub(super) text: SmolStr,
+    pub(super) score: Score,
+    /// The record that named it last.
+    pub(super) place: Place,
+    pub(super) ties: Ties,
+}
+
+/// Files that a symbol belongs to, and how firmly.
+pub(super) type Ties = [Option<(FileId, f32)>; MOST_TIES];
+
+/// A file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct File {
+    /// Relative to the project if it is inside. Of a file that a text merely mentions, what the text says.
+    pub(super) path: SmolStr,
+    /// A tool was given this path, or the agent reported it: the file is known, and never takes another name.
+    pub(super) is_known: bool,
+    pub(super) score: Score,
+    /// The record that named it last.
+    pub(super) place: Place,
+}
+
+/// All names, the most useful of them at least.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Kept")]
+pub(super) struct Table {
+    pub(super) names: Vec<Name>,
+    pub(super) files: Vec<File>,
+    /// The record that is being taken.
+    #[serde(skip)]
+    pub(super) here: Place,
+    #[serde(skip)]
+    by_text: Index,
+    #[serde(skip)]
+    by_path: Index,
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.names, &self.files) == (&other.names, &other.files)
+    }
+}
+
+/// What is saved of a table; the rest follows from it.
+#[derive(Deserialize)]
+struct Kept {
+    names: Vec<Name>,
+    files: Vec<File>,
+}
+
+impl From<Kept> for Table {
+    fn from(Kept { names, files }: Kept) -> Self {
+        Self { names, files, ..Self::default() }
+    }
+}
+
+/// How many names and files are kept when there are twice as many.
+#[derive(Clone, Copy)]
+pub(super) struct Most {
+    pub(super) names: usize,
+    pub(super) files: usize,
+}
+
+/// To how many files a symbol is tied at most.
+const MOST_TIES: usize = 3;
+
+impl Table {
+    /// Notes a symbol or a reference.
+    pub(super) fn name(&mut self, kind: NameKind, text: &str, weight: f32, now: Clock) -> NameId {
+        self.index();
+        let known = self.by_text.find(text, |id| self.names[id as usize].text == text);
+        let id = known.unwrap_or_else(|| {
+            let id = self.names.len() as NameId;
+            self.by_text.add(text, id);
+            let (text, score) = (text.into(), Score::default());
+            self.names.push(Name { kind, text, score, place: 0, ties: Ties::default() });
+            id
+        });
+        let name = &mut self.names[id as usize];
+        name.score.add(weight, now);
+        name.place = self.here;
+        id
+    }
+
+    /// Notes a file that a tool was given or the agent reported.
+    pub(super) fn known_file(&mut self, path: &str, weight: f32, now: Clock) -> FileId {
+        let id = self.file(path, weight, now);
+        self.files[id as usize].is_known = true;
+        id
+    }
+
+    /// Whether a tool has named the file of this path.
+    pub(super) fn knows(&self, path: &str) -> bool {
+        self.files.iter().any(|file| file.is_known && file.path == path)
+    }
+
+    /// Whether a tool has named a file below this folder.
+    pub(super) fn knows_below(&self, folder: &str) -> bool {
+        let is_below = |path: &str| path != folder && path::is_below(folder, path);
+        self.files.iter().any(|file| file.is_known && is_below(&file.path))
+    }
+
+    /// Notes a file that a text mentions, by exactly this path.
+    pub(super) fn file(&mut self, path: &str, weight: f32, now: Clock) -> FileId {
+        let id = self.find_file(path);
+        let file = &mut self.files[id as usize];
+        file.score.add(weight, now);
+        file.place = self.here;
+        id
+    }
+
+    fn find_file(&mut self, path: &str) -> FileId {
+        self.index();
+        let same = |id: FileId| self.files[id as usize].path == path;
+        self.by_path.find(path, same).unwrap_or_else(|| {
+            let id = self.files.len() as FileId;
+            self.by_path.add(path, id);
+            let score = Score::default();
+            self.files.push(File { path: path.into(), is_known: false, score, place: 0 });
+            id
+        })
+    }
+
+    /// Counts each mention by the end of a path (`main.rs`) for the one known file that it can mean
+    /// (`src/main.rs`), and gives the new place of each file. A mention that can mean several files stays
+    /// apart.
+    pub(super) fn join_mentions(&mut self) -> Option<Moved> {
+        let mut known: HashMap<&str, Vec<FileId>> = HashMap::new();
+        for (id, file) in (0..).zip(&self.files).filter(|(_, file)| file.is_known) {
+            known.entry(base(&file.path)).or_default().push(id);
+        }
+        let meant = |file: &File| {
+            let fits = |id: &&FileId| is_end_of(&file.path, &self.files[**id as usize].path);
+            let mut fitting = known.get(base(&file.path))?.iter().filter(fits);
+            let only = *fitting.next()?;
+            (!file.is_known && fitting.next().is_none()).then_some(only)
+        };
+        let meant: Vec<Option<FileId>> = self.files.iter().map(meant).collect();
+        if meant.iter().all(Option::is_none) {
+            return None;
+        }
+        for (id, known) in meant.iter().enumerate() {
+            if let Some(known) = *known {
+                let (score, place) = (self.files[id].score, self.files[id].place);
+                self.files[known as usize].join(score, place);
+            }
+        }
+        let mut next = 0..;
+        let mut moved: Moved =
+            meant.iter().map(|known| if known.is_none() { next.next() } else { None }).collect();
+        let mut gone = meant.iter();
+        self.files.retain(|_| gone.next().is_some_and(Option::is_none));
+        for (id, known) in meant.iter().enumerate() {
+            if let Some(known) = *known {
+                moved[id] = moved[known as usize];
+            }
+        }
+        self.move_ties(&moved);
+        Some(moved)
+    }
+
+    fn move_ties(&mut self, moved: &Moved) {
+        for name in &mut self.names {
+            for (file, weight) in std::mem::take(&mut name.ties).into_iter().flatten() {
+                if let Some(file) = moved[file as usize] {
+                    tie(&mut name.ties, file, weight);
+                }
+            }
+        }
+    }
+
+    /// Notes that a symbol belongs to a file.
+    pub(super) fn tie(&mut self, symbol: NameId, file: FileId, weight: f32) {
+        tie(&mut self.names[symbol as usize].ties, file, weight);
+    }
+
+    /// Takes over all that another table knows.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.names.reserve(other.names.len());
+        self.index();
+        self.by_text.reserve(other.names.len());
+        let files: Vec<FileId> =
+            other.files.into_iter().map(|file| self.absorb_file(file)).collect();
+        for mut name in other.names {
+            name.ties.iter_mut().flatten().for_each(|(file, _)| *file = files[*file as usize]);
+            self.absorb_name(name);
+        }
+    }
+
+    fn absorb_file(&mut self, other: File) -> FileId {
+        let id = self.find_file(&other.path);
+        let file = &mut self.files[id as usize];
+        file.is_known |= other.is_known;
+        file.join(other.score, other.place);
+        id
+    }
+
+    fn absorb_name(&mut self, other: Name) {
+        let Some(id) =
+            self.by_text.find(&other.text, |id| self.names[id as usize].text == other.text)
+        else {
+            self.by_text.add(&other.text, self.names.len() as NameId);
+            return self.names.push(other);
+        };
+        let name = &mut self.names[id as usize];
+        name.score.join(other.score);
+        name.place = name.place.max(other.place);
+        for (file, weight) in other.ties.into_iter().flatten() {
+            tie(&mut name.ties, file, weight);
+        }
+    }
+
+    /// Forgets the least useful names if there are too many.
+    ///
+    /// `keep` says which files are needed elsewhere. The new place of each file is given back, if
+    /// any has moved.
+    pub(super) fn shrink(
+        &mut self,
+        most: Most,
+        now: Clock,
+        keep: impl Fn(FileId) -> bool,
+    ) -> Option<Moved> {
+        if self.names.len() > 2 * most.names {
+            let scores: Vec<f32> = self.names.iter().map(|name| name.score.at(now)).collect();
+            let least = nth_largest(&scores, most.names);
+            let mut scores = scores.into_iter();
+            self.names.retain(|_| scores.next().is_some_and(|score| score > least));
+        }
+        (self.files.len() > 2 * most.files).then(|| self.shrink_files(most.files, now, keep))
+    }
+
+    fn shrink_files(&mut self, most: usize, now: Clock, keep: impl Fn(FileId) -> bool) -> Moved {
+        let scores: Vec<f32> = self.files.iter().map(|file| file.score.at(now)).collect();
+        let least = nth_largest(&scores, most);
+        let mut next = 0;
+        let moved: Moved = (0..self.files.len())
+            .map(|id| {
+                (scores[id] > least || keep(id as FileId)).then(|| {
+                    next += 1;
+                    next - 1
+                })
+            })
+            .collect();
+        let mut places = moved.iter();
+        self.files.retain(|_| places.next().is_some_and(Option::is_some));
+        self.move_ties(&moved);
+        moved
+    }
+
+    /// Makes the indices anew if they are not of these names and files: when somebody asks, and nobody
+    /// asks most of the tables that are read back.
+    #[inline]
+    fn index(&mut self) {
+        if self.by_text.len() != self.names.len() {
+            self.by_text = Index::of(self.names.iter().map(|name| name.text.as_str()));
+        }
+        if self.by_path.len() != self.files.len() {
+            self.by_path = Index::of(self.files.iter().map(|file| file.path.as_str()));
+        }
+    }
+}
+
+impl File {
+    fn join(&mut self, score: Score, place: Place) {
+        self.score.join(score);
+        self.place = self.place.max(place);
+    }
+}
+
+/// Ties a symbol to a file, or more firmly; not to more files than there is room for.
+fn tie(ties: &mut Ties, file: FileId, weight: f32) {
+    let known = ties.iter().position(|tie| tie.is_some_and(|(known, _)| known == file));
+    let free = || ties.iter().position(Option::is_none);
+    if let Some(at) = known.or_else(free) {
+        let (_, before) = ties[at].unwrap_or_default();
+        ties[at] = Some((file, before + weight));
+    }
+}
+
+/// Where each file is after some were forgotten.
+pub(super) type Moved = Vec<Option<FileId>>;
+
+fn nth_largest(scores: &[f32], n: usize) -> f32 {
+    let mut sorted = scores.to_vec();
+    sorted.sort_unstable_by(|one, other| other.total_cmp(one));
+    sorted.get(n).copied().unwrap_or(0.0)
+}
+
+pub(super) fn base(path: &str) -> &str {
+    let slash = path.bytes().rposition(|byte| matches!(byte, b'/' | b'\\'));
+    slash.map_or(path, |at| &path[at + 1..])
+}
+
+/// Whether `short` is `long` or its last parts.
+fn is_end_of(short: &str, long: &str) -> bool {
+    long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(table: &Table) -> Vec<&str> {
+        table.files.iter().map(|file| file.path.as_str()).collect()
+    }
+
+    #[test]
+    fn a_mention_counts_for_the_only_file_that_it_can_mean() {
+        let mut table = Table::default();
+        let mention = table.file("main.rs", 1.0, 1);
+        let symbol = table.name(NameKind::Symbol, "run_all", 1.0, 1);
+        table.tie(symbol, mention, 1.0);
+        table.known_file("src/main.rs", 1.0, 2);
+        table.join_mentions();
+        assert_eq!(paths(&table), ["src/main.rs"]);
+        assert_eq!(table.names[symbol as usize].ties[0].map(|(file, _)| file), Some(0));
+    }
+
+    #[test]
+    fn a_mention_never_renames_or_replaces_a_file() {
+        let mut table = Table::default();
+        table.file("packages/web/package.json", 9.0, 1);
+        table.known_file("package.json", 1.0, 2);
+        table.file("node_modules/a/package.json", 9.0, 3);
+        assert!(table.join_mentions().is_none());
+        let all = ["packages/web/package.json", "package.json", "node_modules/a/package.json"];
+        assert_eq!(paths(&table), all);
+    }
+
+    #[test]
+    fn a_mention_that_can_mean_several_files_stays_apart() {
+        let mut table = Table::default();
+        table.known_file("a/lib.rs", 1.0, 1);
+        table.known_file("b/lib.rs", 1.0, 2);
+        table.file("lib.rs", 1.0, 3);
+        assert!(table.join_mentions().is_none());
+    }
+
+    #[test]
+    fn the_most_useful_are_kept() {
+        let most = Most { names: 3_000, files: 800 };
+        let mut table = Table::default();
+        for number in 0..2 * most.files as Clock + 1 {
+            let file = table.file(&format!("src/f{number}.rs"), 1.0, number);
+            let symbol = table.name(NameKind::Symbol, &format!("symbol_{number}"), 1.0, number);
+            table.tie(symbol, file, 1.0);
+        }
+        let now = 2 * most.files as Clock + 1;
+        let moved = table.shrink(most, now, |file| file == 0).unwrap();
+        assert_eq!(table.files.len(), most.files + 1);
+        assert_eq!((moved[0], table.files[0].path.as_str()), (Some(0), "src/f0.rs"));
+        assert_eq!(moved[1], None);
+        let last = table.names.last().unwrap().clone();
+        let (home, _) = last.ties[0].unwrap();
+        let path = table.files[home as usize].path.as_str();
+        assert_eq!((last.text.as_str(), path), ("symbol_1600", "src/f1600.rs"));
+        assert_eq!(table.file("src/f1600.rs", 1.0, now), home);
+    }
+}

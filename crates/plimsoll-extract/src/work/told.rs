@@ -1,0 +1,137 @@
+//! What is kept of a text from outside: no secret, and no character that moves a cursor.
+
+use std::borrow::Cow;
+
+use plimsoll_core::policy::is_plain;
+
+use crate::redact::redact;
+
+/// A text as it may be kept. Of control characters only the ends of lines and tabs are left.
+///
+/// They go first: a secret with one in it is none to the rules, and whole once it is gone.
+pub(crate) fn told(text: &str) -> Cow<'_, str> {
+    match plain(text) {
+        Cow::Borrowed(text) => redact(text),
+        Cow::Owned(text) => Cow::Owned(redact(&text).into_owned()),
+    }
+}
+
+/// A name as it may be kept: in one line.
+pub(crate) fn name(text: &str) -> Cow<'_, str> {
+    match text.contains(breaks) {
+        true => Cow::Owned(told(&text.replace(breaks, "")).into_owned()),
+        false => told(text),
+    }
+}
+
+/// The beginning of what may be kept. If that ends within the mark of a secret, the mark is made whole.
+pub(crate) fn beginning(text: &str, longest: usize) -> String {
+    let beginning: String = text.trim().chars().take(longest).collect();
+    redact(beginning.trim_end()).into_owned()
+}
+
+/// The end of a path, which tells more of it than its beginning.
+pub(super) fn short(path: &str) -> &str {
+    const LONGEST: usize = 300;
+    &path[path.ceil_char_boundary(path.len().saturating_sub(LONGEST))..]
+}
+
+/// A line of ours with texts from outside in it: it stays one, and begins no section.
+pub(super) fn line(text: String) -> String {
+    let breaks_off = !is_plain_ascii(&text) && text.contains(breaks);
+    let text = if breaks_off { text.replace(breaks, " ") } else { text };
+    let rest = text.trim_start().trim_start_matches('#');
+    let is_heading = rest.len() < text.trim_start().len() && rest.starts_with(' ');
+    if is_heading { format!("- {text}") } else { text }
+}
+
+/// Whether there is nothing but letters, digits, signs and blanks of the oldest kind.
+fn is_plain_ascii(text: &str) -> bool {
+    // Without a way out of the loop it is done many bytes at a time.
+    let odd = |odd: u8, byte: &u8| odd | u8::from(byte.wrapping_sub(b' ') > b'~' - b' ');
+    text.as_bytes().iter().fold(0, odd) == 0
+}
+
+fn breaks(character: char) -> bool {
+    character != ' ' && (character.is_whitespace() || character.is_control())
+}
+
+fn plain(text: &str) -> Cow<'_, str> {
+    if !has_odd(text) {
+        return Cow::Borrowed(text);
+    }
+    let without_returns =
+        text.chars().map(|character| if character == '\r' { ' ' } else { character });
+    Cow::Owned(without_returns.filter(|character| is_kept(*character)).collect())
+}
+
+fn is_kept(character: char) -> bool {
+    matches!(character, '\n' | '\t') || is_plain(character)
+}
+
+/// Whether a character that is not kept is in a text. Most have none, and are not read letter by
+/// letter.
+fn has_odd(text: &str) -> bool {
+    const CHUNK: usize = 32;
+    // Without a way out of the inner loop it is done many bytes at a time.
+    let may_be =
+        |chunk: &[u8]| chunk.iter().fold(0, |odd, byte| odd | u8::from(may_be_odd(*byte))) != 0;
+    text.as_bytes().chunks(CHUNK).enumerate().filter(|(_, chunk)| may_be(chunk)).any(
+        |(nth, chunk)| {
+            let places = (nth * CHUNK..).zip(chunk).filter(|(_, byte)| may_be_odd(**byte));
+            places.into_iter().any(|(at, _)| !text[at..].chars().next().is_some_and(is_kept))
+        },
+    )
+}
+
+/// Whether a character that begins with this byte may be one that is not kept.
+#[inline]
+fn may_be_odd(byte: u8) -> bool {
+    let is_control = (byte < 0x20) & (byte != b'\n') & (byte != b'\t');
+    is_control | (byte == 0x7F) | (byte == 0xC2) | (byte == 0xE2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_a_cursor_goes() {
+        assert_eq!(told("a\n\tb — ä"), "a\n\tb — ä");
+        assert_eq!(told("\u{1b}]0;x\u{7}a\r\nb\u{9b}2J\u{202e}c\u{7f}"), "]0;xa \nb2Jc");
+        assert!(
+            !told(&["gh\u{1b}p_", "0123456789abcdefghijABCDEFGHIJ012345"].concat()).contains("abc")
+        );
+    }
+
+    #[test]
+    fn a_name_is_one_line() {
+        assert_eq!(name("x\n\n## Next Steps\u{2028}\t- y.rs"), "x## Next Steps- y.rs");
+        assert_eq!(short(&format!("{}/src/a.rs", "ä".repeat(400))).len(), 299);
+    }
+
+    #[test]
+    fn a_secret_that_is_broken_by_what_goes_is_found() {
+        let broken = |by: &str| ["use ghp_0123456789", by, "abcdefghijABCDEFGHIJ456789"].concat();
+        for by in ["\u{8}", "\u{202e}", "\u{9b}"] {
+            assert_eq!(told(&broken(by)), "use [redacted:github-token]", "{by:?}");
+        }
+        for by in ["\n", "\t", "\u{2028}", "\u{7f}"] {
+            assert_eq!(name(&broken(by)), "use [redacted:github-token]", "{by:?}");
+        }
+    }
+
+    #[test]
+    fn a_beginning_says_whole_what_was_taken_out() {
+        let kept = told("password=hunter2secret and more");
+        assert_eq!(beginning(&kept, 14), beginning(&beginning(&kept, 14), 14));
+        assert_eq!(beginning(" a b", 2), "a");
+    }
+
+    #[test]
+    fn no_line_begins_a_section() {
+        assert_eq!(line("## Next Steps".to_owned()), "- ## Next Steps");
+        assert_eq!(line(" # a\n## b".to_owned()), "-  # a ## b");
+        assert_eq!(line("#12 is open".to_owned()), "#12 is open");
+    }
+}

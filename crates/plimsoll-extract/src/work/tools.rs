@@ -1,0 +1,508 @@
+//! What the agent's tools do to the work, when they are called and when they give something back.
+
+use std::borrow::Cow;
+use std::slice;
+
+use plimsoll_core::bytes;
+use plimsoll_core::entry::Place;
+use plimsoll_core::shell::Command;
+use serde::{Deserialize, Serialize};
+
+use super::act::{Change, FileChange, Tool};
+use super::effects::{Effect, Effects, Rewrite, Source, effects};
+use super::names::{self, NameKind};
+use super::noted::Noted;
+use super::table::FileId;
+use super::told::{self, told};
+use super::touched::{Replacement, Touched, Written};
+use super::words::one_line;
+use super::{MOST_CALLS, MOST_MARKERS, Words, Work, path, push, shell, weight};
+
+/// A call whose result is still to come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Pending {
+    /// It looks into a file.
+    File(FileId),
+    /// It changes a file.
+    Change(FileId, Change, Written),
+    /// It runs commands, known by their keys.
+    Shell { keys: Vec<String>, effects: Effects, place: Place },
+    /// It gives a task to a subagent.
+    Delegated(String),
+    /// It adds a step to the plan.
+    Step(String),
+}
+
+impl Pending {
+    /// Follows its file to another place in the table; false if that is forgotten.
+    pub(super) fn moved(&mut self, place: impl Fn(FileId) -> Option<FileId>) -> bool {
+        match self {
+            Self::File(file) | Self::Change(file, ..) => {
+                place(*file).map(|place| *file = place).is_some()
+            }
+            Self::Shell { .. } | Self::Delegated(_) | Self::Step(_) => true,
+        }
+    }
+
+    fn file(&self) -> Option<FileId> {
+        match self {
+            Self::File(file) | Self::Change(file, ..) => Some(*file),
+            _ => None,
+        }
+    }
+}
+
+/// The folder that a command line has left the shell in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ShellFolder {
+    path: String,
+    /// The folder that the client named after that.
+    reported: Option<String>,
+}
+
+impl ShellFolder {
+    /// `None` if the shell stayed where it was, or left the project: clients bring it back then.
+    fn new(entered: Option<String>, project: Option<&str>, reported: Option<&str>) -> Option<Self> {
+        let path = entered?;
+        let is_inside = !path::is_absolute(&path::resolve(project, None, &path));
+        is_inside.then(|| Self { path, reported: reported.map(str::to_owned) })
+    }
+
+    /// Where the shell is although the client still names another folder.
+    fn entered(&self, reported: Option<&str>) -> Option<&str> {
+        let is_stale = self.reported.as_deref() == reported && Some(&*self.path) != reported;
+        is_stale.then_some(&self.path)
+    }
+}
+
+/// What a tool gave back.
+pub(super) struct Returned<'a> {
+    pub(super) failed: bool,
+    pub(super) text: &'a str,
+    pub(super) changes: &'a [FileChange<'a>],
+}
+
+impl Work {
+    /// Takes the use of a tool, and says which file it is about.
+    pub(super) fn called(&mut self, call: &str, tool: &Tool<'_>) -> Option<FileId> {
+        self.steps += 1;
+        let pending = self.begun(tool)?;
+        let file = pending.file();
+        push(&mut self.calls, (call.to_owned(), pending), MOST_CALLS);
+        file
+    }
+
+    fn begun(&mut self, tool: &Tool<'_>) -> Option<Pending> {
+        match tool {
+            Tool::Edit { path, old, new } => {
+                let edit = Written::Part(Replacement { old: hash(old), new: hash(new) });
+                Some(self.changing(path, (Change::Edited, edit), old, new))
+            }
+            Tool::Write { path, text } => {
+                let text = slice::from_ref(text);
+                let whole = Written::Whole(hash(text));
+                Some(self.changing(path, (Change::Written, whole), &[], text))
+            }
+            Tool::Read { path, from, lines } => Some(self.reading(path, *from, *lines)),
+            Tool::Shell { command } => match Words::handed_over(command) {
+                Some(words) => {
+                    self.refine(words);
+                    None
+                }
+                None => Some(self.shell(&told(command))),
+            },
+            Tool::Delegate { task, text } => {
+                self.mention(&told(text), weight::GIVEN, None);
+                Some(Pending::Delegated(one_line(&told(task), 120)))
+            }
+            Tool::Plan(steps) => {
+                let steps: Vec<_> =
+                    steps.iter().map(|step| (told(&step.text), step.done)).collect();
+                let steps = steps.iter().map(|(text, done)| (&**text, *done));
+                self.plan.replace(steps, self.table.here);
+                None
+            }
+            Tool::AddStep { text, about } => {
+                self.mention(&told(&format!("{text}\n{about}")), weight::GIVEN, None);
+                Some(Pending::Step(told(text).into_owned()))
+            }
+            Tool::SetStep { step, text, state } => {
+                let text = text.as_deref().map(told);
+                self.plan.set(&told::name(step), text.as_deref(), *state, self.table.here);
+                None
+            }
+            Tool::Other { path, texts, .. } => {
+                self.mention(&told(&texts.join("\n")), weight::GIVEN, None);
+                let path = path.as_ref().filter(|path| names::is_file(path));
+                path.map(|path| Pending::File(self.file(path, 0.0)))
+            }
+        }
+    }
+
+    fn changing(
+        &mut self,
+        path: &str,
+        (change, written): (Change, Written),
+        old: &[Cow<'_, str>],
+        new: &[Cow<'_, str>],
+    ) -> Pending {
+        let file = self.file(path, weight::GIVEN);
+        self.marked(file, old, new);
+        Pending::Change(file, change, written)
+    }
+
+    /// Notes what is marked as still to be done, and forgets the marks that were taken away.
+    fn marked(&mut self, file: FileId, old: &[Cow<'_, str>], new: &[Cow<'_, str>]) {
+        let (old, new) = (marks(old), marks(new));
+        let is_gone = |mark: &Noted| old.iter().chain(&new).any(|known| **known == **mark);
+        self.markers.retain(|(of, mark)| *of != file || !is_gone(mark));
+        for mark in new {
+            let mark = Noted::new(mark, self.table.here);
+            push(&mut self.markers, (file, mark), MOST_MARKERS);
+        }
+    }
+
+    fn reading(&mut self, path: &str, from: Option<u32>, lines: Option<u32>) -> Pending {
+        let file = self.file(path, weight::GIVEN);
+        let lines = from.map(|from| (from, lines.unwrap_or(1)));
+        let (now, here) = (self.clock, self.table.here);
+        self.touched.entry(file).or_default().read(lines, now, here);
+        Pending::File(file)
+    }
+
+    fn shell(&mut self, line: &str) -> Pending {
+        self.mention(line, weight::GIVEN, None);
+        let commands = plimsoll_core::shell::commands(line);
+        for branch in shell::branches(&commands) {
+            self.table.name(NameKind::Reference, branch, weight::GIVEN, self.clock);
+        }
+        let keys = self.commands.typed(&commands, self.clock, self.table.here);
+        let effects = self.effects(&commands);
+        Pending::Shell { keys, effects, place: self.table.here }
+    }
+
+    /// What a command line does to files, in the folder that the client names.
+    ///
+    /// Some clients go on naming the folder from before a `cd`, although their shell has moved. Then a
+    /// relative path can mean two files: the one that a tool has named counts, and neither if that does
+    /// not decide it.
+    fn effects(&mut self, commands: &[Command]) -> Effects {
+        let (project, reported) = (self.project.clone(), self.folder().map(str::to_owned));
+        let found = effects(commands, project.as_deref(), reported.as_deref());
+        let Some(entered) = self.shell.as_ref().and_then(|it| it.entered(reported.as_deref()))
+        else {
+            return found;
+        };
+        let other = effects(commands, project.as_deref(), Some(entered));
+        let Effects { all, before_last, .. } = found;
+        let is_sure = |pair: (Effect, Effect)| self.decide_between(pair.0, pair.1);
+        let mut sure: Vec<Option<Effect>> = all.into_iter().zip(other.all).map(is_sure).collect();
+        let later = sure.split_off(before_last.min(sure.len()));
+        let mut all: Vec<Effect> = sure.into_iter().flatten().collect();
+        let before_last = all.len();
+        all.extend(later.into_iter().flatten());
+        let ends_in = other.ends_in.or_else(|| Some(entered.to_owned()));
+        Effects { all, before_last, ends_in }
+    }
+
+    /// Which of two things a command did: in the folder that the client names, or in the one that the
+    /// shell went to.
+    fn decide_between(&self, reported: Effect, entered: Effect) -> Option<Effect> {
+        match (&reported, &entered) {
+            _ if reported == entered => Some(entered),
+            (Effect::Change(one), Effect::Change(other)) => {
+                match (self.knows(one), self.knows(other)) {
+                    (true, false) => Some(reported),
+                    (false, true) => Some(entered),
+                    _ => None,
+                }
+            }
+            _ => Some(entered),
+        }
+    }
+
+    /// Whether a tool has named the file that a command changes.
+    fn knows(&self, Rewrite { path, from, .. }: &Rewrite) -> bool {
+        self.table.knows(from.as_ref().unwrap_or(path))
+    }
+
+    /// The call of that name, which is not waited for any longer.
+    pub(super) fn pending(&mut self, call: &str) -> Option<Pending> {
+        let at = self.calls.iter().position(|(name, _)| name == call)?;
+        self.calls.remove(at).map(|(_, pending)| pending)
+    }
+
+    /// Whether this call does nothing but look into a file.
+    pub(super) fn only_looks(&self, call: &str) -> bool {
+        let mut calls = self.calls.iter().rev();
+        calls
+            .find(|(name, _)| name == call)
+            .is_some_and(|(_, call)| matches!(call, Pending::File(_)))
+    }
+
+    /// Whether anybody waits for what this call says.
+    pub(super) fn listens_to(&self, call: &str, failed: bool) -> bool {
+        let waits = |pending: &Pending| match pending {
+            Pending::Shell { keys, .. } => failed || self.commands.listen(keys),
+            Pending::Delegated(_) => true,
+            Pending::File(_) | Pending::Change(..) | Pending::Step(_) => false,
+        };
+        self.calls.iter().any(|(name, pending)| name == call && waits(pending))
+    }
+
+    /// Takes what a tool gave back, and says which file it was about.
+    pub(super) fn returned(
+        &mut self,
+        call: &str,
+        result: &Returned<'_>,
+        step: Option<&str>,
+    ) -> Option<FileId> {
+        let pending = self.pending(call);
+        let file = pending.as_ref().and_then(Pending::file);
+        match pending {
+            Some(Pending::Change(file, change, written)) if !result.failed => {
+                let told = result.changes.first();
+                let change = told.and_then(|told| told.change).unwrap_or(change);
+                let lines = told.map_or(&[][..], |told| &told.lines);
+                let original = || Some(hash(&[told?.original?.text()]));
+                let at = (self.clock, self.table.here);
+                let touched = self.touched.entry(file).or_default();
+                touched.written(written, change, lines, original, at);
+            }
+            Some(Pending::Shell { keys, effects, place }) => {
+                self.ran(&keys, result);
+                let is_reported = !result.changes.is_empty();
+                let Effects { all, before_last, ends_in } = effects;
+                if !result.failed {
+                    self.shell = ShellFolder::new(ends_in, self.project.as_deref(), self.folder());
+                }
+                let count = if result.failed { before_last } else { all.len() };
+                let happened = |effect: &Effect| !result.failed || !is_denied(effect, result.text);
+                let conflicting = result.failed && holds(result.text, "CONFLICT");
+                for (number, effect) in all.into_iter().enumerate().filter(|(_, it)| happened(it)) {
+                    match effect {
+                        effect if number < count => self.apply(effect, is_reported, place),
+                        // With a conflict the changes are there, and the stash stays.
+                        Effect::Unstash { nth, .. } if conflicting => self.unstash(nth, false),
+                        _ => {}
+                    }
+                }
+            }
+            Some(Pending::Delegated(task)) => self.reported(&task, result.text),
+            Some(Pending::Step(text)) => {
+                let named = step.filter(|_| !result.failed);
+                named
+                    .into_iter()
+                    .for_each(|name| self.plan.add(&told::name(name), &text, self.table.here));
+            }
+            Some(Pending::File(_) | Pending::Change(..)) | None => {}
+        }
+        file
+    }
+
+    fn changed(&mut self, file: FileId, change: Change, lines: &[(u32, u32)], place: Place) {
+        self.touched.entry(file).or_default().changed(change, lines, self.clock, place);
+    }
+
+    /// What commands changed is told by the agent, or else by the commands themselves.
+    fn ran(&mut self, keys: &[String], result: &Returned<'_>) {
+        self.commands.ended(keys, result.failed, result.text, self.table.here);
+        for told in result.changes {
+            let Some(path) = &told.path else { continue };
+            let file = self.file(path, weight::GIVEN);
+            let change = told.change.unwrap_or(Change::Written);
+            self.changed(file, change, &told.lines, self.table.here);
+        }
+    }
+
+    /// Takes what a command did to files. Where the agent reported the changed files, commands need not
+    /// be read for them.
+    fn apply(&mut self, effect: Effect, is_reported: bool, place: Place) {
+        match effect {
+            Effect::Change(rewrite) if !is_reported => self.rewrite(rewrite, place),
+            Effect::Change(_) => {}
+            Effect::RemoveFolder(folder) => {
+                let at = self.clock;
+                let remove = |file: &mut Touched| file.changed(Change::Deleted, &[], at, place);
+                self.each_changed(&[folder], remove);
+            }
+            Effect::Move { from, to } => self.move_somewhere(&from, &to, place),
+            Effect::Stage(paths) => self.each_changed(&paths, Touched::stage),
+            Effect::Commit { repository, all, amends } => {
+                self.commits += u32::from(!amends);
+                self.commit(&[repository], all);
+            }
+            Effect::Restore { paths, source } => self.each_changed(&paths, |file| match source {
+                Source::Other => file.put_back(),
+                // What was staged stays.
+                Source::Index if file.is_staged() => {}
+                Source::Index | Source::Head if file.is_untracked() => {}
+                Source::Index | Source::Head => file.restored(),
+            }),
+            Effect::Reset { repository, back } => {
+                self.commits = self.commits.saturating_sub(back);
+                let commit = self.commits;
+                self.each_changed(&[repository], |file| file.reset_to(commit));
+            }
+            Effect::Clean { repository } => self.each_changed(&[repository], |file| {
+                if file.is_untracked() {
+                    file.put_back();
+                }
+            }),
+            Effect::Stash { paths, untracked, keeps_staged } => self.stash(&paths, |file| {
+                (untracked || !file.is_untracked()) && !(keeps_staged && file.is_staged())
+            }),
+            Effect::Unstash { nth, drops } => self.unstash(nth, drops),
+            Effect::DropStash { nth } => {
+                self.take_stash(nth);
+            }
+            Effect::ClearStashes => self.stashes.clear(),
+        }
+    }
+
+    /// A file that a command changed, by its own words. A file outside of the project is scratch.
+    /// What git keeps for itself is no work of anybody's.
+    fn rewrite(&mut self, Rewrite { path, change, from }: Rewrite, place: Place) {
+        let is_outside = path::is_absolute(&path) || path.split('/').any(|part| part == ".git");
+        if !is_outside {
+            let is_new = !self.table.knows(&path);
+            let file = self.known_file(&path, 0.0);
+            self.changed(file, change, &[], place);
+            let touched = self.touched.entry(file).or_default();
+            touched.from = from.as_ref().map(|from| told::short(&told::name(from)).to_owned());
+            if is_new && change == Change::Written {
+                touched.first_seen();
+            }
+        }
+        if let Some(from) = from {
+            let before = self.known_file(&from, 0.0);
+            self.touched.remove(&before);
+        }
+    }
+
+    /// Follows a file or folder that was renamed, or moved into a folder. If nothing tells which of the
+    /// two, a file has no name that is known any more.
+    fn move_somewhere(&mut self, from: &str, to: &str, place: Place) {
+        let name = from.rsplit('/').next().unwrap_or(from);
+        let is_folder = self.table.knows_below(from) && !self.table.knows(from);
+        let into = match self.table.knows_below(to) {
+            true => Some(format!("{to}/{name}")),
+            false => is_folder.then(|| to.to_owned()),
+        };
+        let is_moved = |path: &str| path::is_below(from, path);
+        let moved: Vec<(FileId, String)> = self
+            .touched
+            .keys()
+            .map(|file| (*file, self.table.files[*file as usize].path.to_string()))
+            .filter(|(_, path)| is_moved(path))
+            .collect();
+        for (file, path) in moved {
+            let Some(touched) = self.touched.remove(&file) else { continue };
+            let (Some(into), Some(_)) = (&into, touched.change) else { continue };
+            let to = format!("{into}{}", &path[from.len()..]);
+            let moved = Rewrite { path: to, change: Change::Moved, from: Some(path) };
+            self.rewrite(moved, place);
+        }
+    }
+
+    /// Does something to every changed file at or below these paths.
+    fn each_changed(&mut self, paths: &[String], mut act: impl FnMut(&mut Touched)) {
+        for (file, touched) in &mut self.touched {
+            let path = &self.table.files[*file as usize].path;
+            if touched.change.is_some() && is_among(paths, path) {
+                act(touched);
+            }
+        }
+    }
+
+    /// Everything that is staged is committed; everything at all, if nothing is known to be staged.
+    fn commit(&mut self, repository: &[String], all: bool) {
+        let number = self.commits;
+        let all = all || !self.touched.values().any(Touched::is_staged);
+        self.each_changed(repository, |file| {
+            if all || file.is_staged() {
+                file.commit(number);
+            }
+        });
+    }
+
+    fn stash(&mut self, paths: &[String], is_taken: impl Fn(&Touched) -> bool) {
+        let files = &self.table.files;
+        let mut stash = Vec::new();
+        for (file, touched) in &mut self.touched {
+            let is_taken = touched.is_dirty() && is_taken(touched);
+            if is_taken && is_among(paths, &files[*file as usize].path) {
+                stash.push((*file, touched.clone()));
+                touched.restored();
+            }
+        }
+        self.stashes.push(stash);
+        if self.stashes.len() > MOST_STASHES {
+            self.stashes.remove(0);
+        }
+    }
+
+    /// Brings back the changes of the stash that is the nth from the newest.
+    fn unstash(&mut self, nth: usize, drops: bool) {
+        let Some(stash) = self.take_stash(nth) else { return };
+        for (file, stashed) in &stash {
+            self.touched.insert(*file, stashed.clone());
+        }
+        if !drops {
+            let at = self.stashes.len().saturating_sub(nth);
+            self.stashes.insert(at, stash);
+        }
+    }
+
+    fn take_stash(&mut self, nth: usize) -> Option<Vec<(FileId, Touched)>> {
+        let at = self.stashes.len().checked_sub(nth + 1)?;
+        Some(self.stashes.remove(at))
+    }
+}
+
+/// Whether a file is one of these paths, or below one of them, or fits one with a `*`; but none behind a
+/// `!`. A worktree inside of the project is no part of it for git.
+fn is_among(paths: &[String], file: &str) -> bool {
+    let fits = |path: &str| match path {
+        "" => path::is_below("", file) && !path::is_in_worktree(file),
+        path => path::matches(path, file),
+    };
+    let is_excluded = |path: &String| path.strip_prefix('!').is_some_and(&fits);
+    paths.iter().any(|path| fits(path)) && !paths.iter().any(is_excluded)
+}
+
+/// Whether the output of a line says that it could not change the file.
+fn is_denied(effect: &Effect, output: &str) -> bool {
+    const REASONS: [&str; 4] = [
+        "No such file or directory",
+        "Permission denied",
+        "Is a directory",
+        "Read-only file system",
+    ];
+    let Effect::Change(Rewrite { path, .. }) = effect else { return false };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let denies = |line: &str| REASONS.iter().any(|reason| holds(line, reason));
+    output.lines().any(|line| denies(line) && holds(line, name))
+}
+
+/// Older stashes are forgotten.
+const MOST_STASHES: usize = 8;
+
+/// The hash of a text given in parts.
+fn hash(texts: &[Cow<'_, str>]) -> u64 {
+    bytes::fnv1a(texts.iter().flat_map(|text| text.as_bytes()))
+}
+
+/// The lines that are marked as still to be done.
+fn marks(texts: &[Cow<'_, str>]) -> Vec<String> {
+    let is_marked = |text: &str| ["TODO", "FIXME"].iter().any(|mark| holds(text, mark));
+    let of_one = |text: &Cow<'_, str>| -> Vec<String> {
+        let lines = told(text);
+        lines.lines().filter(|line| is_marked(line)).map(|line| one_line(line, 160)).collect()
+    };
+    texts.iter().filter(|text| is_marked(text)).flat_map(of_one).collect()
+}
+
+fn holds(text: &str, part: &str) -> bool {
+    bytes::contains(part.as_bytes(), text.as_bytes())
+}

@@ -1,0 +1,338 @@
+//! What happened to files.
+
+use plimsoll_core::entry::Place;
+use serde::{Deserialize, Serialize};
+
+use super::act::Change;
+use super::score::Clock;
+
+const MOST_RANGES: usize = 4;
+
+/// What happened to a file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Touched {
+    pub(super) change: Option<Change>,
+    /// What it was called before, if it was moved.
+    pub(super) from: Option<String>,
+    /// The lines that were changed last, or read last where none was.
+    lines: Vec<(u32, u32)>,
+    pub(super) at: Clock,
+    /// The record that changed it last, or that read it where none did.
+    pub(super) place: Place,
+    history: History,
+}
+
+/// What it takes to know whether a file is as it was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct History {
+    /// Hash of the content before the first change, if the client recorded it.
+    original: Option<u64>,
+    /// Edits that no opposite edit has taken back; `None` if something else changed the file, too.
+    open_edits: Option<Vec<Replacement>>,
+    is_staged: bool,
+    /// Nothing named the file before a command wrote it: it is likely to be new.
+    is_first_seen: bool,
+    /// It was changed since the last commit.
+    is_dirty: bool,
+    /// The change as of the last commit, and the number of the commit that first had one.
+    committed: Option<(Change, u32)>,
+}
+
+/// Hashes of the text that an edit removes and of the text that it puts there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Replacement {
+    pub(super) old: u64,
+    pub(super) new: u64,
+}
+
+/// What a tool wrote into a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Written {
+    Part(Replacement),
+    /// Hash of the whole content.
+    Whole(u64),
+}
+
+const MOST_OPEN_EDITS: usize = 64;
+
+impl Touched {
+    /// Notes that lines were read.
+    pub(super) fn read(&mut self, lines: Option<(u32, u32)>, at: Clock, place: Place) {
+        self.at = at;
+        if self.change.is_none() {
+            self.place = place;
+            lines.into_iter().for_each(|lines| self.note(lines));
+        }
+    }
+
+    /// Notes a change.
+    pub(super) fn changed(
+        &mut self,
+        change: Change,
+        lines: &[(u32, u32)],
+        at: Clock,
+        place: Place,
+    ) {
+        (self.at, self.place) = (at, place);
+        let is_new = self.change == Some(Change::Created) || self.history.is_first_seen;
+        if is_new && change == Change::Deleted {
+            let is_first_seen = self.history.is_first_seen;
+            self.put_back();
+            self.history.is_first_seen = is_first_seen;
+            return;
+        }
+        if self.change.is_none() || change != Change::Edited {
+            self.lines.clear();
+        }
+        self.change = Some(after(self.change, change));
+        (self.history.open_edits, self.history.is_dirty) = (None, true);
+        lines.iter().for_each(|lines| self.note(*lines));
+    }
+
+    /// Notes what a tool wrote. A file that is as it was when the session began counts as unchanged;
+    /// `original` gives the hash of its content before the first change.
+    pub(super) fn written(
+        &mut self,
+        written: Written,
+        change: Change,
+        lines: &[(u32, u32)],
+        original: impl FnOnce() -> Option<u64>,
+        (at, place): (Clock, Place),
+    ) {
+        if self.change.is_none() {
+            self.history = History {
+                original: original(),
+                open_edits: Some(Vec::new()),
+                ..History::default()
+            };
+        }
+        let mut open_edits = self.history.open_edits.take();
+        self.changed(change, lines, at, place);
+        let is_original = match written {
+            Written::Part(edit) => takes_back(&mut open_edits, edit),
+            Written::Whole(content) => {
+                open_edits = None;
+                self.history.original == Some(content)
+            }
+        };
+        match is_original {
+            true => self.put_back(),
+            false => self.history.open_edits = open_edits,
+        }
+    }
+
+    /// Notes that the file is as it was when the session began.
+    pub(super) fn put_back(&mut self) {
+        (self.change, self.from, self.history) = (None, None, History::default());
+        self.lines.clear();
+    }
+
+    /// Notes that the file is as in the last commit.
+    pub(super) fn restored(&mut self) {
+        match self.history.committed {
+            None => self.put_back(),
+            Some((change, _)) => {
+                self.change = Some(change);
+                self.history.open_edits = None;
+                (self.history.is_staged, self.history.is_dirty) = (false, false);
+            }
+        }
+    }
+
+    /// Notes that nothing named the file before a command wrote it.
+    pub(super) fn first_seen(&mut self) {
+        self.history.is_first_seen = true;
+    }
+
+    pub(super) fn stage(&mut self) {
+        self.history.is_staged = true;
+    }
+
+    pub(super) fn is_staged(&self) -> bool {
+        self.history.is_staged
+    }
+
+    /// Notes that its change is part of a commit.
+    pub(super) fn commit(&mut self, number: u32) {
+        let first = self.history.committed.map_or(number, |(_, first)| first);
+        self.history.committed = self.change.map(|change| (change, first));
+        (self.history.is_staged, self.history.is_dirty) = (false, false);
+    }
+
+    /// Notes that all commits after this one are gone, and the file is as in it.
+    pub(super) fn reset_to(&mut self, commit: u32) {
+        self.history.committed = self.history.committed.filter(|(_, first)| *first <= commit);
+        if !self.is_untracked() {
+            self.restored();
+        }
+    }
+
+    /// Whether it was changed since the last commit.
+    pub(super) fn is_dirty(&self) -> bool {
+        self.history.is_dirty
+    }
+
+    /// Whether git does not know the file: it was created, and neither staged nor committed.
+    pub(super) fn is_untracked(&self) -> bool {
+        self.change == Some(Change::Created)
+            && !self.is_staged()
+            && self.history.committed.is_none()
+    }
+
+    /// The lines in play, the newest last.
+    fn note(&mut self, lines: (u32, u32)) {
+        self.lines.retain(|known| *known != lines);
+        if self.lines.len() == MOST_RANGES {
+            self.lines.remove(0);
+        }
+        self.lines.push(lines);
+    }
+
+    /// The lines that were in play last.
+    pub(super) fn newest_lines(&self) -> Option<String> {
+        self.lines.last().map(range)
+    }
+
+    /// All lines that are known to have been in play, in their order.
+    pub(super) fn all_lines(&self) -> String {
+        let mut lines = self.lines.clone();
+        lines.sort_unstable();
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for (from, count) in lines {
+            match ranges.last_mut().filter(|(first, known)| first.saturating_add(*known) >= from) {
+                Some((first, known)) => {
+                    *known = (*known).max((from - *first).saturating_add(count))
+                }
+                None => ranges.push((from, count)),
+            }
+        }
+        ranges.iter().map(range).collect::<Vec<_>>().join(",")
+    }
+
+    /// What was done to it, in words.
+    pub(super) fn what(&self) -> String {
+        match (self.change, &self.from) {
+            (Some(Change::Moved), Some(from)) => format!("moved from {from}"),
+            (Some(Change::Moved), None) => "moved".to_owned(),
+            (Some(Change::Edited), _) => "edited".to_owned(),
+            (Some(Change::Written), _) => "written".to_owned(),
+            (Some(Change::Created), _) => "created".to_owned(),
+            (Some(Change::Overwritten), _) => "overwritten".to_owned(),
+            (Some(Change::Deleted), _) => "deleted".to_owned(),
+            (None, _) => "read".to_owned(),
+        }
+    }
+}
+
+/// Notes an edit, and tells whether no edit is open any more.
+fn takes_back(open_edits: &mut Option<Vec<Replacement>>, edit: Replacement) -> bool {
+    let Some(open) = open_edits else { return false };
+    let opposite = Replacement { old: edit.new, new: edit.old };
+    match open.iter().rposition(|known| *known == opposite) {
+        Some(at) => {
+            open.remove(at);
+        }
+        None => open.push(edit),
+    }
+    let is_empty = open.is_empty();
+    if open.len() > MOST_OPEN_EDITS {
+        *open_edits = None;
+    }
+    is_empty
+}
+
+/// What two changes come to: an edit of a new file leaves it new.
+fn after(before: Option<Change>, change: Change) -> Change {
+    match (before, change) {
+        (Some(Change::Created), Change::Written | Change::Overwritten) => Change::Created,
+        (Some(before), Change::Edited) if before != Change::Deleted => before,
+        (_, change) => change,
+    }
+}
+
+fn range((from, count): &(u32, u32)) -> String {
+    match count {
+        0 | 1 => from.to_string(),
+        _ => [&from.to_string(), "-", &from.saturating_add(count - 1).to_string()].concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_changed_counts_more_than_what_was_read() {
+        let mut file = Touched::default();
+        file.read(Some((1, 200)), 1, 10);
+        assert_eq!((file.newest_lines().as_deref(), file.place), (Some("1-200"), 10));
+        file.changed(Change::Edited, &[(40, 3), (10, 1)], 2, 20);
+        file.read(Some((7, 9)), 3, 30);
+        assert_eq!((file.all_lines().as_str(), file.place), ("10,40-42", 20));
+        file.changed(Change::Edited, &[(41, 9), (50, 1)], 4, 40);
+        assert_eq!(file.all_lines(), "10,40-50");
+    }
+
+    fn edit(file: &mut Touched, old: u64, new: u64) {
+        let edit = Written::Part(Replacement { old, new });
+        file.written(edit, Change::Edited, &[], || Some(1), (1, 1));
+    }
+
+    #[test]
+    fn an_opposite_edit_takes_an_edit_back() {
+        let mut file = Touched::default();
+        edit(&mut file, 1, 2);
+        edit(&mut file, 3, 4);
+        edit(&mut file, 2, 1);
+        assert_eq!(file.what(), "edited");
+        edit(&mut file, 4, 3);
+        assert_eq!(file.change, None);
+    }
+
+    #[test]
+    fn writing_the_first_content_again_takes_everything_back() {
+        let mut file = Touched::default();
+        edit(&mut file, 7, 8);
+        file.written(Written::Whole(2), Change::Overwritten, &[], || None, (1, 1));
+        assert_eq!(file.what(), "overwritten");
+        file.written(Written::Whole(1), Change::Overwritten, &[], || None, (1, 1));
+        assert_eq!(file.change, None);
+    }
+
+    #[test]
+    fn a_new_file_stays_new_when_edits_of_it_are_taken_back() {
+        let mut file = Touched::default();
+        file.written(Written::Whole(1), Change::Created, &[], || None, (1, 1));
+        edit(&mut file, 1, 2);
+        edit(&mut file, 2, 1);
+        assert_eq!(file.what(), "created");
+        file.changed(Change::Deleted, &[], 1, 1);
+        assert_eq!(file.change, None);
+    }
+
+    #[test]
+    fn a_commit_outlasts_what_is_put_back_later() {
+        let mut file = Touched::default();
+        edit(&mut file, 1, 2);
+        file.commit(1);
+        file.changed(Change::Deleted, &[], 1, 1);
+        file.restored();
+        assert_eq!(file.what(), "edited");
+        file.reset_to(0);
+        assert_eq!(file.change, None);
+    }
+
+    #[test]
+    fn changes_add_up() {
+        let mut file = Touched::default();
+        let mut what = |change| {
+            file.changed(change, &[], 1, 1);
+            file.what()
+        };
+        assert_eq!(what(Change::Edited), "edited");
+        assert_eq!(what(Change::Deleted), "deleted");
+        assert_eq!(what(Change::Created), "created");
+        assert_eq!(what(Change::Edited), "created");
+        assert_eq!(what(Change::Overwritten), "created");
+    }
+}

@@ -1,0 +1,190 @@
+//! What the formula is off by, learned from what past work has taken.
+//!
+//! A factor for each kind of task comes from the older cases of that kind, and is tried on the newer
+//! ones, which it has not seen. It is used only where it is nearer to them than the formula.
+
+use plimsoll_core::plan::{Case, Kind};
+
+use super::Factors;
+
+/// So many cases of a kind there must be.
+const ENOUGH: usize = 8;
+/// One in so many is held back, the newest of them.
+const HELD_BACK: usize = 3;
+
+/// What is learned from past work, kind by kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// The kinds that there are cases of, the dearest first.
+    pub kinds: Vec<Fit>,
+}
+
+/// What is learned of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// The kind.
+    pub kind: Kind,
+    /// How many cases there are of it.
+    pub cases: usize,
+    /// What came of the trial; nothing where there are too few cases for one.
+    pub trial: Option<Trial>,
+}
+
+/// A factor, and how it did on cases that it was not made from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// What the formula's figure is multiplied by.
+    pub factor: f64,
+    /// How many cases were held back.
+    pub held_back: usize,
+    /// How many times too large or too small the formula's figure for them is, in the median.
+    pub formula_off: f64,
+    /// The same with the factor.
+    pub calibrated_off: f64,
+}
+
+impl Calibration {
+    /// Learns from these cases, in whatever order they come.
+    pub fn of(cases: &[Case]) -> Self {
+        let fit = |kind| {
+            let mut cases: Vec<Case> = cases.iter().copied().filter(|case| case.is(kind)).collect();
+            cases.sort_by_key(|case| (case.at, case.predicted, case.measured));
+            let trial = (cases.len() >= ENOUGH).then(|| Trial::of(&cases)).flatten();
+            (!cases.is_empty()).then_some(Fit { kind, cases: cases.len(), trial })
+        };
+        Self { kinds: Kind::ALL.into_iter().filter_map(fit).collect() }
+    }
+
+    /// The factors that are used, as an estimator takes them.
+    pub fn factors(&self) -> Factors {
+        let thousandths = |factor: f64| (factor * 1_000.0).round() as u64;
+        self.used().fold(Factors::default(), |factors, (kind, factor)| {
+            factors.with(kind, thousandths(factor))
+        })
+    }
+
+    /// The factor of a kind, if one is used.
+    pub fn factor(&self, kind: Kind) -> Option<f64> {
+        let fit = self.kinds.iter().find(|fit| fit.kind == kind)?;
+        fit.trial.filter(Trial::is_better).map(|trial| trial.factor)
+    }
+
+    /// The kinds whose factor is used, with it.
+    pub fn used(&self) -> impl Iterator<Item = (Kind, f64)> {
+        self.kinds.iter().filter_map(|fit| Some((fit.kind, self.factor(fit.kind)?)))
+    }
+}
+
+impl Fit {
+    /// How many cases are lacking until a factor can be tried.
+    pub fn lacking(&self) -> usize {
+        ENOUGH.saturating_sub(self.cases)
+    }
+}
+
+impl Trial {
+    /// Makes a factor of the older cases and tries it on the newer ones.
+    fn of(cases: &[Case]) -> Option<Self> {
+        let (older, newer) = cases.split_at(cases.len() - cases.len() / HELD_BACK);
+        let factor = median(older.iter().map(Case::ratio))?;
+        // What is shown is what is used.
+        let factor = (factor * 100.0).round().max(1.0) / 100.0;
+        Some(Self {
+            factor,
+            held_back: newer.len(),
+            formula_off: median(newer.iter().map(|case| off(case.ratio())))?,
+            calibrated_off: median(newer.iter().map(|case| off(case.ratio() / factor)))?,
+        })
+    }
+
+    /// Whether it is nearer than the formula.
+    pub fn is_better(&self) -> bool {
+        self.calibrated_off < self.formula_off
+    }
+}
+
+/// How many times too large or too small.
+fn off(ratio: f64) -> f64 {
+    ratio.max(1.0 / ratio)
+}
+
+/// The middle one; of two the mean.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let (low, high) =
+        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some((low + high) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_core::{Millis, Tokens};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Cases of one kind, the oldest first, each predicted as 1,000.
+    fn cases(kind: Kind, measured: &[Tokens]) -> Vec<Case> {
+        let case = |(at, measured): (usize, &Tokens)| Case {
+            at: at as Millis,
+            kind,
+            predicted: 1_000,
+            measured: *measured,
+        };
+        measured.iter().enumerate().map(case).collect()
+    }
+
+    #[test]
+    fn a_factor_is_used_where_it_is_nearer_on_cases_it_has_not_seen() {
+        let history = cases(Kind::Fix, &[4_000, 5_000, 6_000, 5_000, 5_000, 4_000, 5_000, 4_000]);
+        let calibration = Calibration::of(&history);
+        let trial = calibration.kinds[0].trial.unwrap();
+        assert_eq!((trial.factor, trial.held_back), (5.0, 2));
+        assert_eq!((trial.formula_off, trial.calibrated_off), (4.5, 1.125));
+        assert_eq!(calibration.factors().of(Kind::Fix), 5_000);
+        assert_eq!(calibration.factors().of(Kind::Add), 1_000, "nothing is known of it");
+        assert_eq!(calibration.used().collect::<Vec<_>>(), [(Kind::Fix, 5.0)]);
+    }
+
+    #[test]
+    fn a_factor_that_newer_work_does_not_bear_out_is_not_used() {
+        let history = cases(Kind::Fix, &[9_000, 9_000, 9_000, 9_000, 9_000, 9_000, 1_100, 900]);
+        let calibration = Calibration::of(&history);
+        assert!(calibration.kinds[0].trial.is_some());
+        assert_eq!(calibration.factor(Kind::Fix), None);
+    }
+
+    #[test]
+    fn seven_cases_are_too_few_and_empty_ones_do_not_count() {
+        let mut history = cases(Kind::Refactor, &[5_000; 7]);
+        history.extend(cases(Kind::Refactor, &[0; 5]));
+        let calibration = Calibration::of(&history);
+        let fit = Fit { kind: Kind::Refactor, cases: 7, trial: None };
+        assert_eq!((fit.lacking(), calibration.kinds), (1, vec![fit]));
+    }
+
+    #[test]
+    fn kinds_do_not_mix() {
+        let history = [cases(Kind::Fix, &[5_000; 9]), cases(Kind::Add, &[500; 9])].concat();
+        let used: Vec<_> = Calibration::of(&history).used().collect();
+        assert_eq!(used, [(Kind::Add, 0.5), (Kind::Fix, 5.0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_used_is_nearer_and_order_does_not_matter(
+            measured in prop::collection::vec(0_u64..1_000_000, 0..60)
+        ) {
+            let mut history = cases(Kind::Other, &measured);
+            let calibration = Calibration::of(&history);
+            for fit in &calibration.kinds {
+                let is_used = calibration.factor(fit.kind).is_some();
+                prop_assert_eq!(is_used, fit.trial.is_some_and(|it| it.calibrated_off < it.formula_off));
+                prop_assert!(fit.trial.is_none_or(|trial| trial.factor > 0.0 && fit.cases >= ENOUGH));
+            }
+            history.reverse();
+            prop_assert_eq!(Calibration::of(&history), calibration);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Which files of a task stay together when it is split.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+
+use plimsoll_core::Tokens;
+
+/// How often two files were changed in the same commit, by their names in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Together(BTreeMap<(String, String), u32>);
+
+impl Together {
+    /// Counts what one commit changed. One that changed everything tells nothing.
+    pub fn count(&mut self, files: &[String]) {
+        const TELLING: usize = 32;
+        let files: BTreeSet<&String> = files.iter().collect();
+        if files.len() > TELLING {
+            return;
+        }
+        for one in &files {
+            for other in files.range::<String, _>((Bound::Excluded(*one), Bound::Unbounded)) {
+                *self.0.entry(((*one).clone(), (*other).clone())).or_default() += 1;
+            }
+        }
+    }
+
+    /// Every pair with its count.
+    fn pairs(&self) -> impl Iterator<Item = (&str, &str, u32)> {
+        self.0.iter().map(|((one, other), count)| (one.as_str(), other.as_str(), *count))
+    }
+}
+
+/// Two files that belong together, and how much.
+type Tie = (u32, usize, usize);
+
+/// One commit is chance; beside this many it makes no difference any more.
+const MOST_COMMITS: u32 = 8;
+/// Being changed together once.
+const COMMIT: u32 = 4;
+/// Being of one module.
+const MODULE: u32 = 12;
+/// Being in one folder.
+const FOLDER: u32 = 6;
+
+/// Groups files so that each group fits and holds what belongs together.
+///
+/// The closest two are brought together first, then the next, as long as what they cost together
+/// `fits`; in the end groups that have nothing in common fill up one another. A file that does not fit
+/// is a group of its own.
+pub(super) fn group(
+    files: &[String],
+    costs: &[Tokens],
+    together: &Together,
+    fits: &dyn Fn(Tokens) -> bool,
+) -> Vec<Group> {
+    let mut groups: Vec<Group> = costs
+        .iter()
+        .enumerate()
+        .map(|(file, cost)| Group { files: vec![file], cost: *cost })
+        .collect();
+    let mut of: Vec<usize> = (0..files.len()).collect();
+    for (_, one, other) in ties(files, together) {
+        let (into, from) = (of[one].min(of[other]), of[one].max(of[other]));
+        if into != from && fits(groups[into].cost.saturating_add(groups[from].cost)) {
+            let joined = std::mem::take(&mut groups[from]);
+            joined.files.iter().for_each(|file| of[*file] = into);
+            groups[into].join(joined);
+        }
+    }
+    fill_up(groups, fits)
+}
+
+/// Some files of a task, and what they cost together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Group {
+    /// By their places in the task's list, in order.
+    pub(super) files: Vec<usize>,
+    pub(super) cost: Tokens,
+}
+
+impl Group {
+    /// What each of its files costs, where it can be split further.
+    pub(super) fn costs(&self, all: &[Tokens]) -> Vec<Tokens> {
+        match self.files.len() {
+            1 => Vec::new(),
+            _ => self.files.iter().map(|file| all[*file]).collect(),
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.files.sort_unstable();
+        self.cost = self.cost.saturating_add(other.cost);
+    }
+}
+
+/// Puts each group into the first one that has room for it.
+fn fill_up(groups: Vec<Group>, fits: &dyn Fn(Tokens) -> bool) -> Vec<Group> {
+    let mut filled: Vec<Group> = Vec::new();
+    for group in groups.into_iter().filter(|group| !group.files.is_empty()) {
+        match filled.iter_mut().find(|with| fits(with.cost.saturating_add(group.cost))) {
+            Some(with) => with.join(group),
+            None => filled.push(group),
+        }
+    }
+    filled
+}
+
+/// What ties the files, the strongest first.
+fn ties(files: &[String], together: &Together) -> Vec<Tie> {
+    let mut strength: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+    let mut tie = |one: usize, other: usize, by: u32| {
+        *strength.entry((one.min(other), one.max(other))).or_default() += by;
+    };
+    let places: HashMap<&str, usize> =
+        files.iter().enumerate().map(|(at, file)| (file.as_str(), at)).collect();
+    for (one, other, count) in together.pairs() {
+        if let (Some(one), Some(other)) = (places.get(one), places.get(other)) {
+            tie(*one, *other, COMMIT * count.min(MOST_COMMITS));
+        }
+    }
+    let order = by_path(files);
+    chain(&order, |at| module(&files[at]), &mut |one, other| tie(one, other, MODULE));
+    let folders = chain(&order, |at| folder(&files[at]).to_owned(), &mut |one, other| {
+        tie(one, other, FOLDER);
+    });
+    for at in &order {
+        // `a/b.rs` is the head of what lies in `a/b`.
+        if let Some(within) = folders.get(stem(&files[*at])) {
+            tie(*at, *within, MODULE);
+        }
+    }
+    order.windows(2).for_each(|pair| {
+        let depth = common_folders(&files[pair[0]], &files[pair[1]]);
+        tie(pair[0], pair[1], depth.min(FOLDER - 1));
+    });
+    let mut ties: Vec<Tie> = strength.into_iter().map(|((a, b), by)| (by, a, b)).collect();
+    ties.sort_by_key(|(by, one, other)| (std::cmp::Reverse(*by), *one, *other));
+    ties
+}
+
+/// Ties files that have the same `of`, each to the next, which is enough to bring all of them together.
+/// Gives the last of each.
+fn chain(
+    order: &[usize],
+    of: impl Fn(usize) -> String,
+    tie: &mut dyn FnMut(usize, usize),
+) -> HashMap<String, usize> {
+    let mut last = HashMap::new();
+    for at in order {
+        if let Some(before) = last.insert(of(*at), *at) {
+            tie(before, *at);
+        }
+    }
+    last
+}
+
+fn by_path(files: &[String]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by_key(|at| &files[*at]);
+    order
+}
+
+/// The folder that a file lies in.
+fn folder(file: &str) -> &str {
+    file.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// A file's path without what follows the first dot of its name; of one that stands for its folder, the
+/// folder's.
+fn stem(file: &str) -> &str {
+    const FOR_FOLDER: [&str; 3] = ["mod", "index", "__init__"];
+    let name = file.rfind('/').map_or(0, |slash| slash + 1);
+    let end = file[name..].find('.').filter(|dot| *dot > 0).map_or(file.len(), |dot| name + dot);
+    match FOR_FOLDER.contains(&&file[name..end]) && name > 0 {
+        true => &file[..name - 1],
+        false => &file[..end],
+    }
+}
+
+/// The module that a file is of: the same for `a/src/b.rs`, `a/src/b/mod.rs` and `a/tests/test_b.rs`.
+fn module(file: &str) -> String {
+    const KINDS: [&str; 6] = ["src", "lib", "test", "tests", "spec", "__tests__"];
+    let (folders, name) = stem(file).rsplit_once('/').unwrap_or(("", stem(file)));
+    let name = name.strip_prefix("test_").or_else(|| name.strip_suffix("_test")).unwrap_or(name);
+    let package = folders.split('/').take_while(|folder| !KINDS.contains(folder));
+    package.chain([name]).collect::<Vec<_>>().join("/")
+}
+
+fn common_folders(one: &str, other: &str) -> u32 {
+    let folders = |file| folder(file).split('/').collect::<Vec<_>>();
+    let (one, other) = (folders(one), folders(other));
+    one.iter().zip(&other).take_while(|(one, other)| one == other && !one.is_empty()).count() as u32
+}

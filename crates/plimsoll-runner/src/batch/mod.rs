@@ -1,0 +1,109 @@
+//! Work that fits: tasks, cut into pieces that a window holds and packed into batches.
+//!
+//! Everything here is a function of what it is given. Which files there are, what they weigh and
+//! which of them change together is the engine's to find out; carrying a plan out is its conductor's.
+
+mod available;
+mod beam;
+mod bound;
+pub mod calibration;
+mod estimate;
+mod fill;
+mod forest;
+mod groups;
+mod pack;
+mod prompt;
+pub mod read;
+mod refit;
+mod split;
+mod task;
+mod told;
+mod workflow;
+
+use std::collections::HashMap;
+
+use plimsoll_core::Tokens;
+use plimsoll_core::plan::{Piece, Plan};
+
+pub use self::available::Room;
+pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE, works_on};
+pub use self::forest::Problem;
+pub use self::groups::Together;
+pub use self::pack::{Freight, Packing};
+pub use self::prompt::{in_a_line, prompt};
+pub use self::split::TOO_LARGE;
+pub use self::task::Task;
+pub use self::told::told;
+pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
+
+/// The budget where nothing is known of the window.
+pub const UNKNOWN_BUDGET: Tokens = 100_000;
+
+/// On what terms tasks are planned.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// What each batch may hold.
+    pub available: Tokens,
+    /// Estimates what tasks take.
+    pub estimator: Estimator,
+    /// Which files change together.
+    pub together: Together,
+}
+
+/// A plan, and how few batches there can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// No plan of these pieces has fewer batches.
+    pub bound: usize,
+}
+
+/// Cuts tasks into pieces that fit and packs them into as few batches as can be.
+pub fn plan(tasks: &[Task], terms: &Terms) -> Result<Planned, Problem> {
+    let split::Pieces { pieces, before } = split::split(tasks, terms)?;
+    let Planned { plan, bound } = pack(pieces, before, terms.available)?;
+    Ok(Planned { plan: Plan { done: split::done(tasks), ..plan }, bound })
+}
+
+/// Plans pieces anew, such as those that are left when the work takes more than was estimated: what does
+/// not fit any more is split, and all are packed again, behind the batches that are `kept`. Names of these
+/// are given to nothing else.
+///
+/// `together` is asked which of some files change together.
+pub fn repack(
+    kept: &[Vec<Piece>],
+    pieces: Vec<Piece>,
+    available: Tokens,
+    together: &dyn Fn(&[String]) -> Together,
+) -> Result<Planned, Problem> {
+    let pieces = refit::refit(kept, pieces, available, together);
+    let places: HashMap<&str, usize> =
+        pieces.iter().enumerate().map(|(at, piece)| (piece.id.as_str(), at)).collect();
+    let known =
+        |piece: &Piece| piece.after.iter().filter_map(|id| places.get(&**id).copied()).collect();
+    let before = pieces.iter().map(known).collect();
+    let Planned { plan, bound } = pack(pieces, before, available)?;
+    let batches = [kept, &plan.batches].concat();
+    Ok(Planned { plan: Plan { batches, ..plan }, bound: kept.len() + bound })
+}
+
+fn pack(
+    pieces: Vec<Piece>,
+    before: Vec<Vec<usize>>,
+    available: Tokens,
+) -> Result<Planned, Problem> {
+    let sizes: Vec<Tokens> = pieces.iter().map(|piece| piece.tokens).collect();
+    let freight = Freight::new(&sizes, available, before).ok_or_else(|| Problem {
+        line: None,
+        what: "these tasks wait for one another".to_owned(),
+    })?;
+    let mut pieces: Vec<Option<Piece>> = pieces.into_iter().map(Some).collect();
+    let packing = freight.pack();
+    let mut batch = |batch: &Vec<usize>| batch.iter().filter_map(|at| pieces[*at].take()).collect();
+    let batches = packing.iter().map(&mut batch).collect();
+    Ok(Planned { plan: Plan { available, batches, done: Vec::new() }, bound: freight.bound() })
+}
+
+#[cfg(test)]
+mod tests;

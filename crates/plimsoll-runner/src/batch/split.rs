@@ -1,0 +1,262 @@
+//! Tasks into pieces that fit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_core::Tokens;
+use plimsoll_core::plan::{Above, Kind, Piece, sum};
+
+use super::forest::{self, Cut, Forest, Node, Problem};
+use super::groups::{self, Group};
+use super::{Task, Terms, works_on};
+
+/// What is said of a piece that does not fit and cannot be split.
+pub const TOO_LARGE: &str = "Task may exceed context budget";
+
+/// Pieces, and for each the places of those that come before it.
+pub(super) struct Pieces {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) before: Vec<Vec<usize>>,
+}
+
+/// Cuts tasks into pieces: what fits stays as it is, else its subtasks are looked at, else its files
+/// are grouped. What is left over is warned of.
+pub(super) fn split(tasks: &[Task], terms: &Terms) -> Result<Pieces, Problem> {
+    let forest = Forest::new(tasks)?;
+    forest::check_order(&forest)?;
+    let mut splitter = Splitter::new(&forest, terms);
+    loop {
+        let cut = splitter.cut();
+        let before = cut.before(&forest);
+        let Some(circle) = forest::circle(&before) else {
+            let pieces = splitter.pieces(&cut, &before);
+            return Ok(Pieces { pieces, before });
+        };
+        // A part of a task comes before another task, and that before another part of the first.
+        let can_part =
+            |place: &usize| forest.has_children(*place) && !forest.nodes[*place].task.whole;
+        let owners = circle.iter().map(|part| cut.owners[*part]).filter(can_part);
+        let apart: Vec<usize> = owners.collect();
+        if apart.is_empty() {
+            return Err(forest::waits_for_itself(&forest, &cut, &circle));
+        }
+        splitter.apart.extend(apart);
+    }
+}
+
+struct Splitter<'f, 't> {
+    forest: &'f Forest<'t>,
+    terms: &'f Terms,
+    /// What each task takes.
+    tokens: Vec<Tokens>,
+    /// Tasks that are taken apart although they fit.
+    apart: BTreeSet<usize>,
+    /// The files of tasks that are split by them.
+    groups: BTreeMap<usize, Vec<Group>>,
+}
+
+impl<'f, 't> Splitter<'f, 't> {
+    fn new(forest: &'f Forest<'t>, terms: &'f Terms) -> Self {
+        let estimate = |place: usize| {
+            let task = forest.nodes[place].task;
+            terms.estimator.estimate_in(task, &above(forest, place))
+        };
+        let tokens = (0..forest.nodes.len()).map(estimate).collect();
+        let (apart, groups) = (BTreeSet::new(), BTreeMap::new());
+        let mut splitter = Self { forest, terms, tokens, apart, groups };
+        splitter.groups = (0..forest.nodes.len()).filter_map(|at| splitter.by_files(at)).collect();
+        splitter
+    }
+
+    fn fits(&self, place: usize) -> bool {
+        self.tokens[place] <= self.terms.available
+    }
+
+    fn cut(&self) -> Cut {
+        let is_single = |place: usize| {
+            let is_whole = self.forest.nodes[place].task.whole || !self.forest.has_children(place);
+            is_whole || (self.fits(place) && !self.apart.contains(&place))
+        };
+        Cut::new(self.forest, &is_single, &|place| self.groups.get(&place).map_or(1, Vec::len))
+    }
+
+    /// The groups of a task's files, if that is how it is split.
+    fn by_files(&self, place: usize) -> Option<(usize, Vec<Group>)> {
+        let Node { task, .. } = self.forest.nodes[place];
+        if self.fits(place) || task.whole || self.forest.has_children(place) {
+            return None;
+        }
+        let Terms { available, estimator, together } = self.terms;
+        let above = above(self.forest, place);
+        let costs = estimator.file_costs(task, &above);
+        let all = sum(costs.iter().copied());
+        let fits = |cost| estimator.estimate_part(task, &above, cost, all) <= *available;
+        let groups = groups::group(works_on(task, &above), &costs, together, &fits);
+        (groups.len() > 1).then_some((place, groups))
+    }
+
+    fn pieces(&self, cut: &Cut, before: &[Vec<usize>]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        while let Some(owner) = cut.owners.get(pieces.len()) {
+            match self.groups.get(owner) {
+                Some(groups) => pieces.extend(self.parts(*owner, groups)),
+                None => pieces.push(self.whole(*owner)),
+            }
+        }
+        let ids: Vec<String> = pieces.iter().map(|piece| piece.id.clone()).collect();
+        for (piece, before) in pieces.iter_mut().zip(before) {
+            piece.after = before.iter().map(|part| ids[*part].clone()).collect();
+        }
+        pieces
+    }
+
+    /// A task that is not split.
+    fn whole(&self, place: usize) -> Piece {
+        let Node { task, parent, .. } = self.forest.nodes[place];
+        let (parts, above) = (self.parts_of(place), above(self.forest, place));
+        let is_single = task.whole || self.forest.has_children(place);
+        let costs = (!is_single).then(|| self.terms.estimator.file_costs(task, &above));
+        Piece {
+            id: task.id.clone(),
+            description: told(task),
+            files: files(task),
+            tokens: self.tokens[place],
+            formula: self.terms.estimator.formula_alone(task, self.tokens[place]),
+            given: task.tokens.is_some(),
+            kind: Kind::of(&task.description),
+            after: Vec::new(),
+            of: parent.map(|parent| self.forest.nodes[parent].task.id.clone()),
+            warning: (!self.fits(place)).then(|| too_large_in(task, &above)),
+            above: told_above(&above),
+            costs: costs.filter(|costs| costs.len() > 1).unwrap_or_default(),
+            parts,
+        }
+    }
+
+    /// The subtasks of a task, as they would be planned in its place, each after those of them that it
+    /// comes after. None where one would have to come between two parts of another.
+    fn parts_of(&self, place: usize) -> Vec<Piece> {
+        let children: Vec<usize> = self.forest.children(place).collect();
+        let child_of = |task: usize| {
+            let at = children.partition_point(|child| *child <= task).checked_sub(1)?;
+            (task < self.forest.nodes[place].end).then_some(at)
+        };
+        let before = |(at, child): (usize, &usize)| {
+            let within = *child..self.forest.nodes[*child].end;
+            let tasks = within.flat_map(|place| self.forest.after(place));
+            tasks.filter_map(child_of).filter(|before| *before != at).collect::<BTreeSet<usize>>()
+        };
+        let before: Vec<Vec<usize>> =
+            children.iter().enumerate().map(before).map(Vec::from_iter).collect();
+        if self.forest.nodes[place].task.whole || forest::circle(&before).is_some() {
+            return Vec::new();
+        }
+        let id = |at: usize| self.forest.nodes[children[at]].task.id.clone();
+        let part = |(child, before): (&usize, Vec<usize>)| Piece {
+            after: before.into_iter().map(id).collect(),
+            ..self.whole(*child)
+        };
+        children.iter().zip(before).map(part).collect()
+    }
+
+    /// The parts of a task that is split by its files.
+    fn parts(&self, place: usize, groups: &[Group]) -> Vec<Piece> {
+        let task = self.forest.nodes[place].task;
+        let above = above(self.forest, place);
+        let all = sum(groups.iter().map(|group| group.cost));
+        let (all_files, costs) =
+            (works_on(task, &above), self.terms.estimator.file_costs(task, &above));
+        let names = (1..).map(|number| format!("{}.{number}", task.id));
+        let free = names.filter(|name| !self.forest.is_known(name));
+        let part = |(id, group): (String, &Group)| {
+            let tokens = self.terms.estimator.estimate_part(task, &above, group.cost, all);
+            let files: Vec<String> = group.files.iter().map(|at| all_files[*at].clone()).collect();
+            Piece {
+                id,
+                description: task.description.clone(),
+                warning: (tokens > self.terms.available).then(|| too_large(&files)),
+                files,
+                tokens,
+                formula: self.terms.estimator.formula_alone(task, tokens),
+                given: task.tokens.is_some(),
+                kind: Kind::of(&task.description),
+                after: Vec::new(),
+                of: Some(task.id.clone()),
+                above: told_above(&above),
+                costs: group.costs(&costs),
+                parts: Vec::new(),
+            }
+        };
+        free.zip(groups).map(part).collect()
+    }
+}
+
+/// The tasks that a task is a subtask of, the innermost first.
+fn above<'t>(forest: &Forest<'t>, place: usize) -> Vec<&'t Task> {
+    forest.and_above(place).skip(1).map(|place| forest.nodes[place].task).collect()
+}
+
+fn told_above(above: &[&Task]) -> Vec<Above> {
+    let told = |task: &&Task| Above {
+        id: task.id.clone(),
+        description: task.description.clone(),
+        files: task.files.clone(),
+    };
+    above.iter().rev().map(told).collect()
+}
+
+fn too_large_in(task: &Task, above: &[&Task]) -> String {
+    match super::estimate::files_from(task, above).filter(|_| task.tokens.is_none()) {
+        Some(owner) => {
+            format!("{TOO_LARGE}: it names no files, so that those of `{}` count", owner.id)
+        }
+        None => too_large(&task.files),
+    }
+}
+
+/// What is said of a piece that is about these files.
+pub(super) fn too_large(files: &[String]) -> String {
+    match files {
+        [file] => format!("{TOO_LARGE}: `{file}` alone is too large for it"),
+        _ => TOO_LARGE.to_owned(),
+    }
+}
+
+/// The tasks that are done, and the subtasks that are of those that are not.
+pub(super) fn done(tasks: &[Task]) -> Vec<Piece> {
+    let done = |task: &Task| match task.done {
+        true => vec![Piece {
+            id: task.id.clone(),
+            description: task.description.clone(),
+            kind: Kind::of(&task.description),
+            ..Piece::default()
+        }],
+        false => self::done(&task.subtasks),
+    };
+    tasks.iter().flat_map(done).collect()
+}
+
+/// What is to be done, with all that it consists of.
+fn told(task: &Task) -> String {
+    let mut text = task.description.clone();
+    tell_subtasks(task, "", &mut text);
+    text
+}
+
+fn tell_subtasks(task: &Task, indent: &str, text: &mut String) {
+    for subtask in task.subtasks.iter().filter(|subtask| !subtask.done) {
+        *text += &format!("\n{indent}- {}", subtask.description);
+        tell_subtasks(subtask, &format!("{indent}  "), text);
+    }
+}
+
+/// The files of a task and of all that it consists of.
+fn files(task: &Task) -> Vec<String> {
+    let mut files = task.files.clone();
+    let to_do = task.subtasks.iter().filter(|subtask| !subtask.done);
+    for file in to_do.flat_map(self::files) {
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    files
+}

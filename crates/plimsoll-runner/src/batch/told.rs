@@ -1,0 +1,136 @@
+//! What the checkpoint between two batches tells of the plan.
+
+use plimsoll_core::plan::Piece;
+use plimsoll_extract::checkpoint::{SECTIONS, sections};
+use plimsoll_extract::redact::redact;
+use plimsoll_extract::work::NOTHING;
+
+use super::in_a_line;
+
+/// How many tasks are told of each sort: those done last, and those that come next.
+const MOST: usize = 20;
+
+/// The body of a checkpoint with what is done of the plan and what is left. What comes next is the
+/// plan's to say: that a session was asked for its tasks is no step any more.
+///
+/// Where nothing is known of the session but that it ended, `body` is empty, and this is all there is.
+pub fn told(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
+    let known = sections(body);
+    let mut text = String::new();
+    for name in SECTIONS {
+        let section = known.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
+        let mut lines: Vec<String> = match name {
+            "Next Steps" => open(left),
+            "Why Changed" => closed(done),
+            "What Changed" if section.trim().is_empty() => files(done),
+            _ => Vec::new(),
+        };
+        if name != "Next Steps" {
+            let own = section.lines().filter(|line| !line.is_empty() && *line != NOTHING);
+            lines.extend(own.filter(|line| !is_of_plan(name, line)).map(str::to_owned));
+        }
+        if lines.is_empty() {
+            lines.push(NOTHING.to_owned());
+        }
+        text += &format!("## {name}\n\n{}\n\n", lines.join("\n"));
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+/// What a line begins with that tells of a task that is done.
+const DONE: &str = "- task ";
+
+/// Whether a line tells of the plan, which is told anew: what was asked for was asked for by it.
+fn is_of_plan(section: &str, line: &str) -> bool {
+    match section {
+        "Task" => line.starts_with("> "),
+        "Why Changed" => line.starts_with(DONE) || line.starts_with("- asked for: "),
+        _ => false,
+    }
+}
+
+fn closed(done: &[&Piece]) -> Vec<String> {
+    let last = &done[done.len().saturating_sub(MOST)..];
+    last.iter().rev().map(|piece| format!("{DONE}{} (done)", line(piece))).collect()
+}
+
+fn open(left: &[&Piece]) -> Vec<String> {
+    let more = left.len().saturating_sub(MOST);
+    let mut lines: Vec<String> =
+        left.iter().take(MOST).map(|piece| format!("- [ ] {}", line(piece))).collect();
+    if more > 0 {
+        lines.push(format!("- [ ] {more} more"));
+    }
+    lines
+}
+
+/// The files of what is done, where nobody has seen what was changed.
+fn files(done: &[&Piece]) -> Vec<String> {
+    let named = |piece: &&Piece| {
+        let id = piece.id.clone();
+        piece.files.clone().into_iter().map(move |file| (file, id.clone()))
+    };
+    let files = done.iter().rev().flat_map(named).take(MOST * 2);
+    files
+        .map(|(file, id)| redact(&format!("- [{file}] - a file of task `{id}`")).into_owned())
+        .collect()
+}
+
+/// A piece in a line without secrets.
+fn line(piece: &Piece) -> String {
+    redact(&in_a_line(piece)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_extract::checkpoint::REQUIRED;
+
+    use super::*;
+
+    fn piece(id: &str, description: &str, file: &str) -> Piece {
+        let (id, description) = (id.to_owned(), description.to_owned());
+        Piece { id, description, files: vec![file.to_owned()], ..Piece::default() }
+    }
+
+    fn section<'b>(body: &'b str, name: &str) -> &'b str {
+        sections(body).into_iter().find(|(known, _)| *known == name).unwrap().1.trim()
+    }
+
+    #[test]
+    fn what_is_done_and_left_of_the_plan_is_told_beside_what_the_session_did() {
+        let (keel, sails) =
+            (piece("1", "Fix the keel", "keel.rs"), piece("2", "Add sails", "jib.rs"));
+        let body = "## What Changed\n\n- [keel.rs:3] - edited @7\n\n## Why Changed\n\n- last said: done @9\n\n\
+                    ## Next Steps\n\n- [ ] Do the tasks below @1\n\n## Task\n\n> Do the tasks below @1\n- Never touch the ballast @2\n";
+        let told = told(body, &[&keel], &[&sails]);
+        assert_eq!(section(&told, "What Changed"), "- [keel.rs:3] - edited @7");
+        assert_eq!(
+            section(&told, "Why Changed"),
+            "- task `1`: Fix the keel (done)\n- last said: done @9"
+        );
+        assert_eq!(section(&told, "Next Steps"), "- [ ] `2`: Add sails");
+        assert_eq!(section(&told, "Task"), "- Never touch the ballast @2");
+    }
+
+    #[test]
+    fn without_a_transcript_the_plan_is_all_there_is_to_tell() {
+        let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        let keel = piece("1", &format!("Fix the keel with {token}"), "keel.rs");
+        let told = told("", &[&keel], &[]);
+        assert!(!told.contains(token), "{told}");
+        assert_eq!(section(&told, "What Changed"), "- [keel.rs] - a file of task `1`");
+        assert_eq!(section(&told, "Next Steps"), NOTHING);
+        assert!(REQUIRED.iter().all(|name| told.contains(&format!("## {name}\n"))));
+    }
+
+    #[test]
+    fn a_second_telling_takes_the_place_of_the_first() {
+        let (keel, sails) = (piece("1", "Fix the keel", "a"), piece("2", "Add sails", "b"));
+        let once = told("", &[&keel], &[&sails]);
+        let twice = told(&once, &[&keel, &sails], &[]);
+        let expected = "- task `2`: Add sails (done)\n- task `1`: Fix the keel (done)";
+        assert_eq!(section(&twice, "Why Changed"), expected);
+    }
+}

@@ -1,0 +1,108 @@
+//! A plan as a workflow: a node for each batch, a checkpoint between them, and the way through.
+
+use std::fmt::Write as _;
+
+use plimsoll_core::plan::{Piece, Plan, load};
+use plimsoll_core::text::thousands;
+use serde::{Serialize, Serializer};
+
+/// What a checkpoint's node asks for.
+pub const CHECKPOINT_PROMPT: &str = "Run /checkpoint to save progress";
+
+/// A plan as a workflow. Its JSON is a promise to scripts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Workflow<'p> {
+    /// The nodes by name, in the order in which they are passed through.
+    #[serde(serialize_with = "by_name")]
+    pub nodes: Vec<(String, Node<'p>)>,
+    /// What follows what.
+    pub edges: Vec<Edge>,
+}
+
+/// One step of a workflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Node<'p> {
+    /// A batch: its pieces do not wait for one another.
+    Parallel {
+        /// The pieces.
+        tasks: &'p [Piece],
+    },
+    /// A checkpoint.
+    Single {
+        /// What is asked for.
+        prompt: &'static str,
+    },
+}
+
+/// That one node follows another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Edge {
+    /// The first.
+    pub from: String,
+    /// The one that follows.
+    pub to: String,
+}
+
+fn by_name<S: Serializer>(nodes: &[(String, Node<'_>)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(nodes.iter().map(|(name, node)| (name, node)))
+}
+
+impl<'p> Workflow<'p> {
+    /// The workflow of a plan: no checkpoint follows its last batch.
+    pub fn of(plan: &'p Plan) -> Self {
+        let mut nodes = Vec::new();
+        for (at, tasks) in plan.batches.iter().enumerate() {
+            if at > 0 {
+                let checkpoint = Node::Single { prompt: CHECKPOINT_PROMPT };
+                nodes.push((format!("checkpoint_{}", at - 1), checkpoint));
+            }
+            nodes.push((format!("batch_{at}"), Node::Parallel { tasks }));
+        }
+        let name = |at: usize| nodes.get(at).map(|(name, _): &(String, _)| name.clone());
+        let edges = (0..).map_while(|at| Some(Edge { from: name(at)?, to: name(at + 1)? }));
+        Self { edges: edges.collect(), nodes }
+    }
+
+    /// A flow chart for Mermaid.
+    pub fn mermaid(&self) -> String {
+        let mut text = String::from("flowchart TD\n");
+        for (name, node) in &self.nodes {
+            let _ = match node {
+                Node::Parallel { tasks } => {
+                    writeln!(text, "  {name}[\"{}\"]", batch_label(name, tasks))
+                }
+                Node::Single { prompt } => writeln!(text, "  {name}([\"{}\"])", label(prompt)),
+            };
+        }
+        for Edge { from, to } in &self.edges {
+            let _ = writeln!(text, "  {from} --> {to}");
+        }
+        text
+    }
+}
+
+fn batch_label(name: &str, pieces: &[Piece]) -> String {
+    let head = format!("{name}: {} tokens", thousands(load(pieces)));
+    let piece = |piece: &Piece| label(&format!("{} {}", piece.id, piece.description));
+    let pieces = pieces.iter().map(piece);
+    std::iter::once(head).chain(pieces).collect::<Vec<_>>().join("<br/>")
+}
+
+/// The beginning of a text, in which nothing means anything to Mermaid.
+fn label(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let line = text.lines().next().unwrap_or_default();
+    let is_long = line.chars().count() > LONGEST;
+    let mut label = String::new();
+    for character in line.chars().take(LONGEST) {
+        match character {
+            '"' | '<' | '>' | '&' | '#' | '`' | ';' => {
+                let _ = write!(label, "#{};", u32::from(character));
+            }
+            character if character.is_control() => {}
+            character => label.push(character),
+        }
+    }
+    if is_long { label + "…" } else { label }
+}

@@ -1,0 +1,215 @@
+//! What past work teaches estimates: the pieces of past runs, and past sessions.
+//!
+//! A session counts as one task: its first request is the description, and the growth of its own window
+//! is what it took. Each transcript is read once; of a request only its kind and its estimate are kept.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::entry::{self, Response};
+use plimsoll_core::plan::Case;
+use plimsoll_core::plan::Kind;
+use plimsoll_core::reading::Scope;
+use plimsoll_core::{Millis, Tokens};
+use plimsoll_engine::jsonl::{JsonLines, whole_lines};
+use plimsoll_engine::sessions::{self, Found};
+use plimsoll_engine::world::{World, now};
+use plimsoll_extract::work::Act;
+use plimsoll_store::{Batch, Bookmark, PastTask, SourceFile, Store, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::batch::calibration::Calibration;
+use crate::batch::{Estimator, Task};
+use crate::runs;
+
+/// So many of the newest sessions are learned from.
+const MOST: usize = 1_000;
+/// A session that was silent for so long is taken to be over, in milliseconds.
+const SILENT: Millis = 3_600_000;
+/// How many bytes go into one transaction.
+const BATCH: u64 = 8 << 20;
+
+/// Learns from all past work. `progress` is told how many of the transcripts with news are read, and
+/// how many there are.
+pub fn learn(
+    world: &World,
+    adapter: &dyn Adapter,
+    store: &mut Store,
+    progress: impl Fn(usize, usize),
+) -> anyhow::Result<Calibration> {
+    runs::take_in(&world.paths, store)?;
+    let read = store.bookmarks()?;
+    let mut news = sessions::find(world, adapter)?;
+    news.truncate(MOST);
+    news.retain(|found| read.get(&source(found).path) != Some(&(found.inode, found.len)));
+    for (done, found) in news.iter().enumerate() {
+        progress(done, news.len());
+        match take_in(adapter, store, found) {
+            Err(error) if error.is::<StoreError>() => return Err(error),
+            // A transcript that cannot be read teaches nothing.
+            _ => {}
+        }
+    }
+    progress(news.len(), news.len());
+    let mut cases = store.piece_cases()?;
+    cases.extend(store.past_tasks(now() as Millis - SILENT)?.iter().map(case));
+    Ok(Calibration::of(&cases))
+}
+
+fn case(task: &PastTask) -> Case {
+    let PastTask { last_word, kind, predicted, grown, .. } = *task;
+    Case { at: last_word, kind, predicted, measured: grown }
+}
+
+/// What a transcript is called as a source of this: it is read for other things as well.
+fn source(found: &Found) -> SourceFile {
+    let mut name = OsString::from(&found.path);
+    name.push("#task");
+    SourceFile { path: PathBuf::from(name), inode: found.inode }
+}
+
+fn take_in(adapter: &dyn Adapter, store: &mut Store, found: &Found) -> anyhow::Result<()> {
+    let Some(file) = JsonLines::open(&found.path)? else { return Ok(()) };
+    let source = SourceFile { inode: file.inode(), ..source(found) };
+    let mut read_to = None;
+    loop {
+        let done = store.ingest(&source, |here| {
+            let here = if here.offset > file.len() { Bookmark::default() } else { here };
+            read(adapter, &file, found, &here)
+        })?;
+        if done.read_to >= file.len() || read_to == Some(done.read_to) {
+            return Ok(());
+        }
+        read_to = Some(done.read_to);
+    }
+}
+
+fn read(
+    adapter: &dyn Adapter,
+    file: &JsonLines,
+    found: &Found,
+    here: &Bookmark,
+) -> anyhow::Result<Batch> {
+    // What a later version noted cannot be gone on from, and what it kept is not lost by that.
+    let mut seen: Seen = serde_json::from_str(&here.note).unwrap_or_default();
+    let offset = whole_lines(file, here.offset, BATCH, |line| seen.take(adapter, line.bytes))?;
+    let next = Bookmark { offset, note: serde_json::to_string(&seen)? };
+    let past_tasks = seen.task(found).into_iter().collect();
+    Ok(Batch { past_tasks, next, ..Batch::default() })
+}
+
+/// What was seen of a session.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Seen {
+    /// The first request.
+    asked: Option<(Kind, Tokens)>,
+    last_word: Millis,
+    /// What the window held at first since it was last emptied, and at most.
+    first: Option<Tokens>,
+    most: Tokens,
+    /// By how much it had grown before.
+    grown: Tokens,
+}
+
+impl Seen {
+    fn take(&mut self, adapter: &dyn Adapter, line: &[u8]) {
+        if self.asked.is_none() {
+            self.asked = request(adapter, line);
+        }
+        let Some(entry) = adapter.entry(line, Scope::Main) else { return };
+        self.last_word = self.last_word.max(entry.time.unwrap_or(0));
+        match entry.kind {
+            entry::Kind::Response(Response { prompt_tokens, output_tokens, .. }) => {
+                self.first.get_or_insert(prompt_tokens);
+                self.most = self.most.max(prompt_tokens.saturating_add(output_tokens));
+            }
+            entry::Kind::Boundary(_) => {
+                self.grown = self.grown();
+                (self.first, self.most) = (None, 0);
+            }
+            _ => {}
+        }
+    }
+
+    fn grown(&self) -> Tokens {
+        let since = self.first.map_or(0, |first| self.most.saturating_sub(first));
+        self.grown.saturating_add(since)
+    }
+
+    fn task(&self, found: &Found) -> Option<PastTask> {
+        let (kind, predicted) = self.asked?;
+        let (session, last_word) = (found.owner.session.clone(), self.last_word);
+        Some(PastTask { session, last_word, kind, predicted, grown: self.grown() })
+    }
+}
+
+/// What a line asks for, as an estimate sees it.
+fn request(adapter: &dyn Adapter, line: &[u8]) -> Option<(Kind, Tokens)> {
+    let record = adapter.record(line, Scope::Main)?;
+    let asked = record.acts.into_iter().find_map(|act| match act {
+        Act::Asked(text) => Some(text.into_owned()),
+        _ => None,
+    });
+    let task = Task { description: asked?, ..Task::default() };
+    Some((Kind::of(&task.description), Estimator::default().estimate(&task)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn line(kind: &str, more: &Value) -> Vec<u8> {
+        let mut record = json!({"type": kind, "isSidechain": false, "sessionId": "s", "cwd": "/p",
+            "uuid": "00000000-0000-4000-8000-000000000001", "version": "2.1.325",
+            "timestamp": "2026-11-15T06:23:01.444Z"});
+        record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        record.to_string().into_bytes()
+    }
+
+    fn asked(text: &str) -> Vec<u8> {
+        line("user", &json!({"message": {"role": "user", "content": text}}))
+    }
+
+    fn answer(held: Tokens) -> Vec<u8> {
+        let usage = json!({"input_tokens": held - 40, "output_tokens": 40});
+        let message = json!({"id": format!("msg_{held}"), "type": "message", "role": "assistant",
+            "model": "claude-opus-4-5", "content": [{"type": "text", "text": "Done."}],
+            "stop_reason": "end_turn", "usage": usage});
+        line("assistant", &json!({"message": message}))
+    }
+
+    fn compaction() -> Vec<u8> {
+        let told = json!({"trigger": "auto", "preTokens": 100_000, "postTokens": 9_000});
+        line("system", &json!({"subtype": "compact_boundary", "compactMetadata": told}))
+    }
+
+    #[test]
+    fn a_window_grows_on_behind_a_compaction_and_the_first_request_counts() {
+        let adapter = plimsoll_agents::ALL[0];
+        let lines = [
+            asked("Implement the pump"),
+            answer(20_040),
+            answer(100_000),
+            compaction(),
+            answer(30_040),
+            asked("fix it"),
+            answer(50_000),
+        ];
+        let mut seen = Seen::default();
+        for line in &lines {
+            // Whoever goes on from what was noted comes to the same.
+            seen = serde_json::from_str(&serde_json::to_string(&seen).unwrap()).unwrap();
+            seen.take(adapter, line);
+        }
+        assert_eq!(seen.grown(), 80_000 + 20_000);
+        let (kind, predicted) = seen.asked.unwrap();
+        assert_eq!(
+            (kind, predicted),
+            (Kind::Implement, 9_006),
+            "4 words' tokens and 3 files, × 1.5"
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! Planning again what is left.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_core::Tokens;
+use plimsoll_core::plan::{Kind, Piece, Plan};
+use plimsoll_core::run::{Job, Run};
+use plimsoll_core::text::thousands;
+
+use crate::batch::{self, Together};
+
+/// How much more than estimated a batch must take for the rest to be planned again: half as much.
+const FAR_MORE: (u128, u128) = (3, 2);
+
+/// What was measured, and what was estimated.
+type Taken = (Tokens, Tokens);
+
+/// The plan anew, and why, where the batch that was carried out last has taken far more than was
+/// estimated and work of the same kinds is left: that is estimated in proportion, and all that nobody
+/// has begun is held to the budget and packed again.
+///
+/// It is the same however often it is asked for, until it is written down: whoever takes the run up
+/// after a conductor that was killed before it could do that plans as that one would have.
+pub fn replan(run: &Run, together: &dyn Fn(&[String]) -> Together) -> Option<(Plan, String)> {
+    let plan = run.plan.as_ref()?;
+    let number = run.last_batch().filter(|number| run.planned_after() != Some(*number))?;
+    let (kept, rest) = plan.batches.split_at_checked(number as usize)?;
+    let closed = run.closed(plan);
+    if !kept.last()?.iter().all(|piece| closed.contains(piece.id.as_str())) {
+        return None;
+    }
+    let far_more = far_more(run, number);
+    let mut rest: Vec<Piece> = rest.concat();
+    let mut kinds = BTreeSet::new();
+    // Where the user knows better than any estimate, nothing was estimated.
+    for piece in rest.iter_mut().filter(|piece| !piece.given) {
+        if let Some(taken) = far_more.get(&piece.kind) {
+            grow(piece, *taken);
+            kinds.insert(piece.kind);
+        }
+    }
+    if kinds.is_empty() {
+        return None;
+    }
+    let planned = batch::repack(kept, rest, plan.available, together).ok()?.plan;
+    let why = format!("{}: {}", why(run, number, &kinds), planned.extent());
+    Some((Plan { done: plan.done.clone(), ..planned }, why))
+}
+
+fn why(run: &Run, number: u32, kinds: &BTreeSet<Kind>) -> String {
+    let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+    let (measured, estimated) = taken(run, number).fold((0, 0), |sum, (_, taken)| add(sum, taken));
+    format!(
+        "batch {number} took {} tokens and was estimated at {}; what is left of its kinds ({}) is \
+         estimated in proportion",
+        thousands(measured),
+        thousands(estimated),
+        words.join(", ")
+    )
+}
+
+/// What each job of a batch has taken.
+fn taken(run: &Run, number: u32) -> impl Iterator<Item = (&Job, Taken)> {
+    let jobs = run.jobs.iter().filter(move |job| job.begun.batch == Some(number));
+    jobs.filter_map(|job| Some((job, job.measured().zip(job.begun.tokens)?)))
+}
+
+/// The kinds whose jobs have taken far more than was estimated, and what they took.
+fn far_more(run: &Run, number: u32) -> BTreeMap<Kind, Taken> {
+    let mut sums: BTreeMap<Kind, Taken> = BTreeMap::new();
+    for (job, taken) in taken(run, number) {
+        let pieces = job.begun.pieces.iter().filter_map(|id| run.piece(id));
+        for kind in pieces.map(|piece| piece.kind).collect::<BTreeSet<Kind>>() {
+            let sum = sums.entry(kind).or_default();
+            *sum = add(*sum, taken);
+        }
+    }
+    let (times, of) = FAR_MORE;
+    sums.retain(|_, (measured, estimated)| {
+        u128::from(*measured) * of > u128::from(*estimated) * times
+    });
+    sums
+}
+
+/// Estimates a piece in proportion, with all that it consists of and the user gave no figure for.
+fn grow(piece: &mut Piece, taken: Taken) {
+    // What the formula gave is what calibration learns from.
+    piece.formula.get_or_insert(piece.tokens);
+    piece.tokens = in_proportion(piece.tokens, taken);
+    let parts = piece.parts.iter_mut().filter(|part| !part.given);
+    parts.for_each(|part| grow(part, taken));
+}
+
+fn add(one: Taken, other: Taken) -> Taken {
+    (one.0.saturating_add(other.0), one.1.saturating_add(other.1))
+}
+
+/// As much more of `tokens` as was measured.
+fn in_proportion(tokens: Tokens, (measured, estimated): Taken) -> Tokens {
+    let scaled = u128::from(tokens) * u128::from(measured) / u128::from(estimated.max(1));
+    Tokens::try_from(scaled).unwrap_or(Tokens::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_core::plan;
+
+    use super::super::jobs::tests::{Story, piece};
+    use super::*;
+
+    fn alone(_: &[String]) -> Together {
+        Together::default()
+    }
+
+    fn story(measured: Tokens) -> Story {
+        let fix = |id: &str, after: &[&str]| Piece { tokens: 40, ..piece(id, "fix", after) };
+        let add = Piece { tokens: 60, ..piece("other", "add", &[]) };
+        Story::new(vec![
+            vec![fix("a", &[]), fix("b", &[])],
+            vec![fix("c", &["a"]), add],
+            vec![fix("d", &["c"]), fix("e", &[])],
+        ])
+        .job(1, 1, &["a", "b"], 80)
+        .leg(1, measured)
+        .done(1)
+    }
+
+    fn place(plan: &Plan, id: &str) -> Option<usize> {
+        plan.batches.iter().position(|batch| batch.iter().any(|piece| piece.id == id))
+    }
+
+    #[test]
+    fn what_takes_far_more_than_estimated_makes_the_rest_dearer_and_is_packed_again() {
+        let run = story(160).run();
+        let (plan, why) = replan(&run, &alone).unwrap();
+        assert_eq!(plan.batches[0], run.plan.as_ref().unwrap().batches[0]);
+        let mut rest: Vec<(&str, Tokens)> =
+            plan.batches[1..].iter().flatten().map(|piece| (&*piece.id, piece.tokens)).collect();
+        rest.sort_unstable();
+        assert_eq!(rest, [("c", 80), ("d", 80), ("e", 80), ("other", 60)]);
+        assert!(plan.batches.iter().all(|pieces| plan::load(pieces) <= plan.available));
+        assert!(place(&plan, "c") < place(&plan, "d"));
+        assert_eq!(plan.batches[place(&plan, "c").unwrap()][0].after, ["a"]);
+        let expected = "batch 1 took 160 tokens and was estimated at 80; what is left of its kinds (fix) \
+                        is estimated in proportion: 6 tasks in 5 batches";
+        assert_eq!(why, expected);
+    }
+
+    #[test]
+    fn what_takes_half_as_much_again_changes_nothing() {
+        assert_eq!(replan(&story(120).run(), &alone), None);
+        assert!(replan(&story(121).run(), &alone).is_some());
+    }
+
+    #[test]
+    fn where_no_work_of_the_kind_is_left_nothing_changes() {
+        let last = vec![vec![Piece { tokens: 40, ..piece("a", "fix", &[]) }]];
+        let run = Story::new(last).job(1, 1, &["a"], 40).leg(1, 999).done(1).run();
+        assert_eq!(replan(&run, &alone), None);
+    }
+
+    #[test]
+    fn what_the_user_says_a_task_takes_stands() {
+        let fix = |id: &str, given| Piece { tokens: 40, given, ..piece(id, "fix", &[]) };
+        let rest = |batch| {
+            let story = Story::new(vec![vec![fix("a", false)], batch]);
+            let run = story.job(1, 1, &["a"], 40).leg(1, 80).done(1).run();
+            replan(&run, &alone).map(|(plan, _)| plan.batches[1..].concat())
+        };
+        let part = Piece { parts: vec![fix("c.1", true)], ..fix("c", false) };
+        let rest_of = rest(vec![fix("b", true), part]).unwrap();
+        let of = |id: &str| rest_of.iter().find(|piece| piece.id == id).unwrap();
+        assert_eq!((of("b").tokens, of("c").tokens, of("c").parts[0].tokens), (40, 80, 40));
+        assert_eq!(rest(vec![fix("b", true)]), None, "nothing is left to estimate");
+    }
+
+    #[test]
+    fn it_is_planned_again_once_after_a_batch_and_not_before_its_end() {
+        let run = story(160).run();
+        let (plan, why) = replan(&run, &alone).unwrap();
+        assert_eq!(replan(&run, &alone), Some((plan.clone(), why.clone())), "nobody wrote it down");
+        let planned = story(160).planned(plan.clone(), &why);
+        assert_eq!(replan(&planned.run(), &alone), None);
+        let begun = story(160).planned(plan, &why).job(2, 2, &["c"], 80).leg(2, 999);
+        assert_eq!(replan(&begun.run(), &alone), None, "the batch is not done");
+    }
+
+    #[test]
+    fn what_the_formula_gave_is_remembered_for_calibration() {
+        let (plan, _) = replan(&story(160).run(), &alone).unwrap();
+        let told = |id: &str| plan.pieces().find(|piece| piece.id == id).unwrap().formula;
+        assert_eq!((told("c"), told("other"), told("a")), (Some(40), None, None));
+    }
+}

@@ -1,0 +1,179 @@
+//! The agent of a run: its command, and what is known of it.
+
+use std::path::Path;
+
+use plimsoll_agents::{Adapter, Launch};
+use plimsoll_core::event::SessionId;
+use plimsoll_engine::install::{is_executable, on_path};
+use plimsoll_engine::world::World;
+
+/// What stands in a command where the prompt is to stand.
+const PROMPT: &str = "{prompt}";
+/// No word of a command may be longer: the system takes 128 KiB, with a zero at the end.
+pub const LONGEST_WORD: usize = (128 << 10) - 1;
+/// What a checkpoint may add to a prompt.
+const LONGEST_CHECKPOINT: usize = 16 << 10;
+
+/// An agent that can be started again and again.
+#[derive(Clone)]
+pub struct Agent {
+    command: Vec<String>,
+    known: Option<(&'static dyn Adapter, Launch)>,
+}
+
+/// Why a command cannot be conducted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// There is no such program.
+    #[error("there is no program `{0}`")]
+    Missing(String),
+    /// There is such a file, and it is no program.
+    #[error("`{0}` cannot be executed")]
+    NotExecutable(String),
+    /// The agent is known, and cannot be conducted like that.
+    #[error("{}{why}", option.map(|option| format!("`{option}`: ")).unwrap_or_default())]
+    NotConducted {
+        /// The option that is in the way.
+        option: Option<&'static str>,
+        /// Why.
+        why: &'static str,
+    },
+    /// Nobody can tell how full its windows are, or stop it.
+    #[error("it is no agent that plimsoll knows, so none of its sessions can be stopped in time")]
+    Unknown,
+}
+
+impl Agent {
+    /// The agent of one long task: one that we know, or nobody could stop its sessions before their
+    /// windows are full.
+    pub fn of_task(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
+        let agent = Self::of_plan(world, command)?;
+        if agent.known.is_some() { Ok(agent) } else { Err(Unfit::Unknown) }
+    }
+
+    /// The agent of a plan, which is always told what to do: one that nobody knows, and that has no
+    /// place for it, reads it on its stdin.
+    pub fn of_plan(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
+        let program = command.first().cloned().unwrap_or_default();
+        let is_there = match program.contains('/') {
+            true => is_executable(Path::new(&program)),
+            false => on_path(world, &program).next().is_some(),
+        };
+        if !is_there {
+            let is_file = program.contains('/') && Path::new(&program).is_file();
+            let unfit = if is_file { Unfit::NotExecutable } else { Unfit::Missing };
+            return Err(unfit(program));
+        }
+        let launches = plimsoll_agents::ALL.into_iter();
+        let known =
+            launches.filter_map(|adapter| Some((adapter, adapter.launch(&command)?))).next();
+        match known {
+            Some((adapter, Ok(launch))) => Ok(Self { command, known: Some((adapter, launch)) }),
+            Some((_, Err(no))) => Err(Unfit::NotConducted { option: no.option, why: no.why }),
+            None => Ok(Self { command, known: None }),
+        }
+    }
+
+    /// Whether it reads on its stdin what it is told: where its command has no place for that, or it is
+    /// longer than a word may be.
+    pub(super) fn reads(&self, prompt: &str) -> bool {
+        let may_read = self.known.is_none_or(|(_, launch)| launch.reads_stdin);
+        let must_read = self.known.is_none() || prompt.len() > LONGEST_WORD;
+        must_read && may_read && !self.has_place()
+    }
+
+    /// Whether it can be told this, and one that we do not know a checkpoint with it.
+    pub fn can_be_told(&self, prompt: &str) -> bool {
+        let checkpoint = if self.known.is_some() { 0 } else { LONGEST_CHECKPOINT };
+        let told = self.started(None, Some(prompt));
+        let longest = told.iter().map(String::len).max().unwrap_or(0);
+        let fits = longest.max(prompt.len()) + checkpoint <= LONGEST_WORD;
+        fits || self.reads(prompt)
+    }
+
+    fn has_place(&self) -> bool {
+        self.command.iter().any(|word| word.contains(PROMPT))
+    }
+
+    /// Its command.
+    pub fn command(&self) -> &[String] {
+        &self.command
+    }
+
+    /// What it is called: by us if we know it, else by its program.
+    pub fn name(&self) -> &str {
+        let program = || self.command.first().and_then(|word| word.rsplit('/').next());
+        self.adapter().map(|adapter| adapter.name()).or_else(program).unwrap_or_default()
+    }
+
+    /// How to speak to it; nothing if nobody knows.
+    pub fn adapter(&self) -> Option<&'static dyn Adapter> {
+        self.known.map(|(adapter, _)| adapter)
+    }
+
+    /// Whether what it prints tells of its work while it goes on.
+    pub fn streams(&self) -> bool {
+        self.known.is_some_and(|(_, launch)| launch.streams)
+    }
+
+    /// The words that start a session. A prompt stands in the place of `{prompt}`, else where the agent
+    /// wants to have it.
+    pub(super) fn started(&self, session: Option<&SessionId>, prompt: Option<&str>) -> Vec<String> {
+        let mut command = self.command.clone();
+        let mut prompt = prompt.filter(|prompt| !self.reads(prompt));
+        if let Some(text) = prompt.filter(|_| self.has_place()) {
+            command.iter_mut().for_each(|word| *word = word.replace(PROMPT, text));
+            prompt = None;
+        }
+        match (self.known, session) {
+            (Some((adapter, _)), Some(session)) => adapter.started(&command, session, prompt),
+            _ => command,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    fn agent(line: &str) -> Result<Agent, Unfit> {
+        let world = World::new(Box::new(|name| match name {
+            "HOME" => Some("/h".to_owned()),
+            "PATH" => Some("/usr/bin:/bin".to_owned()),
+            _ => None,
+        }));
+        Agent::of_plan(&world.unwrap(), words(line))
+    }
+
+    #[test]
+    fn a_command_that_nobody_knows_is_told_what_to_do_in_a_word_or_on_its_stdin() {
+        assert!(agent("sh -c true").unwrap().reads("a"));
+        assert_eq!(agent("no-such-agent").err(), Some(Unfit::Missing("no-such-agent".to_owned())));
+        let agent = agent("sh -c {prompt}").unwrap();
+        assert!(!agent.reads("a"));
+        assert_eq!(agent.started(None, Some("a {prompt}")), ["sh", "-c", "a {prompt}"]);
+    }
+
+    #[test]
+    fn what_is_longer_than_a_word_may_be_goes_to_stdin_or_nowhere() {
+        let (short, long) = ("a".repeat(100_000), "a".repeat(150_000));
+        let told = |line: &str, prompt: &str| {
+            let agent = agent(line).unwrap();
+            (agent.can_be_told(prompt), agent.reads(prompt))
+        };
+        for line in ["sh -c true", "env claude -p"] {
+            assert_eq!(told(line, &long), (true, true), "{line}");
+        }
+        assert_eq!(told("env claude -p", &short), (true, false));
+        assert_eq!(told("sh -c {prompt}", &short), (true, false));
+        for line in ["sh -c {prompt}", "env claude -p {prompt}"] {
+            assert_eq!(told(line, &long), (false, false), "{line}");
+        }
+        assert!(!told("env claude -p --input-format stream-json", &long).0);
+        assert!(!told("sh -c {prompt}{prompt}", &short).0);
+    }
+}

@@ -1,0 +1,233 @@
+//! One job, carried out over as many sessions as it takes.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::run::{Ending, JobState, LegBegun, LegEnd, Limits, Outcome, Process, What};
+use plimsoll_engine::checkpoint::Place;
+use plimsoll_engine::resume;
+use plimsoll_engine::run_variables as variables;
+use plimsoll_engine::settings;
+use plimsoll_engine::world::now;
+use plimsoll_extract::work::{COMES_AFTER, GOES_ON};
+use uuid::Uuid;
+
+use super::conductor::{Conductor, JobEnd, Order, Progress};
+use super::leg::{self, Errors, Running, Start};
+use super::look::{Looked, unseen};
+
+impl Conductor<'_> {
+    /// Carries a job out: first the session that another conductor left is waited for, then come fresh
+    /// ones, until an agent ends without having been stopped, or none may be started any more.
+    pub fn carry_out(&self, order: &Order) -> anyhow::Result<JobEnd> {
+        let job = order.begun.job;
+        if let Some(done) = self.done(job) {
+            return Ok(done);
+        }
+        if let Some(end) = self.ended_well(job) {
+            return self.close(&end);
+        }
+        loop {
+            let (leg, mut running) = match self.left(job) {
+                Some((leg, process)) => {
+                    (self.stage.progress)(Progress::Found { job: &order.begun, leg: &leg });
+                    let running = Running::find(&self.files.leg(job, leg.leg), process);
+                    (leg, running.context("could not look for the agent that was left")?)
+                }
+                None => {
+                    // Of several threads one after the other asks whether it may, and does.
+                    let _turn = self.turn();
+                    match self.forbidden(job) {
+                        Some(outcome) => return Ok(JobEnd::Rests(outcome)),
+                        None => self.begin_leg(order)?,
+                    }
+                }
+            };
+            let halted = self.wait(&leg, &mut running)?;
+            if let Some(end) = self.finish_leg(&leg, &mut running, halted)? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// What came of a job that is done.
+    fn done(&self, job: u32) -> Option<JobEnd> {
+        let run = self.state();
+        let known = run.job(job)?;
+        let JobState::Done { checkpoint, .. } = &known.state else { return None };
+        let out = self.files.out(job, known.legs.len() as u32);
+        Some(JobEnd::Done { checkpoint: checkpoint.clone(), out })
+    }
+
+    /// The end of a job whose agent had ended when its conductor was killed, before it could say that
+    /// the job is done.
+    fn ended_well(&self, job: u32) -> Option<LegEnd> {
+        let run = self.state();
+        let (_, end) = run.job(job)?.legs.last()?.end.as_ref()?;
+        (end.how == Ending::Exited { code: 0 }).then(|| end.clone())
+    }
+
+    /// The leg of a job that another conductor began, and that nobody knows the end of.
+    fn left(&self, job: u32) -> Option<(LegBegun, Option<Process>)> {
+        let run = self.state();
+        let last = run.job(job)?.legs.last()?;
+        last.end.is_none().then(|| (last.begun.clone(), last.process))
+    }
+
+    /// Why no further session may be started for a job.
+    fn forbidden(&self, job: u32) -> Option<Outcome> {
+        let run = self.state();
+        let interrupted = self.stage.halt.signal().map(|signal| Outcome::Interrupted { signal });
+        let broken = || run.breaker(job).open().map(|repeats| Outcome::Broken { repeats });
+        let limit = || run.begun.limits.reached(&run.spent(now() as Millis));
+        interrupted.or_else(broken).or_else(|| limit().map(|limit| Outcome::Limited { limit }))
+    }
+
+    /// Why a session that runs is to be ended: somebody wants it, or the time is up.
+    pub(super) fn is_over(&self) -> Option<Outcome> {
+        if let Some(signal) = self.stage.halt.signal() {
+            return Some(Outcome::Interrupted { signal });
+        }
+        let run = self.state();
+        let limits = Limits { seconds: run.begun.limits.seconds, ..Limits::default() };
+        let limit = limits.reached(&run.spent(now() as Millis))?;
+        Some(Outcome::Limited { limit })
+    }
+
+    /// Starts the next session of a job. The journal tells of it before it is started, and of the job
+    /// only now: one whose first session is forbidden has not begun.
+    fn begin_leg(&self, order: &Order) -> anyhow::Result<(LegBegun, Running)> {
+        if self.state().job(order.begun.job).is_none() {
+            self.note(What::JobBegun(order.begun.clone()))?;
+        }
+        let begun = self.next_leg(order);
+        self.note(What::LegBegun(begun.clone()))?;
+        (self.stage.progress)(Progress::Begun { job: &order.begun, leg: &begun });
+        let running = self.start(order, &begun).context("could not start the agent")?;
+        if let Some(process) = running.process() {
+            self.note(What::LegStarted { job: begun.job, leg: begun.leg, process })?;
+        }
+        Ok((begun, running))
+    }
+
+    fn next_leg(&self, order: &Order) -> LegBegun {
+        let run = self.state();
+        let job = run.job(order.begun.job);
+        let last = job.and_then(|job| job.checkpoint()).map(str::to_owned);
+        let session =
+            self.agent.adapter().and_then(|_| SessionId::new(&Uuid::now_v7().to_string()));
+        LegBegun {
+            job: order.begun.job,
+            leg: job.map_or(0, |job| job.legs.len()) as u32 + 1,
+            attempt: order.attempt,
+            session,
+            restore: last.or_else(|| order.restore.clone()),
+        }
+    }
+
+    fn start(&self, order: &Order, begun: &LegBegun) -> std::io::Result<Running> {
+        let LegBegun { job, leg, session, restore, .. } = begun;
+        let prompt = self.prompt(order, begun);
+        let command = self.agent.started(session.as_ref(), prompt.as_deref());
+        let mut variables = vec![(variables::RUN, self.journal.run().to_string())];
+        variables.extend(session.iter().map(|session| (variables::SESSION, session.to_string())));
+        variables.extend(restore.iter().map(|id| (variables::CHECKPOINT, id.clone())));
+        if restore.is_some() && *restore == order.restore {
+            variables.push((variables::DONE, "1".to_owned()));
+        }
+        let err = self.files.err(*job, *leg);
+        Running::start(&Start {
+            command: &command,
+            project: &self.project,
+            variables: &variables,
+            leg: &self.files.leg(*job, *leg),
+            input: &self.input(begun, prompt.as_deref())?,
+            out: &self.files.out(*job, *leg),
+            err: (self.stage.errors == Errors::Kept).then_some(&*err),
+        })
+    }
+
+    /// What the agent reads on its stdin: what it is told, where that is how it gets it.
+    fn input(&self, begun: &LegBegun, prompt: Option<&str>) -> std::io::Result<PathBuf> {
+        match prompt.filter(|prompt| self.agent.reads(prompt)) {
+            Some(prompt) => self.files.keep_prompt(begun.job, begun.leg, prompt),
+            None => Ok(self.files.input()),
+        }
+    }
+
+    /// What the agent is told. One whose hooks are not ours has nobody else to give it the checkpoint.
+    fn prompt(&self, order: &Order, begun: &LegBegun) -> Option<String> {
+        let prompt = order.prompt.clone()?;
+        let restore = begun.restore.as_deref().filter(|_| begun.session.is_none());
+        let adapter = plimsoll_agents::ALL[0];
+        let place = Place::of(self.stage.world, adapter, self.project.clone());
+        let last = restore.and_then(|id| resume::named(&place, id, None).ok()?);
+        let budget = || settings::load(self.stage.world, adapter, &self.project).settings.budget();
+        let what_now = if begun.restore == order.restore { COMES_AFTER } else { GOES_ON };
+        Some(match last {
+            Some(last) => format!("{prompt}\n\n{}\n\n{what_now}", last.text(budget())),
+            None => prompt,
+        })
+    }
+
+    /// Notes how a leg ended, and the job with it if it has; nothing if a fresh session is to go on.
+    fn finish_leg(
+        &self,
+        leg: &LegBegun,
+        running: &mut Running,
+        halted: Option<Outcome>,
+    ) -> anyhow::Result<Option<JobEnd>> {
+        let LegBegun { job, leg: number, .. } = *leg;
+        let left = leg::left_code(&self.files.leg(job, number), self.journal.run());
+        let code = running.code(left).context("could not see how the agent ended")?;
+        let looked = self.looked(leg);
+        let how = match (code, &halted) {
+            _ if looked.as_ref().is_some_and(Looked::was_stopped) => Ending::Stopped,
+            // Whatever its exit code says, it had not ended when it was asked to.
+            (_, Some(_)) => Ending::Halted,
+            (Some(code), None) => Ending::Exited { code },
+            (None, None) => Ending::Lost,
+        };
+        let end = match looked {
+            Some(looked) => looked.end(job, number, how)?,
+            None => unseen(job, number, how),
+        };
+        self.note(What::LegEnded(end.clone()))?;
+        (self.stage.progress)(Progress::Ended(&end));
+        self.job_end(end, halted)
+    }
+
+    fn job_end(&self, end: LegEnd, halted: Option<Outcome>) -> anyhow::Result<Option<JobEnd>> {
+        let LegEnd { job, leg, how, .. } = end;
+        let out = self.files.out(job, leg);
+        Ok(match how {
+            Ending::Exited { code: 0 } => Some(self.close(&end)?),
+            Ending::Exited { code } => Some(JobEnd::Failed { code, out }),
+            Ending::Stopped | Ending::Lost | Ending::Halted => halted.map(JobEnd::Rests),
+        })
+    }
+
+    /// Notes that a job is done, once a checkpoint tells of it. One job is closed after the other.
+    fn close(&self, end: &LegEnd) -> anyhow::Result<JobEnd> {
+        let LegEnd { job, leg, .. } = *end;
+        let _turn = self.turn();
+        // A session that had nothing to tell goes on from one that had.
+        let last = self.state().job(job).and_then(|job| job.checkpoint().map(str::to_owned));
+        let checkpoint = self.told(job, last)?;
+        self.note(What::JobDone { job, checkpoint: checkpoint.clone() })?;
+        Ok(JobEnd::Done { checkpoint, out: self.files.out(job, leg) })
+    }
+
+    /// The session of a leg, where anything can be known of it.
+    pub(super) fn looked<'l>(&'l self, leg: &'l LegBegun) -> Option<Looked<'l>> {
+        Some(Looked {
+            world: self.stage.world,
+            adapter: self.agent.adapter()?,
+            project: &self.project,
+            session: leg.session.as_ref()?,
+            given: leg.restore.as_deref(),
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! The checkpoint that stands between two batches of a plan.
+
+use std::borrow::Cow;
+
+use anyhow::Context;
+use plimsoll_core::Millis;
+use plimsoll_core::checkpoint::Occasion;
+use plimsoll_core::event::SessionId;
+use plimsoll_core::plan::Piece;
+use plimsoll_core::run::{Run, Sort};
+use plimsoll_engine::capture::{self, git};
+use plimsoll_engine::checkpoint::{self, Draft, Place, seal};
+use plimsoll_engine::world::now;
+use plimsoll_extract::checkpoint::Meta;
+use plimsoll_extract::work;
+
+use super::conductor::Conductor;
+use crate::batch;
+
+impl Conductor<'_> {
+    /// The checkpoint that tells of a job that is done; `last` is that of its last session, where one
+    /// could be made. The one of a plan's job tells of all jobs before, too, and of what is left, so that
+    /// the next session need be given no other.
+    ///
+    /// Whoever calls this keeps others from closing their jobs meanwhile: each tells of the one before.
+    pub(super) fn told(&self, job: u32, last: Option<String>) -> anyhow::Result<Option<String>> {
+        let run = self.run();
+        if run.begun.sort == Sort::Task {
+            return Ok(last);
+        }
+        let adapter = self.agent.adapter().unwrap_or(plimsoll_agents::ALL[0]);
+        let place = Place::of(self.stage.world, adapter, self.project.clone());
+        let own = read(&place, last.as_deref())?;
+        let before = read(&place, run.last_checkpoint())?;
+        let draft = Draft {
+            body: body(&run, job, own.as_ref(), before.as_ref()).into(),
+            restored: before.map(|(meta, _)| meta.id),
+            ..self.draft(&run, job, own.map(|(meta, _)| meta))?
+        };
+        let sealed = seal(&place, &draft).with_context(|| {
+            let title = run.job(job).map_or("", |job| &job.begun.title);
+            format!("could not seal the checkpoint of `{title}` in run `{}`", run.id)
+        })?;
+        Ok(Some(sealed.meta.id))
+    }
+
+    /// All of it but the body. What is known of the window and the transcript comes from the checkpoint
+    /// of the session.
+    fn draft(&self, run: &Run, job: u32, own: Option<Meta>) -> anyhow::Result<Draft<'static>> {
+        let legs = run.job(job).map_or(&[][..], |job| &job.legs);
+        let session = legs.last().and_then(|leg| leg.begun.session.clone());
+        let session = session.or_else(|| SessionId::new(run.id.as_str()));
+        Ok(Draft {
+            session: session.context("a run's name is no name of a session")?,
+            occasion: Occasion::Batch,
+            created: now() as Millis,
+            partial: own.as_ref().is_some_and(|meta| meta.partial),
+            restored: None,
+            agent: self.agent.name().to_owned(),
+            model: own.as_ref().and_then(|meta| meta.model.clone()),
+            used: own.as_ref().and_then(|meta| meta.used),
+            window: own.as_ref().and_then(|meta| meta.window),
+            git: git(&self.project),
+            transcript: own.and_then(|meta| meta.transcript),
+            body: Cow::Borrowed(""),
+        })
+    }
+}
+
+type Known = (Meta, String);
+
+/// A checkpoint of ours; nothing if it is not there any more.
+fn read(place: &Place, id: Option<&str>) -> anyhow::Result<Option<Known>> {
+    let Some(id) = id else { return Ok(None) };
+    Ok(checkpoint::read_own(place, id)?)
+}
+
+/// What the sessions told, then the plan.
+fn body(run: &Run, job: u32, own: Option<&Known>, before: Option<&Known>) -> String {
+    let own = own.map_or("", |(_, body)| body);
+    let body = match before {
+        Some((_, before)) => Cow::Owned(work::inherit(own, before)),
+        None => Cow::Borrowed(own),
+    };
+    let ids = run.job(job).map_or(&[][..], |job| &job.begun.pieces);
+    let mut done = run.done_pieces();
+    done.extend(ids.iter().filter_map(|id| run.piece(id)));
+    let is_left = |piece: &&Piece| !ids.contains(&piece.id);
+    let left: Vec<&Piece> = run.open_pieces().into_iter().filter(is_left).collect();
+    capture::shortened(batch::told(&body, &done, &left))
+}

@@ -1,0 +1,296 @@
+//! What is known of all runs: their journals, taken into the store.
+//!
+//! A journal is small, so one that has grown is read from its start, and all rows of its run are
+//! replaced: whoever takes it in, and however often, the run is there once. Conducting a run is not
+//! done here.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use anyhow::Context;
+use plimsoll_core::run::{Job, JobState, Line, Process, Run, RunId, Standing};
+use plimsoll_engine::jsonl::{self, JsonLines};
+use plimsoll_engine::paths::Paths;
+use plimsoll_engine::process::is_alive;
+use plimsoll_engine::run_journal::{self, ids};
+use plimsoll_store::{Batch, Bookmark, RunRow, SourceFile, Store};
+
+use crate::run::cleaned;
+use crate::runner::{self, LastWords};
+
+/// Takes what is new in the journals of runs into the store; gives how many runs have news.
+pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
+    let mut news = 0;
+    let ids = ids(paths).context("could not list the journals of runs")?;
+    for gone in store.run_ids()?.iter().filter(|known| !ids.contains(known)) {
+        store.forget_run(gone)?;
+        store.forget(&paths.run_journal(gone))?;
+    }
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    let known = store.bookmarks()?;
+    for id in ids {
+        let path = paths.run_journal(&id);
+        let Some(journal) = JsonLines::open(&path).context("could not open a run's journal")?
+        else {
+            continue;
+        };
+        if known.get(&path) == Some(&(journal.inode(), journal.len())) {
+            continue;
+        }
+        let source = SourceFile { path, inode: journal.inode() };
+        news += store.ingest(&source, |here| read(&journal, &id, &here))?.rows;
+    }
+    Ok(news)
+}
+
+fn read(journal: &JsonLines, id: &RunId, here: &Bookmark) -> anyhow::Result<Batch> {
+    let mut lines: Vec<Line> = Vec::new();
+    let offset = jsonl::whole_lines(journal, 0, u64::MAX, |line| {
+        // A torn line is one that nobody has acted on.
+        lines.extend(serde_json::from_slice(line.bytes).map(cleaned));
+    })?;
+    // What follows the last whole line may be on its way, or torn for ever.
+    let has_news = offset != here.offset;
+    let run = Run::fold(id.clone(), lines.clone()).filter(|_| has_news);
+    let runs = run.map(|run| RunRow { run, lines }).into_iter().collect();
+    Ok(Batch { runs, next: Bookmark { offset, note: String::new() }, ..Batch::default() })
+}
+
+/// How a run stands right now.
+pub fn standing(run: &Run) -> Standing {
+    run.standing(run.conductor.is_some_and(|conductor| is_alive(&conductor)))
+}
+
+/// What the agent of a job that has failed said last.
+pub fn last_words(paths: &Paths, run: &RunId, job: &Job) -> Option<LastWords> {
+    let is_failed = matches!(job.state, JobState::Failed { .. });
+    let leg = job.legs.last().filter(|_| is_failed)?;
+    runner::last_words(paths, run, leg.begun.job, leg.begun.leg)
+}
+
+/// The runs that somebody conducts right now, newest first.
+pub fn running(store: &Store) -> anyhow::Result<Vec<Run>> {
+    let mut open = store.open_runs()?;
+    open.retain(|run| standing(run) == Standing::Running);
+    Ok(open)
+}
+
+/// Notices which runs have news: a journal has grown, or a conductor is gone.
+#[derive(Debug, Default)]
+pub struct Lookout(BTreeMap<RunId, Seen>);
+
+/// What a run was like when it was last looked at.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    inode: u64,
+    len: u64,
+    standing: Standing,
+    /// Whoever conducts it, as long as that is said of it.
+    conductor: Option<Process>,
+}
+
+impl Lookout {
+    /// The runs with news since the last look, and how they stand.
+    pub fn look(&mut self, paths: &Paths) -> io::Result<Vec<(RunId, Standing)>> {
+        let mut news = Vec::new();
+        for id in ids(paths)? {
+            let Some(seen) = Seen::of(paths, &id, self.0.get(&id))? else { continue };
+            if self.0.get(&id) != Some(&seen) {
+                news.push((id.clone(), seen.standing));
+                self.0.insert(id, seen);
+            }
+        }
+        Ok(news)
+    }
+}
+
+impl Seen {
+    /// A journal that has not grown is not read again; its conductor may be gone all the same.
+    fn of(paths: &Paths, id: &RunId, before: Option<&Self>) -> io::Result<Option<Self>> {
+        let Some(journal) = JsonLines::open(&paths.run_journal(id))? else { return Ok(None) };
+        let (inode, len) = (journal.inode(), journal.len());
+        if let Some(same) = before.filter(|it| (it.inode, it.len) == (inode, len)) {
+            let conductor = same.conductor.filter(is_alive);
+            let is_gone = same.conductor.is_some() && conductor.is_none();
+            let standing = if is_gone { Standing::Interrupted } else { same.standing };
+            return Ok(Some(Self { inode, len, standing, conductor }));
+        }
+        let Some(run) = run_journal::read(paths, id)? else { return Ok(None) };
+        let standing = standing(&run);
+        let conductor = run.conductor.filter(|_| standing == Standing::Running);
+        Ok(Some(Self { inode, len, standing, conductor }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    use plimsoll_core::event::SessionId;
+    use plimsoll_core::plan::{Kind, Piece, Plan};
+    use plimsoll_core::run::{
+        Begun, Ending, Fingerprint, JobBegun, LegBegun, LegEnd, Limits, Outcome, Sort, What,
+    };
+    use plimsoll_engine::run_journal::Journal;
+
+    use super::*;
+
+    fn paths(folder: &Path) -> Paths {
+        Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }
+    }
+
+    fn begin(paths: &Paths) -> Journal {
+        let begun = Begun {
+            sort: Sort::Plan,
+            project: "/p".to_owned(),
+            title: "Careen the hull".to_owned(),
+            command: vec!["agent".to_owned()],
+            limits: Limits::default(),
+            pace: None,
+        };
+        let journal = Journal::begin(paths, begun).unwrap();
+        journal.take_up(None, None).unwrap();
+        journal
+    }
+
+    fn piece(id: &str, tokens: u64) -> Piece {
+        let id = id.to_owned();
+        Piece { id, tokens, formula: Some(tokens), kind: Kind::Fix, ..Piece::default() }
+    }
+
+    fn session() -> SessionId {
+        SessionId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap()
+    }
+
+    /// A run of two pieces in one job, which took 400.
+    fn work(journal: &Journal) {
+        let plan = Plan {
+            available: 900,
+            batches: vec![vec![piece("1", 100), piece("2", 300)]],
+            done: Vec::new(),
+        };
+        let job = JobBegun {
+            job: 1,
+            title: "Both".to_owned(),
+            batch: Some(1),
+            pieces: vec!["1".to_owned(), "2".to_owned()],
+            tokens: Some(400),
+        };
+        let leg = LegBegun { job: 1, leg: 1, attempt: 1, session: Some(session()), restore: None };
+        let end = LegEnd {
+            job: 1,
+            leg: 1,
+            how: Ending::Exited { code: 0 },
+            first: Some(1_000),
+            used: Some(1_800),
+            window: Some(200_000),
+            responses: 9,
+            checkpoint: Some("c1".to_owned()),
+            fingerprint: Fingerprint::default(),
+        };
+        for what in [
+            What::Planned { plan, why: None },
+            What::JobBegun(job),
+            What::LegBegun(leg),
+            What::LegEnded(end),
+            What::JobDone { job: 1, checkpoint: Some("c1".to_owned()) },
+            What::Ended(Outcome::Done),
+        ] {
+            journal.append(what).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_lost_store_is_made_again_from_the_journals() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let journal = begin(&paths);
+        work(&journal);
+        for _ in 0..2 {
+            let mut store = Store::in_memory().unwrap();
+            assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+            assert_eq!(take_in(&paths, &mut store).unwrap(), 0, "nothing is new");
+            let run = store.run(journal.run()).unwrap().unwrap();
+            let told = journal.fold().unwrap();
+            assert_eq!((&run.jobs, &run.outcome), (&told.jobs, &told.outcome));
+            assert!(run.begun.command.is_empty(), "it may hold secrets");
+            assert_eq!(store.runs(None, 0, 9).unwrap(), std::slice::from_ref(&run));
+            assert_eq!(store.runs(Some(Path::new("/q")), 0, 9).unwrap(), []);
+            assert_eq!(store.run_of(&session()).unwrap(), Some(run.id.clone()));
+            let counts = store.run_counts().unwrap();
+            assert_eq!((counts.runs, counts.legs, counts.restarts), (1, 1, 0));
+            assert_eq!((run.progress().done, run.progress().of), (2, 2));
+        }
+    }
+
+    #[test]
+    fn a_journal_that_grows_and_a_conductor_that_goes_are_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let mut lookout = Lookout::default();
+        assert_eq!(lookout.look(&paths).unwrap(), []);
+        let journal = begin(&paths);
+        let id = journal.run().clone();
+        assert_eq!(lookout.look(&paths).unwrap(), [(id.clone(), Standing::Running)]);
+        assert_eq!(lookout.look(&paths).unwrap(), [], "nothing has happened");
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let by = plimsoll_engine::process::named(child.id()).unwrap();
+        journal.append(What::Conducted { by, limits: None, pace: None }).unwrap();
+        assert_eq!(lookout.look(&paths).unwrap(), [(id.clone(), Standing::Running)]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(lookout.look(&paths).unwrap(), [(id, Standing::Interrupted)]);
+        assert_eq!(lookout.look(&paths).unwrap(), [], "it is told once");
+    }
+
+    #[test]
+    fn pieces_of_a_job_share_what_it_took() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        work(&begin(&paths));
+        let mut store = Store::in_memory().unwrap();
+        take_in(&paths, &mut store).unwrap();
+        let cases = store.piece_cases().unwrap();
+        let figures: Vec<_> = cases.iter().map(|case| (case.predicted, case.measured)).collect();
+        assert_eq!(figures, [(100, 200), (300, 600)]);
+    }
+
+    #[test]
+    fn a_run_whose_journal_is_gone_is_gone_and_what_it_taught_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let journal = begin(&paths);
+        work(&journal);
+        let mut store = Store::in_memory().unwrap();
+        take_in(&paths, &mut store).unwrap();
+        fs::remove_file(paths.run_journal(journal.run())).unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 0);
+        assert_eq!(store.runs(None, 0, 9).unwrap(), []);
+        assert_eq!(store.run_of(&session()).unwrap(), None);
+        assert_eq!(store.piece_cases().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_run_is_there_once_however_it_grows_and_whatever_is_torn() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(folder.path());
+        let journal = begin(&paths);
+        let mut store = Store::in_memory().unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        assert_eq!(running(&store).unwrap().len(), 1, "this process conducts it");
+        let path = paths.run_journal(journal.run());
+        let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(b"{\"at\":9,\"what\":\"job_be").unwrap();
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 0, "half a line tells nothing");
+        work(&journal);
+        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        let runs = store.runs(None, 0, 9).unwrap();
+        assert_eq!(runs.len(), 1);
+        assert_eq!(standing(&runs[0]), Standing::Done);
+        assert!(running(&store).unwrap().is_empty());
+    }
+}

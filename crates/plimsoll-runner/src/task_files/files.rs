@@ -1,0 +1,124 @@
+//! What the files that tasks name weigh.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use plimsoll_core::text::thousands;
+use plimsoll_core::weight::{Answer, ClassCounter, Tokenizer, Weight};
+use plimsoll_core::{Tokens, models};
+use plimsoll_engine::paths::{self, Links};
+
+use crate::batch;
+use crate::batch::{Estimator, Task, works_on};
+
+/// What files weigh, and what is to be said of those that cannot be weighed.
+pub(super) struct Weighed {
+    /// By the names that tasks call them.
+    pub(super) weights: HashMap<String, Tokens>,
+    /// Sentences for the user.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Calls `with` with every task that is to be done, and every subtask; and with those that it is a
+/// subtask of, the innermost first.
+fn walk<'t>(tasks: &'t [Task], above: &[&'t Task], with: &mut dyn FnMut(&'t Task, &[&'t Task])) {
+    for task in tasks.iter().filter(|task| !task.done) {
+        with(task, above);
+        walk(&task.subtasks, &[&[task], above].concat(), with);
+    }
+}
+
+/// The files of those tasks that are split by them.
+pub(super) fn to_split<'t>(
+    tasks: &'t [Task],
+    estimator: &Estimator,
+    available: Tokens,
+) -> Vec<&'t str> {
+    let mut files = Vec::new();
+    walk(tasks, &[], &mut |task, above| {
+        let own = works_on(task, above);
+        if own.len() > 1 && estimator.estimate_in(task, above) > available {
+            files.extend(own.iter().map(String::as_str));
+        }
+    });
+    files
+}
+
+/// Weighs every file that a task names.
+pub(super) fn weigh(project: &Path, tasks: &[Task], model: &str) -> Weighed {
+    let mut names = BTreeSet::new();
+    walk(tasks, &[], &mut |task, _| names.extend(task.files.iter().map(String::as_str)));
+    let tokenizer = models::tokenizer(model);
+    let mut weighed = Weighed { weights: HashMap::new(), warnings: Vec::new() };
+    let (mut missing, mut outside) = (Vec::new(), Vec::new());
+    for name in names {
+        match inside(project, name).and_then(|path| weight(&path, tokenizer)) {
+            Ok(tokens) => drop(weighed.weights.insert(name.to_owned(), tokens)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => outside.push(name),
+            Err(_) => missing.push(name),
+        }
+    }
+    weighed.warnings.extend(warning(
+        &missing,
+        "no text file in this project",
+        "no text files in this project",
+    ));
+    weighed.warnings.extend(warning(&outside, "outside this project", "outside this project"));
+    weighed
+}
+
+fn warning(names: &[&str], one: &str, many: &str) -> Option<String> {
+    const NAMED: usize = 3;
+    let first = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let more = if names.len() > NAMED { ", …" } else { "" };
+    let tokens = thousands(batch::UNKNOWN_FILE);
+    match names.len() {
+        0 => None,
+        1 => Some(format!("{} is {one} and counts as {tokens} tokens", first[0])),
+        count => {
+            let list = first.join(", ");
+            Some(format!(
+                "{count} files are {many} and count as {tokens} tokens each: {list}{more}"
+            ))
+        }
+    }
+}
+
+/// The file that `name` stands for in a project. A link may lead to it, but not out of the project.
+pub(super) fn inside(project: &Path, name: &str) -> io::Result<PathBuf> {
+    let path = project.join(name).canonicalize()?;
+    match path.starts_with(paths::canonical(project)) {
+        false => Err(io::ErrorKind::PermissionDenied.into()),
+        true if path.is_file() => Ok(path),
+        true => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// What reading a file adds to a window.
+fn weight(path: &Path, tokenizer: &Tokenizer) -> io::Result<Tokens> {
+    /// What is larger is taken to go on as it began.
+    const LOOKED_AT: u64 = 16 << 20;
+    let file = paths::open(path, Links::Refused)?;
+    let len = file.metadata()?.len();
+    let counter = count(file.take(LOOKED_AT))?;
+    let weight = Weight { tool_text: counter.classes(), tool_results: 1, ..Weight::default() };
+    let millis = u128::from(tokenizer.added(&weight, Answer::Counted));
+    let whole = millis * u128::from(len.max(1)) / u128::from(len.clamp(1, LOOKED_AT));
+    Ok(whole.div_ceil(1_000) as Tokens)
+}
+
+/// Counts the characters of a text.
+fn count(mut file: io::Take<File>) -> io::Result<ClassCounter> {
+    let mut counter = ClassCounter::default();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(counter),
+            // Nobody reads a picture as text.
+            read if piece[..read].contains(&0) => return Err(io::ErrorKind::InvalidData.into()),
+            read => counter.add(&piece[..read]),
+        }
+    }
+}

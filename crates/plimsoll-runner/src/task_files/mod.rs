@@ -1,0 +1,76 @@
+//! What planning needs to know of the world: task files, what files weigh, which of them change
+//! together, and what a session has room for.
+
+mod files;
+mod room;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use plimsoll_core::Tokens;
+
+use crate::batch::read::{self, Format};
+use crate::batch::{Estimator, Factors, Problem, Task, Terms, Together};
+
+use plimsoll_engine::git;
+
+use self::files::Weighed;
+pub use self::room::{Known, find_room};
+
+/// No task file is larger.
+const LARGEST: u64 = 8 << 20;
+
+/// The text of a task file, which may be a pipe.
+pub fn read_file(path: &Path) -> io::Result<String> {
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    read_text(File::open(path)?)
+}
+
+/// The text of a task file that is piped in.
+pub fn read_text(from: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    from.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    let invalid = |why| io::Error::new(io::ErrorKind::InvalidData, why);
+    if bytes.len() as u64 > LARGEST {
+        return Err(invalid("it is larger than 8 MiB"));
+    }
+    String::from_utf8(bytes).map_err(|_| invalid("it is not text in UTF-8"))
+}
+
+/// The tasks of a task file called `name`, of the project in this folder.
+pub fn tasks(project: &Path, name: &str, text: &str) -> Result<Vec<Task>, Problem> {
+    read::read(text, Format::of(name, text), &|file| files::inside(project, file).is_ok())
+}
+
+/// On what terms tasks are planned, and what is to be said of the files that they name.
+///
+/// `model` tells how text is counted.
+pub fn terms(
+    project: &Path,
+    tasks: &[Task],
+    available: Tokens,
+    factors: Factors,
+    model: Option<&str>,
+) -> (Terms, Vec<String>) {
+    let Weighed { weights, warnings } = files::weigh(project, tasks, model.unwrap_or_default());
+    let estimator = Estimator { weights, factors };
+    let files = files::to_split(tasks, &estimator, available);
+    let together = together(project, &files);
+    (Terms { available, estimator, together }, warnings)
+}
+
+/// Which of these files change together. Without git their names must do.
+pub(crate) fn together(project: &Path, files: &[impl AsRef<str>]) -> Together {
+    let files: Vec<&str> = files.iter().map(AsRef::as_ref).collect();
+    let mut together = Together::default();
+    if files.is_empty() {
+        return together;
+    }
+    for commit in git::changes(project, &files).unwrap_or_default() {
+        together.count(&commit);
+    }
+    together
+}

@@ -1,0 +1,95 @@
+//! What a session that works on a plan has room for.
+
+use std::path::Path;
+
+use plimsoll_agents::Adapter;
+use plimsoll_core::Tokens;
+use plimsoll_core::policy::Levels;
+use plimsoll_engine::history;
+use plimsoll_engine::load::Measured;
+use plimsoll_engine::settings::{self, InForce};
+use plimsoll_engine::world::World;
+use plimsoll_store::{BeginningRow, Store};
+
+use crate::batch::Room;
+
+/// The room that there is, and how that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The room.
+    pub room: Room,
+    /// Where the budget comes from, in words.
+    pub source: &'static str,
+    /// The model that is counted for.
+    pub model: Option<String>,
+}
+
+/// How many of the newest sessions tell what a fresh one holds.
+const SESSIONS: u32 = 5;
+
+/// The room in `session`, else in a fresh session of the project.
+pub fn find_room(
+    world: &World,
+    adapter: &dyn Adapter,
+    store: Option<&Store>,
+    project: &Path,
+    session: Option<&Measured>,
+) -> Known {
+    let in_force = settings::load(world, adapter, project);
+    match session {
+        Some(measured) => in_session(&in_force, measured),
+        None => {
+            let beginnings = store.and_then(|store| store.beginnings(project, SESSIONS).ok());
+            in_fresh_session(&in_force, &beginnings.unwrap_or_default())
+        }
+    }
+}
+
+fn in_session(in_force: &InForce, measured: &Measured) -> Known {
+    let (used, window) = (measured.reading.used, measured.window);
+    let model = measured.model.clone();
+    match in_force.settings.batch.budget {
+        None if window.source.is_guess() => {
+            let room = Room::of_usage(used as f64 / window.tokens.max(1) as f64);
+            Known { room, source: UNKNOWN, model }
+        }
+        budget => known(budget, window.tokens, used, measured.levels.restart, model),
+    }
+}
+
+fn in_fresh_session(in_force: &InForce, beginnings: &[BeginningRow]) -> Known {
+    let budget = in_force.settings.batch.budget;
+    let Some(newest) = beginnings.first() else {
+        let room = budget.map_or(Room::of_usage(0.0), |budget| Room::new(budget, 0, budget));
+        let source = if budget.is_some() { SET } else { UNKNOWN };
+        return Known { room, source, model: None };
+    };
+    let mut firsts: Vec<Tokens> = beginnings.iter().map(|row| row.first).collect();
+    firsts.sort_unstable();
+    let first = firsts[firsts.len() / 2];
+    let (window, trigger) =
+        history::bounds(in_force, Some(&newest.model), newest.version.as_deref(), newest.largest);
+    let levels = Levels::of(&in_force.settings.lines, window.tokens).clear_of(trigger.tokens(), 0);
+    let model = Some(newest.model.clone());
+    match budget {
+        None if window.source.is_guess() => {
+            Known { room: Room::of_usage(0.0), source: UNKNOWN, model }
+        }
+        budget => known(budget, window.tokens, first, levels.restart, model),
+    }
+}
+
+const SET: &str = "batch.budget";
+const WINDOW: &str = "window";
+const UNKNOWN: &str = "window unknown";
+
+fn known(
+    budget: Option<Tokens>,
+    window: Tokens,
+    reading: Tokens,
+    restart: Tokens,
+    model: Option<String>,
+) -> Known {
+    let source = if budget.is_some() { SET } else { WINDOW };
+    Known { room: Room::new(budget.unwrap_or(window), reading, restart), source, model }
+}
