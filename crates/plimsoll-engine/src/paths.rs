@@ -267,7 +267,7 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
     ours || is_temporary(name)
 }
 
-/// Whether a file is called as [`temporary`] calls it.
+/// Whether a file is called as `temporary` calls it.
 pub fn is_temporary(name: &str) -> bool {
     owner(name).is_some()
 }

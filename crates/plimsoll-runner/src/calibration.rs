@@ -8,8 +8,7 @@ use std::path::PathBuf;
 
 use plimsoll_agents::Adapter;
 use plimsoll_core::entry::{self, Response};
-use plimsoll_core::plan::Case;
-use plimsoll_core::plan::Kind;
+use plimsoll_core::plan::{Case, Kind};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::jsonl::{JsonLines, whole_lines};

@@ -3,7 +3,7 @@
 //! A run is told in an append-only file, its journal, of which each line is a [`Line`]. Whoever wants
 //! to know how a run stands folds the lines ([`Run`]); whoever conducts it asks the fold what is left
 //! to do, whether a limit is reached ([`Limits`]), and whether it goes round in circles ([`Breaker`]).
-//! Starting agents and writing the file is the engine's business.
+//! Starting agents is the runner's business, writing the file the engine's.
 
 mod breaker;
 mod leg;

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use plimsoll_core::Millis;
-use plimsoll_core::entry::EntryId;
-use plimsoll_core::entry::Place;
+use plimsoll_core::entry::{EntryId, Place};
 use serde::{Deserialize, Serialize};
 
 /// A line of a transcript, as far as it tells of the work.

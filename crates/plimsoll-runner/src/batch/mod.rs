@@ -1,7 +1,7 @@
 //! Work that fits: tasks, cut into pieces that a window holds and packed into batches.
 //!
 //! Everything here is a function of what it is given. Which files there are, what they weigh and
-//! which of them change together is the engine's to find out; carrying a plan out is its conductor's.
+//! which of them change together [`crate::task_files`] finds out; carrying a plan out is the conductor's.
 
 mod available;
 mod beam;

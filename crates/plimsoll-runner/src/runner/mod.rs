@@ -1,6 +1,6 @@
 //! Runs: work that goes on over as many sessions as it takes.
 //!
-//! The truth of a run is its journal ([`Journal`](plimsoll_engine::run_journal::Journal)); what its lines mean is core's business. A
+//! The truth of a run is its journal ([`plimsoll_engine::run_journal`]); what its lines mean is core's business. A
 //! [`Conductor`] carries out one job after the other, or several at once: it starts an agent, waits for
 //! its end, and where a hook of ours stopped it, starts a fresh one that goes on. All that it must know
 //! of a session comes from its journal, its spool and its transcript, so that another conductor can take

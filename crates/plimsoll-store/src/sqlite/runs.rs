@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use plimsoll_core::event::SessionId;
-use plimsoll_core::plan::Case;
-use plimsoll_core::plan::Kind;
+use plimsoll_core::plan::{Case, Kind};
 use plimsoll_core::run::{LegBegun, Line, Run, RunId};
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, OptionalExtension, Row, params};

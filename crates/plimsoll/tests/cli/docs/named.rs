@@ -11,15 +11,17 @@ use super::{files, root};
 const DOCUMENTS: [(&str, usize); 2] = [("docs/seeds.md", 100), ("SECURITY.md", 50)];
 
 /// What the documents call a suite, and where it lies.
-const SUITES: [(&str, &str); 10] = [
+const SUITES: [(&str, &str); 12] = [
     ("cli", "crates/plimsoll/tests/cli"),
     ("claude", "crates/plimsoll/tests/claude"),
     ("browser", "crates/plimsoll/tests/browser"),
     ("binary", "crates/plimsoll/src"),
     ("core", "crates/plimsoll-core"),
+    ("extract", "crates/plimsoll-extract"),
     ("agents", "crates/plimsoll-agents"),
     ("store", "crates/plimsoll-store"),
     ("engine", "crates/plimsoll-engine"),
+    ("runner", "crates/plimsoll-runner"),
     ("server", "crates/plimsoll-server"),
     ("testbed", "crates/plimsoll-testbed"),
 ];
