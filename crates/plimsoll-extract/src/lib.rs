@@ -1,8 +1,7 @@
-//! From a transcript to a checkpoint and a restore: sections, redaction, file map, scoring.
+//! Turns a transcript into a checkpoint and a restore: sections, redaction, file map, scoring.
 //!
-//! Everything here is a value or a function of values: no files, no clock, no environment, no
-//! network. Which bytes are read is the engine's business; what an agent's JSON means is the
-//! adapters'.
+//! This crate is pure: no files, no clock, no environment, no network. The engine decides which
+//! bytes to read, and `plimsoll-agents` knows what each agent's JSON means.
 
 pub mod board;
 pub mod checkpoint;

@@ -1,12 +1,12 @@
-//! Secrets out of a text, before anything of it is stored.
+//! Removes secrets from a text before anything of it is stored.
 //!
-//! The keywords of all rules are looked for in a single pass. A rule is asked only where its
-//! keyword stands, and looks only around it: a text without keywords costs that pass and is not
-//! copied. The rules are tables (`rules`, `names`) and small readers written by hand: compiling a
-//! regex for each would cost more time and code than all of this.
+//! One pass looks for the keywords of all rules. A rule runs only at its keyword and looks only
+//! around it, so a text without keywords costs one pass and is not copied. The rules are tables
+//! (`rules`, `names`) and small hand-written readers: compiling a regex per rule would cost more
+//! time and code than all of this module.
 //!
-//! What counts as a secret is documented where it is judged: `value` says which values are
-//! references or placeholders and stay, `names` which names announce a secret.
+//! `value` documents which values are references or placeholders and stay; `names` documents which
+//! names announce a secret.
 
 mod assign;
 mod chat;
@@ -25,22 +25,22 @@ mod web;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What a redacted secret begins with; its kind and `]` follow.
+/// Start of the marker that replaces a secret; the secret's kind and `]` follow.
 const MARK: &str = "[redacted:";
 
-/// A secret found in a text.
+/// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
-    /// Its bytes in the text; never within a character.
+    /// Byte range in the text, on character boundaries.
     pub range: Range<usize>,
-    /// What it is, as it stands in the redacted text: `github-token`.
+    /// The kind named in the redacted text, such as `github-token`.
     pub kind: &'static str,
 }
 
-/// The text with every secret replaced by `[redacted:<kind>]`.
+/// Replaces every secret in a text with `[redacted:<kind>]`.
 ///
-/// Of an assignment, a header or an address only the value goes, so that the text stays readable.
-/// Redacting again changes nothing: what is left is looked at again until nothing more is found.
+/// In an assignment, a header or a URL only the value is replaced, so that the text stays readable.
+/// The function repeats until it finds no more secrets, so redacting its result changes nothing.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let mut redacted = Cow::Borrowed(text);
     for _ in 0..ROUNDS {
@@ -53,8 +53,8 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     redacted
 }
 
-/// The value of an object's member without secrets. Its name says whether a value is one that looks
-/// like anything else.
+/// Redacts the value of an object member. The name can mark a value as a secret that looks harmless
+/// on its own.
 pub fn redact_member<'v>(name: &str, value: &'v str) -> Cow<'v, str> {
     let mut announces = false;
     keywords::each(name.as_bytes(), |_, _| announces = true);
@@ -68,11 +68,11 @@ pub fn redact_member<'v>(name: &str, value: &'v str) -> Cow<'v, str> {
     Cow::Owned(redact(inside.unwrap_or(value)).into_owned())
 }
 
-/// A second round finds nothing unless one secret's end made the next one visible. Only a text made
-/// to waste time needs more than a few.
+/// Limit on the passes of [`redact`]. A second pass finds something only if removing one secret
+/// exposed another; only a text built to waste time needs more than a few.
 const ROUNDS: usize = 8;
 
-/// The secrets of a text, in its order and apart from each other.
+/// Returns the secrets of a text, in order and without overlaps.
 pub fn secrets(text: &str) -> Vec<Secret> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -85,13 +85,14 @@ pub fn secrets(text: &str) -> Vec<Secret> {
     apart(bytes, found)
 }
 
-/// Whether a place is in a secret whose kind is known. Looking again at every keyword within one
-/// would make a long secret cost the square of its length.
+/// Returns whether a position is inside the last secret and that secret's kind is specific.
+/// Examining every keyword inside a long secret would take quadratic time.
 fn is_known(found: &[Secret], place: usize) -> bool {
     found.last().is_some_and(|last| place < last.range.end && !names::is_general(last.kind))
 }
 
-/// Overlapping finds become one, of the kind that says most. What begins with a mark is done.
+/// Merges overlapping secrets into one with the most specific kind, and drops those that start with
+/// a redaction marker.
 fn apart(text: &[u8], mut found: Vec<Secret>) -> Vec<Secret> {
     found.retain(|secret| !text[secret.range.clone()].starts_with(MARK.as_bytes()));
     found.sort_by_key(|secret| (secret.range.start, secret.range.end));

@@ -1,5 +1,5 @@
-//! Values behind names that announce a secret: in environment files, JSON, YAML, TOML, INI, code,
-//! headers, addresses, command lines and sentences.
+//! Finds values assigned to names that announce a secret: in environment files, JSON, YAML, TOML,
+//! INI, code, headers, URLs, command lines and sentences.
 
 use std::ops::Range;
 
@@ -8,29 +8,29 @@ use super::names::{self, Class};
 use super::scan::{self, at, end_while, skip_blanks};
 use super::{value, web};
 
-/// How a value is given, from what says most to what says least.
+/// How a value is written, from the most to the least certain form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// `NAME=value`, as in an environment file: whatever stands there is meant.
+    /// `NAME=value`, as in an environment file: any text can be the value.
     Variable,
     /// `name = "value"`, `"name": "value"`.
     Literal,
     /// `<name>value</name>`.
     Tagged,
-    /// `name: value`, `--name value`: may be code, or a sentence.
+    /// `name: value`, `--name value`: can be code or prose.
     Bare,
-    /// `name("value")`, `name is value`: may be anything.
+    /// `name("value")`, `name is value`: can be anything.
     Loose,
 }
 
-/// The value of the name around a keyword, if it is a secret.
+/// Adds the value of the name around a keyword, if it is a secret.
 pub(super) fn find(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let is_done = found.last().is_some_and(|last| hit.start < last.range.end);
     found.extend(if is_done { None } else { assigned(text, hit) });
 }
 
-/// The value of a name that is `key` and no more, if it can be nothing but a secret: most keys open
-/// nothing.
+/// Adds the value of a name that is just `key`, if the value can only be a secret: most keys are
+/// harmless.
 pub(super) fn find_key(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let is_named = matches!(at(text, hit.end), b'=' | b':' | b' ' | b'"' | b'\'' | b'\\');
     let is_done = found.last().is_some_and(|last| hit.start < last.range.end);
@@ -65,7 +65,8 @@ fn assigned(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     Some(Secret { range, kind: names::kind(name, class) })
 }
 
-/// Short names that are seldom a password's: `pass` is also a test's result, `pwd` a folder.
+/// Returns whether a short name means something other than a password: `pass` is also a test
+/// result, `pwd` a folder.
 fn means_another(name: &str, style: Style, link: LinkKind, given: &[u8]) -> bool {
     let is_set = link == LinkKind::Equals;
     match name.trim_start_matches('-').to_ascii_lowercase().as_str() {
@@ -75,38 +76,38 @@ fn means_another(name: &str, style: Style, link: LinkKind, given: &[u8]) -> bool
     }
 }
 
-/// How much of a value is looked at before it is known for a secret.
+/// How many bytes of a value are examined to decide whether it is a secret.
 const LONGEST: usize = 256;
 
-/// Whether a name is the last part of a path: `/etc/passwd`.
+/// Returns whether a name is the last part of a path: `/etc/passwd`.
 fn is_path(text: &[u8], name: &Range<usize>) -> bool {
     text[..name.start].ends_with(b"/")
 }
 
-/// What links a name to its value.
+/// The connection between a name and its value.
 struct Link {
     kind: LinkKind,
-    /// Where the value begins, or the quote before it.
+    /// Position of the value, or of its opening quote.
     value: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LinkKind {
-    /// `=` with nothing around it.
+    /// `=` with no blanks around it.
     Equals,
-    /// `:`, `=>`, ` = ` and the like.
+    /// `:`, `=>`, ` = ` and similar signs.
     Sign,
-    /// A blank, after an option or in a `.netrc`.
+    /// A blank after an option or in a `.netrc`.
     Blank,
     /// `<name>`.
     Tag,
-    /// `name is`, or a blank in a sentence.
+    /// `name is`, or a blank in prose.
     Word,
-    /// `name(`, `"name",`: only a value in quotes is one.
+    /// `name(`, `"name",`: only a quoted value counts.
     Call,
 }
 
-/// What may stand between a name and its value; the longer before what they begin with.
+/// Signs between a name and its value. A longer sign comes before its own prefixes.
 const SIGNS: &[&str] =
     &["===", "!==", "||=", "??=", "==", "!=", ":=", "=>", "+=", "?=", "?:", "=", ":"];
 
@@ -130,13 +131,13 @@ fn link(text: &[u8], name: &Range<usize>) -> Option<Link> {
     }
 }
 
-/// Steps over what closes a name: `"name"`, `["name"]`.
+/// Skips the closing quote and bracket of a name: `"name"`, `["name"]`.
 fn end_of_name(text: &[u8], name: usize) -> usize {
     let quoted = scan::skip_quote(text, name);
     if at(text, quoted) == b']' { quoted + 1 } else { quoted }
 }
 
-/// Links without a sign.
+/// Returns a link without a sign.
 fn loose_link(text: &[u8], name: &Range<usize>, from: usize) -> Option<Link> {
     let link = |kind, value| Some(Link { kind, value: skip_blanks(text, value) });
     let is_quoted = scan::quote(text, name.end).is_some();
@@ -152,12 +153,12 @@ fn loose_link(text: &[u8], name: &Range<usize>, from: usize) -> Option<Link> {
     }
 }
 
-/// Whether `login name` stands shortly before, as in a `.netrc`.
+/// Returns whether `login` occurs shortly before the name, as in a `.netrc`.
 fn is_netrc(text: &[u8], name: usize) -> bool {
     scan::position(&text[name.saturating_sub(100)..name], "login ").is_some()
 }
 
-/// Steps over a type: `name: &str = "value"`.
+/// Skips a type annotation: `name: &str = "value"`.
 fn skip_type(text: &[u8], from: usize) -> usize {
     let most = text.len().min(from + 40);
     let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b"&'<>[]_:| ".contains(&byte);
@@ -167,12 +168,12 @@ fn skip_type(text: &[u8], from: usize) -> usize {
     if is_typed { value } else { from }
 }
 
-/// Where the value stands, and how it is given.
+/// Returns the range of the value and the form it is written in.
 fn given(text: &[u8], name: &str, link: &Link) -> Option<(Range<usize>, Style)> {
     quoted(text, link).or_else(|| bare(text, name, link))
 }
 
-/// A value in quotes: at its place, behind a prefix (`b"…"`), or in a call (`Some("…")`).
+/// Returns a quoted value: directly, after a prefix (`b"…"`), or in a call (`Some("…")`).
 fn quoted(text: &[u8], link: &Link) -> Option<(Range<usize>, Style)> {
     let prefix = end_while(text, link.value, |byte| b"bfruL@".contains(&byte));
     let opened = scan::quote(text, link.value).or_else(|| scan::quote(text, prefix));
@@ -205,7 +206,7 @@ fn bare(text: &[u8], name: &str, link: &Link) -> Option<(Range<usize>, Style)> {
     (is_given && !is_shortened).then_some((link.value..end, style))
 }
 
-/// Where the first argument of a call begins, if one stands here.
+/// Returns the position of a call's first argument; `None` if no call starts here.
 fn end_of_call(text: &[u8], from: usize) -> Option<usize> {
     let most = text.len().min(from + 40);
     let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:&! ".contains(&byte);
@@ -213,12 +214,13 @@ fn end_of_call(text: &[u8], from: usize) -> Option<usize> {
     (end > from && at(text, end) == b'(').then_some(end + 1)
 }
 
-/// `name()`; with an argument in quotes it would be an opened value.
+/// Returns whether this is a call without arguments. A call with a quoted argument counts as a
+/// quoted value.
 fn is_call(text: &[u8], from: usize) -> bool {
     end_of_call(text, from).is_some_and(|argument| at(text, argument) == b')')
 }
 
-/// Where a value without quotes ends. A variable's goes on to the next blank.
+/// Returns the end of an unquoted value. A variable's value extends to the next blank.
 fn end_of_bare(text: &[u8], from: usize, style: Style) -> usize {
     let others: &[u8] = if style == Style::Variable { b"" } else { b",&(){}[]<>|" };
     let is_inside = |byte: u8| {
@@ -227,18 +229,18 @@ fn end_of_bare(text: &[u8], from: usize, style: Style) -> usize {
     end_while(text, from, is_inside)
 }
 
-/// A value without what ends a sentence or an item of a list.
+/// Drops punctuation that ends a sentence or a list item.
 fn trimmed(text: &[u8], run: Range<usize>) -> Range<usize> {
     let stops = text[run.clone()].iter().rev().take_while(|byte| b".,:".contains(byte));
     run.start..run.end - stops.count()
 }
 
-/// Whether a value without quotes was looked at only in part.
+/// Returns whether only part of an unquoted value was examined.
 fn is_cut(run: &Range<usize>, style: Style) -> bool {
     style != Style::Literal && run.len() == LONGEST
 }
 
-/// All of a value that was looked at in part.
+/// Extends a partly examined value to its end.
 fn whole(text: &[u8], part: Range<usize>, style: Style) -> Range<usize> {
     trimmed(text, part.start..end_of_bare(text, part.end, style))
 }
@@ -268,7 +270,7 @@ fn is_password(style: Style, given: &[u8]) -> bool {
     }
 }
 
-/// Words with which a text speaks of passwords instead of being one.
+/// Words that occur in labels about passwords, not in passwords.
 const LABELS: &[&str] = &[
     "cannot",
     "characters",
@@ -305,8 +307,8 @@ const LABELS: &[&str] = &[
     "your",
 ];
 
-/// Whether a value in quotes is a password of several words. Behind a `:` it may be a label in any
-/// language, so there a word of it must be one that people do not write.
+/// Returns whether a quoted value is a passphrase of several words. After a `:` it may be a label
+/// in any language, so one of its words must look unlike prose.
 fn is_phrase(text: &[u8], link: &Link, range: &Range<usize>) -> bool {
     const STOPS: [char; 6] = ['.', '?', '!', ':', ',', ';'];
     let Ok(given) = str::from_utf8(&text[range.clone()]) else { return false };
@@ -330,18 +332,18 @@ fn is_phrase(text: &[u8], link: &Link, range: &Range<usize>) -> bool {
         && !value::stands_for_another(given.as_bytes())
 }
 
-/// `Password`: what a form calls its field.
+/// Returns whether this is a capitalized word such as `Password`, a form's label.
 fn is_title(given: &[u8]) -> bool {
     given.first().is_some_and(u8::is_ascii_uppercase)
         && given.iter().skip(1).all(u8::is_ascii_lowercase)
 }
 
-/// One word of letters alone; with a `-` or `_` it names something.
+/// Returns whether this is one word of letters only. A word with `-` or `_` is a name.
 fn is_plain_word(given: &[u8]) -> bool {
     given.len() >= 6 && given.iter().all(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
 }
 
-/// `PASSWORD_FIELD`.
+/// Returns whether this is an upper-case constant name: `PASSWORD_FIELD`.
 fn is_constant(given: &[u8]) -> bool {
     given.contains(&b'_') && given.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
 }

@@ -1,4 +1,4 @@
-//! Tokens of chat services: bots and webhooks.
+//! Finds tokens of chat services: bots and webhooks.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::header::push;
 use super::scan::{self, DIGIT, URL64, at};
 use super::{value, web};
 
-/// The secret part of a webhook's address: all of the path behind what its service calls it.
+/// Adds the secret part of a webhook URL: the whole path after the fixed prefix.
 pub(super) fn webhook(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let end = URL64.with(b"/@").run(text, hit.end);
     let given = &text[hit.end..end];
@@ -16,7 +16,7 @@ pub(super) fn webhook(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     push(found, hit.end..end, "webhook", is_secret && !value::is_placeholder(given));
 }
 
-/// A Telegram bot's token in an address: `/bot<number>:<key>`.
+/// Adds a Telegram bot's token in a URL: `/bot<number>:<key>`.
 pub(super) fn telegram(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let colon = DIGIT.run(text, hit.end);
     let end = URL64.run(text, colon + 1);
@@ -28,12 +28,12 @@ pub(super) fn telegram(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) 
     push(found, range, "telegram-token", is_token);
 }
 
-/// A Discord bot's token near the name of the service.
+/// Adds a Discord bot's token near the service's name.
 pub(super) fn discord(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     web::near(text, hit, found, "discord-token", |word| parts(word).is_some());
 }
 
-/// The three parts of a Discord token: the bot's number in base64, the time, a signature.
+/// Splits a Discord token into its parts: the bot's number in base64, the time, a signature.
 fn parts(word: &[u8]) -> Option<[&[u8]; 3]> {
     let mut parts = word.split(|byte| *byte == b'.');
     let three = [parts.next()?, parts.next()?, parts.next()?];
@@ -41,8 +41,8 @@ fn parts(word: &[u8]) -> Option<[&[u8]; 3]> {
     (parts.next().is_none() && matches!(lengths, [23..=28, 6..=7, 27..=45])).then_some(three)
 }
 
-/// Discord bots' tokens anywhere in a text. No keyword announces them, so they are looked for by
-/// their two dots, which have six characters between them.
+/// Adds the Discord bot tokens anywhere in a text. They have no keyword, so the search looks for
+/// their two dots, six characters apart.
 pub(super) fn discord_tokens(text: &[u8], found: &mut Vec<Secret>) {
     const SHORTEST: usize = 23 + 1 + 6 + 1 + 27;
     const CHUNK: usize = 128;
@@ -56,7 +56,7 @@ pub(super) fn discord_tokens(text: &[u8], found: &mut Vec<Secret>) {
     };
     let mut start = 0;
     while let Some(part) = text[start..].first_chunk::<{ CHUNK + NEXT }>() {
-        // Without a way out of the loop it is done many bytes at a time.
+        // A loop without an early exit lets the compiler test many bytes at a time.
         if (0..CHUNK).fold(false, |any, at| any | is_pair(part, at)) {
             take(start..start + CHUNK);
         }
@@ -65,7 +65,7 @@ pub(super) fn discord_tokens(text: &[u8], found: &mut Vec<Secret>) {
     take(start..text.len() - NEXT);
 }
 
-/// Takes the Discord token whose first dot stands here.
+/// Adds the Discord token whose first dot is here.
 fn discord_token(text: &[u8], dot: usize, found: &mut Vec<Secret>) {
     const LONGEST: usize = 46;
     let start = scan::unescaped(text, URL64.run_before(text, dot, LONGEST)).min(dot);
@@ -84,7 +84,7 @@ fn discord_token(text: &[u8], dot: usize, found: &mut Vec<Secret>) {
     push(found, start..end, "discord-token", is_token && !value::is_placeholder(&text[start..end]));
 }
 
-/// Whether this is a number, written in decimal and then in base64.
+/// Returns whether this is a decimal number encoded in base64.
 fn is_number(part: &[u8]) -> bool {
     part.chunks(4).all(|group| {
         let [first, second, rest @ ..] = group else { return false };

@@ -1,7 +1,7 @@
-//! Secrets in HTTP headers: credentials behind `Authorization`, cookies, sessions and signatures.
+//! Finds secrets in HTTP headers: `Authorization` credentials, cookies, sessions and signatures.
 //!
-//! A header may be written as in HTTP, as a member of an object, or as two arguments of a call.
-//! Headers that are named after a key, a token or a secret are read as assignments (`assign`).
+//! A header can be written as in HTTP, as an object member, or as two arguments of a call. `assign`
+//! handles headers named after a key, a token or a secret.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use super::scan::{
 };
 use super::value;
 
-/// How much of a value is looked at before it is known for a secret.
+/// How many bytes of a value are examined to decide whether it is a secret.
 const JUDGED: usize = 256;
 
-/// Where the value of a header begins: `Name: value`, `"Name": "value"`, `("Name", "value")`.
+/// Returns the start of a header's value: `Name: value`, `"Name": "value"`, `("Name", "value")`.
 pub(super) fn value_of(text: &[u8], name: usize) -> Option<usize> {
     let closed = skip_quote(text, name);
     let closed = end_while(text, closed, |byte| byte == b']');
@@ -27,7 +27,7 @@ pub(super) fn value_of(text: &[u8], name: usize) -> Option<usize> {
     (end > sign).then(|| opened.map_or(start, |(_, inside)| inside))
 }
 
-/// Skips blanks, also those that a shell is told to take for letters: `Authorization:\ Bearer`.
+/// Skips blanks, also escaped ones as in the shell's `Authorization:\ Bearer`.
 fn skip_spaces(text: &[u8], from: usize) -> usize {
     let place = skip_blanks(text, from);
     let escaped = end_while(text, place, |byte| byte == b'\\');
@@ -37,13 +37,13 @@ fn skip_spaces(text: &[u8], from: usize) -> usize {
     }
 }
 
-/// Schemes behind which nothing but a credential follows. Any other word may begin a sentence.
+/// Schemes that only a credential can follow. Any other word may start a sentence.
 const SCHEMES: &[&str] = &[
     "apikey", "api-key", "basic", "bearer", "bot", "dpop", "jwt", "key", "oauth", "ssws", "token",
 ];
 
-/// The credentials of an `Authorization` header: `scheme credentials`, `scheme name=value, …`, or
-/// a value alone.
+/// Adds the credentials of an `Authorization` header: `scheme credentials`, `scheme name=value, …`,
+/// or a single value.
 pub(super) fn authorization(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let Some(start) = value_of(text, hit.end) else { return };
     let end = ALNUM.with(b"-").run_within(text, start, JUDGED);
@@ -67,10 +67,10 @@ pub(super) fn authorization(text: &[u8], hit: Range<usize>, found: &mut Vec<Secr
     }
 }
 
-/// What credentials consist of; a colon separates a name from its key.
+/// Characters of credentials; a colon separates a name from its key.
 const CREDENTIALS: scan::Alphabet = TOKEN68.with(b":");
 
-/// Takes the credentials that begin here, if they are random or a hash.
+/// Adds the credentials that start here, if they look random or are a hash.
 fn credentials(
     text: &[u8],
     from: usize,
@@ -88,8 +88,7 @@ fn is_colon(byte: &u8) -> bool {
     *byte == b':'
 }
 
-/// Takes the credentials that begin here, where nothing else is expected: within quotes words are
-/// credentials as well.
+/// Adds the credentials that start here, in a place for nothing else: a quoted word counts too.
 fn expected(text: &[u8], from: usize, kind: &'static str, found: &mut Vec<Secret>) {
     let end = CREDENTIALS.run(text, from);
     let judged = &text[from..end.min(from + JUDGED)];
@@ -99,19 +98,19 @@ fn expected(text: &[u8], from: usize, kind: &'static str, found: &mut Vec<Secret
     push(found, from..end, kind, is_word || judged.split(is_colon).any(is_credential));
 }
 
-/// `Bearer …` wherever it stands.
+/// Adds the token of `Bearer …`, anywhere in a text.
 pub(super) fn bearer(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     credentials(text, hit.end, "bearer-token", 16, found);
 }
 
-/// The id of a session in a header of its own, which logs in whoever sends it.
+/// Adds a session id in its own header. The id is enough to log in.
 pub(super) fn session(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let Some(from) = value_of(text, hit.end) else { return };
     credentials(text, from, "token", 16, found);
 }
 
-/// The signature in an application's own header: `X-Hub-Signature-256: sha256=…`. One behind a `=` is
-/// a query's (`web`).
+/// Adds the signature in an application's own header: `X-Hub-Signature-256: sha256=…`. `web`
+/// handles a signature after `=`, in a URL query.
 pub(super) fn signature(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     const LONGEST_SCHEME: usize = 8;
     let Some(name) = names::around(text, hit.clone()) else { return };
@@ -125,7 +124,7 @@ pub(super) fn signature(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>)
     credentials(text, from, "signature", 16, found);
 }
 
-/// Parameters of `Authorization` that are no secrets.
+/// Parameters of `Authorization` that are not secret.
 const PUBLIC: &[&str] = &[
     "algorithm",
     "charset",
@@ -147,7 +146,7 @@ const PUBLIC: &[&str] = &[
     "version",
 ];
 
-/// Whether `name=value` stands here; the `=` of base64 has nothing behind it.
+/// Returns whether `name=value` starts here. The `=` padding of base64 has no value after it.
 fn is_parameter(text: &[u8], from: usize) -> bool {
     let sign = URL64.run_within(text, from, JUDGED);
     let value = at(text, sign + 1);
@@ -156,7 +155,7 @@ fn is_parameter(text: &[u8], from: usize) -> bool {
         && (BASE64.has(value) && value != b'=' || quote(text, sign + 1).is_some())
 }
 
-/// Takes the secret ones of the parameters that begin here.
+/// Adds the secret values among the parameters that start here.
 fn parameters(text: &[u8], from: usize, found: &mut Vec<Secret>) {
     const MOST: usize = 32;
     let mut name = from;
@@ -176,7 +175,7 @@ fn parameters(text: &[u8], from: usize, found: &mut Vec<Secret>) {
     }
 }
 
-/// The value of a parameter.
+/// Returns the range of a parameter's value.
 fn parameter(text: &[u8], from: usize) -> Range<usize> {
     match quote(text, from) {
         Some((quote, from)) => from..quote.closes(text, from),
@@ -184,21 +183,21 @@ fn parameter(text: &[u8], from: usize) -> Range<usize> {
     }
 }
 
-/// `user:password` in base64 behind `Basic `.
+/// Adds `user:password` in base64 after `Basic `.
 pub(super) fn login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     const MOST: usize = 1024;
     let end = BASE64.run_within(text, hit.end, MOST);
     push(found, hit.end..end, "basic-auth", is_login(&text[hit.end..end]));
 }
 
-/// The same as an entry `"auth"`, as in the files of container registries; the keyword ends in
-/// the name's closing quote.
+/// Adds a base64 login in an `"auth"` entry, as in the config files of container registries. The
+/// keyword includes the closing quote of the name.
 pub(super) fn auth_entry(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let Some(from) = value_of(text, hit.end) else { return };
     login(text, from..from, found);
 }
 
-/// Whether this is printable text with a colon, in base64.
+/// Returns whether this is base64 of printable text with a colon.
 fn is_login(given: &[u8]) -> bool {
     let Some(plain) = decoded(given) else { return false };
     plain.len() >= 5
@@ -236,8 +235,7 @@ fn sextet(digit: u8) -> Option<u32> {
     Some(value.into())
 }
 
-/// The values of a `Cookie` or `Set-Cookie` header that are more than a preference, also as an
-/// object `cookies`.
+/// Adds the secret values of a `Cookie` or `Set-Cookie` header, or of a `cookies` object.
 pub(super) fn cookie(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let name = if at(text, hit.end) == b's' { hit.end + 1 } else { hit.end };
     let Some(start) = value_of(text, name) else { return option(text, hit, found) };
@@ -247,17 +245,17 @@ pub(super) fn cookie(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     }
 }
 
-/// `--cookie "name=value"`
+/// Adds the secret values of `--cookie "name=value"`.
 fn option(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     if text[..hit.start].ends_with(b"--") {
         cookies(text, skip_quote(text, skip_blanks(text, hit.end)), found);
     }
 }
 
-/// How much of a header is looked at.
+/// How many bytes of a header are read.
 const LONGEST: usize = 2048;
 
-/// Takes the secret ones of the cookies that begin here: `name=value; name=value`.
+/// Adds the secret values among the cookies that start here: `name=value; name=value`.
 pub(super) fn cookies(text: &[u8], from: usize, found: &mut Vec<Secret>) {
     let most = text.len().min(from + LONGEST);
     let mut place = from;
@@ -275,7 +273,7 @@ pub(super) fn cookies(text: &[u8], from: usize, found: &mut Vec<Secret>) {
     }
 }
 
-/// Takes the secret ones of the members of an object: `{"name": "value"}`.
+/// Adds the secret values among an object's members: `{"name": "value"}`.
 fn members(text: &[u8], object: usize, found: &mut Vec<Secret>) {
     let most = text.len().min(object + LONGEST);
     let mut place = object;
@@ -288,7 +286,7 @@ fn members(text: &[u8], object: usize, found: &mut Vec<Secret>) {
     }
 }
 
-/// Takes the value that begins here, if it is a secret; where it ends.
+/// Adds the value that starts here if it is a secret, and returns its end.
 fn cookie_value(text: &[u8], name: Range<usize>, from: usize, found: &mut Vec<Secret>) -> usize {
     let is_inside = |byte: u8| byte > b' ' && !b";,\"'`\\".contains(&byte);
     let judged = end_while(&text[..text.len().min(from + JUDGED)], from, is_inside);

@@ -1,9 +1,9 @@
-//! All keywords of the rules in one pass over a text.
+//! Finds the keywords of all rules in one pass over a text.
 //!
-//! Three bytes, their case folded, choose a slot; a slot chains the rules whose keywords begin so.
-//! Nearly all slots are empty, so most bytes cost one look. The table is made by the compiler: a
-//! general automaton for so many keywords takes longer to build than a checkpoint may, and is
-//! slower afterwards.
+//! Three case-folded bytes select a slot; a slot chains the rules whose keywords start with these
+//! bytes. Nearly all slots are empty, so most bytes cost one lookup. The compiler builds the table:
+//! a general automaton for this many keywords takes longer to build than a checkpoint may take, and
+//! is slower afterwards.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ use super::scan;
 
 const SLOT_BITS: u32 = 13;
 
-/// For each slot the first rule, for each rule the next one; numbered from 1, and 0 ends a chain.
+/// The first rule of each slot and the successor of each rule. Rules are numbered from 1; 0 ends a
+/// chain.
 struct Index {
     first: [u8; 1 << SLOT_BITS],
     next: [u8; RULES.len() + 1],
@@ -38,17 +39,17 @@ const fn slot([first, second, third]: [u8; 3]) -> usize {
     slot_of(u32::from_le_bytes([first, second, third, 0]))
 }
 
-/// The slot of the three low bytes.
+/// Returns the slot of the three low bytes.
 const fn slot_of(bytes: u32) -> usize {
     const FOLD: u32 = 0x20_20_20;
     let three = bytes & 0xFF_FF_FF | FOLD;
     (three.wrapping_mul(0x9E37_79B1) >> (u32::BITS - SLOT_BITS)) as usize
 }
 
-/// Calls `found` with every rule and every place where its keyword stands, in whatever case.
+/// Calls `found` for every occurrence of every rule's keyword, ignoring ASCII case.
 pub(super) fn each(text: &[u8], mut found: impl FnMut(&'static Rule, Range<usize>)) {
     let mut start = 0;
-    // Eight bytes hold six times three.
+    // Eight bytes contain six triples.
     while let Some(eight) = text.get(start..).and_then(<[u8]>::first_chunk::<8>) {
         let eight = u64::from_le_bytes(*eight);
         let numbers: [u8; 6] =
@@ -65,7 +66,7 @@ pub(super) fn each(text: &[u8], mut found: impl FnMut(&'static Rule, Range<usize
     }
 }
 
-/// The rules of a slot whose keyword stands here.
+/// Reports the rules in a slot whose keyword is at `start`.
 #[inline(never)]
 fn chain(
     text: &[u8],

@@ -1,14 +1,14 @@
-//! The values of a Kubernetes `Secret`, whatever their names.
+//! Finds the values of a Kubernetes `Secret`, whatever their names.
 
 use std::ops::Range;
 
 use super::scan::{self, ALNUM, DOTTED, skip_blanks};
 use super::{Secret, header, value};
 
-/// How far from its kind a document's data may stand.
+/// Maximum distance between a document's kind and its data.
 const NEAR: usize = 2048;
 
-/// The values under `data` and `stringData` of the document whose kind stands here.
+/// Adds the values under `data` and `stringData` of the YAML document with this kind.
 pub(super) fn yaml(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let document = document(text, &hit);
     for data in data(text, &document) {
@@ -16,7 +16,7 @@ pub(super) fn yaml(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     }
 }
 
-/// The same in JSON; the keyword ends in the closing quote of `"kind"`.
+/// Adds the values of a JSON document. The keyword includes the closing quote of `"kind"`.
 pub(super) fn json(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let kind = header::value_of(text, hit.end);
     if !kind.is_some_and(|kind| scan::stands(text, kind, "secret")) {
@@ -28,7 +28,7 @@ pub(super) fn json(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     }
 }
 
-/// The document around a place: between two lines of `---`.
+/// Returns the YAML document around a position, delimited by `---` lines.
 fn document(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     const BETWEEN: &[u8] = b"\n---";
     let least = hit.start.saturating_sub(NEAR);
@@ -38,7 +38,7 @@ fn document(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     before.map_or(least, |at| least + at)..after.map_or(most, |at| hit.end + at)
 }
 
-/// Where the names `data` and `stringData` end; `metadata` is another.
+/// Returns the ends of the names `data` and `stringData`, but not of `metadata`.
 fn data(text: &[u8], near: &Range<usize>) -> Vec<usize> {
     let is_end = |end: &usize| {
         let start = ALNUM.run_before(text, *end, "stringData".len() + 1);
@@ -47,8 +47,8 @@ fn data(text: &[u8], near: &Range<usize>) -> Vec<usize> {
     near.clone().filter(|end| text[..*end].ends_with(b"ata")).filter(is_end).collect()
 }
 
-/// Takes the indented `name: value` lines behind a name that begin before `limit`: the last value may go
-/// on behind it.
+/// Adds the indented `name: value` lines after a name that start before `limit`. The last value may
+/// extend beyond it.
 fn lines(text: &[u8], name: usize, limit: usize, found: &mut Vec<Secret>) {
     let mut place = name + 1;
     while let Some(line) = next_line(text, place).filter(|line| *line < limit) {
@@ -62,7 +62,7 @@ fn lines(text: &[u8], name: usize, limit: usize, found: &mut Vec<Secret>) {
     }
 }
 
-/// Takes the `"name": "value"` members of the object behind a name, likewise.
+/// Adds the `"name": "value"` members of the object after a name that start before `limit`.
 fn members(text: &[u8], name: usize, limit: usize, found: &mut Vec<Secret>) {
     let Some(mut place) = header::value_of(text, name) else { return };
     while place < limit && matches!(scan::at(text, place), b'{' | b',') {
@@ -73,7 +73,7 @@ fn members(text: &[u8], name: usize, limit: usize, found: &mut Vec<Secret>) {
     }
 }
 
-/// Takes the value that begins here; where it ends.
+/// Adds the value that starts here, and returns its end.
 fn push(text: &[u8], from: usize, found: &mut Vec<Secret>) -> usize {
     let end = scan::end_while(text, from, |byte| byte > b' ' && !b"\"'\\".contains(&byte));
     let range = from..end;
@@ -82,7 +82,8 @@ fn push(text: &[u8], from: usize, found: &mut Vec<Secret>) -> usize {
     end
 }
 
-/// Where the line begins whose predecessor ends here, be it with a written `\n`.
+/// Returns the start of the next line, if a newline or an escaped `
+/// ` is at `end`.
 fn next_line(text: &[u8], end: usize) -> Option<usize> {
     let rest = text.get(end..)?;
     let ends = ["\n", "\\n"].into_iter().find(|newline| rest.starts_with(newline.as_bytes()))?;

@@ -1,13 +1,13 @@
-//! Which names announce a secret, and what kind it is.
+//! Decides which names announce a secret, and of which kind.
 //!
-//! A name's last word says what it names: `api_token` is a token, `token_file` a file,
-//! `max_tokens` a number of them.
+//! The last word of a name says what it names: `api_token` is a token, `token_file` a file,
+//! `max_tokens` a count.
 
 use std::ops::Range;
 
 use super::scan::{self, URL64};
 
-/// What a name announces. Passwords may be anything; the others are random.
+/// The class of secret that a name announces. A password can be any text; the others look random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Password,
@@ -27,14 +27,14 @@ impl Class {
     }
 }
 
-/// Whether a kind says no more than a name's class does.
+/// Returns whether a kind is only a class, not a specific service.
 pub(super) fn is_general(kind: &str) -> bool {
     [Class::Password, Class::Secret, Class::Token, Class::Key]
         .iter()
         .any(|class| class.kind() == kind)
 }
 
-/// Words behind the one that counts: `PASSWORD_PROD`, `secret_key_base`.
+/// Words that may follow the deciding word: `PASSWORD_PROD`, `secret_key_base`.
 const QUALIFIERS: &[&str] = &[
     "1",
     "2",
@@ -58,7 +58,7 @@ const QUALIFIERS: &[&str] = &[
     "value",
 ];
 
-/// Keys that open something; other keys name a row, a cache entry or a button.
+/// Words before `key` that make it a secret. Other keys name a row, a cache entry or a button.
 const KEYS: &[&str] = &[
     "access",
     "account",
@@ -97,7 +97,7 @@ const KEYS: &[&str] = &[
     "webhook",
 ];
 
-/// What stands before `token` where it is a piece of text, a place in a list or a signal.
+/// Words before `token` that make it harmless: a piece of text, a list position or a signal.
 const TOKENS: &[&str] = &[
     "a",
     "any",
@@ -147,7 +147,7 @@ const TOKENS: &[&str] = &[
     "color",
 ];
 
-/// Whose secret a name announces, where the name says it.
+/// Parts of names that identify the service, with the kind of its secret.
 const OWNERS: &[(&str, &str)] = &[
     ("aws", "aws-secret-key"),
     ("azure", "azure-key"),
@@ -169,7 +169,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("sharedaccesskey", "azure-key"),
 ];
 
-/// What a name announces, if it is a secret.
+/// Returns the class of secret that a name announces; `None` if it announces none.
 pub(super) fn class(name: &str) -> Option<Class> {
     if matches!(name, "PWD" | "OLDPWD") {
         return None;
@@ -192,20 +192,20 @@ pub(super) fn class(name: &str) -> Option<Class> {
     }
 }
 
-/// Whether a name is a header's: words with hyphens between them, and none before them.
+/// Returns whether a name is a header name: words joined by hyphens, with no leading hyphen.
 pub(super) fn is_header(name: &str) -> bool {
     !name.starts_with('-') && name.contains('-')
 }
 
-/// Whether a name is a header's that an application made up: `X-Functions-Key`.
+/// Returns whether a name is an application's own header: `X-Functions-Key`.
 fn is_extension(name: &str) -> bool {
     scan::stands(name.as_bytes(), 0, "x-")
 }
 
-/// Keys in headers that open nothing.
+/// Words before `key` in headers that are not secrets.
 const PLAIN_KEYS: &[&str] = &["cache", "idempotency", "partition", "routing", "surrogate"];
 
-/// Names that are written as one word: `PGPASSWORD`, `apikey`, `authtoken`.
+/// Classifies names written as one word: `PGPASSWORD`, `apikey`, `authtoken`.
 fn joined_class(word: &str) -> Option<Class> {
     let is_key = |word: &str| KEYS.iter().any(|key| word.ends_with(key));
     let ends = [
@@ -221,13 +221,15 @@ fn joined_class(word: &str) -> Option<Class> {
     class.or_else(|| word.strip_suffix("key").filter(|start| is_key(start)).map(|_| Class::Key))
 }
 
-/// The kind of a name's secret: whose it is where the name says so, otherwise its class.
+/// Returns the kind of a name's secret: the service's if the name mentions one, otherwise the
+/// class.
 pub(super) fn kind(name: &str, class: Class) -> &'static str {
     let owner = OWNERS.iter().find(|(owner, _)| scan::position(name.as_bytes(), owner).is_some());
     owner.map_or(class.kind(), |(_, kind)| kind)
 }
 
-/// A name's words in lower case: `apiKey`, `API_KEY`, `api-key` and `api key` have the same two.
+/// Splits a name into lower-case words. `apiKey`, `API_KEY`, `api-key` and `api key` give the same
+/// two.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
@@ -246,10 +248,10 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// No name is longer; what is, is data.
+/// Longest name; anything longer is data.
 const LONGEST: usize = 64;
 
-/// The name that a keyword is a part of, as its place in the text.
+/// Returns the range of the name that contains a keyword.
 pub(super) fn around(text: &[u8], hit: Range<usize>) -> Option<Range<usize>> {
     let run = URL64.run_before(text, hit.start, LONGEST + 1);
     let start = scan::unescaped(text, run).min(hit.start);

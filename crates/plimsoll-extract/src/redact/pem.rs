@@ -1,20 +1,20 @@
-//! Private keys that span many lines.
+//! Finds private keys that span many lines.
 
 use std::ops::Range;
 
 use super::Secret;
 use super::scan::{self, Alphabet, BASE64, end_while};
 
-/// No private key in use is longer.
+/// Longest private key in use.
 const LONGEST: usize = 32 * 1024;
 
 const DASH: Alphabet = Alphabet::of(b"-");
-/// As many stand before and behind a heading.
+/// Number of dashes on each side of a heading.
 const DASHES: usize = 5;
 
-/// A block from `-----BEGIN … PRIVATE KEY` to its end, or as much of it as there is.
+/// Adds the block from `-----BEGIN … PRIVATE KEY` to its end, or as much of it as there is.
 ///
-/// Code that merely looks for such a line has no key behind it, and stays.
+/// Code that only searches for such a line stays, because no key follows it.
 pub(super) fn block(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let start = DASH.run_before(text, hit.start, DASHES - 1);
     let Some(body) = end_of_heading(text, hit.end) else { return };
@@ -26,7 +26,7 @@ pub(super) fn block(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     found.extend(end.map(|end| Secret { range: start..end, kind: "private-key" }));
 }
 
-/// Where `… PRIVATE KEY-----` ends.
+/// Returns the end of `… PRIVATE KEY-----`.
 fn end_of_heading(text: &[u8], from: usize) -> Option<usize> {
     const LONGEST: usize = 64;
     let most = text.len().min(from + LONGEST);
@@ -36,7 +36,7 @@ fn end_of_heading(text: &[u8], from: usize) -> Option<usize> {
     (is_private && end >= words + DASHES).then_some(end)
 }
 
-/// Whether this is mostly base64 in long runs.
+/// Returns whether this is mostly base64 in long runs.
 fn is_body(text: &[u8]) -> bool {
     let solid = text.iter().filter(|byte| !byte.is_ascii_whitespace()).count();
     let in_runs: usize = runs(text).filter(|run| run.len() >= 16).map(<[u8]>::len).sum();
@@ -47,8 +47,8 @@ fn runs(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !BASE64.has(*byte))
 }
 
-/// Where the lines of a key without its end cease. Between two there may be a line's number, a
-/// quote or a written `\n`; the first may have headers before it.
+/// Returns the end of a key body that has no closing line. A line number, a quote or an escaped `
+/// ` may separate its lines; headers may precede the first.
 fn torn_body(text: &[u8], from: usize) -> Option<usize> {
     const HEADERS: usize = 160;
     const GAP: usize = 24;
@@ -65,14 +65,14 @@ fn torn_body(text: &[u8], from: usize) -> Option<usize> {
     end
 }
 
-/// A PuTTY key: its private lines, and what proves them.
+/// Adds a PuTTY key: its private lines and their checksum.
 pub(super) fn putty(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let start = end_while(text, hit.end, |byte| byte == b' ' || byte.is_ascii_digit());
     let end = torn_body(text, start);
     found.extend(end.map(|end| Secret { range: start..end, kind: "putty-key" }));
 }
 
-/// The body of a private key without its heading, known by how its first bytes read in base64.
+/// Adds the body of a private key without a heading, recognized by the base64 of its first bytes.
 pub(super) fn bare_body(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let start = BASE64.run_before(text, hit.start, 8);
     let is_whole =

@@ -1,4 +1,4 @@
-//! Reading bytes around a place: alphabets, runs, edges, quotes.
+//! Reads bytes around a position: alphabets, runs, word edges, quotes.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ pub(super) const HEX: Alphabet = DIGIT.range(b'a', b'f');
 pub(super) const LOWER: Alphabet = DIGIT.range(b'a', b'z');
 pub(super) const UPPER: Alphabet = DIGIT.range(b'A', b'Z');
 pub(super) const ALNUM: Alphabet = LOWER.range(b'A', b'Z');
-/// Letters, digits, `_` and `-`: base64 for addresses, and most names.
+/// Letters, digits, `_` and `-`: URL-safe base64, and most names.
 pub(super) const URL64: Alphabet = ALNUM.with(b"_-");
 pub(super) const BASE64: Alphabet = ALNUM.with(b"+/=");
-/// What tokens of several parts consist of.
+/// Characters of tokens with several parts.
 pub(super) const DOTTED: Alphabet = URL64.with(b".");
-/// What a token may consist of in an HTTP header.
+/// Characters of a token in an HTTP header.
 pub(super) const TOKEN68: Alphabet = DOTTED.with(b"~+/=");
-/// base64 as it stands in an address.
+/// base64 in a URL, also percent-encoded.
 pub(super) const PERCENT: Alphabet = BASE64.with(b"%_-");
 
 impl Alphabet {
@@ -50,48 +50,50 @@ impl Alphabet {
         byte.is_ascii() && self.0 >> byte & 1 == 1
     }
 
-    /// Where the run of these characters that begins at `from` ends.
+    /// Returns the end of the run of these characters that starts at `from`.
     pub(super) fn run(self, text: &[u8], from: usize) -> usize {
         end_while(text, from, |byte| self.has(byte))
     }
 
-    /// As `run`, but at most `limit` bytes of it.
+    /// Like `run`, but reads at most `limit` bytes.
     pub(super) fn run_within(self, text: &[u8], from: usize, limit: usize) -> usize {
         self.run(&text[..text.len().min(from + limit)], from)
     }
 
-    /// Where the run of these characters that ends at `to` begins, at most `limit` before it.
+    /// Returns the start of the run of these characters that ends at `to`, at most `limit` bytes
+    /// before it.
     pub(super) fn run_before(self, text: &[u8], to: usize, limit: usize) -> usize {
         let run = text[..to].iter().rev().take(limit).take_while(|byte| self.has(**byte));
         to - run.count()
     }
 }
 
-/// Where the bytes from `from` on cease to be `wanted`.
+/// Returns the first position from `from` on whose byte is not `wanted`.
 pub(super) fn end_while(text: &[u8], from: usize, wanted: impl Fn(u8) -> bool) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|byte| wanted(**byte)).count()
 }
 
-/// The byte at a place; NUL outside of the text.
+/// Returns the byte at a position, or NUL outside the text.
 pub(super) fn at(text: &[u8], place: usize) -> u8 {
     text.get(place).copied().unwrap_or(0)
 }
 
-/// Whether `wanted` stands at a place, in whatever case.
+/// Returns whether `wanted` is at a position, ignoring ASCII case.
 pub(super) fn stands(text: &[u8], place: usize, wanted: &str) -> bool {
     text.get(place..place + wanted.len())
         .is_some_and(|part| part.eq_ignore_ascii_case(wanted.as_bytes()))
 }
 
-/// The place of `wanted` in a text, in whatever case.
+/// Returns the position of `wanted` in a text, ignoring ASCII case.
 pub(super) fn position(text: &[u8], wanted: &str) -> Option<usize> {
     let first = wanted.as_bytes().first()?.to_ascii_lowercase();
     let begins = |place: &usize| text[*place].to_ascii_lowercase() == first;
     (0..text.len()).filter(begins).find(|place| stands(text, *place, wanted))
 }
 
-/// Whether a word may begin here: not within another, but behind the mark of a changed line.
+/// Returns whether a word can start here: not inside another word. A `-` or `_` before the word
+/// counts as an edge unless a letter or digit precedes it, so the `-` of a diff line is one.
 pub(super) fn at_edge(text: &[u8], start: usize) -> bool {
     let Some(before) = start.checked_sub(1) else { return true };
     match text[before] {
@@ -100,12 +102,14 @@ pub(super) fn at_edge(text: &[u8], start: usize) -> bool {
     }
 }
 
-/// The start of a run without the `n` of a written `\n` before it.
+/// Skips the letter of an escaped `
+/// `, `\r` or `\t` at the start of a run.
 pub(super) fn unescaped(text: &[u8], start: usize) -> usize {
     if is_escape(text, start) { start + 1 } else { start }
 }
 
-/// Whether this is the letter of a written `\n`, `\r` or `\t`.
+/// Returns whether this byte is the letter of an escaped `
+/// `, `\r` or `\t`.
 fn is_escape(text: &[u8], place: usize) -> bool {
     place > 0 && text[place - 1] == b'\\' && matches!(at(text, place), b'n' | b'r' | b't')
 }
@@ -114,8 +118,8 @@ pub(super) fn skip_blanks(text: &[u8], from: usize) -> usize {
     end_while(text, from, |byte| matches!(byte, b' ' | b'\t'))
 }
 
-/// At most `limit` bytes of the line that a place is in, from there on. A line ends at a written
-/// `\n` too, but goes on after a backslash at its end.
+/// Returns the rest of the line from a position on, at most `limit` bytes. An escaped `
+/// ` ends the line too; a backslash before the newline continues it.
 pub(super) fn line_from(text: &[u8], from: usize, limit: usize) -> Range<usize> {
     let most = text.len().min(from + limit);
     let ends = |place: &usize| match text[*place] {
@@ -126,14 +130,14 @@ pub(super) fn line_from(text: &[u8], from: usize, limit: usize) -> Range<usize> 
     from..(from + 1..most).find(ends).unwrap_or(most.max(from))
 }
 
-/// A quote as it stands in a text: within a JSON string it has backslashes before it.
+/// An opening quote. Inside a JSON string, backslashes precede it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quote {
     byte: u8,
     backslashes: usize,
 }
 
-/// The quote that stands at a place, and where it ends.
+/// Returns the quote at a position and its end.
 pub(super) fn quote(text: &[u8], from: usize) -> Option<(Quote, usize)> {
     let mark = end_while(text, from, |byte| byte == b'\\');
     let byte = at(text, mark);
@@ -141,13 +145,14 @@ pub(super) fn quote(text: &[u8], from: usize) -> Option<(Quote, usize)> {
     matches!(byte, b'"' | b'\'' | b'`').then_some((quote, mark + 1))
 }
 
-/// Steps over a quote, if one stands here.
+/// Skips the quote at a position, if there is one.
 pub(super) fn skip_quote(text: &[u8], from: usize) -> usize {
     quote(text, from).map_or(from, |(_, end)| end)
 }
 
 impl Quote {
-    /// Where what was opened at `from` is closed: before the closing quote, or at the line's end.
+    /// Returns the position before the closing quote of the string that starts at `from`, or the
+    /// end of the line.
     pub(super) fn closes(self, text: &[u8], from: usize) -> usize {
         let mut place = from;
         while place < text.len() && text[place] != b'\n' {
@@ -160,8 +165,8 @@ impl Quote {
         place.min(text.len())
     }
 
-    /// Whether a quote with so many backslashes closes this one or one around it. A quote that is
-    /// escaped within this one has more.
+    /// Returns whether a quote after this many backslashes closes this quote or an enclosing one. A
+    /// quote escaped inside this one has more backslashes.
     fn is_closed_by(self, backslashes: usize) -> bool {
         match self.backslashes {
             0 => backslashes.is_multiple_of(2),

@@ -1,4 +1,5 @@
-//! What must go, what must stay, and what holds for every text.
+//! Checks that secrets are redacted, that other text stays, and that redaction keeps its
+//! invariants.
 
 mod commits;
 mod laws;
@@ -7,8 +8,8 @@ mod survivors;
 
 use super::*;
 
-/// Characters that nobody chose, from a seed. No test holds a whole secret: scanners of other
-/// people would find it.
+/// Generates pseudo-random characters from a seed. No test contains a whole secret, because secret
+/// scanners would report it.
 fn random(alphabet: &str, length: usize, seed: u64) -> String {
     let letters = alphabet.as_bytes();
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -20,7 +21,7 @@ fn random(alphabet: &str, length: usize, seed: u64) -> String {
     (0..length).map(draw).collect()
 }
 
-/// A text as it stands within a JSON string.
+/// Escapes a text as inside a JSON string.
 fn in_json(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

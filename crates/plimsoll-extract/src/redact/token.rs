@@ -1,21 +1,21 @@
-//! Tokens that are known by how they look: a prefix, then so many characters of an alphabet.
+//! Tokens with a recognizable shape: a prefix, then a number of characters of an alphabet.
 
 use std::ops::Range;
 
 use super::scan::{self, Alphabet};
 use super::value;
 
-/// How a kind of token looks around its keyword.
+/// The shape of a kind of token around its keyword.
 pub(super) struct Shape {
-    /// What stands before the keyword; no token has another of these characters before that.
+    /// The run before the keyword. It must not be longer than `most`.
     pub(super) before: Option<Run>,
     pub(super) edge: Edge,
-    /// What follows the keyword.
+    /// The parts after the keyword.
     pub(super) parts: &'static [Part],
     pub(super) proof: Proof,
 }
 
-/// So many characters of an alphabet.
+/// A run of characters of one alphabet, with its length limits.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
     pub(super) alphabet: Alphabet,
@@ -23,35 +23,34 @@ pub(super) struct Run {
     pub(super) most: usize,
 }
 
-/// A part of a token.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
-    /// A run, to its end: one that goes on longer is something else.
+    /// A run, read to its end: a longer run is something else.
     Run(Run),
-    /// Just this text.
+    /// Exactly this text.
     Text(&'static str),
 }
 
-/// Where a token may begin.
+/// Where a token may start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// Anywhere: the prefix says enough.
+    /// Anywhere: the prefix is distinctive enough.
     Any,
-    /// Where a word begins.
+    /// Only at the start of a word.
     Word,
 }
 
-/// What else a token must show.
+/// A further condition on a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// Nothing: the shape is enough.
+    /// None: the shape is enough.
     Shape,
-    /// Characters that no words are made of: the prefix is a common one.
+    /// The characters must look random, because the prefix is common.
     Random,
 }
 
 impl Shape {
-    /// The token around a keyword, if it looks so.
+    /// Returns the token around a keyword, or `None` if the text does not match the shape.
     pub(super) fn find(&self, text: &[u8], hit: Range<usize>) -> Option<Range<usize>> {
         let start = self.start(text, hit.start)?;
         let end = self.end(text, hit.end)?;
@@ -74,7 +73,7 @@ impl Shape {
 
     fn end(&self, text: &[u8], from: usize) -> Option<usize> {
         let end = self.parts.iter().try_fold(from, |place, part| part.end(text, place))?;
-        // A full stop ends the sentence, not the token.
+        // A full stop at the end belongs to the sentence, not to the token.
         Some(end - text[from..end].iter().rev().take_while(|byte| **byte == b'.').count())
     }
 }

@@ -1,12 +1,12 @@
-//! Is this value a secret, or does it merely stand where one would?
+//! Decides whether a value is a secret or only occupies the place of one.
 //!
-//! Three things stay: references (`$TOKEN`, `{{ secret }}`, `process.env.API_KEY`), placeholders
-//! (`<your-token>`, `xxxx`, `changeme`) and words. The defaults that everybody knows (`admin`,
-//! `postgres`, `changeme`) are words: nobody gains anything from them, and a reader does.
+//! Three kinds of value stay: references (`$TOKEN`, `{{ secret }}`, `process.env.API_KEY`),
+//! placeholders (`<your-token>`, `xxxx`, `changeme`) and words. Well-known defaults (`admin`,
+//! `postgres`) count as words: they reveal nothing, and they help the reader.
 
 use super::scan::{self, ALNUM};
 
-/// Words that stand for a value, or are one that everybody knows.
+/// Words used as placeholders or well-known defaults.
 const WORDS: &[&str] = &[
     "admin",
     "any",
@@ -94,7 +94,7 @@ const WORDS: &[&str] = &[
     "write",
 ];
 
-/// What only a placeholder contains, and no random token by chance.
+/// Parts that occur only in placeholders, never in a random token by chance.
 const PLACEHOLDERS: &[&str] = &[
     "your-",
     "your_",
@@ -122,7 +122,7 @@ const PLACEHOLDERS: &[&str] = &[
     "_here",
 ];
 
-/// What only code that fetches a secret contains.
+/// Starts of code that fetches a secret.
 const LOOKUPS: &[&str] = &[
     "process.env",
     "os.environ",
@@ -144,12 +144,12 @@ const LOOKUPS: &[&str] = &[
     "sops:",
 ];
 
-/// Whether a value is a reference, a placeholder or a word that everybody knows.
+/// Returns whether a value is a reference, a placeholder or a well-known word.
 pub(super) fn stands_for_another(value: &[u8]) -> bool {
     is_reference(value) || is_known_word(value) || is_placeholder(value)
 }
 
-/// Whether a value points to a secret instead of being one.
+/// Returns whether a value refers to a secret instead of being one.
 pub(super) fn is_reference(value: &[u8]) -> bool {
     let is_variable = |byte| matches!(byte, b'$' | b'{' | b'<' | b'[' | b'(' | b'%' | b'*');
     let interpolates = |mark: &str| scan::position(value, mark).is_some();
@@ -159,7 +159,7 @@ pub(super) fn is_reference(value: &[u8]) -> bool {
         || LOOKUPS.iter().any(|lookup| scan::stands(value, 0, lookup))
 }
 
-/// Whether a value shows where a secret would stand.
+/// Returns whether a value is a placeholder for a secret.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let mut letters = value.iter().filter(|byte| byte.is_ascii_alphanumeric());
     let first = letters.next();
@@ -169,7 +169,8 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         || is_example(value)
 }
 
-/// Whether a value says that it is an example: as the vendors' own end, or in words alone.
+/// Returns whether a value calls itself an example: it ends as vendors' sample keys do, or the rest
+/// of it is words.
 fn is_example(value: &[u8]) -> bool {
     const EXAMPLE: &str = "example";
     let Some(at) = scan::position(value, EXAMPLE) else { return false };
@@ -178,8 +179,8 @@ fn is_example(value: &[u8]) -> bool {
     value.ends_with(b"EXAMPLE") || value.ends_with(b"EXAMPLEKEY") || is_wordy()
 }
 
-/// Whether a value can be nothing but a secret, whatever it is called: long, of the letters that
-/// encode bytes, in both cases, with digits, and no words.
+/// Returns whether a value must be a secret, whatever its name: long, made of base64 characters,
+/// with both cases and digits, and no words.
 pub(super) fn is_opaque(value: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
     (32..=256).contains(&value.len())
@@ -188,8 +189,8 @@ pub(super) fn is_opaque(value: &[u8]) -> bool {
         && !stands_for_another(value)
 }
 
-/// Whether a value looks like a hash or an id: at least sixteen hexadecimal digits, or a UUID. Such
-/// a value is a secret only by the place where it stands.
+/// Returns whether a value looks like a hash or an id: at least sixteen hexadecimal digits, or a
+/// UUID. Such a value is a secret only if its place says so.
 pub(super) fn is_hash(value: &[u8]) -> bool {
     const UUID: [usize; 5] = [8, 4, 4, 4, 12];
     let is_hex = |part: &[u8]| part.iter().all(u8::is_ascii_hexdigit);
@@ -202,8 +203,8 @@ pub(super) fn is_hash(value: &[u8]) -> bool {
     value.len() >= 16 && (is_hex(value) || is_uuid())
 }
 
-/// Whether a value may be a credential, in a place where little else stands: it is random, a hash,
-/// or has a digit, which neither words nor names in code have there.
+/// Returns whether a value may be a credential in a place where little else occurs: it looks
+/// random, is a hash, or has a digit, which words and code names in such a place do not have.
 pub(super) fn is_credential(value: &[u8], least: usize) -> bool {
     let has_digit = value.iter().any(u8::is_ascii_digit) && !is_code(value);
     value.len() >= least
@@ -212,7 +213,7 @@ pub(super) fn is_credential(value: &[u8], least: usize) -> bool {
         && !stands_for_another(value)
 }
 
-/// Whether a value has letters of both cases and digits, and no words.
+/// Returns whether a value has lower case, upper case and digits, and no words.
 pub(super) fn is_of_all_letters(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_lowercase)
         && value.iter().any(u8::is_ascii_uppercase)
@@ -220,12 +221,13 @@ pub(super) fn is_of_all_letters(value: &[u8]) -> bool {
         && is_random(value, value.len())
 }
 
-/// `user.password2`, `base64_value`: names with a figure in them. `hunter2` is one word.
+/// Returns whether a value is a code name with a separator: `user.password2`, `base64_value`, but
+/// not `hunter2`.
 pub(super) fn is_code(value: &[u8]) -> bool {
     is_name(value) && value.iter().any(|byte| b"_.:".contains(byte))
 }
 
-/// Whether a value is a well-known word, or one with a figure behind it: `password`, `token2`.
+/// Returns whether a value is a well-known word, also with a digit after it: `password`, `token2`.
 fn is_known_word(value: &[u8]) -> bool {
     let letters = value.trim_ascii_end();
     let end = letters.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
@@ -233,7 +235,7 @@ fn is_known_word(value: &[u8]) -> bool {
     WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())) || names_one(word)
 }
 
-/// `myPassword`, `test-token`: what people call one.
+/// Returns whether a word is a name for a secret: `myPassword`, `test-token`.
 fn names_one(word: &[u8]) -> bool {
     let names = |end: &&str| {
         word.len().checked_sub(end.len()).is_some_and(|from| scan::stands(word, from, end))
@@ -241,7 +243,8 @@ fn names_one(word: &[u8]) -> bool {
     ["password", "secret", "token", "key"].iter().any(names) && is_name(word)
 }
 
-/// Whether a value has at least so many characters, and they are no words, numbers, names or paths.
+/// Returns whether a value has at least `least` bytes and is not made of words, numbers, names or
+/// paths.
 pub(super) fn is_random(value: &[u8], least: usize) -> bool {
     value.len() >= least
         && !value.iter().any(u8::is_ascii_whitespace)
@@ -249,15 +252,16 @@ pub(super) fn is_random(value: &[u8], least: usize) -> bool {
         && value.split(|byte| !ALNUM.has(*byte)).any(|piece| !is_wordy(piece))
 }
 
-/// `https://…`, a number that begins with `0x`, and the forty digits of a contract's address.
+/// Returns whether a value is a URL, a short `0x` number, or a blockchain address of forty
+/// hexadecimal digits.
 fn is_address(value: &[u8]) -> bool {
     let is_number = value.starts_with(b"0x") && (value.len() <= 20 || value.len() == 42);
     is_number || scan::position(value, "://").is_some()
 }
 
-/// Whether letters and digits are put together as people do: `sha256`, `userPassword`, `v2`,
-/// `2024`, `JSONValue`. That is in parts of some length: changes of case are rare in names, digits
-/// between letters rarer, and in a random text they are everywhere.
+/// Returns whether letters and digits are combined as people do it: `sha256`, `userPassword`, `v2`,
+/// `2024`, `JSONValue`. Such a piece has few, long parts; a random text changes case and mixes in
+/// digits everywhere.
 fn is_wordy(piece: &[u8]) -> bool {
     const LONGEST: usize = 28;
     let least = if piece.iter().any(u8::is_ascii_digit) { 6 } else { 4 };
@@ -266,7 +270,7 @@ fn is_wordy(piece: &[u8]) -> bool {
     piece.len() <= 4 || is_short && (parts <= 2 || piece.len() >= least * parts)
 }
 
-/// Whether a word or a number begins at a place: at `V` in `myValue` and in `JSONValue`.
+/// Returns whether a word or a number starts here, such as at `V` in `myValue` and in `JSONValue`.
 fn begins_part(piece: &[u8], place: usize) -> bool {
     let (before, here) = (piece[place - 1], piece[place]);
     let ends_acronym =
@@ -275,14 +279,14 @@ fn begins_part(piece: &[u8], place: usize) -> bool {
     begins_word || before.is_ascii_digit() != here.is_ascii_digit()
 }
 
-/// Whether a value is a name of something in code: `user.password`, `PASSWORD_FIELD`, `tokens`.
+/// Returns whether a value is a name in code: `user.password`, `PASSWORD_FIELD`, `tokens`.
 pub(super) fn is_name(value: &[u8]) -> bool {
     let is_part =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'-');
     value.iter().all(is_part) && value.split(|byte| !ALNUM.has(*byte)).all(is_wordy)
 }
 
-/// Whether a value has both letters and something else that people put into passwords.
+/// Returns whether a value has letters and a digit or a special character common in passwords.
 pub(super) fn is_mixed(value: &[u8]) -> bool {
     let is_mark = |byte: &u8| byte.is_ascii_digit() || b"!@#$%^&*+?~".contains(byte);
     value.iter().any(u8::is_ascii_alphabetic) && value.iter().any(is_mark)

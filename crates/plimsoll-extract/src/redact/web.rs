@@ -1,4 +1,4 @@
-//! Secrets of the web: in addresses, in their queries, and as logins in code.
+//! Finds secrets in URLs, in their queries, and in logins in code.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use super::scan::{
 };
 use super::value;
 
-/// The password of `scheme://user:password@host`, or the token of `scheme://token@host`.
+/// Adds the password of `scheme://user:password@host`, or the token of `scheme://token@host`.
 ///
-/// Here every password goes, also one that everybody knows: nothing else can stand in its place.
+/// Even a well-known password is redacted here, because nothing else can be in its place.
 pub(super) fn address(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     const MOST: usize = 512;
     let is_inside = |byte: u8| byte > b' ' && !b"\"'`<>\\/?#".contains(&byte);
@@ -35,13 +35,13 @@ pub(super) fn address(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     }
 }
 
-/// `***`, `xxx`, `...`
+/// Returns whether a password is already masked: `***`, `xxx`, `...`.
 fn is_masked(secret: &[u8]) -> bool {
     secret.iter().all(|byte| matches!(byte, b'*' | b'x' | b'X' | b'.'))
 }
 
-/// A key, a code or a signature in an address's query, behind a name that says little elsewhere.
-/// The keyword is the name with the `=`, maybe with the sign before it.
+/// Adds a key, a code or a signature in a URL query, after a name that means little elsewhere. The
+/// keyword is the name and its `=`, sometimes with the separator before it.
 pub(super) fn query(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let sign = usize::from(!ALNUM.has(text[hit.start]));
     let name = hit.start + sign;
@@ -55,7 +55,7 @@ pub(super) fn query(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     take(text, hit.end, kind, is_in_query(text, name) && is_secret, found);
 }
 
-/// The id of a session in an address's query, which logs in whoever has the address. Elsewhere it only
+/// Adds a session id in a URL query, because the URL is enough to log in. Elsewhere the id only
 /// names the session.
 pub(super) fn session(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let given = queried(text, hit.end);
@@ -63,7 +63,7 @@ pub(super) fn session(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     take(text, hit.end, "token", is_in_query(text, hit.start) && is_secret, found);
 }
 
-/// A signature: `sig=`, `X-Amz-Signature=`. A long one is known outside of a query, too.
+/// Adds a signature: `sig=`, `X-Amz-Signature=`. A long one is recognized outside a query too.
 fn signature(text: &[u8], word: Range<usize>, found: &mut Vec<Secret>) {
     const LONGEST_NAME: usize = 40;
     const LONG: usize = 40;
@@ -75,22 +75,23 @@ fn signature(text: &[u8], word: Range<usize>, found: &mut Vec<Secret>) {
     take(text, word.end, "signature", is_placed && is_secret, found);
 }
 
-/// What the values of a query consist of.
+/// Characters of values in a query.
 const QUERIED: Alphabet = PERCENT.with(b".~");
 
-/// As much of a query's value as is looked at before it is known for a secret.
+/// Returns the part of a query value that is examined to decide whether it is a secret.
 fn queried(text: &[u8], from: usize) -> &[u8] {
     const JUDGED: usize = 256;
     &text[from..QUERIED.run_within(text, from, JUDGED)]
 }
 
-/// Takes the whole value of a query, unless it stands for another.
+/// Adds the whole value of a query parameter, unless it is a reference, a placeholder or a word.
 fn take(text: &[u8], from: usize, kind: &'static str, is_secret: bool, found: &mut Vec<Secret>) {
     let is_secret = is_secret && !value::stands_for_another(queried(text, from));
     push(found, from..QUERIED.run(text, from), kind, is_secret);
 }
 
-/// Whether a name that begins here is one of a query: behind `?`, `&`, `#`, or an escaped `&`.
+/// Returns whether a name that starts here is in a URL query: after `?`, `&`, `#` or an escaped
+/// `&`.
 pub(super) fn is_in_query(text: &[u8], name: usize) -> bool {
     let before = name.checked_sub(1).map_or(0, |before| text[before]);
     let is_escaped = before == b'\\' && scan::stands(text, name, "u0026");
@@ -98,7 +99,7 @@ pub(super) fn is_in_query(text: &[u8], name: usize) -> bool {
     matches!(before, b'?' | b'&' | b'#') || is_escaped || ends_escape
 }
 
-/// The password of a login that is given as two arguments: `auth=("user", "password")`.
+/// Adds the password of a login given as two arguments: `auth=("user", "password")`.
 pub(super) fn login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let Some((opened, user)) = quote(text, skip_blanks(text, hit.end)) else { return };
     let closed = scan::skip_quote(text, opened.closes(text, user));
@@ -114,14 +115,14 @@ pub(super) fn login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     push(found, range, "password", is_secret);
 }
 
-/// A key near the name of its service: `SK` and thirty-two hexadecimal digits.
+/// Adds a Twilio key near the service's name: `SK` and thirty-two hexadecimal digits.
 pub(super) fn twilio(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     near(text, hit, found, "twilio-secret", |word| {
         word.len() == 34 && word.starts_with(b"SK") && HEX.run(word, 2) == word.len()
     });
 }
 
-/// Words behind the name of a service, in its line, that look like a token of it.
+/// Adds the words after a service's name, on the same line, that look like its token.
 pub(super) fn near(
     text: &[u8],
     hit: Range<usize>,

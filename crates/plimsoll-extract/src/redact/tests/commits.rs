@@ -1,8 +1,8 @@
-//! Hashes of commits, as git and those who use it write them: all of them stay.
+//! Commit hashes, in the contexts that git and its users write, are never redacted.
 
 use super::*;
 
-/// Hashes of public repositories, whole and as git shortens them.
+/// Hashes of public repositories, full and abbreviated by git.
 const HASHES: &str = "\
     ea02ce98 b2e5c128dd1fa3400ec4175d82984b34c976a5b8 48606f1712c3 d256e9c f9bec13 \
     82b709760ad5561b3df0e48ab7b4c0289fdc73e0 3f9f5615 999fd87d dfcf0663 6d8b2dd cf6a406e f81bd2c \
@@ -42,7 +42,7 @@ const HASHES: &str = "\
     299ac3d ad7d921 09d79e4 c29a22e 30ebf2268d199c4db7bf14a31265fbbdf529f7ee cde01191 52f5a7d6 \
     4abb6d24 e02e3f81 2f0eb07 b3b07d16 c2b0273";
 
-/// Where hashes stand.
+/// Contexts that a hash appears in.
 const CONTEXTS: &[&str] = &[
     "commit §",
     "commit § (HEAD -> main, origin/main)\nAuthor: A <a@b.org>\n\n    Rotate the API token",

@@ -1,10 +1,10 @@
-//! What holds for every text, however it was put together.
+//! Properties of redaction that hold for every text.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Pieces of secrets, and what may stand around them, in any order.
+/// Generates pieces of secrets and of surrounding text, in any order.
 fn mess() -> impl Strategy<Value = String> {
     let keywords: Vec<_> = rules::RULES.iter().map(|rule| rule.keyword.to_owned()).collect();
     let keyword = proptest::sample::select(keywords);
@@ -57,7 +57,7 @@ fn mess() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.concat())
 }
 
-/// The text without its marks.
+/// Removes the redaction markers from a text.
 fn unmarked(text: &str) -> String {
     let mut parts = text.split(MARK);
     let first = parts.next().unwrap_or_default().to_owned();
@@ -77,7 +77,7 @@ fn holds(text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Outside of what was found, nothing is touched.
+/// Checks that text outside the secrets does not change.
 fn rest_is_kept(text: &str) -> Result<(), TestCaseError> {
     let secrets = secrets(text);
     let redacted = without(text, &secrets);

@@ -1,4 +1,4 @@
-//! Secrets of every kind, planted in what transcripts are made of.
+//! Secrets of every kind, planted in typical transcript text.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ const URL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const DIGITS: &str = "0123456789";
 
-/// A kind, its prefix and the runs that follow: in pieces, so that no file of ours holds a token.
+/// A kind, its prefix and the runs after it. The prefix is split so that no source file contains a
+/// token.
 type Planted = (&'static str, &'static [&'static str], &'static [(&'static str, usize)]);
 
 const TOKENS: &[Planted] = &[
@@ -106,7 +107,7 @@ const TOKENS: &[Planted] = &[
     ),
 ];
 
-/// Names in front of values that have no shape of their own.
+/// Names before values that have no shape of their own.
 const NAMED: &[(&str, &str, &str, usize)] = &[
     ("aws-secret-key", "AWS_SECRET_ACCESS_KEY", BASE64, 40),
     ("azure-key", "AZURE_CLIENT_SECRET", URL, 40),
@@ -139,7 +140,7 @@ fn planted((kind, prefix, parts): &Planted) -> (&'static str, String) {
     (kind, prefix.iter().map(ToString::to_string).chain(body).collect())
 }
 
-/// What holds a token, without a name that would give it away.
+/// Texts around a token, without a name that announces it.
 fn settings(secret: &str) -> Vec<String> {
     let filler = "lorem ipsum dolor ".repeat(300);
     [
@@ -170,7 +171,7 @@ fn settings(secret: &str) -> Vec<String> {
     .collect()
 }
 
-/// Ways to give a value its name.
+/// Ways to assign a value to a name.
 fn assignments(name: &str, secret: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     [
@@ -214,7 +215,7 @@ fn assignments(name: &str, secret: &str) -> Vec<String> {
     .collect()
 }
 
-/// Secrets that are known by where they stand: kind, text before, secret, text after.
+/// Secrets recognized by their place: kind, text before, secret, text after.
 fn places() -> Vec<(&'static str, &'static str, String, &'static str)> {
     let word = || random(ALNUM, 14, 77);
     let body = || random(BASE64, 64, 5);
@@ -392,7 +393,7 @@ fn places() -> Vec<(&'static str, &'static str, String, &'static str)> {
     ]
 }
 
-/// Places in which a value is a secret whatever it looks like: kind, and text with `§` for the value.
+/// Places where any value is a secret: kind, and text with `§` for the value.
 const POSITIONS: &[(&str, &str)] = &[
     ("bearer-token", "Authorization: Bearer §\nAccept: */*"),
     ("bearer-token", "> authorization: bearer §"),
@@ -511,7 +512,7 @@ const POSITIONS: &[(&str, &str)] = &[
     ("telegram-token", "curl https://api.telegram.org/bot123456789:§/getMe"),
 ];
 
-/// Values that are hashes or ids anywhere else: drawn at random, and as people make them up.
+/// Values that are hashes or ids anywhere else: random ones and made-up ones.
 fn hashes(seed: u64) -> [String; 7] {
     let hex = |length| random(HEX, length, seed);
     let uuid = [8, 4, 4, 4, 12].map(hex).join("-");
@@ -520,7 +521,7 @@ fn hashes(seed: u64) -> [String; 7] {
     [hex(32), hex(40), hex(64), uuid, first, second, third]
 }
 
-/// A bot's token: a number in base64, a time, a signature.
+/// Generates a bot token: a number in base64, a time, a signature.
 fn discord_token(number: u64, seed: u64) -> String {
     let digits = (number + seed).to_string();
     let number: String = digits.as_bytes().chunks(3).map(in_base64).collect();
@@ -535,8 +536,8 @@ fn in_base64(three: &[u8]) -> String {
     (0..=three.len() as u32).map(letter).collect()
 }
 
-/// What is wrong with a text's redaction: a piece of the secret is left, its kind is not said, or
-/// redacting again changes it.
+/// Returns the fault in a text's redaction: part of the secret remains, the kind is missing, or
+/// redacting again changes the result.
 fn fault(text: &str, secret: &str, kind: &str) -> Option<String> {
     let redacted = redact(text);
     let is_left = |piece: &[u8]| redacted.as_bytes().windows(piece.len()).any(|part| part == piece);

@@ -1,4 +1,4 @@
-//! What looks like a secret to a hasty reader, and stays.
+//! Texts that resemble secrets and must stay.
 
 use super::*;
 
@@ -36,11 +36,11 @@ const SURVIVORS: &[&str] = &[
     "https://host/x?id=5d8c72a5edda8d6a5a3b1f3c9e8d7c6b&page=2",
     "https://host/file?key=uploads/2026/01/photo-3.png",
     "https://cdn.host/app.5d8c72a5edda8d6a.js?v=5d8c72a5edda8d6a",
-    // Words that only look like commands
+    // Words that resemble commands
     "the vault login page asks for a name",
     "each user is identified by an e-mail address",
     "kubectl create configmap a --from-literal=mode=$MODE",
-    // Counts of tokens
+    // Token counts
     "84,000 tokens used of 200,000",
     "used_tokens=84000&max_tokens=200000",
     "max_tokens: 4096",
@@ -107,7 +107,7 @@ const SURVIVORS: &[&str] = &[
     "password: \"\"",
     "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "token: example-token-value",
-    // Labels, and keys that open nothing
+    // Labels and harmless keys
     "\"password\": \"Mot de passe\"",
     "password = \"Enter your old password\"",
     "password: \"Must have 8 characters\"",
@@ -150,7 +150,7 @@ const SURVIVORS: &[&str] = &[
     "self.assertEqual(response.cookies, {})",
     "cookie: CookieJar, cookies: list[str]",
     "module.exports.configuration.production.settings.development.example",
-    // Options, paths and addresses
+    // Options, paths and URLs
     "--token-file /run/token.txt",
     "gh auth login --with-token < token.txt",
     "docker login --password-stdin ghcr.io",
