@@ -1,4 +1,4 @@
-//! Claims: who works on a path right now.
+//! Claims: which session or person works on a path right now.
 
 use std::path::PathBuf;
 
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use super::moment;
 
-/// A path that somebody works on, for a while.
+/// A time-limited claim on a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// The file or folder, by its whole path.
+    /// Full path of the file or folder.
     pub path: PathBuf,
-    /// Who works on it: a session or a person.
+    /// The session or person that made the claim.
     pub holder: String,
-    /// Since when.
     #[serde(with = "moment")]
     pub since: Millis,
-    /// Until when, unless it is given up earlier or claimed again.
+    /// Expiry time, unless the holder releases or renews the claim earlier.
     #[serde(with = "moment")]
     pub until: Millis,
 }
 
 impl Claim {
-    /// Whether it still holds.
+    /// Returns whether the claim is still valid.
     pub fn holds(&self, now: Millis) -> bool {
         now < self.until
     }
 
-    /// Whether two cannot be held by two: the path is the same, or lies in the other.
+    /// Returns whether two claims conflict: they have different holders, and one path contains or
+    /// equals the other.
     pub fn is_in_the_way_of(&self, other: &Self) -> bool {
         let meets = self.path.starts_with(&other.path) || other.path.starts_with(&self.path);
         meets && self.holder != other.holder

@@ -1,8 +1,7 @@
-//! The board: messages that wait for sessions, and claims on paths.
+//! The board: messages for sessions, and claims on paths.
 //!
-//! The JSON of both is a promise to users: it is what `plimsoll board --json` prints, what lies in the
-//! inboxes and what other tools read in `.coordination/blackboard.json`. How a message gets from hand
-//! to hand is the engine's business.
+//! The JSON of both is a promise to users: `plimsoll board --json` prints it, the inboxes contain
+//! it, and other tools read it from `.coordination/blackboard.json`. The engine delivers messages.
 
 mod claim;
 mod words;
@@ -18,29 +17,28 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::work::told as kept;
 
-/// Who sends the messages that the watcher posts.
+/// Sender of the messages that the watcher posts.
 pub const WATCHER: &str = "watcher";
 
-/// The name of a message: letters, digits and `-`, so that it can name a file.
+/// Id of a message: letters, digits and `-`, so that it can name a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MessageId(String);
 
 impl MessageId {
-    /// `text`, if it is fit to be a name.
+    /// Validates an id; `None` if `text` is not a valid one.
     pub fn new(text: &str) -> Option<Self> {
         let fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         ((1..=64).contains(&text.len()) && text.bytes().all(fit)).then(|| Self(text.to_owned()))
     }
 
-    /// The name that a UUID's number stands for.
+    /// Formats a UUID's number as an id.
     pub fn of_uuid(number: u128) -> Self {
         let digits = format!("{number:032x}");
         let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
         Self(parts.join("-"))
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -69,45 +67,45 @@ impl From<MessageId> for String {
 /// A message for one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Its name, by which it is handled once however often it arrives.
+    /// Identifies the message, so that a message delivered twice is handled once.
     pub id: MessageId,
-    /// The session it is for.
+    /// The receiving session.
     pub to: SessionId,
-    /// The project that session works on.
+    /// The project of the receiving session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Who sent it: a session, the watcher or a person.
+    /// Sender: a session, the watcher or a person.
     pub from: String,
-    /// What it says.
+    /// Content.
     #[serde(flatten)]
     pub what: What,
-    /// When it was posted.
+    /// Time of posting.
     #[serde(with = "moment")]
     pub timestamp: Millis,
-    /// From when on nobody need read it any more.
+    /// Expiry time; nobody needs to read the message after it.
     #[serde(with = "moment")]
     pub expires: Millis,
 }
 
-/// What a message says.
+/// Content of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum What {
-    /// Make a checkpoint.
+    /// Asks the session to make a checkpoint.
     CheckpointTrigger {
-        /// Why.
+        /// Why the checkpoint is needed.
         reason: Reason,
     },
-    /// A text for whoever works in the session.
+    /// A text for the session's user or agent.
     Message {
-        /// The text, in one line or several.
+        /// The text, of one or more lines.
         text: String,
     },
 }
 
-/// How long a text may be, in characters: several must fit into what a client takes at once.
+/// Maximum length of a text in characters: several must fit into one hook reply.
 pub const LONGEST_TEXT: usize = 1_000;
-/// How long a name or a word may be.
+/// Maximum length of a name or a reason.
 const LONGEST_NAME: usize = 128;
 
 impl Message {
@@ -116,7 +114,7 @@ impl Message {
         self.expires <= now
     }
 
-    /// Why it asks for a checkpoint, if it does.
+    /// Returns the reason for a checkpoint, if the message asks for one.
     pub fn trigger(&self) -> Option<&Reason> {
         match &self.what {
             What::CheckpointTrigger { reason } => Some(reason),
@@ -124,7 +122,8 @@ impl Message {
         }
     }
 
-    /// The message as it may be kept and told: without secrets and control characters, not endless.
+    /// Makes the message safe to store and to show: removes secrets and control characters, and
+    /// limits lengths.
     #[must_use]
     pub fn cleaned(self) -> Self {
         let what = match self.what {
@@ -138,7 +137,7 @@ impl Message {
     }
 }
 
-/// A name in one line.
+/// Cleans a name and puts it on one line.
 fn name(text: &str) -> String {
     kept::beginning(&kept::name(text), LONGEST_NAME)
 }
@@ -147,7 +146,7 @@ fn cleaned(text: &str) -> String {
     kept::beginning(&kept::told(text), LONGEST_TEXT)
 }
 
-/// A moment, as people and other tools read it.
+/// A time in UTC, in the form that people and other tools read.
 mod moment {
     use super::{Deserialize, Deserializer, Millis, Serializer, time};
 

@@ -1,4 +1,4 @@
-//! What a body says, as far as its form tells.
+//! Reads the body of a checkpoint: sections, summary, changed paths.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use plimsoll_core::bytes;
 
 use super::SECTIONS;
 
-/// The sections of a body with their texts, in the order they stand in. What stands before the first
-/// has no name, and is there only if it says anything.
+/// Splits a body into sections with their texts, in file order. Text before the first heading has
+/// an empty name and appears only if it is not blank.
 pub fn sections(body: &str) -> Vec<(&str, &str)> {
     let mut found = vec![("", 0, 0)];
     let mut at = 0;
@@ -29,13 +29,13 @@ pub fn sections(body: &str) -> Vec<(&str, &str)> {
     found.into_iter().map(text).filter(said).collect()
 }
 
-/// The section that a line begins.
+/// Returns the section that a heading line starts.
 fn heading(line: &str) -> Option<&'static str> {
     let name = line.strip_prefix("## ")?.trim_end();
     SECTIONS.into_iter().find(|section| *section == name)
 }
 
-/// A line without the place of the record that it came from, `@123456`, and without blanks behind it.
+/// Strips the pointer to the source record, `@123456`, and trailing blanks from a line.
 pub fn without_pointer(line: &str) -> &str {
     let line = line.trim_end();
     match line.rsplit_once(" @") {
@@ -46,7 +46,7 @@ pub fn without_pointer(line: &str) -> &str {
     }
 }
 
-/// What a checkpoint is about, in a line: `Implementing auth feature - 3 files modified`.
+/// Summarizes a checkpoint in one line: `Implementing auth feature - 3 files modified`.
 pub fn summary(body: &str) -> String {
     const LONGEST: usize = 80;
     let sections = sections(body);
@@ -68,7 +68,7 @@ pub fn summary(body: &str) -> String {
     }
 }
 
-/// How many files the items `- [file:line] - …` name.
+/// Counts the files named by the items `- [file:line] - …`.
 fn files(changes: &str) -> usize {
     let file = |line: &str| {
         let path = changed_path(line.trim_start().strip_prefix("- ")?)?;
@@ -77,7 +77,8 @@ fn files(changes: &str) -> usize {
     changes.lines().filter_map(file).collect::<BTreeSet<_>>().len()
 }
 
-/// The path of an item `[src/a.rs:3-4] - edited`. A colon before anything but lines is a part of the path.
+/// Returns the path of an item `[src/a.rs:3-4] - edited`. A colon is part of the path unless line
+/// numbers follow it.
 pub(crate) fn changed_path(item: &str) -> Option<&str> {
     let item = item.strip_prefix('[')?;
     let (place, _) = item.split_once("] - ").or_else(|| item.split_once(']'))?;
@@ -89,7 +90,7 @@ pub(crate) fn changed_path(item: &str) -> Option<&str> {
     Some(lines.map_or(place, |(path, _)| path))
 }
 
-/// A line without the marks of lists and quotes, and without what moves a cursor.
+/// Strips list and quote markers and control characters from a line.
 fn bare(line: &str) -> String {
     let line = without_pointer(line).trim_start_matches(['-', '*', '>', '#', ' ', '\t']);
     let line: String = line.chars().filter(|c| plimsoll_core::policy::is_plain(*c)).collect();

@@ -1,4 +1,4 @@
-//! Whether a text is a checkpoint, and whose.
+//! Decides whether a text is a valid checkpoint, and who made it.
 
 use std::fmt;
 
@@ -6,49 +6,48 @@ use super::key::{Key, sha256};
 use super::meta::{Meta, mac_of, parse};
 use super::{LARGEST_READ, Parts, REQUIRED, SECTIONS, sections, split};
 
-/// What a look at a file came to.
+/// The result of checking a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// What the front matter says, if it can be read.
+    /// The front matter; `None` if it could not be read.
     pub meta: Option<Meta>,
-    /// Who made the file, by its mac.
+    /// Origin of the file, according to its mac.
     pub origin: Origin,
-    /// What is wrong with it.
     pub problems: Vec<Problem>,
 }
 
 impl Verdict {
-    /// There is nothing wrong with it, whoever made it.
+    /// Returns whether the file has no problems, whatever its origin.
     pub fn is_fine(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// We made it, and not a byte has changed since.
+    /// Returns whether the user's own key sealed the file and no byte has changed since.
     pub fn is_sealed(&self) -> bool {
         self.is_fine() && self.origin == Origin::Own
     }
 
-    /// The verdict on something that cannot even be looked at.
+    /// Returns the verdict on a file that could not be read.
     pub fn unreadable(problem: Problem) -> Self {
         Self { meta: None, origin: Origin::Foreign, problems: vec![problem] }
     }
 }
 
-/// Who made a file.
+/// Origin of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// We did, with the key at hand.
+    /// Sealed with the user's key.
     Own,
-    /// Somebody who does not seal.
+    /// Not sealed.
     Foreign,
-    /// Somebody with another key: another user or another machine.
+    /// Sealed with another key: another user or another machine.
     OtherKey,
-    /// Somebody who wants it to look like ours, or who changed ours.
+    /// The mac claims the user's key, but does not match.
     Forged,
 }
 
 impl Origin {
-    /// What it is called in listings.
+    /// Returns the name used in listings.
     pub fn label(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -59,36 +58,33 @@ impl Origin {
     }
 }
 
-/// Something that is wrong with a file.
+/// A problem with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// There is no such file.
     Missing,
-    /// A link, a folder, a FIFO, a device.
+    /// A link, a folder, a FIFO or a device.
     NotRegular,
-    /// The system does not let us read it.
+    /// The operating system refused to read the file.
     Unreadable(String),
-    /// It is larger than any checkpoint.
     TooLarge,
-    /// It is no text.
+    /// Not UTF-8.
     NotText,
-    /// It does not begin with a fence.
+    /// The first line is not a `---` fence.
     NoFrontMatter,
-    /// The second fence is missing.
+    /// The closing `---` fence is missing.
     EndlessFrontMatter,
-    /// What stands between the fences is no front matter.
+    /// The text between the fences is not valid front matter.
     UnreadableFrontMatter,
-    /// A section is missing.
     MissingSection(&'static str),
     /// The end of the body is missing.
     Cut,
-    /// The body is not the one that was sealed.
+    /// The body does not match its hash.
     Edited,
-    /// The mac does not vouch for the front matter.
+    /// The mac does not match the front matter.
     Forged,
-    /// The file bears another name than its front matter.
+    /// The file name differs from the id in the front matter.
     Renamed,
-    /// It was made for another project.
+    /// The checkpoint belongs to another project.
     Elsewhere,
 }
 
@@ -113,7 +109,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Looks at a file's text with the user's key, if there is one.
+/// Checks a file's text with the user's key, if there is one.
 pub fn check(text: &str, key: Option<&Key>) -> Verdict {
     if text.len() > LARGEST_READ {
         return Verdict::unreadable(Problem::TooLarge);
@@ -136,8 +132,8 @@ fn missing(body: &str, names: &[&'static str]) -> Vec<&'static str> {
     names.iter().copied().filter(|name| !found.contains(name)).collect()
 }
 
-/// What the hash says of the body. Nothing that we write ends within a line or before the last
-/// section.
+/// Compares the body with its hash. A body that ends inside a line or before the last section has
+/// been truncated: plimsoll never writes such a body.
 fn damage(meta: &Meta, body: &str) -> Option<Problem> {
     let hash = meta.sha256.as_ref()?;
     if *hash == sha256(body.as_bytes()) {
@@ -150,7 +146,7 @@ fn damage(meta: &Meta, body: &str) -> Option<Problem> {
 fn origin(meta: &Meta, front_matter: &str, key: Option<&Key>) -> Origin {
     let Some(mac) = &meta.mac else { return Origin::Foreign };
     let Some(key) = key.filter(|key| key.is_named_in(mac)) else { return Origin::OtherKey };
-    // Without a hash the mac would vouch for no body at all.
+    // Without a hash, the mac would cover no body.
     let vouched = mac_of(front_matter).filter(|(last, _)| last == mac && meta.sha256.is_some());
     match vouched.is_some_and(|(mac, vouched)| key.vouches(mac, vouched)) {
         true => Origin::Own,

@@ -1,20 +1,20 @@
-//! What the work did between two checkpoints.
+//! Compares two checkpoints: what the work did between them.
 
 use super::{SECTIONS, sections, without_pointer};
 
-/// What changed in a section.
+/// The changes in one section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SectionDiff {
-    /// The section's name; empty for what stands before the first.
+    /// Name of the section; empty for the text before the first.
     pub section: &'static str,
-    /// The lines that only the later one has.
+    /// Lines that only the later checkpoint has.
     pub added: Vec<String>,
-    /// The lines that only the earlier one has.
+    /// Lines that only the earlier checkpoint has.
     pub removed: Vec<String>,
 }
 
-/// The sections in which two bodies differ. A section is a list: an item that only moved is no
-/// difference, nor is one that only points to another record.
+/// Returns the sections in which two bodies differ. Sections are lists: the order of items and
+/// their record pointers do not count.
 pub fn diff(before: &str, after: &str) -> Vec<SectionDiff> {
     let (before, after) = (sections(before), sections(after));
     let compare = |section: &'static str| {
@@ -25,13 +25,13 @@ pub fn diff(before: &str, after: &str) -> Vec<SectionDiff> {
     std::iter::once("").chain(SECTIONS).map(compare).filter(differs).collect()
 }
 
-/// The lines of a section that say anything.
+/// Returns the non-blank lines of a section.
 fn lines<'a>(sections: &[(&str, &'a str)], name: &str) -> Vec<&'a str> {
     let texts = sections.iter().filter(|(known, _)| *known == name).map(|(_, text)| *text);
     texts.flat_map(str::lines).map(str::trim_end).filter(|line| !line.is_empty()).collect()
 }
 
-/// The `lines` that are not among `others`; one that stands there twice needs two of them.
+/// Returns the `lines` that are not in `others`, counting repeated lines.
 fn beyond(lines: &[&str], others: &[&str]) -> Vec<String> {
     let mut counts = std::collections::HashMap::new();
     others.iter().for_each(|line| *counts.entry(without_pointer(line)).or_insert(0_usize) += 1);

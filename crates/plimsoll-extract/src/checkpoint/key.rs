@@ -1,24 +1,24 @@
-//! The user's key: what tells our files from everybody else's.
+//! The user's key, which distinguishes the user's own checkpoints from all others.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 use super::meta::{self, Meta};
 
-/// A key to seal with.
+/// The key that seals checkpoints.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; Key::LEN]);
 
 impl Key {
-    /// How long a key is, in bytes.
+    /// Length in bytes.
     pub const LEN: usize = 32;
 
-    /// The key made of these bytes, which should be random.
+    /// Creates a key from bytes, which should be random.
     pub fn new(bytes: [u8; Self::LEN]) -> Self {
         Self(bytes)
     }
 
-    /// Seals a body: the whole file, and its front matter with hash and mac.
+    /// Seals a body: adds hash and mac to the front matter and returns it with the whole file.
     pub fn seal(&self, mut meta: Meta, body: &str) -> (Meta, String) {
         meta.sha256 = Some(sha256(body.as_bytes()));
         meta.mac = None;
@@ -27,25 +27,24 @@ impl Key {
         (meta, text)
     }
 
-    /// What vouches for a front matter; names the key it was made with.
+    /// Computes the mac of a front matter, prefixed with the key's name.
     fn mac(&self, vouched: &str) -> String {
         let tag = self.hmac(SEAL, vouched).finalize().into_bytes();
         format!("{}:{}", self.name(), hex(&tag))
     }
 
-    /// Whether `mac` vouches for a front matter. The comparison takes the same time wherever the
-    /// two differ.
+    /// Returns whether `mac` matches a front matter, in constant time.
     pub(super) fn vouches(&self, mac: &str, vouched: &str) -> bool {
         let tag = mac.split_once(':').and_then(|(_, tag)| bytes(tag));
         tag.is_some_and(|tag| self.hmac(SEAL, vouched).verify_slice(&tag).is_ok())
     }
 
-    /// Whether `mac` says that it was made with this key.
+    /// Returns whether `mac` names this key.
     pub(super) fn is_named_in(&self, mac: &str) -> bool {
         mac.split_once(':').is_some_and(|(name, _)| name == self.name())
     }
 
-    /// A name that tells keys apart and nothing of the key.
+    /// Returns a name that distinguishes keys without revealing them.
     fn name(&self) -> String {
         hex(&self.hmac(NAME, "").finalize().into_bytes()[..4])
     }
@@ -59,7 +58,7 @@ impl Key {
     }
 }
 
-/// What a mac is for comes first in what it is made of.
+/// Each mac starts with its purpose, so that one cannot serve as another.
 const SEAL: &str = "plimsoll checkpoint seal 1\n";
 const NAME: &str = "plimsoll checkpoint key name 1\n";
 
@@ -69,7 +68,7 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// The SHA-256 of some bytes, in hexadecimal.
+/// Returns the SHA-256 of some bytes, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

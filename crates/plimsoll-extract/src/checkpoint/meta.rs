@@ -1,4 +1,4 @@
-//! The front matter: what is known of a checkpoint besides its body.
+//! The front matter: a checkpoint's metadata.
 
 use std::fmt::Write as _;
 
@@ -11,76 +11,73 @@ use serde::{Deserialize, Deserializer};
 use super::Problem;
 use super::yaml::{optional, quoted, scalar};
 
-/// What is known of a checkpoint besides its body. A file of someone else's may tell less: all that
-/// must be there are the first of these, the id aside.
+/// Metadata of a checkpoint. Files of other tools may have less: only `created` to `iteration` are
+/// required.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Meta {
-    /// The name of the file, less its ending; empty if the file does not tell.
+    /// Name of the file without its extension; empty if the file does not give one.
     #[serde(default)]
     pub id: String,
-    /// When it was made, to the second.
+    /// Time of creation, to the second.
     #[serde(deserialize_with = "created")]
     pub created: Millis,
-    /// What it was made for.
+    /// Reason for the checkpoint.
     #[serde(rename = "trigger")]
     pub occasion: Occasion,
-    /// The project's folder.
+    /// Folder of the project.
     pub project: String,
-    /// The session.
     pub session_id: String,
-    /// Which checkpoint of the project it is.
+    /// Number of the checkpoint within the project.
     pub iteration: u64,
-    /// The checkpoint that the work went on from.
+    /// The checkpoint that this work continued from.
     #[serde(default)]
     pub parent: Option<String>,
-    /// It was read back and found whole.
+    /// Whether the file was read back and found intact.
     #[serde(default)]
     pub verified: bool,
-    /// Not everything could be taken in.
+    /// Whether some content is missing.
     #[serde(default)]
     pub partial: bool,
-    /// The agent.
     #[serde(default)]
     pub agent: Option<String>,
-    /// The model.
     #[serde(default)]
     pub model: Option<String>,
-    /// How full the window was.
+    /// Tokens in the context window.
     #[serde(default)]
     pub used: Option<Tokens>,
-    /// How large it was.
+    /// Size of the context window.
     #[serde(default)]
     pub window: Option<Tokens>,
-    /// How the repository stood.
+    /// State of the repository.
     #[serde(default)]
     pub git: Option<Git>,
-    /// How far the transcript was read.
+    /// Extent of the transcript that was read.
     #[serde(default)]
     pub transcript: Option<Source>,
-    /// The hash of the body.
+    /// Hash of the body.
     #[serde(default)]
     pub sha256: Option<String>,
-    /// What vouches for everything above.
+    /// Mac of all fields above.
     #[serde(default)]
     pub mac: Option<String>,
 }
 
-/// How a repository stood.
+/// State of a git repository.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Git {
-    /// The branch; nothing if the head is on none.
+    /// `None` if the head is detached.
     #[serde(default)]
     pub branch: Option<String>,
-    /// The commit; nothing before the first.
+    /// `None` before the first commit.
     #[serde(default)]
     pub head: Option<String>,
-    /// Whether there were changes that no commit has.
+    /// Whether there were uncommitted changes.
     #[serde(default)]
     pub dirty: bool,
 }
 
 impl Git {
-    /// How the repository has moved on by `now`, in words; nothing if it has not.
+    /// Describes how the repository changed until `now`; `None` if it did not.
     pub fn moved(&self, now: &Self) -> Option<String> {
         let name = |name: &Option<String>| brief(name.as_deref().unwrap_or("none"));
         let short = |head: &Option<String>| name(head).chars().take(8).collect::<String>();
@@ -93,14 +90,13 @@ impl Git {
     }
 }
 
-/// How far a transcript was read.
+/// The part of a transcript that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Source {
-    /// The file.
     pub path: String,
-    /// How many bytes of it.
+    /// Number of bytes read.
     pub offset: u64,
-    /// The hash of the last 4 KiB before that.
+    /// Hash of the last 4 KiB before `offset`.
     pub tail_sha256: String,
 }
 
@@ -109,7 +105,7 @@ fn created<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Erro
     moment(&text).ok_or_else(|| serde::de::Error::custom("not a moment in UTC"))
 }
 
-/// The text of a file.
+/// Returns the text of the checkpoint file.
 pub fn render(meta: &Meta, body: &str) -> String {
     let mac = meta.mac.as_ref().map_or_else(String::new, |mac| format!("{MAC}{}\n", quoted(mac)));
     format!("---\n{}{mac}---\n\n{body}", vouched(meta))
@@ -117,11 +113,11 @@ pub fn render(meta: &Meta, body: &str) -> String {
 
 const MAC: &str = "mac: ";
 
-/// The lines of the front matter that the mac vouches for: all but its own.
+/// Returns the lines of the front matter that the mac covers: all but its own.
 pub(super) fn vouched(meta: &Meta) -> String {
     let mut text = String::with_capacity(1024);
     let mut line = |key: &str, value: String| {
-        // What has lines of its own begins below its key. A string takes whatever is written to it.
+        // A nested value starts on the line below its key. Writing to a `String` cannot fail.
         let space = if value.starts_with('\n') { "" } else { " " };
         let _ = writeln!(text, "{key}:{space}{value}");
     };
@@ -155,7 +151,7 @@ fn source(Source { path, offset, tail_sha256 }: &Source) -> String {
     format!("\n  path: {path}\n  offset: {offset}\n  tail_sha256: {tail}")
 }
 
-/// The mac that a front matter ends with, and the lines that it vouches for.
+/// Returns the mac at the end of a front matter, and the lines that it covers.
 pub(super) fn mac_of(front_matter: &str) -> Option<(&str, &str)> {
     let lines = front_matter.strip_suffix('\n')?;
     let start = lines.rfind('\n')? + 1;
@@ -163,8 +159,7 @@ pub(super) fn mac_of(front_matter: &str) -> Option<(&str, &str)> {
     Some((mac, &front_matter[..start]))
 }
 
-/// Reads a front matter. Nothing that anybody writes there takes long or much memory: it is short,
-/// shallow, and refers to nothing.
+/// Parses a front matter. Limits on size, depth and aliases bound the cost of hostile input.
 pub fn parse(front_matter: &str) -> Result<Meta, Problem> {
     const LARGEST: usize = 16 << 10;
     if front_matter.len() > LARGEST {

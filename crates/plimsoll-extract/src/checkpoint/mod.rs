@@ -1,7 +1,7 @@
-//! The file of a checkpoint: front matter, body, and what makes it ours.
+//! The file format of a checkpoint: front matter, body and seal.
 //!
-//! Here a checkpoint is text. How it gets onto the disk, and stays there, is the engine's business;
-//! what its body says is made elsewhere and taken as it is.
+//! This module handles checkpoints as text. The engine writes and keeps the files, and `work`
+//! produces the body.
 //!
 //! ```text
 //! ---
@@ -14,8 +14,8 @@
 //! …
 //! ```
 //!
-//! The hash in the front matter vouches for the body, the mac for the front matter: with both, not
-//! a byte can change unseen.
+//! The hash in the front matter covers the body, and the mac covers the front matter: together they
+//! reveal any changed byte.
 
 mod body;
 mod check;
@@ -36,7 +36,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::time::utc;
 
-/// The sections of a body, in their order.
+/// Sections of a body, in order.
 pub const SECTIONS: [&str; 9] = [
     "What Changed",
     "Why Changed",
@@ -49,20 +49,20 @@ pub const SECTIONS: [&str; 9] = [
     "References",
 ];
 
-/// The sections without which a file is no checkpoint, whoever wrote it.
+/// Sections that every checkpoint must have, whichever tool wrote it.
 pub const REQUIRED: [&str; 2] = ["What Changed", "Next Steps"];
 
-/// A checkpoint is shorter than this many bytes, its front matter included.
+/// Maximum size of a checkpoint that plimsoll writes, in bytes, with its front matter.
 pub const LARGEST: usize = 50_000;
 
-/// No file that is longer is looked at.
+/// Maximum size of a file that plimsoll reads as a checkpoint, in bytes.
 pub const LARGEST_READ: usize = 1 << 20;
 
-/// The ending of a checkpoint's file name; what stands before it is the id.
+/// Extension of a checkpoint file; the name before it is the id.
 pub const ENDING: &str = ".md";
 
-/// The id of a session's checkpoint: `2026-11-15-055814-5f2c81aa`, in UTC. Of several within one
-/// second the `nth` has its number behind that, from the second on.
+/// Returns the id of a session's checkpoint: `2026-11-15-055814-5f2c81aa`, in UTC. From the second
+/// checkpoint of the same second on, `nth` is appended.
 pub fn id(created: Millis, session: &SessionId, nth: u32) -> String {
     const SESSION: usize = 8;
     let time = utc(created);
@@ -76,16 +76,16 @@ pub fn id(created: Millis, session: &SessionId, nth: u32) -> String {
     }
 }
 
-/// A file's text in its two parts.
+/// The two parts of a checkpoint file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts<'a> {
-    /// The lines between the fences, with their ends.
+    /// The lines between the fences, with their line ends.
     pub front_matter: &'a str,
-    /// What stands below, after one empty line.
+    /// The text after the front matter and one empty line.
     pub body: &'a str,
 }
 
-/// Takes a file's text apart. Marks and line ends of other systems are understood.
+/// Splits a file's text. Accepts a byte order mark and CRLF line ends.
 pub fn split(text: &str) -> Result<Parts<'_>, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let start = match text.split_inclusive('\n').next() {

@@ -1,13 +1,12 @@
-//! Writing YAML: scalars that every reader takes for the same text.
+//! Writes YAML scalars that every parser reads as the same text.
 
 use std::fmt::Write as _;
 
-/// A text as a scalar: bare where nobody can mistake it for anything else, quoted otherwise.
+/// Returns a text as a scalar: bare if it is unambiguous, otherwise quoted.
 pub(super) fn scalar(text: &str) -> String {
     if is_bare(text) { text.to_owned() } else { quoted(text) }
 }
 
-/// An optional text.
 pub(super) fn optional(text: Option<&str>) -> String {
     text.map_or_else(|| "null".to_owned(), scalar)
 }
@@ -30,7 +29,7 @@ pub(super) fn quoted(text: &str) -> String {
             '\n' => scalar.push_str("\\n"),
             '\t' => scalar.push_str("\\t"),
             character if is_printable(character) => scalar.push(character),
-            // A string takes whatever is written to it.
+            // Writing to a `String` cannot fail.
             character => drop(write!(scalar, "\\U{:08x}", u32::from(character))),
         }
     }
@@ -38,7 +37,7 @@ pub(super) fn quoted(text: &str) -> String {
     scalar
 }
 
-/// What YAML lets stand for itself, less what breaks lines.
+/// Returns whether YAML allows a character unescaped and it does not break a line.
 fn is_printable(character: char) -> bool {
     let breaks =
         matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');

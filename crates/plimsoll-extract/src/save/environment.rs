@@ -1,25 +1,24 @@
-//! What a save is filed under.
+//! The environments that saves are grouped by.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The environment that a save belongs to: `development`, `staging`, the name of a piece of work.
+/// The environment of a save: `development`, `staging`, or the name of a piece of work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Environment(String);
 
-/// A name that no environment can have.
+/// An invalid name for an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadEnvironment(String);
 
 impl Environment {
-    /// The one that is meant where none is named.
+    /// Name of the environment used if none is given.
     pub const DEFAULT: &str = "development";
     const LONGEST: usize = 64;
 
-    /// The environment of that name. A name begins with a letter or a digit; `-`, `_` and `.` may
-    /// follow, too.
+    /// Validates a name. It starts with a letter or a digit; `-`, `_` and `.` may follow too.
     pub fn new(name: &str) -> Result<Self, BadEnvironment> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
@@ -27,7 +26,6 @@ impl Environment {
         is_fit.then(|| Self(name.to_owned())).ok_or_else(|| BadEnvironment::new(name))
     }
 
-    /// Its name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,9 +1,9 @@
-//! Saves: named session states, one line of them per environment.
+//! Saves: named session states, in one sequence per environment.
 //!
-//! A save is what a person, a script or a hook wants to find again: a few texts, tags, and links to
-//! the session, the checkpoint and the commit that belong to it. It is kept as it was made; nothing is
-//! extracted a second time: what a session's save says comes from its checkpoint ([`told()`]). What saves of commits, tests and full windows say stands in [`words`], so
-//! that everybody who makes one says the same.
+//! A person, a script or a hook makes a save to find it again: a few texts, tags, and links to the
+//! session, the checkpoint and the commit. A save does not change later. The texts of a session's
+//! save come from its checkpoint, so nothing is extracted twice. [`words`] has the texts for
+//! commits, test runs and full windows, so that all callers use the same ones.
 
 mod environment;
 mod restored;
@@ -20,61 +20,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::work::told as kept;
 
-/// A save that is kept.
+/// A stored save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Save {
-    /// Its name, a UUIDv7.
+    /// A UUIDv7.
     pub id: String,
-    /// When it was made.
+    /// Time of creation.
     pub created: Millis,
-    /// What was saved.
+    /// Content.
     #[serde(flatten)]
     pub what: NewSave,
 }
 
-/// What is to be saved.
+/// Content of a save.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewSave {
-    /// Where it belongs.
     pub environment: Environment,
-    /// Who made it, and at what.
     pub kind: Kind,
-    /// What is being done, in a line or two.
+    /// Current work, in a line or two.
     pub task: String,
-    /// What one must know to go on.
+    /// Background needed to continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// What is in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blockers: Option<String>,
-    /// What comes next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_steps: Option<String>,
-    /// Words to find it by.
+    /// Search words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Files and names that matter.
+    /// Relevant files and names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key_artifacts: Vec<String>,
-    /// The project it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The session it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The checkpoint that tells more.
+    /// The checkpoint with more details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,
-    /// The commit it was made at: its hash, as long as it is known.
+    /// Commit at the time of the save: a full or abbreviated hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
-/// Who made a save, and at what.
+/// Reason for a save.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Somebody asked for it.
+    /// A user or script asked for it.
     #[default]
     Manual,
     /// The window was nearly full.
@@ -86,10 +80,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Manual, Self::Auto, Self::Commit, Self::Tests];
 
-    /// Its name.
     pub fn label(self) -> &'static str {
         match self {
             Self::Manual => "manual",
@@ -99,13 +91,13 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind with this label.
     pub fn named(label: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.label() == label)
     }
 }
 
-/// How long texts may be, in characters, and how many there may be in a list.
+/// Maximum lengths of texts in characters, and of lists in items.
 const LONGEST_TASK: usize = 1_000;
 const LONGEST_TEXT: usize = 20_000;
 const LONGEST_ITEM: usize = 300;
@@ -113,8 +105,7 @@ const MOST_TAGS: usize = 32;
 const MOST_ARTIFACTS: usize = 100;
 
 impl NewSave {
-    /// The same with what it does not say taken from `other`; where it belongs, who made it and its
-    /// tags stay.
+    /// Fills the empty texts and artifacts from `other`. Environment, kind, tags and links stay.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         let list = |own: Vec<String>, other| if own.is_empty() { other } else { own };
@@ -128,7 +119,7 @@ impl NewSave {
         }
     }
 
-    /// The save as it may be kept: without secrets and control characters, and not endless.
+    /// Makes the save safe to store: removes secrets and control characters, and limits lengths.
     #[must_use]
     pub fn cleaned(self) -> Self {
         let some = |text: Option<String>| {
@@ -150,12 +141,12 @@ impl NewSave {
     }
 }
 
-/// A text of several lines.
+/// Cleans a text of several lines.
 fn cleaned(text: &str, longest: usize) -> String {
     kept::beginning(&kept::told(text), longest)
 }
 
-/// A list whose items are a line each, none of them twice.
+/// Cleans a list: one line per item, without duplicates.
 fn items(list: &[String], most: usize) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for item in list.iter().map(|item| one_line(item)) {

@@ -1,14 +1,14 @@
-//! A save as it is given back.
+//! Formats a save for a session that restores it.
 
 use plimsoll_core::text::duration;
 
 use super::Save;
 use crate::work;
 
-/// How much of one text is given to a model.
+/// Maximum characters per section shown to a model.
 const LONGEST: usize = 1_500;
 
-/// What a save says, by headings: only what it has.
+/// Returns the non-empty parts of a save with their headings.
 pub fn sections(save: &Save) -> Vec<(&'static str, String)> {
     let what = &save.what;
     let some = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -23,7 +23,7 @@ pub fn sections(save: &Save) -> Vec<(&'static str, String)> {
     sections.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// The text that a session is given of a save that is so many milliseconds old: data in a fence.
+/// Formats a save of this age in milliseconds for a model: fenced as data.
 pub fn fenced(save: &Save, age: u64) -> String {
     let section = |(name, text): (&str, String)| {
         let mut shown: String = text.chars().take(LONGEST).collect();

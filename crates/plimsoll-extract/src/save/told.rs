@@ -1,14 +1,14 @@
-//! What a save says of a session, as the checkpoint that it points to tells.
+//! Fills a session's save from its checkpoint.
 
 use super::NewSave;
 use crate::checkpoint::{sections, summary, without_pointer};
 use crate::work;
 
-/// How many items of a section are told, and how many files are named.
+/// Maximum items per section, and maximum files.
 const MOST_ITEMS: usize = 8;
 const MOST_FILES: usize = 20;
 
-/// What a checkpoint's body tells.
+/// Extracts the content of a save from a checkpoint's body.
 pub fn told(body: &str) -> NewSave {
     let some = |names: &[&str]| Some(items(body, names)).filter(|text| !text.is_empty());
     NewSave {
@@ -21,7 +21,7 @@ pub fn told(body: &str) -> NewSave {
     }
 }
 
-/// The first items of some sections, without the places they came from.
+/// Returns the first items of some sections, without their record pointers.
 fn items(body: &str, names: &[&str]) -> String {
     let sections = sections(body);
     let of = |name: &&str| {

@@ -1,52 +1,45 @@
-//! What a save of a commit, of a run of tests or of a full window says.
+//! The texts of saves for commits, test runs and nearly full windows.
 
 use plimsoll_core::Tokens;
 
 use super::{Environment, Kind, NewSave};
 
-/// How a hash is shown.
+/// Length of an abbreviated hash.
 const SHORT: usize = 8;
 
-/// A commit.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit<'a> {
-    /// Its hash.
     pub sha: &'a str,
-    /// Its message.
     pub message: &'a str,
-    /// The branch it was made on.
     pub branch: &'a str,
-    /// How many files it changed.
+    /// Number of changed files.
     pub files: u64,
 }
 
-/// A run of tests.
 #[derive(Clone, Debug, Default)]
 pub struct TestRun<'a> {
-    /// Whether all passed.
     pub passed: bool,
-    /// How many ran, as far as that is known.
+    /// Number of tests; `None` if unknown.
     pub count: Option<u64>,
-    /// How many failed.
+    /// Number of failures.
     pub failed: u64,
-    /// How long it took.
+    /// Duration.
     pub seconds: f64,
-    /// What was run.
+    /// The command line.
     pub command: Option<&'a str>,
-    /// Which ones failed, as far as that is known.
+    /// Names of failed tests, as far as known.
     pub names: &'a [String],
 }
 
-/// A window that is nearly full.
+/// A nearly full context window.
 #[derive(Clone, Copy, Debug)]
 pub struct Full {
-    /// What it holds.
     pub used: Tokens,
-    /// Its size.
+    /// Size of the window.
     pub window: Tokens,
 }
 
-/// The save of a commit.
+/// Returns the save for a commit.
 pub fn commit(environment: Environment, commit: &Commit<'_>) -> NewSave {
     let Commit { sha, message, branch, files } = *commit;
     let (short, subject) = (short(sha), first(message.lines().next().unwrap_or_default(), 80));
@@ -56,14 +49,14 @@ pub fn commit(environment: Environment, commit: &Commit<'_>) -> NewSave {
         task: format!("Commit: {subject}"),
         context: Some(format!("Branch: {branch}, SHA: {short}, Files: {files}")),
         tags: vec!["git-commit".to_owned(), branch.to_owned(), short],
-        // Whole, so that any beginning of it finds the save.
+        // The full hash, so that any prefix of it finds the save.
         key_artifacts: vec![sha.to_owned()],
         commit: Some(sha.to_owned()),
         ..NewSave::default()
     }
 }
 
-/// The save of a run of tests.
+/// Returns the save for a test run.
 pub fn tests(environment: Environment, run: &TestRun<'_>) -> NewSave {
     let TestRun { passed, count, failed, seconds, command, names } = run;
     let came_to = if *passed { "tests-passed" } else { "tests-failed" };
@@ -89,7 +82,7 @@ pub fn tests(environment: Environment, run: &TestRun<'_>) -> NewSave {
     }
 }
 
-/// The save of a nearly full window, of which nothing else is known.
+/// Returns the save for a nearly full window without further details.
 pub fn full(environment: Environment, full: Full) -> NewSave {
     let Full { used, window } = full;
     let percent = full.percent();
@@ -104,23 +97,23 @@ pub fn full(environment: Environment, full: Full) -> NewSave {
     }
 }
 
-/// The command that restores the newest save of an environment.
+/// Returns the command that restores the newest save of an environment.
 pub fn restart_command(environment: &Environment) -> String {
     format!("rs {environment}")
 }
 
-/// What is said when a nearly full window was saved.
+/// Returns the message shown after saving a nearly full window.
 pub fn saved(environment: &Environment) -> String {
     format!("Session saved. Run '{}' to continue.", restart_command(environment))
 }
 
-/// A commit's hash as it is shown.
+/// Abbreviates a commit hash.
 pub fn short(sha: &str) -> String {
     first(sha, SHORT)
 }
 
 impl Full {
-    /// How full it is.
+    /// Returns the fill level in percent.
     pub fn percent(self) -> f64 {
         self.used as f64 / self.window as f64 * 100.0
     }

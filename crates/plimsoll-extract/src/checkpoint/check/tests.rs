@@ -151,7 +151,7 @@ fn a_mac_of_ours_vouches_for_nothing_else() {
     assert_eq!(look(&with(&format!("{mac}\nverified: true"))).origin, Origin::Forged);
     let twice = text.replacen(mac, &format!("{mac}\n{mac}"), 1);
     assert!(!look(&twice).is_fine());
-    // What stands behind the mac is not vouched for either.
+    // The mac does not cover lines after it.
     let behind = text.replacen(mac, &format!("{mac}\nextra: 1"), 1);
     assert_eq!(look(&behind).origin, Origin::Forged);
 }
@@ -253,7 +253,7 @@ proptest! {
 fn a_glance_believes_only_what_was_sealed() {
     use crate::checkpoint::Glance;
     let (sealed, key) = (sealed(), Key::new(KEY));
-    // Only the beginning of the file is needed.
+    // The start of the file is enough.
     let beginning = &sealed[..sealed.find("## ").unwrap()];
     let glance = Glance::of(beginning, &key).unwrap();
     assert_eq!(glance.iteration(), 3);
