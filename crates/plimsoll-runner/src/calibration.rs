@@ -1,7 +1,8 @@
-//! What past work teaches estimates: the pieces of past runs, and past sessions.
+//! Collects the past work that calibrates estimates: pieces of past runs, and past sessions.
 //!
-//! A session counts as one task: its first request is the description, and the growth of its own window
-//! is what it took. Each transcript is read once; of a request only its kind and its estimate are kept.
+//! A session counts as one task: its first request is the description, and the growth of its main
+//! window is the cost. Each transcript is read once. Of the request only the kind and the estimate
+//! are stored.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,15 +23,15 @@ use crate::batch::calibration::Calibration;
 use crate::batch::{Estimator, Task};
 use crate::runs;
 
-/// So many of the newest sessions are learned from.
+/// Number of newest sessions to learn from.
 const MOST: usize = 1_000;
-/// A session that was silent for so long is taken to be over, in milliseconds.
+/// A session that is silent for this long counts as ended.
 const SILENT: Millis = 3_600_000;
-/// How many bytes go into one transaction.
+/// Bytes to read per transaction.
 const BATCH: u64 = 8 << 20;
 
-/// Learns from all past work. `progress` is told how many of the transcripts with news are read, and
-/// how many there are.
+/// Learns from all past work. Calls `progress` with the number of changed transcripts read so far
+/// and their total.
 pub fn learn(
     world: &World,
     adapter: &dyn Adapter,
@@ -46,7 +47,7 @@ pub fn learn(
         progress(done, news.len());
         match take_in(adapter, store, found) {
             Err(error) if error.is::<StoreError>() => return Err(error),
-            // A transcript that cannot be read teaches nothing.
+            // Skip a transcript that cannot be read.
             _ => {}
         }
     }
@@ -61,7 +62,8 @@ fn case(task: &PastTask) -> Case {
     Case { at: last_word, kind, predicted, measured: grown }
 }
 
-/// What a transcript is called as a source of this: it is read for other things as well.
+/// Returns the bookmark key of a transcript. The suffix distinguishes it from the key under which
+/// other code ingests the same transcript.
 fn source(found: &Found) -> SourceFile {
     let mut name = OsString::from(&found.path);
     name.push("#task");
@@ -90,7 +92,8 @@ fn read(
     found: &Found,
     here: &Bookmark,
 ) -> anyhow::Result<Batch> {
-    // What a later version noted cannot be gone on from, and what it kept is not lost by that.
+    // A note that this version cannot parse, written by a later version, is ignored. Rows that are
+    // already stored stay.
     let mut seen: Seen = serde_json::from_str(&here.note).unwrap_or_default();
     let offset = whole_lines(file, here.offset, BATCH, |line| seen.take(adapter, line.bytes))?;
     let next = Bookmark { offset, note: serde_json::to_string(&seen)? };
@@ -98,16 +101,17 @@ fn read(
     Ok(Batch { past_tasks, next, ..Batch::default() })
 }
 
-/// What was seen of a session.
+/// State of reading one session's transcript, stored as the note of its bookmark.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Seen {
-    /// The first request.
+    /// Kind and estimate of the first request.
     asked: Option<(Kind, Tokens)>,
     last_word: Millis,
-    /// What the window held at first since it was last emptied, and at most.
+    /// Tokens in the window at the first response since the last compaction.
     first: Option<Tokens>,
+    /// Most tokens in the window since the last compaction.
     most: Tokens,
-    /// By how much it had grown before.
+    /// Growth before the last compaction.
     grown: Tokens,
 }
 
@@ -143,7 +147,7 @@ impl Seen {
     }
 }
 
-/// What a line asks for, as an estimate sees it.
+/// Returns the kind and estimate of the request in a line; `None` if the line contains no request.
 fn request(adapter: &dyn Adapter, line: &[u8]) -> Option<(Kind, Tokens)> {
     let record = adapter.record(line, Scope::Main)?;
     let asked = record.acts.into_iter().find_map(|act| match act {
@@ -199,7 +203,7 @@ mod tests {
         ];
         let mut seen = Seen::default();
         for line in &lines {
-            // Whoever goes on from what was noted comes to the same.
+            // Resuming from a stored note must give the same result.
             seen = serde_json::from_str(&serde_json::to_string(&seen).unwrap()).unwrap();
             seen.take(adapter, line);
         }

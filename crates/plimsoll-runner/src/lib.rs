@@ -1,7 +1,7 @@
 //! Long work: batches and runs over many sessions. Synchronous throughout.
 //!
-//! [`batch`] and [`run`] are pure: how tasks are planned, and what comes next in a run. The other modules
-//! read task files, start agents and keep the store informed.
+//! [`batch`] plans tasks and [`run`] decides what comes next in a run; both are pure. The other
+//! modules read task files, start agents and write to the store.
 
 pub mod batch;
 pub mod calibration;

@@ -1,8 +1,8 @@
-//! What is known of all runs: their journals, taken into the store.
+//! Imports run journals into the store and reports the status of runs. Carrying out a run is the
+//! job of [`runner`].
 //!
-//! A journal is small, so one that has grown is read from its start, and all rows of its run are
-//! replaced: whoever takes it in, and however often, the run is there once. Conducting a run is not
-//! done here.
+//! A journal is small, so a journal that has grown is read from its start and all rows of its run
+//! are replaced. Importing twice therefore gives the same result as importing once.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +18,7 @@ use plimsoll_store::{Batch, Bookmark, RunRow, SourceFile, Store};
 use crate::run::cleaned;
 use crate::runner::{self, LastWords};
 
-/// Takes what is new in the journals of runs into the store; gives how many runs have news.
+/// Imports new journal records into the store and returns the number of changed runs.
 pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     let mut news = 0;
     let ids = ids(paths).context("could not list the journals of runs")?;
@@ -48,51 +48,52 @@ pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
 fn read(journal: &JsonLines, id: &RunId, here: &Bookmark) -> anyhow::Result<Batch> {
     let mut lines: Vec<Line> = Vec::new();
     let offset = jsonl::whole_lines(journal, 0, u64::MAX, |line| {
-        // A torn line is one that nobody has acted on.
+        // The runner never acts on a record before it is complete on disk, so skip a torn one.
         lines.extend(serde_json::from_slice(line.bytes).map(cleaned));
     })?;
-    // What follows the last whole line may be on its way, or torn for ever.
+    // An incomplete last line may still grow or stay torn, so it is not news.
     let has_news = offset != here.offset;
     let run = Run::fold(id.clone(), lines.clone()).filter(|_| has_news);
     let runs = run.map(|run| RunRow { run, lines }).into_iter().collect();
     Ok(Batch { runs, next: Bookmark { offset, note: String::new() }, ..Batch::default() })
 }
 
-/// How a run stands right now.
+/// Returns the current status of a run.
 pub fn standing(run: &Run) -> Standing {
     run.standing(run.conductor.is_some_and(|conductor| is_alive(&conductor)))
 }
 
-/// What the agent of a job that has failed said last.
+/// Returns the last output of a failed job's agent; `None` if the job has not failed or its agent
+/// printed nothing.
 pub fn last_words(paths: &Paths, run: &RunId, job: &Job) -> Option<LastWords> {
     let is_failed = matches!(job.state, JobState::Failed { .. });
     let leg = job.legs.last().filter(|_| is_failed)?;
     runner::last_words(paths, run, leg.begun.job, leg.begun.leg)
 }
 
-/// The runs that somebody conducts right now, newest first.
+/// Returns the runs that a live process carries out, newest first.
 pub fn running(store: &Store) -> anyhow::Result<Vec<Run>> {
     let mut open = store.open_runs()?;
     open.retain(|run| standing(run) == Standing::Running);
     Ok(open)
 }
 
-/// Notices which runs have news: a journal has grown, or a conductor is gone.
+/// Detects changed runs: a journal has grown, or a runner process has died.
 #[derive(Debug, Default)]
 pub struct Lookout(BTreeMap<RunId, Seen>);
 
-/// What a run was like when it was last looked at.
+/// State of a run at the last poll.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     inode: u64,
     len: u64,
     standing: Standing,
-    /// Whoever conducts it, as long as that is said of it.
+    /// The runner's process, if it was alive at the last poll.
     conductor: Option<Process>,
 }
 
 impl Lookout {
-    /// The runs with news since the last look, and how they stand.
+    /// Returns the runs that changed since the last call, with their current status.
     pub fn look(&mut self, paths: &Paths) -> io::Result<Vec<(RunId, Standing)>> {
         let mut news = Vec::new();
         for id in ids(paths)? {
@@ -107,7 +108,7 @@ impl Lookout {
 }
 
 impl Seen {
-    /// A journal that has not grown is not read again; its conductor may be gone all the same.
+    /// Reads the journal only if it has grown. Checks in either case whether the runner is alive.
     fn of(paths: &Paths, id: &RunId, before: Option<&Self>) -> io::Result<Option<Self>> {
         let Some(journal) = JsonLines::open(&paths.run_journal(id))? else { return Ok(None) };
         let (inode, len) = (journal.inode(), journal.len());
@@ -166,7 +167,7 @@ mod tests {
         SessionId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap()
     }
 
-    /// A run of two pieces in one job, which took 400.
+    /// Records a run with one job of two pieces, estimated at 400 tokens; its window grew by 800.
     fn work(journal: &Journal) {
         let plan = Plan {
             available: 900,

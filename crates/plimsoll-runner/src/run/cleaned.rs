@@ -1,10 +1,10 @@
-//! What others than the conductor may keep of a run.
+//! Redaction of journal records.
 
 use plimsoll_core::run::{Line, Outcome, Repeats, What};
 use plimsoll_extract::redact::redact;
 
-/// A line without secrets, and without the agent's command, which may hold some: what others than
-/// the conductor may keep.
+/// Redacts a journal record and removes the agent's command, which may contain secrets. Only the
+/// runner itself may use the original record.
 #[must_use]
 pub fn cleaned(mut line: Line) -> Line {
     let clean = |text: &mut String| *text = redact(text).into_owned();

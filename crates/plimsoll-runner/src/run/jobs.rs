@@ -1,4 +1,4 @@
-//! The jobs that come next in a plan.
+//! Choice of the next jobs of a plan.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use plimsoll_core::run::{JobBegun, Run};
 use plimsoll_core::settings::SessionPer;
 use plimsoll_extract::redact::redact;
 
-/// The longest title of a job.
+/// Maximum length of a job's title, in characters.
 const LONGEST_TITLE: usize = 100;
 
-/// The jobs of the first batch in which there is something left to do; none if that is nowhere.
-/// What comes after a task that has failed is not done.
+/// Returns the jobs of the first batch with unfinished pieces; empty if no batch has any.
 ///
-/// A job that was begun is gone on with, under its number; nothing that is done comes again.
+/// Skips pieces that depend on a failed task. A job that was begun continues under its number;
+/// finished work never comes again.
 pub fn next_jobs(run: &Run, per: SessionPer) -> Vec<JobBegun> {
     let Some(plan) = &run.plan else { return Vec::new() };
     let closed = run.closed(plan);
@@ -27,7 +27,8 @@ pub fn next_jobs(run: &Run, per: SessionPer) -> Vec<JobBegun> {
     Vec::new()
 }
 
-/// What was begun stays together as it was begun: its agent may still be at work.
+/// Builds the jobs for the unfinished pieces of a batch. A job that was begun keeps its pieces,
+/// because its agent may still be at work.
 fn jobs_of(run: &Run, at: usize, pieces: &[&Piece], per: SessionPer) -> Vec<JobBegun> {
     let is_left = |id: &String| pieces.iter().any(|piece| piece.id == *id);
     let open = run.jobs.iter().map(|job| (job, &job.begun));
@@ -50,7 +51,7 @@ fn jobs_of(run: &Run, at: usize, pieces: &[&Piece], per: SessionPer) -> Vec<JobB
     jobs
 }
 
-/// What a job is about, in a line.
+/// Returns the first line of the first piece's description, redacted and shortened.
 fn title(pieces: &[&Piece]) -> String {
     let first = pieces.first().map_or("", |piece| piece.description.lines().next().unwrap_or(""));
     let short: String = redact(first).chars().take(LONGEST_TITLE).collect();
@@ -60,8 +61,8 @@ fn title(pieces: &[&Piece]) -> String {
     }
 }
 
-/// How long to wait before a job is tried again that was tried `attempt` times: `base`, then twice as
-/// long each time, but never longer than a while.
+/// Returns the pause before a job is retried after `attempt` attempts: `base`, doubled with each
+/// further attempt, but at most five minutes.
 pub fn pause(base: Duration, attempt: u32) -> Duration {
     const LONGEST: Duration = Duration::from_secs(300);
     let doubled = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);

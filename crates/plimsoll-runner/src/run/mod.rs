@@ -1,6 +1,7 @@
-//! What comes next in a run: its jobs, and its plan where the work takes more than was estimated.
+//! Decides what comes next in a run: the next jobs, and a new plan if work takes more than
+//! estimated.
 //!
-//! Everything here is a function of the run as its journal tells it.
+//! Everything here is a pure function of the run as recorded in its journal.
 
 mod cleaned;
 mod jobs;

@@ -1,4 +1,4 @@
-//! Planning again what is left.
+//! Replanning of the remaining work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,20 @@ use plimsoll_core::text::thousands;
 
 use crate::batch::{self, Together};
 
-/// How much more than estimated a batch must take for the rest to be planned again: half as much.
+/// Replan if a batch takes more than 3/2 of its estimate.
 const FAR_MORE: (u128, u128) = (3, 2);
 
-/// What was measured, and what was estimated.
+/// Measured and estimated tokens.
 type Taken = (Tokens, Tokens);
 
-/// The plan anew, and why, where the batch that was carried out last has taken far more than was
-/// estimated and work of the same kinds is left: that is estimated in proportion, and all that nobody
-/// has begun is held to the budget and packed again.
+/// Returns a new plan and the reason for it, if the last batch took far more than estimated and
+/// work of the same kinds is left. `None` otherwise.
 ///
-/// It is the same however often it is asked for, until it is written down: whoever takes the run up
-/// after a conductor that was killed before it could do that plans as that one would have.
+/// The remaining pieces of those kinds are scaled in proportion. All pieces after that batch are
+/// split to fit the budget and packed again.
+///
+/// The result stays the same until it is recorded. If a runner is killed before that, the next
+/// runner therefore makes the same plan.
 pub fn replan(run: &Run, together: &dyn Fn(&[String]) -> Together) -> Option<(Plan, String)> {
     let plan = run.plan.as_ref()?;
     let number = run.last_batch().filter(|number| run.planned_after() != Some(*number))?;
@@ -32,7 +34,7 @@ pub fn replan(run: &Run, together: &dyn Fn(&[String]) -> Together) -> Option<(Pl
     let far_more = far_more(run, number);
     let mut rest: Vec<Piece> = rest.concat();
     let mut kinds = BTreeSet::new();
-    // Where the user knows better than any estimate, nothing was estimated.
+    // A figure given by the user is not an estimate, so it is not scaled.
     for piece in rest.iter_mut().filter(|piece| !piece.given) {
         if let Some(taken) = far_more.get(&piece.kind) {
             grow(piece, *taken);
@@ -59,13 +61,13 @@ fn why(run: &Run, number: u32, kinds: &BTreeSet<Kind>) -> String {
     )
 }
 
-/// What each job of a batch has taken.
+/// Returns the jobs of a batch with their measured and estimated tokens.
 fn taken(run: &Run, number: u32) -> impl Iterator<Item = (&Job, Taken)> {
     let jobs = run.jobs.iter().filter(move |job| job.begun.batch == Some(number));
     jobs.filter_map(|job| Some((job, job.measured().zip(job.begun.tokens)?)))
 }
 
-/// The kinds whose jobs have taken far more than was estimated, and what they took.
+/// Returns the kinds whose jobs took far more than estimated, with the sums over those jobs.
 fn far_more(run: &Run, number: u32) -> BTreeMap<Kind, Taken> {
     let mut sums: BTreeMap<Kind, Taken> = BTreeMap::new();
     for (job, taken) in taken(run, number) {
@@ -82,9 +84,9 @@ fn far_more(run: &Run, number: u32) -> BTreeMap<Kind, Taken> {
     sums
 }
 
-/// Estimates a piece in proportion, with all that it consists of and the user gave no figure for.
+/// Scales the estimate of a piece and of its parts, except parts whose figure the user gave.
 fn grow(piece: &mut Piece, taken: Taken) {
-    // What the formula gave is what calibration learns from.
+    // Calibration learns from the unscaled figure of the formula.
     piece.formula.get_or_insert(piece.tokens);
     piece.tokens = in_proportion(piece.tokens, taken);
     let parts = piece.parts.iter_mut().filter(|part| !part.given);
@@ -95,7 +97,7 @@ fn add(one: Taken, other: Taken) -> Taken {
     (one.0.saturating_add(other.0), one.1.saturating_add(other.1))
 }
 
-/// As much more of `tokens` as was measured.
+/// Scales `tokens` by the ratio of measured to estimated tokens.
 fn in_proportion(tokens: Tokens, (measured, estimated): Taken) -> Tokens {
     let scaled = u128::from(tokens) * u128::from(measured) / u128::from(estimated.max(1));
     Tokens::try_from(scaled).unwrap_or(Tokens::MAX)

@@ -1,4 +1,4 @@
-//! The agent of a run: its command, and what is known of it.
+//! The agent of a run: its command and what it can do.
 
 use std::path::Path;
 
@@ -7,52 +7,50 @@ use plimsoll_core::event::SessionId;
 use plimsoll_engine::install::{is_executable, on_path};
 use plimsoll_engine::world::World;
 
-/// What stands in a command where the prompt is to stand.
+/// Placeholder for the prompt in a command.
 const PROMPT: &str = "{prompt}";
-/// No word of a command may be longer: the system takes 128 KiB, with a zero at the end.
+/// Maximum length of a command-line argument, in bytes: Linux allows 128 KiB including the final
+/// zero.
 pub const LONGEST_WORD: usize = (128 << 10) - 1;
-/// What a checkpoint may add to a prompt.
+/// Bytes that a checkpoint may add to a prompt.
 const LONGEST_CHECKPOINT: usize = 16 << 10;
 
-/// An agent that can be started again and again.
+/// An agent that can be started for one session after another.
 #[derive(Clone)]
 pub struct Agent {
     command: Vec<String>,
     known: Option<(&'static dyn Adapter, Launch)>,
 }
 
-/// Why a command cannot be conducted.
+/// Why a run cannot use a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// There is no such program.
     #[error("there is no program `{0}`")]
     Missing(String),
-    /// There is such a file, and it is no program.
     #[error("`{0}` cannot be executed")]
     NotExecutable(String),
-    /// The agent is known, and cannot be conducted like that.
+    /// The agent is known, but a run cannot use it with these options.
     #[error("{}{why}", option.map(|option| format!("`{option}`: ")).unwrap_or_default())]
     NotConducted {
-        /// The option that is in the way.
+        /// The conflicting option.
         option: Option<&'static str>,
-        /// Why.
         why: &'static str,
     },
-    /// Nobody can tell how full its windows are, or stop it.
+    /// plimsoll can neither measure nor stop the sessions of an unknown agent.
     #[error("it is no agent that plimsoll knows, so none of its sessions can be stopped in time")]
     Unknown,
 }
 
 impl Agent {
-    /// The agent of one long task: one that we know, or nobody could stop its sessions before their
-    /// windows are full.
+    /// Returns the agent of a single long task. It must be a known agent: sessions of others cannot
+    /// be stopped before their windows are full.
     pub fn of_task(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
         let agent = Self::of_plan(world, command)?;
         if agent.known.is_some() { Ok(agent) } else { Err(Unfit::Unknown) }
     }
 
-    /// The agent of a plan, which is always told what to do: one that nobody knows, and that has no
-    /// place for it, reads it on its stdin.
+    /// Returns the agent of a plan. An unknown agent is allowed: it gets its prompt in place of
+    /// `{prompt}`, or on stdin.
     pub fn of_plan(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
         let program = command.first().cloned().unwrap_or_default();
         let is_there = match program.contains('/') {
@@ -74,15 +72,16 @@ impl Agent {
         }
     }
 
-    /// Whether it reads on its stdin what it is told: where its command has no place for that, or it is
-    /// longer than a word may be.
+    /// Whether the agent reads this prompt on stdin. That is so if its command has no `{prompt}`,
+    /// it accepts stdin, and it is unknown or the prompt is too long for an argument.
     pub(super) fn reads(&self, prompt: &str) -> bool {
         let may_read = self.known.is_none_or(|(_, launch)| launch.reads_stdin);
         let must_read = self.known.is_none() || prompt.len() > LONGEST_WORD;
         must_read && may_read && !self.has_place()
     }
 
-    /// Whether it can be told this, and one that we do not know a checkpoint with it.
+    /// Whether the agent can be given this prompt. An unknown agent also needs room for a
+    /// checkpoint, because no hook can restore one for it.
     pub fn can_be_told(&self, prompt: &str) -> bool {
         let checkpoint = if self.known.is_some() { 0 } else { LONGEST_CHECKPOINT };
         let told = self.started(None, Some(prompt));
@@ -95,29 +94,28 @@ impl Agent {
         self.command.iter().any(|word| word.contains(PROMPT))
     }
 
-    /// Its command.
     pub fn command(&self) -> &[String] {
         &self.command
     }
 
-    /// What it is called: by us if we know it, else by its program.
+    /// Returns the name of a known agent, else the name of its program.
     pub fn name(&self) -> &str {
         let program = || self.command.first().and_then(|word| word.rsplit('/').next());
         self.adapter().map(|adapter| adapter.name()).or_else(program).unwrap_or_default()
     }
 
-    /// How to speak to it; nothing if nobody knows.
+    /// Returns how to talk to a known agent; `None` if the agent is unknown.
     pub fn adapter(&self) -> Option<&'static dyn Adapter> {
         self.known.map(|(adapter, _)| adapter)
     }
 
-    /// Whether what it prints tells of its work while it goes on.
+    /// Whether the agent prints its progress while it works.
     pub fn streams(&self) -> bool {
         self.known.is_some_and(|(_, launch)| launch.streams)
     }
 
-    /// The words that start a session. A prompt stands in the place of `{prompt}`, else where the agent
-    /// wants to have it.
+    /// Builds the command line of a session. The prompt replaces `{prompt}`, else it goes where the
+    /// agent expects it.
     pub(super) fn started(&self, session: Option<&SessionId>, prompt: Option<&str>) -> Vec<String> {
         let mut command = self.command.clone();
         let mut prompt = prompt.filter(|prompt| !self.reads(prompt));

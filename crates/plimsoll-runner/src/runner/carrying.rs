@@ -1,4 +1,4 @@
-//! One job, carried out over as many sessions as it takes.
+//! Carries out one job over as many sessions as it needs.
 
 use std::path::PathBuf;
 
@@ -19,8 +19,8 @@ use super::leg::{self, Errors, Running, Start};
 use super::look::{Looked, unseen};
 
 impl Conductor<'_> {
-    /// Carries a job out: first the session that another conductor left is waited for, then come fresh
-    /// ones, until an agent ends without having been stopped, or none may be started any more.
+    /// Carries out a job. Waits for a session that a previous runner left running, then starts new
+    /// sessions until an agent exits without having been stopped, or no further session is allowed.
     pub fn carry_out(&self, order: &Order) -> anyhow::Result<JobEnd> {
         let job = order.begun.job;
         if let Some(done) = self.done(job) {
@@ -37,7 +37,7 @@ impl Conductor<'_> {
                     (leg, running.context("could not look for the agent that was left")?)
                 }
                 None => {
-                    // Of several threads one after the other asks whether it may, and does.
+                    // Threads check the limits and start a session one after another.
                     let _turn = self.turn();
                     match self.forbidden(job) {
                         Some(outcome) => return Ok(JobEnd::Rests(outcome)),
@@ -52,7 +52,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// What came of a job that is done.
+    /// Returns the result of a job that is already done.
     fn done(&self, job: u32) -> Option<JobEnd> {
         let run = self.state();
         let known = run.job(job)?;
@@ -61,22 +61,22 @@ impl Conductor<'_> {
         Some(JobEnd::Done { checkpoint: checkpoint.clone(), out })
     }
 
-    /// The end of a job whose agent had ended when its conductor was killed, before it could say that
-    /// the job is done.
+    /// Returns the end of the last session if it was successful. That happens if the runner was
+    /// killed before it recorded the job as done.
     fn ended_well(&self, job: u32) -> Option<LegEnd> {
         let run = self.state();
         let (_, end) = run.job(job)?.legs.last()?.end.as_ref()?;
         (end.how == Ending::Exited { code: 0 }).then(|| end.clone())
     }
 
-    /// The leg of a job that another conductor began, and that nobody knows the end of.
+    /// Returns the session that a previous runner started and whose end is not recorded.
     fn left(&self, job: u32) -> Option<(LegBegun, Option<Process>)> {
         let run = self.state();
         let last = run.job(job)?.legs.last()?;
         last.end.is_none().then(|| (last.begun.clone(), last.process))
     }
 
-    /// Why no further session may be started for a job.
+    /// Returns why no further session of a job may be started; `None` if one may.
     fn forbidden(&self, job: u32) -> Option<Outcome> {
         let run = self.state();
         let interrupted = self.stage.halt.signal().map(|signal| Outcome::Interrupted { signal });
@@ -85,7 +85,8 @@ impl Conductor<'_> {
         interrupted.or_else(broken).or_else(|| limit().map(|limit| Outcome::Limited { limit }))
     }
 
-    /// Why a session that runs is to be ended: somebody wants it, or the time is up.
+    /// Returns why running sessions must end (a signal or the time limit); `None` if they may
+    /// continue.
     pub(super) fn is_over(&self) -> Option<Outcome> {
         if let Some(signal) = self.stage.halt.signal() {
             return Some(Outcome::Interrupted { signal });
@@ -96,8 +97,8 @@ impl Conductor<'_> {
         Some(Outcome::Limited { limit })
     }
 
-    /// Starts the next session of a job. The journal tells of it before it is started, and of the job
-    /// only now: one whose first session is forbidden has not begun.
+    /// Starts the next session of a job. The journal records the session before it starts. It
+    /// records the job no earlier: a job whose first session is not allowed has not begun.
     fn begin_leg(&self, order: &Order) -> anyhow::Result<(LegBegun, Running)> {
         if self.state().job(order.begun.job).is_none() {
             self.note(What::JobBegun(order.begun.clone()))?;
@@ -149,7 +150,8 @@ impl Conductor<'_> {
         })
     }
 
-    /// What the agent reads on its stdin: what it is told, where that is how it gets it.
+    /// Returns the file for the agent's stdin: the prompt if the agent reads it there, else the
+    /// user's piped input.
     fn input(&self, begun: &LegBegun, prompt: Option<&str>) -> std::io::Result<PathBuf> {
         match prompt.filter(|prompt| self.agent.reads(prompt)) {
             Some(prompt) => self.files.keep_prompt(begun.job, begun.leg, prompt),
@@ -157,7 +159,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// What the agent is told. One whose hooks are not ours has nobody else to give it the checkpoint.
+    /// Builds the prompt. An agent without plimsoll's hooks gets the checkpoint as part of it.
     fn prompt(&self, order: &Order, begun: &LegBegun) -> Option<String> {
         let prompt = order.prompt.clone()?;
         let restore = begun.restore.as_deref().filter(|_| begun.session.is_none());
@@ -172,7 +174,8 @@ impl Conductor<'_> {
         })
     }
 
-    /// Notes how a leg ended, and the job with it if it has; nothing if a fresh session is to go on.
+    /// Records how a session ended and returns the end of the job; `None` if a new session must
+    /// continue it.
     fn finish_leg(
         &self,
         leg: &LegBegun,
@@ -185,7 +188,7 @@ impl Conductor<'_> {
         let looked = self.looked(leg);
         let how = match (code, &halted) {
             _ if looked.as_ref().is_some_and(Looked::was_stopped) => Ending::Stopped,
-            // Whatever its exit code says, it had not ended when it was asked to.
+            // The agent was asked to end before it had, so its exit code does not matter.
             (_, Some(_)) => Ending::Halted,
             (Some(code), None) => Ending::Exited { code },
             (None, None) => Ending::Lost,
@@ -209,18 +212,18 @@ impl Conductor<'_> {
         })
     }
 
-    /// Notes that a job is done, once a checkpoint tells of it. One job is closed after the other.
+    /// Records that a job is done, after its checkpoint is sealed. Jobs are closed one at a time.
     fn close(&self, end: &LegEnd) -> anyhow::Result<JobEnd> {
         let LegEnd { job, leg, .. } = *end;
         let _turn = self.turn();
-        // A session that had nothing to tell goes on from one that had.
+        // A last session without a checkpoint falls back to that of an earlier session.
         let last = self.state().job(job).and_then(|job| job.checkpoint().map(str::to_owned));
         let checkpoint = self.told(job, last)?;
         self.note(What::JobDone { job, checkpoint: checkpoint.clone() })?;
         Ok(JobEnd::Done { checkpoint, out: self.files.out(job, leg) })
     }
 
-    /// The session of a leg, where anything can be known of it.
+    /// Returns the agent's session; `None` if the agent is unknown.
     pub(super) fn looked<'l>(&'l self, leg: &'l LegBegun) -> Option<Looked<'l>> {
         Some(Looked {
             world: self.stage.world,

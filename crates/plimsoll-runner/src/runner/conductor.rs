@@ -1,4 +1,4 @@
-//! Who carries a run out.
+//! The runner: it carries out one run.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,110 +19,94 @@ use super::files::Files;
 use super::halt::Halt;
 use super::leg::Errors;
 
-/// What surrounds a conductor.
+/// Environment and callbacks of a runner.
 #[derive(Clone, Copy)]
 pub struct Stage<'w> {
-    /// The environment.
     pub world: &'w World,
-    /// What ends the run from elsewhere.
+    /// Ends the run from outside.
     pub halt: &'w Halt,
-    /// Who is told how it goes.
+    /// Receives progress events.
     pub progress: &'w (dyn Fn(Progress<'_>) + Sync),
-    /// Where what agents complain about goes.
+    /// Destination of the agents' stderr.
     pub errors: Errors,
 }
 
-/// How a run goes.
+/// Progress event of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
-    /// A session is started.
+    /// A session is being started.
     Begun {
-        /// What for.
         job: &'a JobBegun,
-        /// The session.
         leg: &'a LegBegun,
     },
-    /// A session that another conductor has started is waited for.
+    /// A session of a previous runner is still open; the runner waits for it.
     Found {
-        /// What it was started for.
         job: &'a JobBegun,
-        /// The session.
         leg: &'a LegBegun,
     },
-    /// Time passes, in a session or in a pause.
+    /// Sent at intervals during a session or a pause.
     Passes,
-    /// How full its window is.
+    /// Usage of a session's window.
     Load {
-        /// The job.
         job: u32,
-        /// The leg.
         leg: u32,
-        /// What the window holds.
         used: Tokens,
-        /// How large it is.
         window: Tokens,
     },
-    /// The agent has printed this, where what it prints tells of its work.
+    /// Output of an agent that prints its progress.
     Printed(&'a [u8]),
-    /// A session has ended.
     Ended(&'a LegEnd),
 }
 
-/// What is asked of an agent.
+/// A job to carry out, with its prompt and its starting point.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// The job.
     pub begun: JobBegun,
-    /// What the agent is told, where that does not stand in its command.
+    /// `None` if the agent's command already says what to do.
     pub prompt: Option<String>,
-    /// The checkpoint that its first session goes on from.
+    /// Checkpoint that the first session continues from.
     pub restore: Option<String>,
-    /// How many times it has been tried, this time included.
+    /// Number of this attempt, starting at 1.
     pub attempt: u32,
 }
 
-/// What came of a job.
+/// Result of carrying out a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobEnd {
-    /// It is done, and the journal tells so.
+    /// Done, and recorded as done in the journal.
     Done {
-        /// The checkpoint that tells of it.
+        /// Checkpoint that covers the job.
         checkpoint: Option<String>,
-        /// What the last session printed.
+        /// Output of the last session.
         out: PathBuf,
     },
-    /// The agent gave up. Nothing is said in the journal: whether it is tried again is the caller's.
+    /// The agent failed. The journal does not record this: the caller decides whether to retry.
     Failed {
-        /// With this exit code.
         code: i32,
-        /// What the last session printed.
+        /// Output of the last session.
         out: PathBuf,
     },
-    /// It is not done, and no further session may be started for now.
+    /// Not done, and no further session may be started for now.
     Rests(Outcome),
 }
 
-/// Why a run cannot be taken up again.
+/// Why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotTakenUp {
-    /// There is none of that name.
     #[error("there is no run `{0}`")]
     Unknown(RunId),
-    /// Somebody conducts it.
+    /// Another process carries it out.
     #[error("process {} conducts it", .0.map_or("?".to_owned(), |by| by.pid.to_string()))]
     Busy(Option<Process>),
-    /// It is done.
     #[error("it is done")]
     Done,
-    /// Its agent cannot be started any more.
     #[error("its agent cannot be started any more: {0}")]
     Unfit(#[from] Unfit),
-    /// Its files cannot be used.
     #[error("its files cannot be used: {0}")]
     Io(#[from] std::io::Error),
 }
 
-/// The agent that a run was begun with.
+/// Returns the agent that a run was begun with.
 pub fn agent_of(world: &World, run: &Run) -> Result<Agent, NotTakenUp> {
     let command = Files::of(&world.paths, &run.id).command()?;
     Ok(match run.begun.sort {
@@ -131,7 +115,7 @@ pub fn agent_of(world: &World, run: &Run) -> Result<Agent, NotTakenUp> {
     })
 }
 
-/// Who carries a run out: one per run, as long as this value lives.
+/// Carries out a run. It holds the run's lock, so there is only one per run.
 pub struct Conductor<'w> {
     pub(super) stage: Stage<'w>,
     pub(super) agent: Agent,
@@ -139,13 +123,13 @@ pub struct Conductor<'w> {
     pub(super) journal: Journal,
     pub(super) files: Files,
     run: Mutex<Run>,
-    /// Whoever begins a session or closes a job holds it.
+    /// Held while a session is started or a job is closed.
     turn: Mutex<()>,
     _lock: File,
 }
 
 impl<'w> Conductor<'w> {
-    /// Begins a run. What the user piped in is kept for every session.
+    /// Begins a run. Stores the user's piped input, so that every session can read it.
     pub fn begin(
         stage: Stage<'w>,
         agent: Agent,
@@ -161,12 +145,12 @@ impl<'w> Conductor<'w> {
             files.lock()?.ok_or_else(|| std::io::Error::other("another process holds it"))?;
         files.keep_command(agent.command())?;
         input.map_or(Ok(()), |input| files.keep_input(input))?;
-        // Only now, so that whatever has a journal can be taken up.
+        // The first record comes last, so that every run with a journal can be resumed.
         journal.append(What::Begun(Begun { command, title, ..begun }))?;
         Self::conduct(stage, agent, journal, files, lock, (None, None))
     }
 
-    /// Takes up a run that rests, or whose conductor is gone.
+    /// Resumes a run that is paused or whose runner has died.
     pub fn take_up(
         stage: Stage<'w>,
         run: &Run,
@@ -176,7 +160,7 @@ impl<'w> Conductor<'w> {
         let paths = &stage.world.paths;
         let files = Files::of(paths, &run.id);
         let lock = files.lock()?.ok_or(NotTakenUp::Busy(run.conductor))?;
-        // It may have ended since somebody looked.
+        // The run may have ended since the caller read it.
         let run = journal::read(paths, &run.id)?.ok_or(NotTakenUp::Unknown(run.id.clone()))?;
         if run.outcome == Some(Outcome::Done) {
             return Err(NotTakenUp::Done);
@@ -201,34 +185,33 @@ impl<'w> Conductor<'w> {
         Ok(Self { stage, agent, project, journal, files, run, turn, _lock: lock })
     }
 
-    /// How the run stands.
+    /// Returns the current state of the run.
     pub fn run(&self) -> Run {
         self.state().clone()
     }
 
-    /// The project it works in.
     pub fn project(&self) -> &Path {
         &self.project
     }
 
-    /// Whether anybody can tell how full the windows of its agents are.
+    /// Whether the windows of its sessions can be measured.
     pub fn measures(&self) -> bool {
         self.agent.adapter().is_some()
     }
 
-    /// Whether what its agents print has been passed on while it came.
+    /// Whether the agents' output has already been passed on as it was printed.
     pub fn streams(&self) -> bool {
         self.agent.streams()
     }
 
-    /// Writes what has happened; it is on the disk when this returns.
+    /// Appends a record to the journal. It is on disk when this returns.
     pub fn note(&self, what: What) -> anyhow::Result<()> {
         let mut run = self.state();
         run.take(self.journal.append(what).context("could not write the journal of the run")?);
         Ok(())
     }
 
-    /// Keeps other threads from beginning sessions and closing jobs.
+    /// Keeps other threads from starting sessions and closing jobs.
     pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! The files of a run beside its journal.
+//! The files of a run, except its journal.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -20,34 +20,35 @@ impl Files {
         Self(paths.run_folder(run))
     }
 
-    /// What the agent of a leg printed.
+    /// Returns the file for a session's stdout.
     pub(super) fn out(&self, job: u32, leg: u32) -> PathBuf {
         self.0.join(format!("{job}-{leg}.out"))
     }
 
-    /// What it complained about, where that is kept.
+    /// Returns the file for a session's stderr. It exists only if stderr is stored.
     pub(super) fn err(&self, job: u32, leg: u32) -> PathBuf {
         self.0.join(format!("{job}-{leg}.err"))
     }
 
-    /// What a leg's process tells of itself: its number at its beginning, its exit code at its end.
+    /// Returns the path prefix of a session's process files: `.pid` at its start, `.exit` at its
+    /// end.
     pub(super) fn leg(&self, job: u32, leg: u32) -> PathBuf {
         self.0.join(format!("{job}-{leg}"))
     }
 
-    /// What the user piped in, for every session anew.
+    /// Returns the file with the user's piped input, which every session reads.
     pub(super) fn input(&self) -> PathBuf {
         self.0.join("stdin")
     }
 
-    /// Keeps what a leg is told, for it to read.
+    /// Writes the prompt that a session reads on stdin.
     pub(super) fn keep_prompt(&self, job: u32, leg: u32, prompt: &str) -> io::Result<PathBuf> {
         let path = self.0.join(format!("{job}-{leg}.in"));
         paths::put(&path, prompt.as_bytes())?;
         Ok(path)
     }
 
-    /// Keeps the command as it is, secrets and all; the journal has it without.
+    /// Stores the command unredacted; the journal has it redacted.
     pub(super) fn keep_command(&self, command: &[String]) -> io::Result<()> {
         self.keep("command.json", &serde_json::to_vec(command)?)
     }
@@ -57,8 +58,7 @@ impl Files {
         Ok(serde_json::from_slice(&bytes)?)
     }
 
-    /// Keeps the plan that the journal tells as its first, second and so on, counted from 0: as it is,
-    /// secrets and all; the journal has it without.
+    /// Stores plan `number`, counted from 0, unredacted; the journal has it redacted.
     pub(super) fn keep_plan(&self, number: usize, plan: &Plan) -> io::Result<()> {
         self.keep(&plan_name(number), &serde_json::to_vec(plan)?)
     }
@@ -66,7 +66,7 @@ impl Files {
     pub(super) fn plan(&self, number: usize) -> io::Result<Plan> {
         let read = |number| paths::read_bytes(&self.0.join(plan_name(number)), Links::Refused);
         let bytes = match read(number) {
-            // An earlier release kept the first one alone: the pieces were always the same.
+            // An earlier release stored only the first plan, because pieces never changed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => read(0)?,
             bytes => bytes?,
         };
@@ -79,7 +79,7 @@ impl Files {
         file.sync_all()
     }
 
-    /// Keeps a file that the journal is about to rely on: it is on the disk when this returns.
+    /// Writes a file that the journal is about to rely on. It is on disk when this returns.
     fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.0.join(name);
         paths::put(&path, bytes)?;
@@ -87,8 +87,8 @@ impl Files {
         File::open(&self.0)?.sync_all()
     }
 
-    /// What whoever conducts the run holds; nothing if somebody else does. What conductors before left
-    /// half written goes.
+    /// Locks the run and removes temporary files of earlier runners. `None` if another process
+    /// holds the lock.
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
         match lock(|| paths::append(&self.0.join("lock")), Instant::now()) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
@@ -100,11 +100,12 @@ impl Files {
         }
     }
 
-    /// Removes what conductors have left. What a leg's shell is writing is left to it, for it may live.
+    /// Removes temporary files of earlier runners, but not those of a session's shell, which may
+    /// still be running.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(paths::is_temporary) {
-                // It goes with the run at the latest.
+                // A file that stays is removed with the run.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -118,8 +119,9 @@ fn plan_name(number: usize) -> String {
     }
 }
 
-/// The number that the process of a leg has left; nothing if none has ever been started, and then none
-/// ever will be: it finds its place taken.
+/// Returns the pid that a session's process recorded. `None` if no process was started. In that
+/// case none can start later, because this call has created the pid file that the process must
+/// create.
 pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
     const PATIENCE: Duration = Duration::from_secs(2);
     const STEP: Duration = Duration::from_millis(5);
@@ -131,7 +133,7 @@ pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
     }
     let deadline = Instant::now() + PATIENCE;
     loop {
-        // It is made first and written then.
+        // The process creates the file before it writes the pid.
         let text = fs::read_to_string(&path)?;
         match text.trim().parse() {
             Ok(pid) if text.ends_with('\n') => return Ok(Some(pid)),
@@ -141,12 +143,12 @@ pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
     }
 }
 
-/// The number that the process of a leg has left, as far as can be seen.
+/// Returns the pid that a session's process recorded; `None` if it cannot be read.
 pub(super) fn left_number(leg: &Path) -> Option<u32> {
     fs::read_to_string(paths::beside(leg, ".pid")).ok()?.trim().parse().ok()
 }
 
-/// The exit code that the process of a leg has left.
+/// Returns the exit code that a session's process recorded.
 pub(super) fn exit_code(leg: &Path) -> Option<i32> {
     fs::read_to_string(paths::beside(leg, ".exit")).ok()?.trim().parse().ok()
 }

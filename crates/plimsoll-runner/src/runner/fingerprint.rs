@@ -1,4 +1,4 @@
-//! What a leg left behind, as something that can be compared.
+//! Fingerprints of sessions, to detect sessions that repeat the same work.
 
 use std::path::Path;
 
@@ -7,14 +7,15 @@ use plimsoll_engine::paths::{self, Links};
 use plimsoll_extract::checkpoint::sha256;
 use plimsoll_extract::work::{Left, Work};
 
-/// How many files and errors are told.
+/// Maximum number of files and errors to list.
 const TOLD: usize = 5;
-/// Of a larger file the length must do.
+/// A larger file is compared by its length only.
 const LARGEST: u64 = 16 << 20;
 
-/// The fingerprint of a session's work in a project.
+/// Returns the fingerprint of a session's work in a project.
 ///
-/// Whoever changes nothing may still find something out: then it counts what was looked at.
+/// It covers the errors and the changed files. If nothing changed, it covers the files that the
+/// session read: reading can be progress, too.
 pub(super) fn fingerprint(project: &Path, work: &Work) -> Fingerprint {
     let left = Left::of(work);
     let mut lines: Vec<String> = left
@@ -31,7 +32,7 @@ pub(super) fn fingerprint(project: &Path, work: &Work) -> Fingerprint {
     Fingerprint { hash, files: some(left.changed), errors: some(left.errors) }
 }
 
-/// What a file holds, as far as that can be told.
+/// Returns the hash of a file's content, or its length if it is too large.
 fn content(path: &Path) -> String {
     let Ok(file) = paths::open(path, Links::Followed) else { return "gone".to_owned() };
     let Ok(metadata) = file.metadata() else { return "unread".to_owned() };

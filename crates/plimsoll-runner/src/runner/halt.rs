@@ -1,19 +1,19 @@
-//! Ending a run from elsewhere: a signal, or another thread.
+//! Ending a run from outside: by a signal, or from another thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The signal that ends a run, once there was one.
+/// The signal that ends a run, if one has arrived.
 #[derive(Clone, Debug, Default)]
 pub struct Halt(Arc<AtomicUsize>);
 
 impl Halt {
-    /// Where whoever catches signals writes the number of one.
+    /// Returns the flag to which a signal handler writes the signal's number.
     pub fn flag(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.0)
     }
 
-    /// The signal; nothing as long as there was none.
+    /// Returns the signal; `None` if none has arrived.
     pub fn signal(&self) -> Option<i32> {
         i32::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|signal| *signal != 0)
     }

@@ -1,5 +1,5 @@
-//! The process of a leg. It outlives its conductor, and leaves its number and its exit code in files for
-//! whoever comes next.
+//! The process of a session. It survives the runner, and records its pid and exit code in files for
+//! the next runner.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,18 +16,20 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::files::{claimed, exit_code, left_number};
 
-/// Where what an agent complains about goes.
+/// Destination of an agent's stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errors {
-    /// To whoever reads our own complaints.
+    /// The runner's own stderr.
     Shown,
-    /// Into a file beside what it prints.
+    /// A file beside its output.
     Kept,
 }
 
-/// Runs a command, between its number and its exit code. Whoever finds no number puts one there, and a
-/// process that comes too late finds its place taken and does nothing. What asks the command to end does
-/// not end the shell, which waits to see how that comes out.
+/// Runs a command, and records its pid before and its exit code afterwards.
+///
+/// A runner that finds no pid file creates one. A process that starts later cannot create its own
+/// and exits without running the command. Signals that ask the command to end do not end the shell,
+/// which must record the exit code.
 const SCRIPT: &str = r#"(umask 077; set -C; echo $$ > "$0.pid") 2>/dev/null || exit 125
 trap : INT TERM HUP
 "$@"
@@ -35,30 +37,31 @@ code=$?
 (umask 077; echo $code > "$0.tmp") && mv "$0.tmp" "$0.exit"
 exit $code"#;
 
-/// What a leg's process is started with.
+/// Parameters of a session's process.
 pub(super) struct Start<'a> {
     pub(super) command: &'a [String],
     pub(super) project: &'a Path,
     pub(super) variables: &'a [(&'static str, String)],
-    /// What its files are called, without their endings.
+    /// Path prefix of its files.
     pub(super) leg: &'a Path,
     pub(super) input: &'a Path,
     pub(super) out: &'a Path,
     pub(super) err: Option<&'a Path>,
 }
 
-/// The process of a leg.
+/// The process of a session.
 pub(super) enum Running {
-    /// One that this process has started.
+    /// Started by this process.
     Own(Child),
-    /// One that was started by a conductor that is gone.
+    /// Started by a runner that has died.
     Found(Process),
-    /// It was gone when somebody looked.
+    /// Already ended when it was looked for.
     Gone,
 }
 
 impl Running {
-    /// Starts one, in a group of its own: it is ended by us, and never by a key that was pressed.
+    /// Starts the process in a process group of its own, so that a key pressed in the terminal does
+    /// not end it.
     pub(super) fn start(start: &Start<'_>) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT]).arg(start.leg).args(start.command);
@@ -77,7 +80,7 @@ impl Running {
         command.process_group(0).spawn().map(Self::Own)
     }
 
-    /// The process of a leg that another conductor began.
+    /// Finds the process of a session that a previous runner started.
     pub(super) fn find(leg: &Path, told: Option<Process>) -> io::Result<Self> {
         let found = match told {
             Some(process) => Some(process).filter(process::is_alive),
@@ -86,7 +89,7 @@ impl Running {
         Ok(found.map_or(Self::Gone, Self::Found))
     }
 
-    /// Which process it is, as long as it runs.
+    /// Returns the process; `None` if it is gone.
     pub(super) fn process(&self) -> Option<Process> {
         match self {
             Self::Own(child) => process::named(child.id()),
@@ -95,7 +98,6 @@ impl Running {
         }
     }
 
-    /// Whether it has ended.
     pub(super) fn has_ended(&mut self) -> io::Result<bool> {
         Ok(match self {
             Self::Own(child) => child.try_wait()?.is_some(),
@@ -104,9 +106,9 @@ impl Running {
         })
     }
 
-    /// The exit code of one that has ended while this process waited for it: the one that its shell has
-    /// left, else what the shell itself was killed by. Of one that was gone when somebody looked, only
-    /// whether it ended by itself can be told.
+    /// Returns the exit code that the shell recorded, else the signal that killed the shell. If the
+    /// process was already gone when it was looked for, a code that stands for a signal is dropped:
+    /// it does not say whether the agent ended voluntarily.
     pub(super) fn code(&mut self, left: Option<i32>) -> io::Result<Option<i32>> {
         Ok(match self {
             Self::Own(child) => {
@@ -118,27 +120,29 @@ impl Running {
         })
     }
 
-    /// Sends a signal to it and to all it has started.
+    /// Sends a signal to the process and to everything that it started.
     pub(super) fn signal(&self, signal: Signal) {
         if let Some(pid) = self.process().and_then(|process| pid(process.pid)) {
-            // It may have ended in this very moment.
+            // The process may have ended a moment ago.
             let _ = kill_process_group(pid, signal);
         }
     }
 }
 
-/// The exit code that a leg of a run has left at its end. Where its shell was killed, what it had started is
-/// ended, too: nobody would ever know how it ends, and the next session would work beside it.
+/// Returns the exit code that a session recorded. If its shell was killed before it could record
+/// one, kills the remaining processes of its group. Their exit codes would never be known, and the
+/// next session would work beside them.
 pub(super) fn left_code(leg: &Path, run: &RunId) -> Option<i32> {
     let code = exit_code(leg);
     let leader = left_number(leg).filter(|_| code.is_none());
     let leader = leader.filter(|leader| process::started(*leader).is_none());
     if leader.is_some() {
-        // Nobody names it any more; mostly there is none.
+        // Nothing refers to this file any more; usually it does not exist.
         let _ = fs::remove_file(paths::beside(leg, ".tmp"));
     }
     if let Some(group) = leader
-        // Long after the leg, or after the machine was started anew, the number may be somebody else's.
+        // The number may belong to another process by now, so check that the group belongs to the
+        // run.
         && process::of_group(group).any(|member| is_in(run, member))
         && let Some(group) = pid(group)
     {
@@ -147,14 +151,14 @@ pub(super) fn left_code(leg: &Path, run: &RunId) -> Option<i32> {
     code
 }
 
-/// Whether a process was started in a run.
+/// Whether a process was started in a run, according to its environment.
 fn is_in(run: &RunId, process: u32) -> bool {
     let variable = format!("{}={run}", variables::RUN);
     let variables = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
     variables.split(|byte| *byte == 0).any(|word| word == variable.as_bytes())
 }
 
-/// Whether the process of that number is a leg's: its shell was called by what its files are called.
+/// Whether a process is a session's shell, whose command line contains the path prefix.
 fn is_of(leg: &Path, pid: u32) -> bool {
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     words.split(|byte| *byte == 0).any(|word| word == leg.as_os_str().as_bytes())
@@ -258,7 +262,8 @@ mod tests {
         assert_eq!(Running::Gone.code(Some(3)).unwrap(), Some(3));
     }
 
-    /// Whether what a leg had started goes on when its shell was killed and somebody looks at its run.
+    /// Kills a session's shell, inspects the session as part of `run`, and returns whether its
+    /// child process survived.
     fn outlives(run: &RunId) -> bool {
         let folder = tempfile::tempdir().unwrap();
         let (leg, go) = (folder.path().join("1-1"), folder.path().join("go"));

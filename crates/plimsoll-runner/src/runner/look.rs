@@ -1,4 +1,4 @@
-//! What came of a leg, by its transcript and its spool.
+//! The result of a session, read from its transcript and spool.
 
 use std::path::{Path, PathBuf};
 
@@ -28,11 +28,11 @@ pub(super) struct Looked<'a> {
     pub(super) adapter: &'a dyn Adapter,
     pub(super) project: &'a Path,
     pub(super) session: &'a SessionId,
-    /// The checkpoint that it was given.
+    /// Checkpoint that the session continues from.
     pub(super) given: Option<&'a str>,
 }
 
-/// How full a window is.
+/// Usage of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) used: Tokens,
@@ -40,7 +40,7 @@ pub(super) struct Load {
 }
 
 impl Looked<'_> {
-    /// Whether a hook of ours stopped it.
+    /// Whether one of plimsoll's hooks stopped the session.
     pub(super) fn was_stopped(&self) -> bool {
         self.state().stopped.is_some()
     }
@@ -49,7 +49,7 @@ impl Looked<'_> {
         spool::state(&self.world.paths.spool_of(self.session, None)).unwrap_or_default()
     }
 
-    /// Its transcript, once there is one.
+    /// Returns the session's transcript; `None` if there is none yet.
     pub(super) fn transcript(&self) -> Option<PathBuf> {
         Some(self.found()?.path)
     }
@@ -58,7 +58,7 @@ impl Looked<'_> {
         sessions::find_one(self.world, self.adapter, self.session)
     }
 
-    /// How full its window is.
+    /// Returns the usage of the session's window.
     pub(super) fn load(&self, transcript: &Path) -> Option<Load> {
         let measured = load::measure(
             self.world,
@@ -72,8 +72,8 @@ impl Looked<'_> {
         Some(Load { used: measured.reading.used, window: measured.window.tokens })
     }
 
-    /// How it ended, with a checkpoint of all it did: that of its hooks, if nothing happened since, else
-    /// one that is made now.
+    /// Returns how the session ended, with a checkpoint of all its work. Reuses the checkpoint of
+    /// its hooks if nothing happened since, else seals a new one.
     pub(super) fn end(&self, job: u32, leg: u32, how: Ending) -> anyhow::Result<LegEnd> {
         let Some(found) = self.found() else { return Ok(unseen(job, leg, how)) };
         let state = self.state();
@@ -99,12 +99,12 @@ impl Looked<'_> {
         })
     }
 
-    /// What the checkpoint told that it was given.
+    /// Returns the body of the checkpoint that the session continues from.
     fn before(&self, place: &Place) -> Option<String> {
         Some(checkpoint::read_own(place, self.given?).ok()??.1)
     }
 
-    /// The checkpoint of all that it did; nothing if the model never answered.
+    /// Returns the checkpoint of all the session's work; `None` if the model never answered.
     fn sealed(
         &self,
         captured: &Captured,
@@ -129,7 +129,7 @@ impl Looked<'_> {
         Ok(Some(sealed.meta.id))
     }
 
-    /// What its window held at the first response.
+    /// Returns the tokens in the window at the first response.
     fn first(&self, found: &Found) -> Option<Tokens> {
         let file = JsonLines::open(&found.path).ok()??;
         let mut lines = file.forward(0);
@@ -143,7 +143,7 @@ impl Looked<'_> {
     }
 }
 
-/// How a leg ended of which there is nothing to be seen.
+/// Returns the end of a session that left no transcript.
 pub(super) fn unseen(job: u32, leg: u32, how: Ending) -> LegEnd {
     LegEnd {
         job,

@@ -1,10 +1,10 @@
-//! Runs: work that goes on over as many sessions as it takes.
+//! Runs: work that continues over as many sessions as it needs.
 //!
-//! The truth of a run is its journal ([`plimsoll_engine::run_journal`]); what its lines mean is core's business. A
-//! [`Conductor`] carries out one job after the other, or several at once: it starts an agent, waits for
-//! its end, and where a hook of ours stopped it, starts a fresh one that goes on. All that it must know
-//! of a session comes from its journal, its spool and its transcript, so that another conductor can take
-//! its place at any moment.
+//! The journal ([`Journal`](plimsoll_engine::run_journal::Journal)) is the source of truth for a
+//! run; plimsoll-core defines its records. A [`Conductor`] carries out jobs, one after another or
+//! several at once. It starts an agent and waits for its end. If one of plimsoll's hooks stopped
+//! the agent, it starts a new session that continues. All it knows about a session comes from the
+//! journal, the spool and the transcript, so another process can take over at any moment.
 
 mod agent;
 mod carrying;

@@ -1,4 +1,4 @@
-//! What agents printed, kept in files of their run.
+//! Output of agents, stored in files of their run.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,24 +11,23 @@ use plimsoll_extract::redact::redact;
 
 use super::files::Files;
 
-/// What an agent said at last.
+/// The end of an agent's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LastWords {
-    /// The file that holds all of it.
+    /// File with the complete output.
     pub file: PathBuf,
-    /// The last lines, without secrets and what moves a cursor.
+    /// The last lines, without secrets and control characters.
     pub lines: Vec<String>,
 }
 
-/// The files of what the agent of a leg printed, and of what it complained about, where that is kept:
-/// those that hold anything.
+/// Returns the non-empty output files of a session: stdout, then stderr if it is stored.
 pub fn printed(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Vec<PathBuf> {
     let files = Files::of(paths, run);
     let holds = |file: &PathBuf| file.metadata().is_ok_and(|metadata| metadata.len() > 0);
     [files.out(job, leg), files.err(job, leg)].into_iter().filter(holds).collect()
 }
 
-/// What the agent of a leg said at last: what it complained about, else what it printed.
+/// Returns the end of a session's stderr, or of its stdout if stderr is empty.
 pub fn last_words(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Option<LastWords> {
     let files = printed(paths, run, job, leg).into_iter().rev();
     let mut words =
@@ -36,7 +35,7 @@ pub fn last_words(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Option<Last
     words.find(|words| !words.lines.is_empty())
 }
 
-/// The last lines of a file in which there is anything, each shortened.
+/// Returns the last non-empty lines of a file, each shortened.
 fn last_lines(file: &Path) -> Option<Vec<String>> {
     const TAIL: u64 = 4 << 10;
     const LONGEST: usize = 300;
@@ -47,7 +46,7 @@ fn last_lines(file: &Path) -> Option<Vec<String>> {
     let mut tail = Vec::new();
     file.take(TAIL).read_to_end(&mut tail).ok()?;
     let tail = redact(&String::from_utf8_lossy(&tail)).into_owned();
-    // What was skipped may end within a line, and half a secret is not known as one.
+    // The tail may begin within a line, and half a secret would not be redacted.
     let whole = tail.lines().skip(usize::from(skipped > 0 && tail.contains('\n')));
     let lines: Vec<&str> = whole.map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(MOST)..];

@@ -1,4 +1,4 @@
-//! Carrying out a plan: batch after batch, each in fresh sessions, with a checkpoint between.
+//! Carries out a plan: batch after batch, each in fresh sessions, with a checkpoint in between.
 
 use std::collections::VecDeque;
 use std::panic;
@@ -19,55 +19,47 @@ use super::output::{LastWords, last_words};
 use crate::batch;
 use crate::run::{next_jobs, pause, replan};
 
-/// How a plan is carried out.
+/// How to carry out a plan.
 #[derive(Clone, Copy)]
 pub struct Manner<'m> {
-    /// What was said about that.
     pub pace: Pace,
-    /// How long to wait before a job that fails is tried again for the first time; before each other time twice as
-    /// long.
+    /// Pause before the first retry of a failed job, doubled with each further retry.
     pub pause: Duration,
-    /// Who is told what becomes of the jobs.
+    /// Receives news about the jobs.
     pub news: &'m (dyn Fn(News<'_>) + Sync),
 }
 
-/// What becomes of the jobs of a plan.
+/// News about the jobs of a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum News<'a> {
-    /// One is done.
     Done(&'a JobBegun),
-    /// One has failed and will be tried again.
+    /// A job failed and will be retried.
     Waits {
-        /// Which.
         job: &'a JobBegun,
-        /// With what exit code it failed.
         code: i32,
-        /// What the agent said last.
+        /// The last output of the agent.
         words: &'a LastWords,
-        /// How long that takes.
+        /// Time until the retry.
         pause: Duration,
     },
-    /// One has failed for good.
+    /// A job failed for good.
     Failed {
-        /// Which.
         job: &'a JobBegun,
-        /// With what exit code it failed.
         code: i32,
-        /// What the agent said last.
+        /// The last output of the agent.
         words: &'a LastWords,
     },
-    /// What is left was planned again.
+    /// The remaining work was planned again.
     Replanned {
-        /// Why.
         why: &'a str,
-        /// How the run stands now.
+        /// The run with its new plan.
         run: &'a Run,
     },
 }
 
-/// How long to wait before something that failed is tried again.
+/// Returns the pause before the first retry.
 pub fn usual_pause(world: &World) -> Duration {
-    /// Tests have no time.
+    /// Lets tests shorten the pause.
     const VARIABLE: &str = "PLIMSOLL_TEST_PAUSE_MS";
     const USUAL: Duration = Duration::from_secs(5);
     let set = world.env(VARIABLE).and_then(|value| value.parse().ok());
@@ -75,8 +67,8 @@ pub fn usual_pause(world: &World) -> Duration {
 }
 
 impl Conductor<'_> {
-    /// Carries out the one job of a run that has no plan. An agent that was killed did not give up: it is
-    /// tried again, after a pause, a few times.
+    /// Carries out the only job of a run without a plan. If the agent was killed, retries a few
+    /// times after a pause: being killed is not giving up.
     pub fn carry_out_task(&self, begun: JobBegun, base: Duration) -> anyhow::Result<JobEnd> {
         const RETRIES: u32 = 2;
         let attempt = self.next_attempt(begun.job);
@@ -94,27 +86,27 @@ impl Conductor<'_> {
         self.carry_out(&order)
     }
 
-    /// Gives the run its plan. The journal gets it without secrets, the agents with them.
+    /// Sets the plan of the run. The journal gets it redacted, the agents unredacted.
     pub fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
         self.keep_plan(0, plan, None)
     }
 
-    /// Keeps the plan of that number. The journal is told of it last: what it does not tell of is planned
-    /// again by whoever takes the run up.
+    /// Stores plan `number`. The journal comes last: if the runner is killed before that, the next
+    /// runner plans again.
     fn keep_plan(&self, number: usize, mut plan: Plan, why: Option<String>) -> anyhow::Result<()> {
         self.files.keep_plan(number, &plan).context("could not write down the plan")?;
         plan.for_each_text(|text| *text = redact(text).into_owned());
         self.note(What::Planned { plan, why })
     }
 
-    /// The plan as it stands, secrets and all, and its number.
+    /// Returns the current plan, unredacted, and its number.
     fn plan(&self) -> anyhow::Result<(usize, Plan)> {
         let number = self.state().replanned.len();
         Ok((number, self.files.plan(number).context("could not read the plan")?))
     }
 
-    /// Carries the plan out, from where it stands to its end or as far as may be, and writes down why it
-    /// ended there. What has failed before is tried again.
+    /// Carries out the rest of the plan as far as possible, and records why it ended. Retries jobs
+    /// that failed before.
     pub fn carry_out_plan(&self, manner: &Manner<'_>) -> anyhow::Result<Outcome> {
         let failed: Vec<JobBegun> =
             self.state().failed_jobs().map(|job| job.begun.clone()).collect();
@@ -126,7 +118,8 @@ impl Conductor<'_> {
                 break outcome(&self.state());
             }
             match self.carry_out_batch(jobs, manner)? {
-                // As many have failed as may: that is how the work ended, and no mere limit.
+                // Reaching the limit of failures means that the work failed, not that a limit
+                // paused it.
                 Some(Outcome::Limited { limit: Limit::Failures(_) }) => {
                     break outcome(&self.state());
                 }
@@ -138,7 +131,7 @@ impl Conductor<'_> {
         Ok(outcome)
     }
 
-    /// Carries out the jobs of a batch; gives why the run ends here, if it does.
+    /// Carries out the jobs of a batch. Returns why the run ends here; `None` if it continues.
     fn carry_out_batch(
         &self,
         jobs: Vec<JobBegun>,
@@ -164,7 +157,7 @@ impl Conductor<'_> {
         Ok(ends.into_iter().flatten().next())
     }
 
-    /// Sees a job through to its end, tried as often as may be; gives why the run ends here, if it does.
+    /// Carries out a job, with retries. Returns why the run ends here; `None` if it continues.
     fn see_through(&self, job: &JobBegun, manner: &Manner<'_>) -> anyhow::Result<Option<Outcome>> {
         let mut order = self.order(job)?;
         let mut tried = 0;
@@ -197,14 +190,14 @@ impl Conductor<'_> {
         }
     }
 
-    /// What the agent of a job's last session said at last.
+    /// Returns the last output of the agent in a job's last session.
     fn last_words(&self, job: u32) -> LastWords {
         let leg = self.state().job(job).map_or(0, |job| job.legs.len()) as u32;
         let words = last_words(&self.stage.world.paths, self.journal.run(), job, leg);
         words.unwrap_or_default()
     }
 
-    /// Waits; gives why the run ends meanwhile, if it does.
+    /// Waits. Returns why the run must end meanwhile; `None` if it continues.
     fn rest(&self, pause: Duration) -> Option<Outcome> {
         const STEP: Duration = Duration::from_millis(50);
         let until = Instant::now() + pause;
@@ -218,7 +211,7 @@ impl Conductor<'_> {
         None
     }
 
-    /// What is asked of an agent for a job, by how the run stands now.
+    /// Builds the order for a job from the current state of the run.
     fn order(&self, begun: &JobBegun) -> anyhow::Result<Order> {
         let (_, plan) = self.plan()?;
         let named = |id: &String| plan.pieces().find(|piece| piece.id == *id);
@@ -234,14 +227,14 @@ impl Conductor<'_> {
         })
     }
 
-    /// Which attempt at a job comes next, or is gone on with.
+    /// Returns the number of the attempt that comes next or continues.
     fn next_attempt(&self, job: u32) -> u32 {
         let run = self.state();
         let last = run.job(job).and_then(|job| job.legs.last());
         last.map_or(1, next_attempt)
     }
 
-    /// Plans again what is left, if the batch before has taken far more than was estimated.
+    /// Plans the remaining work again if the last batch took far more than estimated.
     fn replan(&self, manner: &Manner<'_>) -> anyhow::Result<()> {
         let (number, plan) = self.plan()?;
         let mut run = self.run();
@@ -254,13 +247,13 @@ impl Conductor<'_> {
     }
 }
 
-/// Which attempt comes after, or goes on with, a leg.
+/// Returns the number of the attempt that follows or continues a session.
 fn next_attempt(leg: &Leg) -> u32 {
     let failed = leg.end.as_ref().is_some_and(|(_, end)| matches!(end.how, Ending::Exited { .. }));
     leg.begun.attempt + u32::from(failed)
 }
 
-/// How a run ends in which nothing is left that could be done.
+/// Returns the outcome of a run in which no job is left to do.
 fn outcome(run: &Run) -> Outcome {
     let codes = run.failed_jobs().filter_map(|job| {
         let JobState::Failed { .. } = job.state else { return None };

@@ -1,4 +1,4 @@
-//! The checkpoint that stands between two batches of a plan.
+//! The checkpoint between two batches of a plan.
 
 use std::borrow::Cow;
 
@@ -18,11 +18,12 @@ use super::conductor::Conductor;
 use crate::batch;
 
 impl Conductor<'_> {
-    /// The checkpoint that tells of a job that is done; `last` is that of its last session, where one
-    /// could be made. The one of a plan's job tells of all jobs before, too, and of what is left, so that
-    /// the next session need be given no other.
+    /// Returns the checkpoint that covers a finished job; `last` is that of its last session, if
+    /// there is one. In a plan, seals a new one that also covers all earlier jobs and lists the
+    /// remaining work, so the next session needs no other.
     ///
-    /// Whoever calls this keeps others from closing their jobs meanwhile: each tells of the one before.
+    /// The caller must prevent other jobs from being closed meanwhile, because each checkpoint
+    /// continues the previous one.
     pub(super) fn told(&self, job: u32, last: Option<String>) -> anyhow::Result<Option<String>> {
         let run = self.run();
         if run.begun.sort == Sort::Task {
@@ -44,8 +45,8 @@ impl Conductor<'_> {
         Ok(Some(sealed.meta.id))
     }
 
-    /// All of it but the body. What is known of the window and the transcript comes from the checkpoint
-    /// of the session.
+    /// Returns the draft without its body. Model, window and transcript come from the session's own
+    /// checkpoint.
     fn draft(&self, run: &Run, job: u32, own: Option<Meta>) -> anyhow::Result<Draft<'static>> {
         let legs = run.job(job).map_or(&[][..], |job| &job.legs);
         let session = legs.last().and_then(|leg| leg.begun.session.clone());
@@ -69,13 +70,13 @@ impl Conductor<'_> {
 
 type Known = (Meta, String);
 
-/// A checkpoint of ours; nothing if it is not there any more.
+/// Reads one of the project's own checkpoints; `None` if it no longer exists.
 fn read(place: &Place, id: Option<&str>) -> anyhow::Result<Option<Known>> {
     let Some(id) = id else { return Ok(None) };
     Ok(checkpoint::read_own(place, id)?)
 }
 
-/// What the sessions told, then the plan.
+/// Builds the body from the sessions' checkpoints and the state of the plan.
 fn body(run: &Run, job: u32, own: Option<&Known>, before: Option<&Known>) -> String {
     let own = own.map_or("", |(_, body)| body);
     let body = match before {

@@ -1,4 +1,4 @@
-//! Waiting for an agent.
+//! Waits for an agent to end.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,15 +14,16 @@ use super::conductor::{Conductor, Progress};
 use super::leg::Running;
 use super::look::Load;
 
-/// How often an agent is asked whether it has ended.
+/// Interval between checks whether the agent has ended.
 const STEP: Duration = Duration::from_millis(50);
-/// How often its window is looked at.
+/// Interval between measurements of its window.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long one that is to end may take, before it is killed.
+/// Time that an agent has to end before it is killed.
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Conductor<'_> {
-    /// Waits for the end of a session, and tells how it goes. Gives why it was ended, if it was.
+    /// Waits for the end of a session and reports progress. Returns why the session was ended;
+    /// `None` if it ended without being asked.
     pub(super) fn wait(
         &self,
         leg: &LegBegun,
@@ -51,7 +52,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Asks an agent to end, as whoever wants it to end would.
+    /// Asks an agent to end, with the signal that the runner received or else SIGTERM.
     fn end(&self, running: &Running, over: Outcome) -> (Outcome, Instant) {
         let signal = match over {
             Outcome::Interrupted { signal } => Signal::from_named_raw(signal),
@@ -62,7 +63,7 @@ impl Conductor<'_> {
     }
 }
 
-/// The window of a session that runs, looked at now and then.
+/// The window of a running session, measured at intervals.
 #[derive(Default)]
 struct Window {
     transcript: Option<PathBuf>,
@@ -70,7 +71,7 @@ struct Window {
 }
 
 impl Window {
-    /// How full it is, if it is time to look.
+    /// Returns the usage of the window; `None` if it is not yet time to measure.
     fn look(&mut self, conductor: &Conductor<'_>, leg: &LegBegun) -> Option<Load> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return None;
@@ -84,7 +85,7 @@ impl Window {
     }
 }
 
-/// What an agent prints, passed on while it goes on.
+/// Passes an agent's output on while the agent works.
 struct Printed {
     file: Option<File>,
     read_to: u64,

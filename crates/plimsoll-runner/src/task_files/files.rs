@@ -1,4 +1,4 @@
-//! What the files that tasks name weigh.
+//! Sizes of the files that tasks name.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -13,16 +13,16 @@ use plimsoll_engine::paths::{self, Links};
 use crate::batch;
 use crate::batch::{Estimator, Task, works_on};
 
-/// What files weigh, and what is to be said of those that cannot be weighed.
+/// Sizes of files in tokens, and warnings about files that could not be measured.
 pub(super) struct Weighed {
-    /// By the names that tasks call them.
+    /// Keyed by the file name as written in the task.
     pub(super) weights: HashMap<String, Tokens>,
     /// Sentences for the user.
     pub(super) warnings: Vec<String>,
 }
 
-/// Calls `with` with every task that is to be done, and every subtask; and with those that it is a
-/// subtask of, the innermost first.
+/// Calls `with` for each task and subtask that is not done, together with its parent tasks,
+/// innermost first.
 fn walk<'t>(tasks: &'t [Task], above: &[&'t Task], with: &mut dyn FnMut(&'t Task, &[&'t Task])) {
     for task in tasks.iter().filter(|task| !task.done) {
         with(task, above);
@@ -30,7 +30,7 @@ fn walk<'t>(tasks: &'t [Task], above: &[&'t Task], with: &mut dyn FnMut(&'t Task
     }
 }
 
-/// The files of those tasks that are split by them.
+/// Returns the files of tasks that are too large and can be split by files.
 pub(super) fn to_split<'t>(
     tasks: &'t [Task],
     estimator: &Estimator,
@@ -46,7 +46,7 @@ pub(super) fn to_split<'t>(
     files
 }
 
-/// Weighs every file that a task names.
+/// Measures every file that a task names.
 pub(super) fn weigh(project: &Path, tasks: &[Task], model: &str) -> Weighed {
     let mut names = BTreeSet::new();
     walk(tasks, &[], &mut |task, _| names.extend(task.files.iter().map(String::as_str)));
@@ -86,7 +86,8 @@ fn warning(names: &[&str], one: &str, many: &str) -> Option<String> {
     }
 }
 
-/// The file that `name` stands for in a project. A link may lead to it, but not out of the project.
+/// Resolves a file name within a project. The file may be reached through a link, but must be
+/// inside the project.
 pub(super) fn inside(project: &Path, name: &str) -> io::Result<PathBuf> {
     let path = project.join(name).canonicalize()?;
     match path.starts_with(paths::canonical(project)) {
@@ -96,9 +97,9 @@ pub(super) fn inside(project: &Path, name: &str) -> io::Result<PathBuf> {
     }
 }
 
-/// What reading a file adds to a window.
+/// Returns the tokens that reading a file adds to a window.
 fn weight(path: &Path, tokenizer: &Tokenizer) -> io::Result<Tokens> {
-    /// What is larger is taken to go on as it began.
+    /// The rest of a larger file is assumed to be like its beginning.
     const LOOKED_AT: u64 = 16 << 20;
     let file = paths::open(path, Links::Refused)?;
     let len = file.metadata()?.len();
@@ -109,14 +110,14 @@ fn weight(path: &Path, tokenizer: &Tokenizer) -> io::Result<Tokens> {
     Ok(whole.div_ceil(1_000) as Tokens)
 }
 
-/// Counts the characters of a text.
+/// Counts the characters of a text file.
 fn count(mut file: io::Take<File>) -> io::Result<ClassCounter> {
     let mut counter = ClassCounter::default();
     let mut piece = vec![0; 64 << 10];
     loop {
         match file.read(&mut piece)? {
             0 => return Ok(counter),
-            // Nobody reads a picture as text.
+            // A zero byte means that the file is not text.
             read if piece[..read].contains(&0) => return Err(io::ErrorKind::InvalidData.into()),
             read => counter.add(&piece[..read]),
         }

@@ -1,5 +1,5 @@
-//! What planning needs to know of the world: task files, what files weigh, which of them change
-//! together, and what a session has room for.
+//! Input for planning that comes from outside: task files, sizes of files, files that change
+//! together, and the room in a session.
 
 mod files;
 mod room;
@@ -18,10 +18,10 @@ use plimsoll_engine::git;
 use self::files::Weighed;
 pub use self::room::{Known, find_room};
 
-/// No task file is larger.
+/// Maximum size of a task file.
 const LARGEST: u64 = 8 << 20;
 
-/// The text of a task file, which may be a pipe.
+/// Reads a task file, which may be a pipe.
 pub fn read_file(path: &Path) -> io::Result<String> {
     if path.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
@@ -29,7 +29,7 @@ pub fn read_file(path: &Path) -> io::Result<String> {
     read_text(File::open(path)?)
 }
 
-/// The text of a task file that is piped in.
+/// Reads a task file from a reader such as stdin.
 pub fn read_text(from: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     from.take(LARGEST + 1).read_to_end(&mut bytes)?;
@@ -40,14 +40,14 @@ pub fn read_text(from: impl Read) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| invalid("it is not text in UTF-8"))
 }
 
-/// The tasks of a task file called `name`, of the project in this folder.
+/// Parses the tasks of the task file `name`, for the project in this folder.
 pub fn tasks(project: &Path, name: &str, text: &str) -> Result<Vec<Task>, Problem> {
     read::read(text, Format::of(name, text), &|file| files::inside(project, file).is_ok())
 }
 
-/// On what terms tasks are planned, and what is to be said of the files that they name.
+/// Returns the terms for planning, and warnings about the files that tasks name.
 ///
-/// `model` tells how text is counted.
+/// `model` determines how text is counted.
 pub fn terms(
     project: &Path,
     tasks: &[Task],
@@ -62,7 +62,8 @@ pub fn terms(
     (Terms { available, estimator, together }, warnings)
 }
 
-/// Which of these files change together. Without git their names must do.
+/// Returns which of these files change together, according to git. Empty without git; then only
+/// names count.
 pub(crate) fn together(project: &Path, files: &[impl AsRef<str>]) -> Together {
     let files: Vec<&str> = files.iter().map(AsRef::as_ref).collect();
     let mut together = Together::default();

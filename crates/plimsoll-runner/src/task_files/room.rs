@@ -1,4 +1,4 @@
-//! What a session that works on a plan has room for.
+//! The room that a session has for work on a plan.
 
 use std::path::Path;
 
@@ -13,21 +13,20 @@ use plimsoll_store::{BeginningRow, Store};
 
 use crate::batch::Room;
 
-/// The room that there is, and how that is known.
+/// The room in a session, and where the figures come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// The room.
     pub room: Room,
-    /// Where the budget comes from, in words.
+    /// Source of the budget, for display.
     pub source: &'static str,
-    /// The model that is counted for.
+    /// Model whose tokens are counted.
     pub model: Option<String>,
 }
 
-/// How many of the newest sessions tell what a fresh one holds.
+/// Number of newest sessions that show how full a fresh session is.
 const SESSIONS: u32 = 5;
 
-/// The room in `session`, else in a fresh session of the project.
+/// Returns the room in `session`, else in a fresh session of the project.
 pub fn find_room(
     world: &World,
     adapter: &dyn Adapter,

@@ -8,7 +8,7 @@ use plimsoll_core::{Millis, Tokens};
 
 use super::*;
 
-/// A run of a plan, told line by line.
+/// Builds a run of a plan, record by record.
 pub(in crate::run) struct Story(Vec<What>);
 
 pub(in crate::run) fn piece(id: &str, description: &str, after: &[&str]) -> Piece {
@@ -49,7 +49,7 @@ impl Story {
         self
     }
 
-    /// A session whose window grew so much.
+    /// Adds a finished session whose window grew by `grown` tokens.
     pub(in crate::run) fn leg(mut self, job: u32, grown: Tokens) -> Self {
         let leg = LegBegun { job, leg: 1, attempt: 1, session: None, restore: None };
         self.0.push(What::LegBegun(leg));
@@ -89,7 +89,7 @@ impl Story {
     }
 }
 
-/// Two batches; the second comes after the first in part.
+/// Two batches: `c` depends on `a`, and `d` on `b`.
 fn story() -> Story {
     Story::new(vec![
         vec![piece("a", "fix", &[]), piece("b", "fix", &[])],
