@@ -1,34 +1,35 @@
-//! What a session has room for.
+//! The room in a session.
 
 use plimsoll_core::Tokens;
 
 use super::UNKNOWN_BUDGET;
 
-/// What a session may hold, and what of that is spoken for.
+/// Budget of a session, and how much of it is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// What it may hold in all.
+    /// Total tokens that the session may contain.
     pub budget: Tokens,
-    /// What it holds already.
+    /// Tokens already in the window.
     pub reading: Tokens,
-    /// What lies above the restart line: work that is planned to fit must not be stopped by it.
+    /// Tokens above the restart threshold. Planned work must end before that threshold stops it.
     pub reserve: Tokens,
 }
 
 impl Room {
-    /// The room in a session that holds `reading` tokens, and is over its restart line at `restart`.
+    /// Returns the room in a session that contains `reading` tokens and restarts at `restart`
+    /// tokens.
     pub fn new(budget: Tokens, reading: Tokens, restart: Tokens) -> Self {
         Self { budget, reading, reserve: budget.saturating_sub(restart) }
     }
 
-    /// The room in a session of whose window only the `usage` is known, from 0 to 1.
+    /// Returns the room in a session of unknown window size; `usage` is its fill level from 0 to 1.
     pub fn of_usage(usage: f64) -> Self {
         let left = (UNKNOWN_BUDGET as f64 * (1.0 - usage)) as Tokens;
         let reading = UNKNOWN_BUDGET.saturating_sub(left);
         Self { budget: UNKNOWN_BUDGET, reading, reserve: 0 }
     }
 
-    /// What is left.
+    /// Returns the tokens that are left for work.
     pub fn available(&self) -> Tokens {
         self.budget.saturating_sub(self.reading).saturating_sub(self.reserve)
     }

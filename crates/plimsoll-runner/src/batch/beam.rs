@@ -1,4 +1,5 @@
-//! Packing with several packings in mind at once: what fills this batch best may leave little for the next.
+//! Packs with a beam search: the best fill of one batch may leave bad choices for the next, so
+//! several partial packings are extended in parallel.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -7,24 +8,24 @@ use std::rc::Rc;
 use super::fill::{Key, fills};
 use super::pack::{Freight, Packing};
 
-/// How many packings of how many pieces are kept in mind.
+/// Bounds the beam width: number of states × number of pieces.
 const IN_MIND: usize = 16_000;
-/// How many ways of filling a batch are tried on each.
+/// Number of fills to try for each batch.
 const WAYS: usize = 4;
 
-/// How long each is looked for.
+/// Search steps for each batch.
 const STEPS: u32 = 100;
 
-/// A packing as far as it has come.
+/// A partial packing.
 #[derive(Clone)]
 struct State {
-    /// The pieces that can be next.
+    /// Pieces whose dependencies are packed.
     ready: BTreeSet<Key>,
-    /// For how many pieces each still waits.
+    /// For each piece the number of dependencies that are not packed yet.
     waits: Vec<u32>,
-    /// What is not packed yet, by size.
+    /// Total size of the pieces that are not packed yet.
     left: u128,
-    /// The last batch, and those before it.
+    /// The last batch, linked to the earlier ones.
     batches: Option<Rc<Batches>>,
 }
 
@@ -60,13 +61,13 @@ impl State {
         Self { ready, waits, left, batches: None }
     }
 
-    /// The batches that are still to come at least, and what there is to pack.
+    /// Returns a lower bound for the batches still needed, and the size still to pack.
     fn rank(&self, freight: &Freight, tails: &[usize]) -> (u128, u128) {
         let longest = self.ready.iter().map(|(_, piece)| tails[*piece] as u128 + 1).max();
         (self.left.div_ceil(u128::from(freight.room)).max(longest.unwrap_or(0)), self.left)
     }
 
-    /// This and one batch more, in several ways.
+    /// Returns this state extended by one more batch, filled in several ways.
     fn steps(&self, freight: &Freight, tails: &[usize]) -> Vec<Self> {
         let farthest =
             self.ready.iter().max_by_key(|(size, piece)| (tails[*piece], Reverse(*size)));

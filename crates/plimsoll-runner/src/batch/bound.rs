@@ -1,12 +1,12 @@
-//! How many batches pieces take at least.
+//! A lower bound for the number of batches.
 
 use super::pack::Freight;
 
-/// The most that can be said: no packing has fewer batches.
+/// Returns a number of batches that no packing can undercut.
 ///
-/// A piece whose head is `h` cannot be in the first `h` batches, one whose tail is `t` not in the last
-/// `t`. So all whose head and tail are at least that need `h + t` batches beside those that they fill
-/// themselves.
+/// A piece with head `h` cannot be in the first `h` batches, and a piece with tail `t` cannot be in
+/// the last `t`. Pieces whose head and tail are at least `h` and `t` therefore need `h + t` batches
+/// besides those that they fill.
 pub(super) fn bound(freight: &Freight) -> usize {
     let (heads, tails) = (freight.heads(), freight.tails());
     let longest = heads.iter().zip(&tails).map(|(head, tail)| head + tail + 1).max();
@@ -17,19 +17,19 @@ pub(super) fn bound(freight: &Freight) -> usize {
 }
 
 impl Freight {
-    /// How many batches lie before each piece at least.
+    /// Returns for each piece the minimum number of batches before it.
     pub(super) fn heads(&self) -> Vec<usize> {
         heads(self.order.iter().copied(), &self.before, &self.sizes, self.room)
     }
 
-    /// How many batches lie behind each piece at least.
+    /// Returns for each piece the minimum number of batches after it.
     pub(super) fn tails(&self) -> Vec<usize> {
         heads(self.order.iter().rev().copied(), &self.behind, &self.sizes, self.room)
     }
 }
 
-/// Pieces before a piece that themselves have at least `h` batches before them fill batches of their
-/// own, after those `h`.
+/// Computes heads in the given order. Dependencies with a head of at least `h` fill batches of
+/// their own after the first `h`.
 fn heads(
     order: impl Iterator<Item = usize>,
     before: &[Vec<usize>],
@@ -48,7 +48,7 @@ fn heads(
     heads
 }
 
-/// What the pieces of each head and above come to by their sizes alone.
+/// Bounds the batches by the sizes of all pieces with at least a given head.
 fn by_sums(sizes: &[u64], room: u64, heads: &[usize]) -> usize {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_unstable_by_key(|piece| std::cmp::Reverse(heads[*piece]));
@@ -56,7 +56,8 @@ fn by_sums(sizes: &[u64], room: u64, heads: &[usize]) -> usize {
     order.iter().fold(0, |bound, piece| bound.max(heads[*piece] + filled.with(sizes[*piece], room)))
 }
 
-/// Pieces, and how many batches they fill at least: two of more than half the room never share one.
+/// Accumulates pieces and counts the batches that they need at least: two pieces of more than half
+/// the room never share a batch.
 #[derive(Default)]
 struct Filled {
     sum: u128,
@@ -71,10 +72,10 @@ impl Filled {
     }
 }
 
-/// How many pieces are looked at for all cuts together.
+/// Maximum number of pieces to examine over all cuts.
 const LOOKED_AT: usize = 4_000_000;
 
-/// What the pieces of some heads and tails come to by [`of_sizes`].
+/// Bounds the batches by [`of_sizes`] of all pieces with at least a given head and tail.
 fn by_halves(freight: &Freight, heads: &[usize], tails: &[usize]) -> usize {
     let mut by_size: Vec<usize> = (0..freight.sizes.len()).collect();
     by_size.sort_unstable_by_key(|piece| std::cmp::Reverse(freight.sizes[*piece]));
@@ -93,7 +94,7 @@ fn by_halves(freight: &Freight, heads: &[usize], tails: &[usize]) -> usize {
     best
 }
 
-/// Some of the values that occur, at most so many, spread evenly, the least among them.
+/// Returns at most `most` of the distinct values, evenly spread and including the smallest.
 fn cuts(values: &[usize], most: usize) -> Vec<usize> {
     let mut values = values.to_vec();
     values.sort_unstable();
@@ -102,11 +103,11 @@ fn cuts(values: &[usize], most: usize) -> Vec<usize> {
     values.into_iter().step_by(step).collect()
 }
 
-/// The bound L2 of Martello and Toth for sizes in falling order that wait for nothing.
+/// Returns the bound L2 of Martello and Toth for independent pieces, sizes in falling order.
 ///
-/// Pieces above half the room take a batch each. For each size up to the half: what is at least so
-/// large, and no larger than the half, goes beside those of them that leave so much, or takes batches
-/// of its own.
+/// Pieces larger than half the room take one batch each. For each size up to half the room, the
+/// pieces between that size and half the room go beside a large piece that leaves enough space, or
+/// into further batches.
 pub(super) fn of_sizes(sizes: &[u64], room: u64) -> usize {
     let sums: Vec<u128> = std::iter::once(0)
         .chain(sizes.iter().scan(0, |sum, size| {

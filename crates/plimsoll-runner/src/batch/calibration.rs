@@ -1,50 +1,48 @@
-//! What the formula is off by, learned from what past work has taken.
+//! Correction factors for the estimate formula, learned from past work.
 //!
-//! A factor for each kind of task comes from the older cases of that kind, and is tried on the newer
-//! ones, which it has not seen. It is used only where it is nearer to them than the formula.
+//! The factor of a kind is computed from the older cases of that kind and tested on the newer ones.
+//! It is used only if it estimates those better than the formula.
 
 use plimsoll_core::plan::{Case, Kind};
 
 use super::Factors;
 
-/// So many cases of a kind there must be.
+/// Minimum number of cases of a kind.
 const ENOUGH: usize = 8;
-/// One in so many is held back, the newest of them.
+/// One case in this many is held back for testing: the newest ones.
 const HELD_BACK: usize = 3;
 
-/// What is learned from past work, kind by kind.
+/// Results of learning from past work, by kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// The kinds that there are cases of, the dearest first.
+    /// Kinds that occur in past work, the most expensive first.
     pub kinds: Vec<Fit>,
 }
 
-/// What is learned of one kind.
+/// Result of learning about one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The kind.
     pub kind: Kind,
-    /// How many cases there are of it.
     pub cases: usize,
-    /// What came of the trial; nothing where there are too few cases for one.
+    /// `None` if there are too few cases.
     pub trial: Option<Trial>,
 }
 
-/// A factor, and how it did on cases that it was not made from.
+/// A factor and its test on cases that were not used to compute it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// What the formula's figure is multiplied by.
+    /// Multiplier for the formula's figure.
     pub factor: f64,
-    /// How many cases were held back.
+    /// Number of cases held back for the test.
     pub held_back: usize,
-    /// How many times too large or too small the formula's figure for them is, in the median.
+    /// Median factor by which the formula alone is wrong, in either direction.
     pub formula_off: f64,
-    /// The same with the factor.
+    /// Median factor by which the corrected formula is wrong, in either direction.
     pub calibrated_off: f64,
 }
 
 impl Calibration {
-    /// Learns from these cases, in whatever order they come.
+    /// Learns from cases in any order.
     pub fn of(cases: &[Case]) -> Self {
         let fit = |kind| {
             let mut cases: Vec<Case> = cases.iter().copied().filter(|case| case.is(kind)).collect();
@@ -55,7 +53,7 @@ impl Calibration {
         Self { kinds: Kind::ALL.into_iter().filter_map(fit).collect() }
     }
 
-    /// The factors that are used, as an estimator takes them.
+    /// Returns the factors in use, for an estimator.
     pub fn factors(&self) -> Factors {
         let thousandths = |factor: f64| (factor * 1_000.0).round() as u64;
         self.used().fold(Factors::default(), |factors, (kind, factor)| {
@@ -63,31 +61,31 @@ impl Calibration {
         })
     }
 
-    /// The factor of a kind, if one is used.
+    /// Returns the factor of a kind; `None` if the formula is used unchanged.
     pub fn factor(&self, kind: Kind) -> Option<f64> {
         let fit = self.kinds.iter().find(|fit| fit.kind == kind)?;
         fit.trial.filter(Trial::is_better).map(|trial| trial.factor)
     }
 
-    /// The kinds whose factor is used, with it.
+    /// Returns the kinds whose factor is in use, with the factor.
     pub fn used(&self) -> impl Iterator<Item = (Kind, f64)> {
         self.kinds.iter().filter_map(|fit| Some((fit.kind, self.factor(fit.kind)?)))
     }
 }
 
 impl Fit {
-    /// How many cases are lacking until a factor can be tried.
+    /// Returns the number of further cases needed for a test.
     pub fn lacking(&self) -> usize {
         ENOUGH.saturating_sub(self.cases)
     }
 }
 
 impl Trial {
-    /// Makes a factor of the older cases and tries it on the newer ones.
+    /// Computes a factor from the older cases and tests it on the newer ones.
     fn of(cases: &[Case]) -> Option<Self> {
         let (older, newer) = cases.split_at(cases.len() - cases.len() / HELD_BACK);
         let factor = median(older.iter().map(Case::ratio))?;
-        // What is shown is what is used.
+        // Use the rounded factor that users see.
         let factor = (factor * 100.0).round().max(1.0) / 100.0;
         Some(Self {
             factor,
@@ -97,18 +95,18 @@ impl Trial {
         })
     }
 
-    /// Whether it is nearer than the formula.
+    /// Whether the factor estimates better than the formula.
     pub fn is_better(&self) -> bool {
         self.calibrated_off < self.formula_off
     }
 }
 
-/// How many times too large or too small.
+/// Turns a ratio into a factor of at least 1, regardless of direction.
 fn off(ratio: f64) -> f64 {
     ratio.max(1.0 / ratio)
 }
 
-/// The middle one; of two the mean.
+/// Returns the median; for an even count the mean of the middle two.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -124,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// Cases of one kind, the oldest first, each predicted as 1,000.
+    /// Builds cases of one kind, oldest first, each predicted as 1,000 tokens.
     fn cases(kind: Kind, measured: &[Tokens]) -> Vec<Case> {
         let case = |(at, measured): (usize, &Tokens)| Case {
             at: at as Millis,

@@ -1,4 +1,4 @@
-//! What a task takes: its words, its files and the keyword it goes by.
+//! Estimates tasks by their description, their files and their kind.
 
 use std::collections::HashMap;
 
@@ -7,23 +7,22 @@ use plimsoll_core::plan::{Kind, sum};
 
 use super::Task;
 
-/// A file of which nothing is known.
+/// Assumed size of a file that cannot be measured.
 pub const UNKNOWN_FILE: Tokens = 2_000;
-/// How many files a task touches that names none.
+/// Assumed number of files if a task names none.
 const USUAL_FILES: u64 = 3;
-/// Characters of a description that make a token.
+/// Characters of a description per token.
 const CHARS_PER_TOKEN: u64 = 4;
 
-/// Estimates tasks.
 #[derive(Clone, Debug, Default)]
 pub struct Estimator {
-    /// What the files of the project weigh, by the names that tasks call them.
+    /// Sizes of the project's files, keyed by the name as written in the tasks.
     pub weights: HashMap<String, Tokens>,
-    /// What experience makes of the formula.
+    /// Corrections learned from past work.
     pub factors: Factors,
 }
 
-/// What experience makes of the formula for each kind of task, in thousandths: 1,000 leaves it as it is.
+/// Correction factor for each kind of task, in thousandths: 1,000 changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factors([u64; Kind::ALL.len()]);
 
@@ -34,12 +33,12 @@ impl Default for Factors {
 }
 
 impl Factors {
-    /// The factor of a kind, in thousandths.
+    /// Returns the factor of a kind, in thousandths.
     pub fn of(&self, kind: Kind) -> u64 {
         self.0[kind as usize]
     }
 
-    /// The same with another factor for a kind.
+    /// Replaces the factor of a kind.
     #[must_use]
     pub fn with(mut self, kind: Kind, thousandths: u64) -> Self {
         self.0[kind as usize] = thousandths;
@@ -48,13 +47,14 @@ impl Factors {
 }
 
 impl Estimator {
-    /// What a task takes: what the user says, else the formula, but no less than its subtasks together.
+    /// Estimates a task: the user's figure, else the formula, but at least the sum of its subtasks.
     pub fn estimate(&self, task: &Task) -> Tokens {
         self.estimate_in(task, &[])
     }
 
-    /// What a task takes that is planned apart from those it is a subtask of, the innermost first. Their
-    /// words are told with it; their files count where it does not say itself what it touches.
+    /// Estimates a task that is planned separately from its parent tasks (`above`, innermost
+    /// first). The prompt includes their descriptions. Their files count if the task does not say
+    /// what it touches.
     pub fn estimate_in(&self, task: &Task, above: &[&Task]) -> Tokens {
         let to_do = task.subtasks.iter().filter(|subtask| !subtask.done);
         let parts = || sum(to_do.map(|subtask| self.estimate(subtask)));
@@ -62,7 +62,7 @@ impl Estimator {
         task.tokens.unwrap_or_else(|| self.formula(task, above, files()).max(parts()))
     }
 
-    /// What a part of a task takes whose files cost `cost` of the `all` that the task's cost.
+    /// Estimates a part of a task whose files cost `cost` out of `all` for the whole task.
     pub(super) fn estimate_part(
         &self,
         task: &Task,
@@ -83,7 +83,7 @@ impl Estimator {
         }
     }
 
-    /// `int((words + files) × multiplier)`, then what experience makes of it.
+    /// Computes `int((words + files) × multiplier)` and applies the learned factor.
     fn formula(&self, task: &Task, above: &[&Task], files: Tokens) -> Tokens {
         let above = above.iter().map(|above| above.description.as_str());
         let words = words(std::iter::once(task.description.as_str()).chain(above));
@@ -95,7 +95,8 @@ impl Estimator {
         }
     }
 
-    /// What the formula alone gives where experience makes `tokens` of it.
+    /// Returns the formula's figure before the learned factor gave `tokens`. `None` if no factor or
+    /// a figure of the user applies.
     pub(super) fn formula_alone(&self, task: &Task, tokens: Tokens) -> Option<Tokens> {
         let factor = self.factors.of(Kind::of(&task.description)).max(1);
         let alone = u128::from(tokens) * 1_000 / u128::from(factor);
@@ -103,7 +104,8 @@ impl Estimator {
         is_other.then(|| Tokens::try_from(alone).unwrap_or(Tokens::MAX))
     }
 
-    /// What each file that a task works on costs. Files that it may touch beside them are shared out.
+    /// Returns the cost of each file that a task works on. The cost of files that the task touches
+    /// without naming them is distributed evenly.
     pub(super) fn file_costs(&self, task: &Task, above: &[&Task]) -> Vec<Tokens> {
         let files = works_on(task, above);
         let named = files.len() as u64;
@@ -117,26 +119,26 @@ impl Estimator {
     }
 }
 
-/// The files that a task works on: those it names, else, unless it says how many it touches, those of the
-/// innermost task that it is a subtask of and that names some.
+/// Returns the files that a task works on: its own, else those of the innermost parent task that
+/// names some. A task that gives only a number of files works on none.
 pub fn works_on<'t>(task: &'t Task, above: &[&'t Task]) -> &'t [String] {
     files_from(task, above).map_or(&task.files, |owner| &owner.files)
 }
 
-/// Whose files a task works on, if they are not its own.
+/// Returns the parent task whose files a task works on; `None` if it works on its own.
 pub(super) fn files_from<'t>(task: &Task, above: &[&'t Task]) -> Option<&'t Task> {
     let says_itself = !task.files.is_empty() || task.estimated_files.is_some();
     let mut above = above.iter().copied().filter(|_| !says_itself);
     above.find(|above| !above.files.is_empty())
 }
 
-/// What reading these texts takes.
+/// Returns the tokens of these texts.
 pub(super) fn words<'t>(texts: impl IntoIterator<Item = &'t str>) -> Tokens {
     let characters: usize = texts.into_iter().map(|text| text.chars().count()).sum();
     characters as Tokens / CHARS_PER_TOKEN
 }
 
-/// As much of `tokens` as `part` is of `whole`, and not less.
+/// Returns the fraction `part / whole` of `tokens`, rounded up.
 pub(super) fn share(tokens: Tokens, part: Tokens, whole: Tokens) -> Tokens {
     let share = u128::from(tokens) * u128::from(part);
     share.div_ceil(u128::from(whole.max(1))) as Tokens

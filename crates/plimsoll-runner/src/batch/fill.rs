@@ -1,13 +1,13 @@
-//! Filling one batch from the pieces that wait for nothing any more.
+//! Fills one batch with pieces whose dependencies are packed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// A piece under its size: the largest comes first, of equals the first of the list.
+/// Sort key of a piece: largest first, then in the order of the list.
 pub(super) type Key = (Reverse<u64>, usize);
 
-/// The pieces that wait for nothing any more, by class and size.
+/// Pieces whose dependencies are packed, by class and size.
 pub(super) struct Ready<'f> {
     sizes: &'f [u64],
     class_of: &'f [usize],
@@ -42,14 +42,15 @@ impl<'f> Ready<'f> {
         key.1
     }
 
-    /// The largest piece of the first class from `from` to `to` that has one of at most `left`.
+    /// Returns the largest piece that fits into `left`, from the first class between `from` and
+    /// `to` that has one.
     fn next(&self, left: u64, from: usize, to: usize) -> Option<Key> {
         self.all.range(at_most(left)..).next()?;
         let mut classes = self.classes.range(from..=to).map(|(_, own)| own);
         classes.find_map(|own| own.range(at_most(left)..).next().copied())
     }
 
-    /// A batch of what comes next and still fits.
+    /// Fills a batch in class order with pieces that fit.
     pub(super) fn fill(&mut self, room: u64) -> Vec<usize> {
         self.fill_up_to(room, usize::MAX)
     }
@@ -57,7 +58,7 @@ impl<'f> Ready<'f> {
     fn fill_up_to(&mut self, room: u64, last_class: usize) -> Vec<usize> {
         let (mut batch, mut left, mut from) = (Vec::new(), room, 0);
         while let Some(key) = self.next(left, from, last_class) {
-            // What did not fit before does not fit now.
+            // Earlier classes have no piece that fits into the smaller rest.
             from = self.class_of[key.1];
             left -= key.0.0;
             batch.push(self.take(key));
@@ -65,15 +66,16 @@ impl<'f> Ready<'f> {
         batch
     }
 
-    /// A batch of the piece that comes next and those others that fill it best.
+    /// Fills a batch with the next piece and the combination of others that fits best.
     pub(super) fn fill_tightly(&mut self, room: u64) -> Vec<usize> {
         let next = self.next(room, 0, usize::MAX);
         let batch = next.map(|next| self.take(next)).into_iter().collect();
         self.fill_best(room, batch)
     }
 
-    /// A batch of what has at least `to_come` batches behind it, or the largest piece, and those others
-    /// that fill it best. Classes fall with what is behind.
+    /// Fills a batch with pieces that have at least `to_come` batches behind them, or with the
+    /// largest piece. Adds the combination of others that fits best. The more batches a piece has
+    /// behind it, the lower its class.
     pub(super) fn fill_in_time(&mut self, room: u64, to_come: usize) -> Vec<usize> {
         let mut batch = self.fill_up_to(room, usize::MAX - to_come.max(1));
         if let (true, Some(largest)) = (batch.is_empty(), self.all.first().copied()) {
@@ -91,30 +93,31 @@ impl<'f> Ready<'f> {
     }
 }
 
-/// Where the pieces of at most that size begin.
+/// Returns the key at which pieces of at most this size begin.
 fn at_most(size: u64) -> Key {
     (Reverse(size), 0)
 }
 
-/// The best ways to fill a room with these pieces, the best first: at most `most`, found in so many steps.
+/// Returns up to `most` ways to fill a room with these pieces, the best first, searching at most
+/// `steps` steps.
 pub(super) fn fills(all: &BTreeSet<Key>, room: u64, most: usize, steps: u32) -> Vec<Vec<Key>> {
     let mut search = Search { all, most, steps, chosen: Vec::new(), found: Vec::new() };
     search.go_on(Bound::Unbounded, room);
     search.found.into_iter().map(|(_, keys)| keys).collect()
 }
 
-/// Looks for pieces that fill a room.
+/// Searches for combinations of pieces that fill a room.
 struct Search<'r> {
     all: &'r BTreeSet<Key>,
     most: usize,
     steps: u32,
     chosen: Vec<Key>,
-    /// What was found, with what it leaves, the least first.
+    /// The best combinations so far with the room that they leave, least first.
     found: Vec<(u64, Vec<Key>)>,
 }
 
 impl Search<'_> {
-    /// Tries every size from `from` on as the next.
+    /// Tries each size from `from` on as the next piece.
     fn go_on(&mut self, from: Bound<Key>, left: u64) {
         let mut from = later(from, at_most(left));
         let mut is_full = true;
@@ -142,7 +145,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether nothing better can be found.
+    /// Whether no better combination is possible.
     fn is_over(&self) -> bool {
         self.found.len() == self.most && self.found.iter().all(|(left, _)| *left == 0)
     }

@@ -1,4 +1,4 @@
-//! The tasks of a file with their subtasks, and what of it cannot be.
+//! The tree of tasks and subtasks, and its validation.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,12 +6,11 @@ use std::ops::Range;
 
 use super::{Task, pack};
 
-/// Why there is no plan, in a sentence for the user.
+/// Why there is no plan, as a sentence for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The line of the task file, where it is known.
+    /// Line of the task file; `None` if unknown.
     pub line: Option<u64>,
-    /// What is wrong.
     pub what: String,
 }
 
@@ -32,22 +31,23 @@ impl Problem {
     }
 }
 
-/// Every task that is to be done, each before its subtasks.
+/// All tasks that are not done, each before its subtasks.
 pub(super) struct Forest<'t> {
     pub(super) nodes: Vec<Node<'t>>,
-    /// Where each task is; nowhere if it is done.
+    /// Index of each task in `nodes`; `None` if the task is done.
     places: HashMap<&'t str, Option<usize>>,
 }
 
 pub(super) struct Node<'t> {
     pub(super) task: &'t Task,
     pub(super) parent: Option<usize>,
-    /// It and all below it lie before this place.
+    /// Index after the last task of this subtree.
     pub(super) end: usize,
 }
 
 impl<'t> Forest<'t> {
-    /// The tasks, if they make sense each by itself.
+    /// Builds the tree. Fails if a task has no description, a name occurs twice, or a dependency is
+    /// unknown.
     pub(super) fn new(tasks: &'t [Task]) -> Result<Self, Problem> {
         let mut forest = Self { nodes: Vec::new(), places: HashMap::new() };
         for task in tasks {
@@ -90,12 +90,12 @@ impl<'t> Forest<'t> {
         self.places.contains_key(name)
     }
 
-    /// Whether a task has subtasks that are to be done.
+    /// Whether a task has unfinished subtasks.
     pub(super) fn has_children(&self, place: usize) -> bool {
         self.nodes[place].end > place + 1
     }
 
-    /// The places of a task's subtasks that are to be done.
+    /// Returns the indexes of a task's unfinished direct subtasks.
     pub(super) fn children(&self, place: usize) -> impl Iterator<Item = usize> {
         let next = move |child: &usize| {
             let next = self.nodes[*child].end;
@@ -104,13 +104,13 @@ impl<'t> Forest<'t> {
         std::iter::successors(self.has_children(place).then_some(place + 1), next)
     }
 
-    /// Those that a task comes after by its own word.
+    /// Returns the unfinished tasks that a task names in its own `after`.
     pub(super) fn after(&self, place: usize) -> impl Iterator<Item = usize> {
         let after = &self.nodes[place].task.after;
         after.iter().filter_map(|name| self.places.get(name.as_str()).copied().flatten())
     }
 
-    /// A task with all that it is a part of.
+    /// Returns a task and all its ancestors, innermost first.
     pub(super) fn and_above(&self, place: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(place), |place| self.nodes[*place].parent)
     }
@@ -123,22 +123,22 @@ fn check(task: &Task) -> Result<(), Problem> {
     Ok(())
 }
 
-/// How tasks are cut into parts, which stand in the order of their tasks.
+/// How tasks are divided into parts, in the order of the tasks.
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
-    /// The task that each part is of.
+    /// The task that each part belongs to.
     pub(super) owners: Vec<usize>,
-    /// The parts that each task is done with. Of a task within one that is not taken apart: the whole.
+    /// The parts that complete each task. A task inside an undivided parent has the parent's parts.
     pub(super) parts: Vec<Range<usize>>,
 }
 
 impl Cut {
-    /// Every task taken apart that has subtasks.
+    /// Divides each task with subtasks into those subtasks.
     pub(super) fn into_leaves(forest: &Forest<'_>) -> Self {
         Self::new(forest, &|place| !forest.has_children(place), &|_| 1)
     }
 
-    /// Tasks that are `single` as they are, in so `many` parts, and the others by their subtasks.
+    /// Divides tasks: a `single` task becomes `many` parts, any other is divided into its subtasks.
     pub(super) fn new(
         forest: &Forest<'_>,
         single: &dyn Fn(usize) -> bool,
@@ -166,7 +166,7 @@ impl Cut {
         cut
     }
 
-    /// For each part those that come before it. What is in order within a part is not told.
+    /// Returns for each part the parts that come before it, except parts of the same task.
     pub(super) fn before(&self, forest: &Forest<'_>) -> Vec<Vec<usize>> {
         let within = |owner: usize| self.parts[owner].clone();
         let others = |owner| {
@@ -176,7 +176,7 @@ impl Cut {
         self.of_each(others)
     }
 
-    /// The same, and a part that comes before itself is named.
+    /// Like [`before`](Self::before), but includes parts of the same task.
     fn before_all(&self, forest: &Forest<'_>) -> Vec<Vec<usize>> {
         self.of_each(|owner| self.before_task(forest, owner))
     }
@@ -190,8 +190,8 @@ impl Cut {
         self.owners.iter().map(|owner| of(*owner)).collect()
     }
 
-    /// The parts that come before a task: by its own word, by that of what it is a part of, and by that
-    /// of what it is not taken apart into.
+    /// Returns the parts that come before a task. The dependencies of its ancestors and its
+    /// descendants count, too.
     fn before_task(&self, forest: &Forest<'_>, owner: usize) -> Vec<usize> {
         let below = owner + 1..forest.nodes[owner].end;
         let words = forest.and_above(owner).chain(below);
@@ -203,7 +203,7 @@ impl Cut {
     }
 }
 
-/// Complains of tasks that wait for one another in a circle, however they are cut.
+/// Rejects tasks that wait for one another in a cycle, however they are divided.
 pub(super) fn check_order(forest: &Forest<'_>) -> Result<(), Problem> {
     check_parts(forest)?;
     let leaves = Cut::into_leaves(forest);
@@ -213,7 +213,7 @@ pub(super) fn check_order(forest: &Forest<'_>) -> Result<(), Problem> {
     }
 }
 
-/// Complains of a task that comes after what it is a part of, or after a part of itself.
+/// Rejects a task that comes after its own ancestor or descendant.
 fn check_parts(forest: &Forest<'_>) -> Result<(), Problem> {
     let is_part = |part: usize, of: usize| forest.and_above(part).skip(1).any(|above| above == of);
     for (place, Node { task, .. }) in forest.nodes.iter().enumerate() {
@@ -230,7 +230,7 @@ fn check_parts(forest: &Forest<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is said of parts that wait for one another.
+/// Describes a cycle of parts for the user.
 pub(super) fn waits_for_itself(forest: &Forest<'_>, cut: &Cut, circle: &[usize]) -> Problem {
     let task = |part: &usize| forest.nodes[cut.owners[*part]].task;
     let first = circle.first().map(task);
@@ -243,7 +243,8 @@ pub(super) fn waits_for_itself(forest: &Forest<'_>, cut: &Cut, circle: &[usize])
     Problem { line: first.and_then(|task| task.line), what }
 }
 
-/// Parts that wait for one another in a circle, each before the next, from the first of the list on.
+/// Finds parts that wait for one another in a cycle. Each comes before the next, starting with the
+/// one that is first in the list.
 pub(super) fn circle(before: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut stuck = vec![true; before.len()];
     pack::order(before, &pack::turned(before)).into_iter().for_each(|part| stuck[part] = false);

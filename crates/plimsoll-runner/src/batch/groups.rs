@@ -1,16 +1,17 @@
-//! Which files of a task stay together when it is split.
+//! Groups the files of a task that stay together when the task is split.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
 use plimsoll_core::Tokens;
 
-/// How often two files were changed in the same commit, by their names in order.
+/// How often two files changed in the same commit, keyed by the sorted pair of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Together(BTreeMap<(String, String), u32>);
 
 impl Together {
-    /// Counts what one commit changed. One that changed everything tells nothing.
+    /// Counts the files of one commit. A commit that changed very many files says nothing about
+    /// pairs, so it is ignored.
     pub fn count(&mut self, files: &[String]) {
         const TELLING: usize = 32;
         let files: BTreeSet<&String> = files.iter().collect();
@@ -24,29 +25,28 @@ impl Together {
         }
     }
 
-    /// Every pair with its count.
     fn pairs(&self) -> impl Iterator<Item = (&str, &str, u32)> {
         self.0.iter().map(|((one, other), count)| (one.as_str(), other.as_str(), *count))
     }
 }
 
-/// Two files that belong together, and how much.
+/// Strength of the relation between two files, and their indexes.
 type Tie = (u32, usize, usize);
 
-/// One commit is chance; beside this many it makes no difference any more.
+/// Further common commits make no difference.
 const MOST_COMMITS: u32 = 8;
-/// Being changed together once.
+/// Strength of one common commit.
 const COMMIT: u32 = 4;
-/// Being of one module.
+/// Strength of a common module.
 const MODULE: u32 = 12;
-/// Being in one folder.
+/// Strength of a common folder.
 const FOLDER: u32 = 6;
 
-/// Groups files so that each group fits and holds what belongs together.
+/// Groups files so that each group fits and related files stay together.
 ///
-/// The closest two are brought together first, then the next, as long as what they cost together
-/// `fits`; in the end groups that have nothing in common fill up one another. A file that does not fit
-/// is a group of its own.
+/// Joins the most closely related files first, as long as their total cost `fits`. Finally
+/// unrelated groups are combined to fill up the room. A file that does not fit forms a group of its
+/// own.
 pub(super) fn group(
     files: &[String],
     costs: &[Tokens],
@@ -70,16 +70,16 @@ pub(super) fn group(
     fill_up(groups, fits)
 }
 
-/// Some files of a task, and what they cost together.
+/// Some files of a task and their total cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Group {
-    /// By their places in the task's list, in order.
+    /// Indexes in the task's list, in order.
     pub(super) files: Vec<usize>,
     pub(super) cost: Tokens,
 }
 
 impl Group {
-    /// What each of its files costs, where it can be split further.
+    /// Returns the cost of each file; empty if there is only one file, which cannot be split.
     pub(super) fn costs(&self, all: &[Tokens]) -> Vec<Tokens> {
         match self.files.len() {
             1 => Vec::new(),
@@ -94,7 +94,7 @@ impl Group {
     }
 }
 
-/// Puts each group into the first one that has room for it.
+/// Adds each group to the first one with enough room.
 fn fill_up(groups: Vec<Group>, fits: &dyn Fn(Tokens) -> bool) -> Vec<Group> {
     let mut filled: Vec<Group> = Vec::new();
     for group in groups.into_iter().filter(|group| !group.files.is_empty()) {
@@ -106,7 +106,7 @@ fn fill_up(groups: Vec<Group>, fits: &dyn Fn(Tokens) -> bool) -> Vec<Group> {
     filled
 }
 
-/// What ties the files, the strongest first.
+/// Returns related pairs of files, the strongest relation first.
 fn ties(files: &[String], together: &Together) -> Vec<Tie> {
     let mut strength: BTreeMap<(usize, usize), u32> = BTreeMap::new();
     let mut tie = |one: usize, other: usize, by: u32| {
@@ -125,7 +125,7 @@ fn ties(files: &[String], together: &Together) -> Vec<Tie> {
         tie(one, other, FOLDER);
     });
     for at in &order {
-        // `a/b.rs` is the head of what lies in `a/b`.
+        // `a/b.rs` is the head of the files in `a/b`.
         if let Some(within) = folders.get(stem(&files[*at])) {
             tie(*at, *within, MODULE);
         }
@@ -139,8 +139,8 @@ fn ties(files: &[String], together: &Together) -> Vec<Tie> {
     ties
 }
 
-/// Ties files that have the same `of`, each to the next, which is enough to bring all of them together.
-/// Gives the last of each.
+/// Relates each file to the next one with the same `of`, which is enough to join all of them.
+/// Returns the last file for each value.
 fn chain(
     order: &[usize],
     of: impl Fn(usize) -> String,
@@ -161,13 +161,12 @@ fn by_path(files: &[String]) -> Vec<usize> {
     order
 }
 
-/// The folder that a file lies in.
 fn folder(file: &str) -> &str {
     file.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A file's path without what follows the first dot of its name; of one that stands for its folder, the
-/// folder's.
+/// Returns a file's path without its extensions. For a file that stands for its folder, such as
+/// `mod.rs`, returns the folder.
 fn stem(file: &str) -> &str {
     const FOR_FOLDER: [&str; 3] = ["mod", "index", "__init__"];
     let name = file.rfind('/').map_or(0, |slash| slash + 1);
@@ -178,7 +177,8 @@ fn stem(file: &str) -> &str {
     }
 }
 
-/// The module that a file is of: the same for `a/src/b.rs`, `a/src/b/mod.rs` and `a/tests/test_b.rs`.
+/// Returns the module of a file: the same for `a/src/b.rs`, `a/src/b/mod.rs` and
+/// `a/tests/test_b.rs`.
 fn module(file: &str) -> String {
     const KINDS: [&str; 6] = ["src", "lib", "test", "tests", "spec", "__tests__"];
     let (folders, name) = stem(file).rsplit_once('/').unwrap_or(("", stem(file)));

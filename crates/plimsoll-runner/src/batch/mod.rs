@@ -1,7 +1,8 @@
-//! Work that fits: tasks, cut into pieces that a window holds and packed into batches.
+//! Plans work that fits: divides tasks into pieces that fit into a window, and packs the pieces
+//! into batches.
 //!
-//! Everything here is a function of what it is given. Which files there are, what they weigh and
-//! which of them change together [`crate::task_files`] finds out; carrying a plan out is the conductor's.
+//! Everything here is pure. [`task_files`](crate::task_files) measures files and finds those that
+//! change together; [`runner`](crate::runner) carries plans out.
 
 mod available;
 mod beam;
@@ -36,41 +37,38 @@ pub use self::task::Task;
 pub use self::told::told;
 pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
 
-/// The budget where nothing is known of the window.
+/// Budget if the window size is unknown.
 pub const UNKNOWN_BUDGET: Tokens = 100_000;
 
-/// On what terms tasks are planned.
+/// Conditions for planning tasks.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    /// What each batch may hold.
+    /// Room in each batch.
     pub available: Tokens,
-    /// Estimates what tasks take.
     pub estimator: Estimator,
-    /// Which files change together.
     pub together: Together,
 }
 
-/// A plan, and how few batches there can be.
+/// A plan, and a lower bound for its number of batches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// The plan.
     pub plan: Plan,
     /// No plan of these pieces has fewer batches.
     pub bound: usize,
 }
 
-/// Cuts tasks into pieces that fit and packs them into as few batches as can be.
+/// Divides tasks into pieces that fit and packs them into as few batches as possible.
 pub fn plan(tasks: &[Task], terms: &Terms) -> Result<Planned, Problem> {
     let split::Pieces { pieces, before } = split::split(tasks, terms)?;
     let Planned { plan, bound } = pack(pieces, before, terms.available)?;
     Ok(Planned { plan: Plan { done: split::done(tasks), ..plan }, bound })
 }
 
-/// Plans pieces anew, such as those that are left when the work takes more than was estimated: what does
-/// not fit any more is split, and all are packed again, behind the batches that are `kept`. Names of these
-/// are given to nothing else.
+/// Packs pieces again, for example the rest of a plan after work took more than estimated. Splits
+/// pieces that no longer fit, and packs all of them after the batches that are `kept`. No new piece
+/// gets a name used in those.
 ///
-/// `together` is asked which of some files change together.
+/// `together` returns which of the given files change together.
 pub fn repack(
     kept: &[Vec<Piece>],
     pieces: Vec<Piece>,

@@ -1,49 +1,49 @@
-//! Packing pieces into as few batches as can be.
+//! Packs pieces into as few batches as possible.
 //!
-//! Batches run one after the other, and a piece that waits for another is in a later batch. Fewest
-//! batches is a hard question in general, so several ways are tried, each quick and always the same,
-//! until one meets the bound ([`Freight::bound`]) that no packing can be under.
+//! Batches run one after another, and a piece comes in a later batch than its dependencies. Finding
+//! the minimum is a hard problem (bin packing with precedence). So several fast, deterministic
+//! strategies are tried until one reaches the lower bound ([`Freight::bound`]).
 
 use super::fill::Ready;
 use super::{beam, bound};
 
-/// Pieces by size, and which of them come before which.
+/// A packing problem: sizes of pieces and their dependencies.
 #[derive(Clone, Debug)]
 pub struct Freight {
-    /// Never zero, and never more than the room: what does not fit takes all of it.
+    /// Between 1 and `room`: a piece that does not fit takes a whole batch.
     pub(super) sizes: Vec<u64>,
     pub(super) room: u64,
     pub(super) before: Vec<Vec<usize>>,
     pub(super) behind: Vec<Vec<usize>>,
-    /// Every piece after those that come before it.
+    /// Topological order: each piece after its dependencies.
     pub(super) order: Vec<usize>,
 }
 
-/// Batches of pieces, by their places in the list.
+/// Batches of pieces, by index.
 pub type Packing = Vec<Vec<usize>>;
 
-/// A way of packing.
+/// A packing strategy.
 struct Way {
-    /// Of the pieces that can be next, those of the lowest class come first, and of these the largest.
+    /// Among the pieces that are ready, those of the lowest class come first, then the largest.
     classes: Vec<usize>,
     fill: Fill,
 }
 
-/// How a batch is filled.
+/// How to fill a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fill {
-    /// With what comes next and fits.
+    /// With the next pieces that fit.
     InTurn,
-    /// With the piece that comes next, and with whatever fills it best.
+    /// With the next piece and the combination of others that fits best.
     Tightly,
-    /// With pieces that cannot wait any longer if there are to be so many batches, and with whatever
-    /// fills it best.
+    /// With pieces that must come now for a total of this many batches, and the combination of
+    /// others that fits best.
     InTime(usize),
 }
 
 impl Freight {
-    /// Pieces of these sizes for batches of `room`; `before` names for each the pieces that come before
-    /// it. Nothing if they wait for one another in a circle.
+    /// Returns the problem of packing these sizes into batches of `room`; `before` lists the
+    /// dependencies of each piece. `None` if the dependencies form a cycle.
     pub fn new(sizes: &[u64], room: u64, before: Vec<Vec<usize>>) -> Option<Self> {
         let room = room.max(1);
         let sizes = sizes.iter().map(|size| (*size).clamp(1, room)).collect();
@@ -52,12 +52,12 @@ impl Freight {
         (order.len() == before.len()).then_some(Self { sizes, room, before, behind, order })
     }
 
-    /// How many batches it takes at least.
+    /// Returns a lower bound for the number of batches.
     pub fn bound(&self) -> usize {
         bound::bound(self)
     }
 
-    /// Packs. The order of the list is kept where that costs no batch.
+    /// Packs the pieces. Preserves the order of the list if that costs no batch.
     pub fn pack(&self) -> Packing {
         let bound = self.bound();
         let in_order = Way { classes: (0..self.sizes.len()).collect(), fill: Fill::InTurn };
@@ -82,25 +82,26 @@ impl Freight {
         best
     }
 
-    /// Whether any piece waits for another: without that both ends are the same.
+    /// Whether any piece has dependencies. Without any, packing backwards gives nothing new.
     fn is_ordered(&self) -> bool {
         self.before.iter().any(|before| !before.is_empty())
     }
 
-    /// How often it is tried from both ends: a long list leaves little to chance, and takes longer.
+    /// Returns the number of rounds. Long lists get fewer: each round takes longer, and chance
+    /// matters less.
     fn rounds(&self) -> u64 {
         const PLACED: usize = 10_000;
         (PLACED / self.sizes.len().max(1)).clamp(3, 60) as u64
     }
 
-    /// The same from its end: what came before comes behind.
+    /// Returns the reversed problem, in which dependencies point the other way.
     fn turned(&self) -> Self {
         let Self { sizes, room, before, behind, order } = self.clone();
         let order = order.into_iter().rev().collect();
         Self { sizes, room, before: behind, behind: before, order }
     }
 
-    /// Packs one way.
+    /// Packs with one strategy.
     fn pack_by(&self, way: &Way) -> Packing {
         let mut waits: Vec<usize> = self.before.iter().map(Vec::len).collect();
         let mut ready = Ready::new(&self.sizes, &way.classes);
@@ -127,10 +128,10 @@ impl Freight {
     }
 }
 
-/// Of longer lists it would take too long to keep several packings in mind.
+/// Beam search would take too long on longer lists.
 const MOST_IN_MIND: usize = 1_000;
 
-/// Whether packings that take longer to find may be worth it.
+/// Whether a packing is far enough from the bound to justify a slower search.
 fn is_far(batches: usize, bound: usize) -> bool {
     const PERCENT: usize = 3;
     batches * 100 > bound * (100 + PERCENT)
@@ -140,11 +141,11 @@ fn better(best: Packing, packing: Packing) -> Packing {
     if packing.len() < best.len() { packing } else { best }
 }
 
-/// The ways that are tried, one a round.
+/// The strategies to try, one per round.
 struct Ways {
-    /// How many batches lie behind each piece.
+    /// Minimum number of batches after each piece.
     tails: Vec<usize>,
-    /// What lies behind each piece at most on one way to the end, and itself.
+    /// Total size of the longest chain that starts with each piece.
     reach: Vec<u64>,
     target: usize,
 }
@@ -169,7 +170,7 @@ impl Ways {
         }
     }
 
-    /// The farthest first, each taken for somewhat more or less far than it is.
+    /// Longest remaining chain first, with random jitter in later rounds.
     fn shaken(&self, round: u64) -> Way {
         let mut chance = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let class = |reach: &u64| {
@@ -184,7 +185,7 @@ impl Ways {
     }
 }
 
-/// For each piece those that it comes before.
+/// Returns for each piece the pieces that depend on it.
 pub(super) fn turned(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut behind = vec![Vec::new(); before.len()];
     for (piece, before) in before.iter().enumerate() {
@@ -193,7 +194,7 @@ pub(super) fn turned(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
     behind
 }
 
-/// Every piece after those that come before it; pieces in a circle, and what waits for them, are missing.
+/// Returns a topological order. Pieces in a cycle, and those that depend on them, are missing.
 pub(super) fn order(before: &[Vec<usize>], behind: &[Vec<usize>]) -> Vec<usize> {
     let mut waits: Vec<usize> = before.iter().map(Vec::len).collect();
     let mut order: Vec<usize> = (0..before.len()).filter(|piece| waits[*piece] == 0).collect();

@@ -1,30 +1,30 @@
-//! What a session is asked that carries out pieces of a plan.
+//! The prompt for a session that carries out pieces of a plan.
 
 use std::collections::BTreeSet;
 
 use plimsoll_core::plan::Piece;
 
-/// What every session of a plan is told first.
+/// Beginning of every prompt.
 const ORDERS: &str = "You carry out a part of a larger plan; other sessions carry out the rest. \
     Do the tasks below and nothing else.";
 
-/// What every session of a plan is told last.
+/// End of every prompt.
 const AT_THE_END: &str = "When they are done, end with one sentence for each that says what came of it. \
     If one of them cannot be done, say why, and do the others.";
 
-/// What is said of a part of a task.
+/// Note on a piece that is a part of a task.
 const OTHER_PARTS: &str = "Those of its parts that are not listed here are done by other sessions.";
 
-/// What is said of the tasks that others are parts of.
+/// Note on the parent tasks of the pieces.
 const WHOLES: &str = "This is for you to know what the tasks above are for. \
     Of what follows do only what they ask for.";
 
-/// How many tasks that are done are named; the newest tell most.
+/// Maximum number of finished tasks to list; the newest are the most useful.
 const MOST_DONE: usize = 30;
-/// How long each is told.
+/// Maximum length of each, in characters.
 const LONGEST_DONE: usize = 120;
 
-/// Asks for `pieces`. `done` is what sessions before have done, in their order.
+/// Builds the prompt for `pieces`. `done` lists the work of earlier sessions, oldest first.
 pub fn prompt(pieces: &[&Piece], done: &[&Piece]) -> String {
     let mut text = format!("{ORDERS}\n\n## Tasks\n\n");
     for (place, piece) in pieces.iter().enumerate() {
@@ -43,7 +43,7 @@ pub fn prompt(pieces: &[&Piece], done: &[&Piece]) -> String {
     text
 }
 
-/// A piece in a line: its name and the beginning of what is to be done.
+/// Returns a one-line summary of a piece: its name and the start of its description.
 pub fn in_a_line(piece: &Piece) -> String {
     let first = piece.description.lines().next().unwrap_or_default();
     let mut short: String = first.chars().take(LONGEST_DONE).collect();
@@ -71,7 +71,7 @@ fn files(indent: &str, files: &[String]) -> String {
     }
 }
 
-/// The tasks that pieces are subtasks of, each once, and what it is a part of before it.
+/// Lists the parent tasks of pieces, each once and the outermost first.
 fn wholes(pieces: &[&Piece]) -> String {
     let mut text = String::new();
     let mut known = BTreeSet::new();

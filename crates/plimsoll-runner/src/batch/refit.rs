@@ -1,4 +1,4 @@
-//! Pieces that take more than was estimated, held to the budget again.
+//! Fits pieces into the budget again after work took more than estimated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use super::estimate::{share, words};
 use super::groups::{self, Group};
 use super::split::too_large;
 
-/// Takes apart what does not fit, as it would have been when it was planned: by its subtasks, else by its
-/// files. What cannot be taken apart is warned of.
+/// Divides pieces that do not fit, as at first planning: by subtasks, else by files. Pieces that
+/// cannot be divided get a warning.
 pub(super) fn refit(
     kept: &[Vec<Piece>],
     pieces: Vec<Piece>,
@@ -36,15 +36,15 @@ pub(super) fn refit(
 struct Refit<'t> {
     available: Tokens,
     together: &'t dyn Fn(&[String]) -> Together,
-    /// Names that no part may get.
+    /// Names that are in use.
     names: BTreeSet<String>,
     fitted: Vec<Piece>,
-    /// What took the place of pieces that were taken apart.
+    /// Names of divided pieces, with the names of their parts.
     replaced: BTreeMap<String, Vec<String>>,
 }
 
 impl Refit<'_> {
-    /// Fits a piece in; gives the names of what it is done with.
+    /// Adds a piece, divided if necessary. Returns the names of the pieces that complete it.
     fn fit(&mut self, mut piece: Piece) -> Vec<String> {
         let id = piece.id.clone();
         let parts = match piece.tokens <= self.available {
@@ -63,7 +63,7 @@ impl Refit<'_> {
         ids
     }
 
-    /// The parts of a piece; none if it has no more than itself.
+    /// Divides a piece; empty if it cannot be divided.
     fn apart(&mut self, piece: &mut Piece) -> Vec<Piece> {
         if piece.parts.is_empty() {
             return self.by_files(piece);
@@ -103,7 +103,7 @@ impl Refit<'_> {
         names.into_iter().zip(&groups).map(part).collect()
     }
 
-    /// So many names for parts of a piece, which nothing else has.
+    /// Returns `count` unused names for parts of a piece.
     fn free_names(&mut self, id: &str, count: usize) -> Vec<String> {
         let all = (1..).map(|number| format!("{id}.{number}"));
         let names: Vec<String> =
@@ -120,15 +120,16 @@ fn add_names(piece: &Piece, names: &mut BTreeSet<String>) {
     piece.parts.iter().for_each(|part| add_names(part, names));
 }
 
-/// The files that a piece works on: its own, else those of the innermost task that it is a subtask of
-/// and that names some.
+/// Returns the files that a piece works on: its own, else those of the innermost parent task that
+/// names some.
 fn works_on(piece: &Piece) -> &[String] {
     let mut above = piece.above.iter().rev().map(|above| &above.files);
     let inherited = above.find(|files| piece.files.is_empty() && !files.is_empty());
     inherited.unwrap_or(&piece.files)
 }
 
-/// The task that parts of a piece are parts of: where it is itself some files of a task, that one.
+/// Returns the task to which parts of a piece belong. If the piece is itself a group of a task's
+/// files, that is the same task.
 fn task_of(piece: &Piece) -> &str {
     let is_subtask = piece.above.last().map(|above| &above.id) == piece.of.as_ref();
     piece.of.as_deref().filter(|_| !is_subtask).unwrap_or(&piece.id)

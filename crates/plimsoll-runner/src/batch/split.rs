@@ -1,4 +1,4 @@
-//! Tasks into pieces that fit.
+//! Divides tasks into pieces that fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +9,17 @@ use super::forest::{self, Cut, Forest, Node, Problem};
 use super::groups::{self, Group};
 use super::{Task, Terms, works_on};
 
-/// What is said of a piece that does not fit and cannot be split.
+/// Warning on a piece that does not fit and cannot be split.
 pub const TOO_LARGE: &str = "Task may exceed context budget";
 
-/// Pieces, and for each the places of those that come before it.
+/// Pieces, with the indexes of the pieces that come before each.
 pub(super) struct Pieces {
     pub(super) pieces: Vec<Piece>,
     pub(super) before: Vec<Vec<usize>>,
 }
 
-/// Cuts tasks into pieces: what fits stays as it is, else its subtasks are looked at, else its files
-/// are grouped. What is left over is warned of.
+/// Divides tasks into pieces. A task that fits stays whole. Otherwise it is divided by its
+/// subtasks, or by groups of its files. Pieces that still do not fit get a warning.
 pub(super) fn split(tasks: &[Task], terms: &Terms) -> Result<Pieces, Problem> {
     let forest = Forest::new(tasks)?;
     forest::check_order(&forest)?;
@@ -31,7 +31,7 @@ pub(super) fn split(tasks: &[Task], terms: &Terms) -> Result<Pieces, Problem> {
             let pieces = splitter.pieces(&cut, &before);
             return Ok(Pieces { pieces, before });
         };
-        // A part of a task comes before another task, and that before another part of the first.
+        // A task in the cycle must come both before and after another task, so divide it.
         let can_part =
             |place: &usize| forest.has_children(*place) && !forest.nodes[*place].task.whole;
         let owners = circle.iter().map(|part| cut.owners[*part]).filter(can_part);
@@ -46,11 +46,11 @@ pub(super) fn split(tasks: &[Task], terms: &Terms) -> Result<Pieces, Problem> {
 struct Splitter<'f, 't> {
     forest: &'f Forest<'t>,
     terms: &'f Terms,
-    /// What each task takes.
+    /// Estimate of each task.
     tokens: Vec<Tokens>,
-    /// Tasks that are taken apart although they fit.
+    /// Tasks to divide although they fit.
     apart: BTreeSet<usize>,
-    /// The files of tasks that are split by them.
+    /// Groups of files, for tasks that are split by files.
     groups: BTreeMap<usize, Vec<Group>>,
 }
 
@@ -79,7 +79,7 @@ impl<'f, 't> Splitter<'f, 't> {
         Cut::new(self.forest, &is_single, &|place| self.groups.get(&place).map_or(1, Vec::len))
     }
 
-    /// The groups of a task's files, if that is how it is split.
+    /// Returns the groups of a task's files; `None` if the task is not split by files.
     fn by_files(&self, place: usize) -> Option<(usize, Vec<Group>)> {
         let Node { task, .. } = self.forest.nodes[place];
         if self.fits(place) || task.whole || self.forest.has_children(place) {
@@ -109,7 +109,7 @@ impl<'f, 't> Splitter<'f, 't> {
         pieces
     }
 
-    /// A task that is not split.
+    /// Builds the piece of a task that is not split.
     fn whole(&self, place: usize) -> Piece {
         let Node { task, parent, .. } = self.forest.nodes[place];
         let (parts, above) = (self.parts_of(place), above(self.forest, place));
@@ -132,8 +132,8 @@ impl<'f, 't> Splitter<'f, 't> {
         }
     }
 
-    /// The subtasks of a task, as they would be planned in its place, each after those of them that it
-    /// comes after. None where one would have to come between two parts of another.
+    /// Returns the subtasks of a task as pieces, each after the siblings that it depends on. Empty
+    /// if the siblings depend on one another in a cycle.
     fn parts_of(&self, place: usize) -> Vec<Piece> {
         let children: Vec<usize> = self.forest.children(place).collect();
         let child_of = |task: usize| {
@@ -158,7 +158,7 @@ impl<'f, 't> Splitter<'f, 't> {
         children.iter().zip(before).map(part).collect()
     }
 
-    /// The parts of a task that is split by its files.
+    /// Builds the pieces of a task that is split by its files.
     fn parts(&self, place: usize, groups: &[Group]) -> Vec<Piece> {
         let task = self.forest.nodes[place].task;
         let above = above(self.forest, place);
@@ -190,7 +190,7 @@ impl<'f, 't> Splitter<'f, 't> {
     }
 }
 
-/// The tasks that a task is a subtask of, the innermost first.
+/// Returns the parent tasks of a task, innermost first.
 fn above<'t>(forest: &Forest<'t>, place: usize) -> Vec<&'t Task> {
     forest.and_above(place).skip(1).map(|place| forest.nodes[place].task).collect()
 }
@@ -213,7 +213,7 @@ fn too_large_in(task: &Task, above: &[&Task]) -> String {
     }
 }
 
-/// What is said of a piece that is about these files.
+/// Returns the warning for a piece with these files.
 pub(super) fn too_large(files: &[String]) -> String {
     match files {
         [file] => format!("{TOO_LARGE}: `{file}` alone is too large for it"),
@@ -221,7 +221,7 @@ pub(super) fn too_large(files: &[String]) -> String {
     }
 }
 
-/// The tasks that are done, and the subtasks that are of those that are not.
+/// Returns the finished tasks, and the finished subtasks of unfinished tasks.
 pub(super) fn done(tasks: &[Task]) -> Vec<Piece> {
     let done = |task: &Task| match task.done {
         true => vec![Piece {
@@ -235,7 +235,7 @@ pub(super) fn done(tasks: &[Task]) -> Vec<Piece> {
     tasks.iter().flat_map(done).collect()
 }
 
-/// What is to be done, with all that it consists of.
+/// Returns the description of a task with a list of its subtasks.
 fn told(task: &Task) -> String {
     let mut text = task.description.clone();
     tell_subtasks(task, "", &mut text);
@@ -249,7 +249,7 @@ fn tell_subtasks(task: &Task, indent: &str, text: &mut String) {
     }
 }
 
-/// The files of a task and of all that it consists of.
+/// Returns the files of a task and of its unfinished subtasks.
 fn files(task: &Task) -> Vec<String> {
     let mut files = task.files.clone();
     let to_do = task.subtasks.iter().filter(|subtask| !subtask.done);

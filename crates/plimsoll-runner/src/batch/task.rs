@@ -1,28 +1,26 @@
-//! Tasks as users name them.
+//! Tasks as users write them.
 
 use plimsoll_core::Tokens;
 
-/// What a task file names.
+/// A task from a task file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// What others call it: its own name, else its number in the list (`2`, and `2.1` for a part of it).
+    /// Name given by the user, else its number in the list (`2`, or `2.1` for a subtask).
     pub id: String,
-    /// What is to be done.
     pub description: String,
-    /// The files it is about, as the user writes them.
+    /// Files that the task is about, as the user wrote them.
     pub files: Vec<String>,
-    /// How many files it may touch, where that is known better than their names.
+    /// Number of files that the task may touch, if the user gave one.
     pub estimated_files: Option<u64>,
-    /// What it takes, where the user knows better than any estimate.
+    /// Tokens that the task needs, if the user gave a figure. It overrides any estimate.
     pub tokens: Option<Tokens>,
-    /// It is not to be split, whatever it takes.
+    /// The task must not be split, whatever its size.
     pub whole: bool,
-    /// It is done: nothing is planned for it, and nobody waits for it.
+    /// The task is done: it is not planned, and other tasks do not wait for it.
     pub done: bool,
-    /// The tasks that come before it.
+    /// Names of the tasks that must come first.
     pub after: Vec<String>,
-    /// What it consists of.
     pub subtasks: Vec<Task>,
-    /// Where it stands in its file, if that is known.
+    /// Line in the task file; `None` if unknown.
     pub line: Option<u64>,
 }

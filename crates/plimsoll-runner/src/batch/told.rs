@@ -1,4 +1,4 @@
-//! What the checkpoint between two batches tells of the plan.
+//! The checkpoint between two batches: state of the plan and work of the session.
 
 use plimsoll_core::plan::Piece;
 use plimsoll_extract::checkpoint::{SECTIONS, sections};
@@ -7,13 +7,14 @@ use plimsoll_extract::work::NOTHING;
 
 use super::in_a_line;
 
-/// How many tasks are told of each sort: those done last, and those that come next.
+/// Maximum number of tasks to list: the last ones done, and the next ones.
 const MOST: usize = 20;
 
-/// The body of a checkpoint with what is done of the plan and what is left. What comes next is the
-/// plan's to say: that a session was asked for its tasks is no step any more.
+/// Builds the body of a checkpoint from a session's checkpoint and the done and remaining pieces of
+/// the plan. The next steps come from the plan only, because those of the session are just the
+/// tasks that it was asked to do.
 ///
-/// Where nothing is known of the session but that it ended, `body` is empty, and this is all there is.
+/// `body` is empty if nothing is known about the session.
 pub fn told(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
     let known = sections(body);
     let mut text = String::new();
@@ -39,10 +40,11 @@ pub fn told(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
     text
 }
 
-/// What a line begins with that tells of a task that is done.
+/// Prefix of lines about finished tasks.
 const DONE: &str = "- task ";
 
-/// Whether a line tells of the plan, which is told anew: what was asked for was asked for by it.
+/// Whether a line repeats the plan, which is written anew. Requests in the session came from the
+/// plan, too.
 fn is_of_plan(section: &str, line: &str) -> bool {
     match section {
         "Task" => line.starts_with("> "),
@@ -66,7 +68,7 @@ fn open(left: &[&Piece]) -> Vec<String> {
     lines
 }
 
-/// The files of what is done, where nobody has seen what was changed.
+/// Lists the files of finished tasks, for sessions whose changes are unknown.
 fn files(done: &[&Piece]) -> Vec<String> {
     let named = |piece: &&Piece| {
         let id = piece.id.clone();
@@ -78,7 +80,7 @@ fn files(done: &[&Piece]) -> Vec<String> {
         .collect()
 }
 
-/// A piece in a line without secrets.
+/// Returns a redacted one-line summary of a piece.
 fn line(piece: &Piece) -> String {
     redact(&in_a_line(piece)).into_owned()
 }

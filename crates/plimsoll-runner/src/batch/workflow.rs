@@ -1,4 +1,4 @@
-//! A plan as a workflow: a node for each batch, a checkpoint between them, and the way through.
+//! A plan as a workflow: one node per batch, checkpoints in between, and edges that connect them.
 
 use std::fmt::Write as _;
 
@@ -6,16 +6,15 @@ use plimsoll_core::plan::{Piece, Plan, load};
 use plimsoll_core::text::thousands;
 use serde::{Serialize, Serializer};
 
-/// What a checkpoint's node asks for.
+/// Prompt of a checkpoint node.
 pub const CHECKPOINT_PROMPT: &str = "Run /checkpoint to save progress";
 
 /// A plan as a workflow. Its JSON is a promise to scripts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workflow<'p> {
-    /// The nodes by name, in the order in which they are passed through.
+    /// Nodes by name, in execution order.
     #[serde(serialize_with = "by_name")]
     pub nodes: Vec<(String, Node<'p>)>,
-    /// What follows what.
     pub edges: Vec<Edge>,
 }
 
@@ -23,24 +22,16 @@ pub struct Workflow<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Node<'p> {
-    /// A batch: its pieces do not wait for one another.
-    Parallel {
-        /// The pieces.
-        tasks: &'p [Piece],
-    },
+    /// A batch of independent pieces.
+    Parallel { tasks: &'p [Piece] },
     /// A checkpoint.
-    Single {
-        /// What is asked for.
-        prompt: &'static str,
-    },
+    Single { prompt: &'static str },
 }
 
-/// That one node follows another.
+/// A connection from a node to the next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Edge {
-    /// The first.
     pub from: String,
-    /// The one that follows.
     pub to: String,
 }
 
@@ -49,7 +40,7 @@ fn by_name<S: Serializer>(nodes: &[(String, Node<'_>)], to: S) -> Result<S::Ok, 
 }
 
 impl<'p> Workflow<'p> {
-    /// The workflow of a plan: no checkpoint follows its last batch.
+    /// Builds the workflow of a plan. No checkpoint follows the last batch.
     pub fn of(plan: &'p Plan) -> Self {
         let mut nodes = Vec::new();
         for (at, tasks) in plan.batches.iter().enumerate() {
@@ -64,7 +55,7 @@ impl<'p> Workflow<'p> {
         Self { edges: edges.collect(), nodes }
     }
 
-    /// A flow chart for Mermaid.
+    /// Renders the workflow as a Mermaid flow chart.
     pub fn mermaid(&self) -> String {
         let mut text = String::from("flowchart TD\n");
         for (name, node) in &self.nodes {
@@ -89,7 +80,7 @@ fn batch_label(name: &str, pieces: &[Piece]) -> String {
     std::iter::once(head).chain(pieces).collect::<Vec<_>>().join("<br/>")
 }
 
-/// The beginning of a text, in which nothing means anything to Mermaid.
+/// Returns the beginning of a text, escaped for Mermaid.
 fn label(text: &str) -> String {
     const LONGEST: usize = 60;
     let line = text.lines().next().unwrap_or_default();

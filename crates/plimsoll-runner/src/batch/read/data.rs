@@ -1,4 +1,4 @@
-//! Tasks in YAML, or in JSON, which is YAML.
+//! Task files in YAML, or in JSON, which is valid YAML.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde_saphyr::{Error, Spanned};
 
 use super::super::{Problem, Task};
 
-/// Reads a whole file: a list of tasks, or `tasks:` with one.
+/// Parses a whole file: a list of tasks, or `tasks:` with a list.
 pub(super) fn read(text: &str) -> Result<Vec<Task>, Problem> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
@@ -20,13 +20,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Task>, Problem> {
     Ok(tasks.into_iter().map(WrittenTask::into_task).collect())
 }
 
-/// Reads the fields of one task.
+/// Parses the fields of one task.
 pub(super) fn read_fields(text: &str) -> Result<Task, Problem> {
     let fields: Fields = parse(text)?;
     Ok(fields.into_task(None))
 }
 
-/// The names of all fields.
 pub(super) const FIELDS: [&str; 9] = [
     "id",
     "description",
@@ -57,7 +56,7 @@ fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, Problem> {
     })
 }
 
-/// What the parser says, in a line and without the place, which is told apart.
+/// Returns the first line of a parser error without its location, which is shown separately.
 fn said(error: &serde_saphyr::Error) -> String {
     if let Error::DuplicateMappingKey { key, .. } = error.without_snippet() {
         let key = key.as_ref().map_or("this key".to_owned(), |key| format!("`{key}`"));
@@ -69,7 +68,6 @@ fn said(error: &serde_saphyr::Error) -> String {
     line[..place].to_owned()
 }
 
-/// A task file.
 struct File(Vec<WrittenTask>);
 
 impl<'de> Deserialize<'de> for File {
@@ -101,7 +99,7 @@ impl<'de> Visitor<'de> for AnyFile {
     }
 }
 
-/// A task with the place where it stands.
+/// A task with its location in the file.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct WrittenTask(Spanned<Fields>);
@@ -113,7 +111,7 @@ impl WrittenTask {
     }
 }
 
-/// The fields of a task. One that is a text is a description and nothing else.
+/// The fields of a task. A plain string is a description.
 struct Fields(Named);
 
 #[derive(Default, Deserialize)]
@@ -148,7 +146,7 @@ impl Fields {
     }
 }
 
-/// Files without a `./` before their names, each once.
+/// Removes leading `./` and duplicates.
 fn each_once(names: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let names = names.into_iter().map(|name| name.trim_start_matches("./").to_owned());
@@ -179,7 +177,7 @@ impl<'de> Visitor<'de> for AnyTask {
     }
 }
 
-/// Names: a list of them, or a text in which commas stand between them.
+/// Names: a list, or a string with commas between the names.
 #[derive(Default)]
 struct Words(Vec<String>);
 
@@ -211,7 +209,7 @@ impl<'de> Visitor<'de> for AnyWords {
         Ok(Words(vec![number.to_string()]))
     }
 
-    /// `2.10` would be `2.1`.
+    /// `2.10` would become `2.1`.
     fn visit_f64<E: de::Error>(self, _: f64) -> Result<Words, E> {
         Err(E::custom("a name with a point in it, such as \"2.1\", must stand in quotes here"))
     }
@@ -232,7 +230,7 @@ impl<'de> Visitor<'de> for AnyWords {
 /// A number of files or tokens.
 struct Count(u64);
 
-/// No number is larger: whatever is made of it can still be added up.
+/// Maximum count. It keeps sums and products of counts far from overflow.
 const LARGEST: u64 = 1_000_000_000;
 
 impl<'de> Deserialize<'de> for Count {

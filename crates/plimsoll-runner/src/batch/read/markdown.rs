@@ -1,14 +1,14 @@
-//! Check lists in Markdown: an item that is not ticked off is a task, nested items are its subtasks.
+//! Check lists in Markdown: an unticked item is a task, nested items are its subtasks.
 
 use super::super::{Problem, Task};
 use super::data;
 
-/// Whether a text has an item of a check list.
+/// Whether a text contains a check list item.
 pub(super) fn is_check_list(text: &str) -> bool {
     text.lines().any(|line| item(line).is_some())
 }
 
-/// Reads a whole file. What is no item, and stands under none, is passed over.
+/// Parses a whole file. Skips text that belongs to no item.
 pub(super) fn read(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Vec<Task>, Problem> {
     let mut open: Vec<Open> = Vec::new();
     let mut tasks = Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Vec<Task
             None if open.last().is_some_and(|item| indent > item.indent) => {
                 open.iter_mut().next_back().into_iter().for_each(|item| item.add(line, number));
             }
-            // Words at the edge end the list.
+            // Text that is not indented ends the list.
             None => close(&mut open, 0, exists, &mut tasks)?,
         }
     }
@@ -34,14 +34,15 @@ pub(super) fn read(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Vec<Task
     Ok(tasks)
 }
 
-/// An item whose end has not come yet.
+/// An item that may still continue.
 struct Open {
     indent: usize,
     task: Task,
-    /// Lines that belong to it, with their numbers, and those of them that are fields.
+    /// Text of the item so far.
     words: String,
+    /// Lines that are fields, with their line numbers.
     fields: Vec<(u64, String)>,
-    /// How far the last field is indented: what is indented more belongs to it.
+    /// Indentation of the last field. Lines with more indentation belong to that field.
     field_indent: Option<usize>,
 }
 
@@ -52,7 +53,7 @@ impl Open {
         Self { indent, task, words, fields, field_indent: None }
     }
 
-    /// Takes a line that stands under the item.
+    /// Adds a line that belongs to the item.
     fn add(&mut self, line: &str, number: u64) {
         let indent = indent(line);
         let text = line.trim();
@@ -94,7 +95,7 @@ fn with_fields(task: Task, fields: Task) -> Task {
     }
 }
 
-/// Ends the items that an item or a text at `indent` does not belong to.
+/// Closes the items to which an item or text at `indent` does not belong.
 fn close(
     open: &mut Vec<Open>,
     indent: usize,
@@ -111,7 +112,7 @@ fn close(
     Ok(())
 }
 
-/// The words of an item of a check list, and whether it is ticked off.
+/// Returns whether a check list item is ticked, and its text; `None` if the line is not an item.
 fn item(line: &str) -> Option<(bool, &str)> {
     let text = line.trim_start();
     let digits = text.len() - text.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
@@ -128,7 +129,7 @@ fn item(line: &str) -> Option<(bool, &str)> {
     }
 }
 
-/// How far a line is indented; a tab goes to the next fourth column.
+/// Returns the indentation of a line; tab stops are four columns apart.
 fn indent(line: &str) -> usize {
     let blanks = line.chars().take_while(|character| character.is_whitespace());
     blanks.fold(0, |column, blank| if blank == '\t' { column / 4 * 4 + 4 } else { column + 1 })
@@ -145,7 +146,7 @@ fn is_field(text: &str) -> bool {
     field.is_some_and(|(name, _)| data::FIELDS.contains(&name))
 }
 
-/// A field whose names need no quotes: `after: 2.10` is no number here.
+/// Quotes the value of a field that contains names, so that `after: 2.10` is not read as a number.
 fn quoted(text: &str) -> String {
     let Some((name, value)) = text.split_once(": ") else { return text.to_owned() };
     let is_names = matches!(name, "id" | "after" | "files");
@@ -155,7 +156,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// The files that a text mentions between backticks, each once.
+/// Returns the existing files that a text mentions in backticks, each once.
 fn mentioned(text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for word in text.split('`').skip(1).step_by(2) {

@@ -1,21 +1,21 @@
-//! Task files: YAML, JSON and check lists in Markdown.
+//! Parses task files: YAML, JSON and Markdown check lists.
 
 mod data;
 mod markdown;
 
 use super::{Problem, Task};
 
-/// What a task file is written in.
+/// Format of a task file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// YAML; JSON is read as the YAML that it is.
+    /// YAML, including JSON, which is valid YAML.
     Data,
-    /// A check list in Markdown.
+    /// A Markdown check list.
     Markdown,
 }
 
 impl Format {
-    /// The format of a file by the ending of its name, else by what stands in it.
+    /// Detects the format by the file extension, else by the content.
     pub fn of(name: &str, text: &str) -> Self {
         let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
         match ending.as_deref() {
@@ -27,14 +27,14 @@ impl Format {
     }
 }
 
-/// The tasks of a file. `exists` tells whether the project has a file of that name: what a check list
-/// mentions between backticks may be one.
+/// Parses the tasks of a file. `exists` returns whether the project has a file of that name; a
+/// check list names files in backticks.
 pub fn read(
     text: &str,
     format: Format,
     exists: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Task>, Problem> {
-    // Some editors begin a file with a mark that nobody sees.
+    // Some editors write a byte order mark.
     let text = text.trim_start_matches('\u{feff}');
     let mut tasks = match format {
         Format::Data => data::read(text)?,
@@ -49,13 +49,13 @@ pub fn read(
     Ok(tasks)
 }
 
-/// A task is done where all that it consists of is.
+/// Marks a task as done if all its subtasks are.
 fn tick_off(task: &mut Task) {
     task.subtasks.iter_mut().for_each(tick_off);
     task.done |= !task.subtasks.is_empty() && task.subtasks.iter().all(|subtask| subtask.done);
 }
 
-/// Names the tasks that have no name of their own by their numbers.
+/// Names tasks without a name by their numbers.
 fn number(tasks: &mut [Task], prefix: &str) {
     for (at, task) in tasks.iter_mut().enumerate() {
         if task.id.is_empty() {

@@ -1,4 +1,4 @@
-//! What planning promises.
+//! Tests of planning.
 
 mod properties;
 mod seed;

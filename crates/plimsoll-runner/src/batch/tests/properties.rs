@@ -1,4 +1,4 @@
-//! What holds of every plan, whatever the tasks.
+//! Properties of every plan, for generated tasks.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,7 +8,7 @@ use proptest::sample::Index;
 
 use super::super::*;
 
-/// A task without a name, and which earlier ones it may come after.
+/// A task without a name, and the earlier tasks that it may come after.
 #[derive(Clone, Debug)]
 struct Seed {
     task: Task,
@@ -57,7 +57,7 @@ fn seed() -> impl Strategy<Value = Seed> {
     })
 }
 
-/// Tasks that come after earlier ones only, and so never wait for themselves.
+/// Generates tasks that depend on earlier ones only, so that there are no cycles.
 fn tasks() -> impl Strategy<Value = Vec<Task>> {
     prop::collection::vec(seed(), 1..14).prop_map(|seeds| {
         let mut earlier = Vec::new();
@@ -74,7 +74,7 @@ fn grown(seed: Seed, id: String, earlier: &mut Vec<String>) -> Task {
         true => Vec::new(),
         false => seed.after.iter().map(|at| at.get(earlier).clone()).collect(),
     };
-    // What it is a part of comes before none of its parts.
+    // A task must not come after its own ancestor.
     let parts = seed.parts.into_iter().enumerate();
     let subtasks = parts.map(|(at, part)| grown(part, format!("{id}-{at}"), earlier)).collect();
     earlier.push(id.clone());
@@ -90,7 +90,7 @@ fn terms() -> impl Strategy<Value = Terms> {
     })
 }
 
-/// Every task that is to be done, with the ids of those that it is a part of, itself first.
+/// Collects the unfinished tasks, each with its own id and those of its ancestors, innermost first.
 fn to_do<'t>(tasks: &'t [Task], above: &[&'t str], all: &mut Vec<(&'t Task, Vec<&'t str>)>) {
     for task in tasks.iter().filter(|task| !task.done) {
         let line = [&[task.id.as_str()], above].concat();
@@ -99,7 +99,7 @@ fn to_do<'t>(tasks: &'t [Task], above: &[&'t str], all: &mut Vec<(&'t Task, Vec<
     }
 }
 
-/// The pieces that a task is done with: its own, those of its parts, or that of what it is a part of.
+/// Returns the pieces that complete a task: its own, those of its parts, or that of an ancestor.
 fn done_with<'p>(
     plan: &'p Plan,
     line: &[&str],
@@ -128,13 +128,14 @@ fn done_with<'p>(
     }
 }
 
-/// A piece that takes so many times as much as was estimated, with all that it consists of.
+/// Returns a piece with all estimates multiplied, including those of its parts.
 fn grown_by(piece: &Piece, times: Tokens) -> Piece {
     let parts = piece.parts.iter().map(|part| grown_by(part, times)).collect();
     Piece { tokens: piece.tokens * times, parts, ..piece.clone() }
 }
 
-/// What a piece is done with after it was planned again: itself, some of its files, or its subtasks.
+/// Returns the pieces that replace a piece after replanning: itself, groups of its files, or its
+/// subtasks.
 fn became<'p>(plan: &'p Plan, before: &Piece) -> Vec<(usize, &'p Piece)> {
     let is_of = |piece: &Piece| {
         let is_subtask = piece.above.iter().any(|above| above.id == before.id);
@@ -145,7 +146,7 @@ fn became<'p>(plan: &'p Plan, before: &Piece) -> Vec<(usize, &'p Piece)> {
     pieces.filter(|(_, piece)| is_of(piece)).collect()
 }
 
-/// The pieces that a piece consists of at the bottom.
+/// Returns the innermost parts of a piece.
 fn leaves(piece: &Piece) -> Vec<&Piece> {
     match piece.parts.is_empty() {
         true => vec![piece],
@@ -153,7 +154,7 @@ fn leaves(piece: &Piece) -> Vec<&Piece> {
     }
 }
 
-/// A plan of which so many batches are kept, and the rest takes so many times as much.
+/// Replans with `kept` batches unchanged and all other estimates multiplied by `times`.
 fn planned_again(plan: &Plan, kept: usize, times: Tokens) -> Plan {
     let (kept, rest) = plan.batches.split_at(kept);
     let rest = rest.iter().flatten().map(|piece| grown_by(piece, times)).collect();
@@ -199,7 +200,7 @@ proptest! {
                 let is_within = leaf.above.iter().any(|above| ids.contains(above.id.as_str()));
                 let mut own: Vec<&String> = leaf.files.iter().collect();
                 own.sort_unstable();
-                // One that names none is split by the files of what it is a subtask of.
+                // A piece without files is split by the files of its parent task.
                 let is_free = leaf.files.is_empty() && files.windows(2).all(|pair| pair[0] < pair[1]);
                 prop_assert!(is_within || is_free || files == own, "{leaf:?} {now:?}");
             }

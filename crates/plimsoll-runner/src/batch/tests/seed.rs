@@ -1,4 +1,5 @@
-//! The seed's formulas and shapes, value for value. The figures come from its own code.
+//! The formulas and output shapes of the seed (the tool that plimsoll replaces), value for value.
+//! The figures come from the seed's own code.
 
 use plimsoll_core::plan::Kind;
 

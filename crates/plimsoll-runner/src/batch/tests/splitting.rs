@@ -1,4 +1,4 @@
-//! What is split where, and what cannot be planned.
+//! Where tasks are split, and which tasks cannot be planned.
 
 use plimsoll_core::plan::Kind;
 
@@ -21,7 +21,7 @@ fn of(available: Tokens) -> Terms {
     Terms { available, ..Terms::default() }
 }
 
-/// The ids of each batch.
+/// Returns the piece ids of each batch.
 #[track_caller]
 fn batches(tasks: &[Task], terms: &Terms) -> Vec<Vec<String>> {
     let plan = plan(tasks, terms).unwrap().plan;
@@ -207,7 +207,7 @@ fn figures_beyond_reason_do_no_harm() {
     assert_eq!(batches(&tasks, &of(u64::MAX)).len(), 3);
 }
 
-/// The plan of these pieces, each of which takes so many times as much as it was estimated at.
+/// Replans these pieces after multiplying their estimates by `times`.
 #[track_caller]
 fn again(kept: &[Vec<Piece>], pieces: &[Piece], times: Tokens, available: Tokens) -> Plan {
     fn grown(piece: &Piece, times: Tokens) -> Piece {
@@ -289,7 +289,7 @@ fn a_subtask_that_is_planned_apart_knows_what_it_is_for() {
     let expected = [
         ("rib.1", 2, both(), 4_005),
         ("rib.2", 1, both(), 2_005),
-        // It names no files: those of the hull, to which the ribs have added none, count.
+        // The piece names no files and `ribs` adds none, so those of `hull` count.
         ("beam", 0, both(), 4_005),
         ("keel", 0, "hull".to_owned(), 2_002),
     ];
@@ -307,7 +307,7 @@ fn a_subtask_that_names_no_files_is_split_by_those_of_the_whole() {
     let [a, b] = ["a.rs", "b.rs"].map(str::to_owned);
     assert_eq!(told, [("keel.1", &[a][..]), ("mast", &[]), ("keel.2", &[b])]);
     assert!(plan.pieces().all(|piece| piece.warning.is_none() && piece.above[0].id == "hull"));
-    // The same when it turns out later that it does not fit.
+    // The result is the same if the piece turns out not to fit only later.
     let whole = self::plan(&[hull], &of(4_004)).unwrap().plan;
     let pieces: Vec<Piece> = whole.pieces().cloned().collect();
     assert_eq!(pieces[0].id, "keel");
