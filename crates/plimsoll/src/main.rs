@@ -1,6 +1,6 @@
 //! The `plimsoll` binary.
 //!
-//! `hook` is answered before the command line is parsed: parsing alone would double the price of a
+//! `hook` is handled before the command line is parsed: parsing alone would double the cost of a
 //! hook call.
 
 mod cmd;
@@ -17,8 +17,8 @@ mod view;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The C library of the shipped binary gives every freed page back to the system at once, and asks for
-/// it again: half of what a fold of many small texts costs.
+/// The allocator of the shipped binary's C library returns every freed page to the system at once
+/// and requests it again. That takes half the time of folding many small texts.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: rustix_dlmalloc::GlobalDlmalloc = rustix_dlmalloc::GlobalDlmalloc;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether a person is asking: an agent never does, and must never see the exit code of misuse.
+/// Whether a person asks for help. Agents never do, and must never get the exit code of misuse.
 fn asks_for_help(argument: Option<&OsString>) -> bool {
     argument.is_some_and(|argument| argument == "--help" || argument == "-h")
 }

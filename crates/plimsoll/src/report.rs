@@ -1,11 +1,11 @@
-//! How an error looks, and which exit code it has: 0 done, 1 failed, 2 misused.
+//! Error messages and exit codes: 0 done, 1 failed, 2 misused.
 
 use std::fmt::{self, Display};
 use std::process::ExitCode;
 
 use crate::ui::{self, Ui};
 
-/// What to do about an error: a command that can be pasted.
+/// Advice on an error: a command to paste.
 #[derive(Debug)]
 struct Hint(String);
 
@@ -26,8 +26,8 @@ impl<T> HintExt<T> for anyhow::Result<T> {
     }
 }
 
-/// The code that a command which was run for the user ended with, and so do we. It has said why itself,
-/// if it ran at all.
+/// An error that sets plimsoll's exit code, for example that of a command run for the user. Without
+/// `why` nothing is printed, because the command has already reported its error.
 #[derive(Debug)]
 struct EndsAs {
     code: u8,
@@ -42,20 +42,20 @@ impl Display for EndsAs {
 
 impl std::error::Error for EndsAs {}
 
-/// Ends with the exit code of a command that was run for the user.
+/// Returns an error that ends plimsoll with the exit code of a command run for the user.
 pub(crate) fn ends_as(code: u8) -> anyhow::Result<()> {
     if code == 0 { Ok(()) } else { Err(EndsAs { code, why: None }.into()) }
 }
 
-/// Ends with this exit code where something failed, and says why.
+/// Makes a failure end plimsoll with this exit code.
 pub(crate) fn with_code(code: u8, result: anyhow::Result<()>) -> anyhow::Result<()> {
     result.map_err(|why| EndsAs { code, why: Some(why) }.into())
 }
 
-/// Prints the error of a command, if it has one worth printing, and gives its exit code.
+/// Prints the error of a command if needed, and returns the exit code.
 pub(crate) fn report(ui: &Ui, result: &anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
-    // Whoever reads us has seen enough.
+    // The reader of the output has closed it, which is not an error.
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
@@ -83,7 +83,7 @@ fn say(ui: &Ui, error: &anyhow::Error) {
     ui.complain(&text);
 }
 
-/// A sentence that may hold names from outside: paths, keys, whatever a file says.
+/// Removes control characters: the sentence may contain external text such as paths and keys.
 fn shown(sentence: &dyn Display) -> String {
     ui::plain(&sentence.to_string())
 }

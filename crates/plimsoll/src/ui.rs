@@ -1,4 +1,4 @@
-//! What the user sees: colour on a terminal only, gauges, numbers for people.
+//! Output for people: colour (only on a terminal), gauges and readable numbers.
 
 pub(crate) mod footer;
 pub(crate) mod json;
@@ -16,43 +16,43 @@ use serde::Serialize;
 
 use json::Harmless;
 
-/// The user's terminal, or whatever stands in for it.
+/// Properties of the user's terminal, or of what replaces it.
 #[derive(Clone)]
 pub(crate) struct Ui {
     colour: bool,
-    /// Stdout is a terminal that can take back a line.
+    /// Stdout is a terminal that can redraw a line.
     redraws: bool,
 }
 
 impl Ui {
-    /// The terminal of this process. `NO_COLOR` is respected first, then `CLICOLOR_FORCE`.
+    /// Detects the terminal of this process. `NO_COLOR` takes precedence over `CLICOLOR_FORCE`.
     pub(crate) fn of_process() -> Self {
         let redraws = io::stdout().is_terminal() && !is_dumb();
         let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
         Self { colour: (redraws || is_forced) && !is_unwelcome(), redraws }
     }
 
-    /// The client's status line: it is no terminal, and shows colours all the same.
+    /// Returns the settings for the client's status line, which shows colours although it is not a
+    /// terminal.
     pub(crate) fn of_status_line(colour: bool) -> Self {
         Self { colour: colour && !is_unwelcome() && !is_dumb(), redraws: false }
     }
 
-    /// Whether a line of stdout can be drawn again: someone is watching, on a terminal that moves.
+    /// Whether a line on stdout can be redrawn.
     pub(crate) fn redraws(&self) -> bool {
         self.redraws
     }
 
-    /// Whether colours are welcome.
     pub(crate) fn has_colour(&self) -> bool {
         self.colour
     }
 
-    /// Where data goes.
+    /// Returns the writer for data.
     pub(crate) fn out(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::new(io::stdout().lock())
     }
 
-    /// Prints a text that is data.
+    /// Prints text as data, to stdout.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
         let mut out = self.out();
         out.write_all(text.as_bytes())?;
@@ -71,16 +71,16 @@ impl Ui {
 
     /// Prints to stderr.
     pub(crate) fn complain(&self, text: &str) {
-        // Without a stderr there is nobody left to tell.
+        // If stderr is closed, the error cannot be reported anywhere.
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
-    /// Says on stderr what is not as it should be.
+    /// Prints a note about a problem to stderr.
     pub(crate) fn warn(&self, text: &str) {
         self.complain(&format!("{} {}\n", self.bold("note:"), plain(text)));
     }
 
-    /// Shows on a terminal how far a long work is, and wipes that away at its end.
+    /// Shows the progress of long work on a terminal and clears the line at the end.
     pub(crate) fn progress(&self, what: &str, done: usize, of: usize) {
         const LONG: usize = 20;
         if of < LONG || !io::stderr().is_terminal() {
@@ -92,24 +92,24 @@ impl Ui {
         }
     }
 
-    /// Whether a line of stderr can be drawn again.
+    /// Whether a line on stderr can be redrawn.
     pub(crate) fn redraws_errors(&self) -> bool {
         io::stderr().is_terminal() && !is_dumb()
     }
 
-    /// Whether there is somebody to ask: stdout may lead to a pager.
+    /// Whether the user can be asked. Only stdin counts, because stdout may go to a pager.
     pub(crate) fn is_interactive(&self) -> bool {
         io::stdin().is_terminal()
     }
 
-    /// Asks a question that can be answered with yes or no; the default is what Enter means.
+    /// Asks a yes-or-no question; Enter means the default.
     pub(crate) fn ask(&self, question: &str, default: bool) -> io::Result<bool> {
         let choices = if default { "[Y/n]" } else { "[y/N]" };
         loop {
             self.complain(&format!("{question} {choices} "));
             let mut answer = String::new();
             if io::stdin().read_line(&mut answer)? == 0 {
-                // The user has left.
+                // End of input counts as no.
                 self.complain("\n");
                 return Ok(false);
             }
@@ -142,7 +142,7 @@ impl Ui {
         self.styled("2", text)
     }
 
-    /// A gauge of `used` tokens in a window, with a mark where the client compacts.
+    /// Draws a gauge of `used` tokens in a window, with a mark at the compaction trigger.
     pub(crate) fn gauge(&self, used: Tokens, window: Tokens, trigger: Option<Tokens>) -> String {
         let bar = gauge(used, window, trigger, GAUGE_CELLS);
         self.styled(band_colour(Band::of(used, window)), &bar)
@@ -156,7 +156,7 @@ impl Ui {
     }
 }
 
-/// A gauge of `used` tokens in a window, so many cells wide, with a mark where the client compacts.
+/// Draws a gauge of the given width, with a mark at the compaction trigger.
 pub(crate) fn gauge(used: Tokens, window: Tokens, trigger: Option<Tokens>, cells: usize) -> String {
     let cell = |tokens: Tokens| {
         let share = u128::from(tokens.min(window)) * cells as u128;
@@ -172,10 +172,10 @@ pub(crate) fn gauge(used: Tokens, window: Tokens, trigger: Option<Tokens>, cells
     (1..=cells).map(cell).collect()
 }
 
-/// How wide a gauge is.
+/// Default width of a gauge.
 pub(crate) const GAUGE_CELLS: usize = 24;
 
-/// Whether the user wants no colours.
+/// Whether the user has disabled colours.
 fn is_unwelcome() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
@@ -193,17 +193,17 @@ fn band_colour(band: Band) -> &'static str {
     }
 }
 
-/// A text from outside, without what moves the cursor or turns the direction of writing.
+/// Removes characters that move the cursor or change the writing direction from external text.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
 }
 
-/// A path as a word of a command that can be pasted.
+/// Quotes a path for a command that users paste into a shell.
 pub(crate) fn pasted(path: &Path) -> String {
     shell::quote(&path.to_string_lossy())
 }
 
-/// A path as people write it, and without what moves the cursor.
+/// Shortens the home folder in a path to `~` and removes control characters.
 pub(crate) fn short_path(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
@@ -212,7 +212,7 @@ pub(crate) fn short_path(path: &Path, home: &Path) -> String {
     }
 }
 
-/// `text` in lines of at most `width` characters, broken between words.
+/// Wraps `text` between words into lines of at most `width` characters.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -227,7 +227,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A number of tokens in a few characters: `84k`, `1.2M`.
+/// Formats a number of tokens in a few characters: `84k`, `1.2M`.
 pub(crate) fn short_tokens(tokens: Tokens) -> String {
     let tenths = |unit: u64| {
         let tenths = (tokens + unit / 20) / (unit / 10);

@@ -1,4 +1,4 @@
-//! What `--json` prints. These names are a promise to scripts.
+//! JSON views for `--json`. The field names are a promise to scripts.
 
 use plimsoll_core::Tokens;
 use plimsoll_core::forecast::Forecast;
@@ -11,7 +11,7 @@ use plimsoll_engine::load::Measured;
 use plimsoll_engine::watch::Standing;
 use serde::Serialize;
 
-/// A reading with its provenance.
+/// A reading and its source.
 #[derive(Serialize)]
 pub(crate) struct ReadingView {
     pub(crate) used: Tokens,
@@ -29,14 +29,14 @@ pub(crate) struct ReadingView {
     counted: Option<CountedView>,
 }
 
-/// A window with its provenance.
+/// A window and its source.
 #[derive(Serialize)]
 pub(crate) struct WindowView {
     tokens: Tokens,
     source: &'static str,
 }
 
-/// Where the client compacts, with how that is known.
+/// The compaction trigger and its source.
 #[derive(Serialize)]
 pub(crate) struct TriggerView {
     tokens: Option<Tokens>,
@@ -55,7 +55,7 @@ struct LinesView {
     moved: bool,
 }
 
-/// What the service counted for the last response.
+/// Tokens that the service counted for the last response.
 #[derive(Serialize)]
 struct CountedView {
     prompt_tokens: Tokens,
@@ -65,7 +65,7 @@ struct CountedView {
 }
 
 impl ReadingView {
-    /// The view of `measured`, looked at at `now` (milliseconds since the epoch).
+    /// Returns the view of `measured` at `now` (milliseconds since the epoch).
     pub(crate) fn new(measured: &Measured, now: u64) -> Self {
         let Measured { reading, window, levels, .. } = measured;
         let anchor = reading.anchor.as_ref().filter(|anchor| anchor.prompt_tokens > 0);
@@ -95,7 +95,7 @@ impl ReadingView {
     }
 }
 
-/// A reading as the watcher tells it.
+/// A reading from the watcher.
 #[derive(Serialize)]
 pub(crate) struct StandingView<'a> {
     used: Tokens,
@@ -123,7 +123,7 @@ impl<'a> StandingView<'a> {
     }
 }
 
-/// How far a session is from being compacted, or from a full window.
+/// Distance of a session from compaction or from a full window.
 #[derive(Serialize)]
 pub(crate) struct ForecastView {
     tokens: Tokens,
@@ -162,7 +162,7 @@ impl From<Trigger> for TriggerView {
     }
 }
 
-/// Whether plimsoll does what it is for.
+/// Figures that show whether plimsoll achieves its goals.
 #[derive(Serialize)]
 pub(crate) struct CriteriaView {
     days: u32,
@@ -176,7 +176,7 @@ pub(crate) struct CriteriaView {
     restore_score: Option<f64>,
 }
 
-/// The longest that a session worked on a single prompt.
+/// The longest time that a session worked on a single prompt.
 #[derive(Serialize)]
 struct StretchView {
     session: String,
@@ -205,7 +205,7 @@ impl From<&Criteria> for CriteriaView {
     }
 }
 
-/// A share in percent, with one decimal.
+/// Returns the percentage, rounded to one decimal.
 pub(crate) fn percent(used: Tokens, window: Tokens) -> f64 {
     (used as f64 * 1000.0 / window.max(1) as f64).round() / 10.0
 }

@@ -1,9 +1,9 @@
-//! Where the terminal dashboard's figures come from: threads that read, so that keys never wait.
+//! Reads the data of the terminal dashboard on separate threads, so that keys never wait.
 //!
-//! One follows the sessions as `plimsoll watch` does, without the right that only one watcher has:
-//! it acts on nothing, and is there whether another watches or not. One looks again at who has news,
-//! with the functions that `plimsoll status` looks with. Both end with the process: whatever they are
-//! at, is done as a whole or not at all.
+//! One thread follows the sessions as `plimsoll watch` does. It takes no action and does not need
+//! the watcher's lock, so it works beside a real watcher. The other thread measures changed
+//! sessions with the functions of `plimsoll status`. Both end with the process; each of their
+//! writes happens completely or not at all.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -37,60 +37,60 @@ use crate::cmd::seal;
 use crate::listing::{Listing, RECENT, Shown, is_within};
 use crate::ui::plain;
 
-/// What the threads tell.
+/// Messages from the reader thread.
 pub(crate) enum News {
-    /// How far the first look is.
+    /// Progress of the first scan.
     Progress(usize, usize),
-    /// The sessions as they are now.
+    /// All sessions in their current state.
     Sessions(Vec<Session>),
-    /// The text of a checkpoint.
+    /// The lines of a checkpoint, with its id.
     Checkpoint(String, Vec<String>),
-    /// Whether plimsoll does what it is for.
+    /// Figures that show whether plimsoll achieves its goals.
     Criteria(Criteria),
-    /// The runs that are conducted right now, and the sessions that belong to any run.
+    /// The active runs, and the sessions that belong to any run.
     Runs(Vec<Run>, HashSet<String>),
-    /// What an act came to.
+    /// Result of an action.
     Told(String),
 }
 
-/// What they are asked for.
+/// Requests to the reader thread.
 pub(crate) enum Request {
-    /// A checkpoint of a session, now.
+    /// Make a checkpoint of a session now.
     Seal(SessionId),
-    /// Whether plimsoll does what it is for.
+    /// Read the figures that show whether plimsoll achieves its goals.
     Criteria,
-    /// The text of a checkpoint of a session.
+    /// Read the text of a session's checkpoint.
     Text(SessionId, String),
 }
 
-/// Why the reader wakes.
+/// Why the reader thread wakes.
 enum Wake {
     Noticed(Vec<Notice>),
     Asked(Request),
 }
 
-/// The threads.
+/// Handle to the threads.
 pub(crate) struct Feed {
     news: Receiver<News>,
     requests: Sender<Wake>,
-    /// Ends the one that follows, when this is dropped.
+    /// Ends the watcher thread when dropped.
     _stopper: Stopper,
 }
 
-/// What has changed at once is looked at together.
+/// Changes within this time are read together.
 const PACE: Duration = Duration::from_millis(400);
-/// How often everything is looked at, for what nobody notices: who is no longer of today, and
-/// checkpoints that somebody asked for.
+/// Interval for reading everything, to catch what no notice reports: sessions that are no longer
+/// recent, and checkpoints made on request.
 const PERIOD: Duration = Duration::from_secs(30);
-/// How often the journals of runs are looked at.
+/// Interval for reading run journals.
 const RUNS_PERIOD: Duration = Duration::from_secs(2);
-/// How long other writers of the store are waited for.
+/// Time to wait for other writers of the store.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long may be looked for what compactions lost.
+/// Time limit for scoring what compactions lost.
 const SCORE_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Feed {
-    /// Starts them. A byte comes through `bell` whenever there is news.
+    /// Starts the threads. They write a byte to `bell` for each message.
     pub(crate) fn start(
         world: Arc<World>,
         adapter: &'static dyn Adapter,
@@ -106,7 +106,7 @@ impl Feed {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             };
-            // Where sessions cannot be followed, they are looked at now and then.
+            // If sessions cannot be followed, the reader still scans them periodically.
             let _ = Watcher::new(&watched, adapter).only_looking().run(&stop, tell);
         };
         thread::Builder::new().name("watcher".to_owned()).spawn(follow)?;
@@ -119,13 +119,13 @@ impl Feed {
         Ok(Self { news, requests, _stopper: stopper })
     }
 
-    /// Asks for something. What it comes to is news.
+    /// Sends a request. The result arrives as a message.
     pub(crate) fn ask(&self, request: Request) {
-        // Without a reader there will be no news, which is noticed there.
+        // If the reader has ended, [`Feed::news`] reports that.
         let _ = self.requests.send(Wake::Asked(request));
     }
 
-    /// What is new since; an error if there will be no more.
+    /// Returns all new messages. Fails if the reader has ended.
     pub(crate) fn news(&self) -> anyhow::Result<Vec<News>> {
         let mut news = Vec::new();
         loop {
@@ -138,7 +138,7 @@ impl Feed {
     }
 }
 
-/// Whom the reader tells.
+/// Sends messages to the dashboard and wakes it.
 struct Teller {
     tell: Sender<News>,
     bell: UnixStream,
@@ -146,25 +146,25 @@ struct Teller {
 
 impl Teller {
     fn say(&self, news: News) {
-        // Whoever has gone need not be told; a full bell rings already.
+        // Ignore errors: the dashboard may have ended, and a full pipe already wakes it.
         let _ = self.tell.send(news);
         let _ = (&self.bell).write(&[0]);
     }
 }
 
-/// What looks at sessions, and remembers what it has seen.
+/// Reads sessions and caches the results.
 struct Reader<'a> {
     world: &'a World,
     adapter: &'a dyn Adapter,
-    /// However old.
+    /// Include sessions of any age.
     is_all: bool,
     teller: Teller,
-    /// Without a store there is neither forecast nor curve, and nothing else is missing.
+    /// Without a store, only forecasts and curves are missing.
     ingester: Option<Ingester<'a>>,
-    /// What was shown of each transcript: one that has not changed since is not measured again.
+    /// Last result for each transcript; an unchanged transcript is not measured again.
     seen: HashMap<PathBuf, (Shown, Session)>,
     phases: HashMap<SessionId, Phase>,
-    /// Whom something was noticed of since the last look.
+    /// Sessions with notices since the last scan.
     changed: HashSet<SessionId>,
     lookout: Lookout,
 }
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
     }
 
     fn run(mut self, wakes: &Receiver<Wake>) {
-        // What is known is shown at once, what is new as soon as it is taken in.
+        // Show known data at once, and new data once it is ingested.
         self.look();
         self.take_in(&self.chosen());
         self.changed.extend(self.seen.values().map(|(_, session)| session.id.clone()));
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
             Request::Text(session, id) => {
                 let text = self.text(&session, &id);
                 let text = text.unwrap_or_else(|problem| format!("it cannot be read: {problem}"));
-                // What it says; its front matter is for machines, and rows are dear.
+                // Show only the body: the front matter is for machines, and space is scarce.
                 let body = split(&text).map_or(&*text, |parts| parts.body);
                 let told = body.lines().filter(|line| !line.trim().is_empty());
                 let lines = told.map(plain).collect();
@@ -262,10 +262,10 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Tells of the runs, if anything has happened in one.
+    /// Sends the runs if any of them has changed.
     fn look_at_runs(&mut self) {
         let paths = &self.world.paths;
-        // What cannot be read now is looked at again.
+        // Whatever cannot be read now is tried again next time.
         if self.lookout.look(paths).unwrap_or_default().is_empty() {
             return;
         }
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
         self.seen.values().find(|(_, known)| known.id == *session)
     }
 
-    /// Takes in what is new of those who changed, and looks again.
+    /// Ingests changed sessions and scans again.
     fn look_again(&mut self) {
         let mut news = self.chosen();
         news.retain(|found| self.changed.contains(&found.owner.session));
@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
     fn take_in(&mut self, found: &[Found]) {
         let Some(ingester) = &mut self.ingester else { return };
         let teller = &self.teller;
-        // What cannot be stored now is stored the next time.
+        // Whatever cannot be stored now is stored next time.
         let _ = ingester.catch_up(found, |done, of| teller.say(News::Progress(done, of)));
         let _ = ingester.all_checkpoints();
     }
@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
     fn look(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         let mut before = std::mem::take(&mut self.seen);
-        // Words on stderr would tear the picture.
+        // Output on stderr would garble the screen.
         let silence = |_: &str| ();
         let mut listing = Listing::new(self.world, self.adapter, self.ingester.as_ref(), &silence);
         let claims = listing.claims().to_vec();
@@ -325,7 +325,7 @@ impl<'a> Reader<'a> {
         Session::new(shown, &points.unwrap_or_default(), Phase::Over, &self.world.paths.home)
     }
 
-    /// The same with what changes while nothing is written.
+    /// Updates the fields that can change while the transcript does not.
     fn updated(
         &self,
         (shown, mut session): (Shown, Session),
@@ -343,7 +343,7 @@ impl<'a> Reader<'a> {
         self.ingester.as_ref().map(|ingester| &ingester.store)
     }
 
-    /// The sessions that are shown. One that was moved has several transcripts: the newest counts.
+    /// Returns the sessions to show. A moved session has several transcripts; the newest counts.
     fn chosen(&self) -> Vec<Found> {
         let mut found = sessions::find(self.world, self.adapter).unwrap_or_default();
         found.retain(|found| self.is_all || is_within(found.modified, RECENT));

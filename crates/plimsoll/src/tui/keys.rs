@@ -1,6 +1,6 @@
-//! The keys of a terminal, out of the bytes that it sends for them.
+//! Decodes the bytes that a terminal sends into keys.
 
-/// A key that means something here.
+/// A key with a meaning in the dashboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Up,
@@ -12,14 +12,14 @@ pub(crate) enum Key {
     Enter,
     Escape,
     Backspace,
-    /// Ctrl-C or Ctrl-D, or the end of all input.
+    /// Ctrl-C, Ctrl-D, or end of input.
     Interrupt,
     Character(char),
 }
 
 const ESCAPE: char = '\x1b';
 
-/// The keys that these bytes stand for; what means nothing is passed over.
+/// Decodes bytes into keys and skips unknown sequences.
 pub(crate) fn parse(bytes: &[u8]) -> Vec<Key> {
     let text = String::from_utf8_lossy(bytes);
     let (mut keys, mut rest) = (Vec::new(), &*text);
@@ -34,7 +34,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Vec<Key> {
     keys
 }
 
-/// Whether these bytes end in the beginning of a key.
+/// Whether these bytes end within a key sequence.
 pub(crate) fn is_torn(bytes: &[u8]) -> bool {
     let Some(at) = bytes.iter().rposition(|byte| *byte == ESCAPE as u8) else { return false };
     match &bytes[at + 1..] {
@@ -44,11 +44,11 @@ pub(crate) fn is_torn(bytes: &[u8]) -> bool {
     }
 }
 
-/// The sequence that a text begins with, without what announces it; and how long it is with that.
+/// Returns the escape sequence at the start of a text without its prefix, and its total length.
 fn sequence(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix(ESCAPE)?;
     let rest = rest.strip_prefix(['[', 'O'])?;
-    // One that is torn off has nothing after it.
+    // An incomplete sequence extends to the end of the text.
     let end = rest.find(is_last).map_or(rest.len(), |end| end + 1);
     Some((&rest[..end], 2 + end))
 }

@@ -1,5 +1,5 @@
-//! The terminal dashboard: `state` is what it shows and what keys do to that, `view` draws it, `feed`
-//! reads, and here is the loop between them.
+//! The terminal dashboard. `state` contains the data and handles keys, `view` draws, `feed` reads
+//! sessions, and this module runs the loop.
 
 mod feed;
 mod keys;
@@ -31,10 +31,10 @@ use self::terminal::Terminal;
 use self::view::{Picture, Theme};
 use crate::ui::{pasted, plain};
 
-/// Ages are drawn anew so often, if nothing else happens.
+/// Interval for redrawing ages if nothing else happens.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Shows all sessions until the user has seen enough, or somebody ends us.
+/// Shows all sessions until the user quits or a signal ends the process.
 pub(crate) fn run(
     world: World,
     adapter: &'static dyn Adapter,
@@ -113,12 +113,13 @@ impl Top<'_> {
         }
     }
 
-    /// Copies the command that takes a session up again. It is shown too: not every terminal copies.
+    /// Copies the command that resumes a session. Also returns it for display, because not every
+    /// terminal can copy.
     fn copy(&mut self, session: &SessionId) -> Option<String> {
         let session = self.state.sessions().iter().find(|known| known.id == *session)?;
         let resume = self.adapter.installer().resume(&session.id);
         let command = plain(&format!("cd {} && {resume}", pasted(&session.folder)));
-        // What cannot be copied can still be read.
+        // If copying fails, the user can still read the command.
         let _ = self.terminal.copy(&command);
         Some(command)
     }
@@ -137,13 +138,13 @@ impl Top<'_> {
     }
 }
 
-/// What wakes us: keys, news, another size of the terminal, and whoever ends us.
+/// Wake-up sources: keys, news, a resized terminal, and signals that end the process.
 struct Bells {
-    /// Rung for news and by a change of size.
+    /// Written to for news and on a change of size.
     ring: UnixStream,
     heard: UnixStream,
     ended: UnixStream,
-    /// Who presses Ctrl-C in a pager means the pager.
+    /// Separate from `ended`: Ctrl-C in a pager must end only the pager.
     interrupted: UnixStream,
 }
 
@@ -163,7 +164,7 @@ impl Bells {
         Ok(Self { ring, heard, ended, interrupted })
     }
 
-    /// Sleeps until something happens, or `time` has passed. Tells whether we are to end.
+    /// Sleeps until something happens or `time` has passed. Returns whether the process must end.
     fn wait(&self, time: Duration) -> io::Result<bool> {
         let stdin = io::stdin();
         let wakes = PollFlags::IN;
@@ -180,7 +181,7 @@ impl Bells {
         }
         let [ended, interrupted, rang, keys] = asked.map(|fd| fd.revents());
         if !rang.is_empty() {
-            // However often it rang: everything is looked at.
+            // One wake-up handles everything, so drain them all.
             let _ = (&self.heard).read(&mut [0; 256]);
         }
         let is_gone = keys.intersects(PollFlags::HUP | PollFlags::ERR);

@@ -1,4 +1,4 @@
-//! A session as the terminal dashboard knows it.
+//! A session as shown in the terminal dashboard.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -18,30 +18,30 @@ use crate::listing::Shown;
 use crate::ui::{plain, short_path};
 use crate::view::percent;
 
-/// One session, with all there is to show of it.
+/// All displayed data of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Session {
     pub(crate) id: SessionId,
-    /// The folder it was started in.
+    /// Folder in which the session was started.
     pub(crate) folder: PathBuf,
-    /// The same as people write it.
+    /// The folder in short form.
     pub(crate) project: String,
     pub(crate) model: String,
     pub(crate) phase: Phase,
     pub(crate) load: Load,
     pub(crate) forecast: Forecast,
-    /// When its transcript was last written to.
+    /// Time of the last write to the transcript.
     pub(crate) last_word: Millis,
     pub(crate) checkpoint: Option<LastCheckpoint>,
     pub(crate) compactions: Vec<Millis>,
-    /// Its own window over time, oldest first.
+    /// Usage of the main window over time, oldest first.
     pub(crate) curve: Vec<(Millis, Tokens)>,
     pub(crate) subagents: Vec<Subagent>,
-    /// What it works on, or others work on in its project.
+    /// The session's own claims, and all claims in its project.
     pub(crate) claims: Vec<Claim>,
 }
 
-/// A subagent that runs.
+/// A running subagent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Subagent {
     pub(crate) id: SessionId,
@@ -49,34 +49,33 @@ pub(crate) struct Subagent {
     pub(crate) load: Load,
 }
 
-/// How full a window is.
+/// Usage of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Load {
     pub(crate) used: Tokens,
     pub(crate) window: Tokens,
-    /// Where the client compacts, if it does.
+    /// Tokens at which the client compacts; `None` if it does not.
     pub(crate) trigger: Option<Tokens>,
-    /// Where we warn.
+    /// Tokens at which plimsoll warns.
     pub(crate) warn: Tokens,
     pub(crate) band: Band,
     pub(crate) is_estimated: bool,
 }
 
-/// What a session is at.
+/// Activity of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// It works.
     Running,
-    /// It runs, and has written nothing for a while.
+    /// Running, but silent for a while.
     Idle,
-    /// Its process is gone, and nobody has said that it is over.
+    /// The process is gone without having ended the session.
     Died,
-    /// It is over, or nobody knows that it runs.
+    /// Ended, or not known to be running.
     Over,
 }
 
 impl Session {
-    /// What is to be shown of a session, whose windows over time are `points`.
+    /// Builds a session from its measurements; `points` are its windows over time.
     pub(crate) fn new(shown: &Shown, points: &[PointRow], phase: Phase, home: &Path) -> Self {
         let Shown { found, measured, pace, checkpoint, subagents, .. } = shown;
         let own = || points.iter().filter(|row| row.subagent.is_none());
@@ -104,17 +103,17 @@ impl Session {
                     Some(Subagent { id, model: model(measured), load: Load::of(measured) })
                 })
                 .collect(),
-            // Others claim paths of its project, too: who reads the board fills them in.
+            // The caller adds claims from the board, because other sessions' claims count, too.
             claims: Vec::new(),
         }
     }
 
-    /// Whether a claim is its own, or lies in its project.
+    /// Whether a claim is the session's own or in its project.
     pub(crate) fn concerns(&self, claim: &Claim) -> bool {
         claim.holder == self.id.as_str() || claim.path.starts_with(&self.folder)
     }
 
-    /// Whether what the user typed is in its name, its project or its model.
+    /// Whether the session's id, project or model contains the filter.
     pub(crate) fn fits(&self, filter: &str) -> bool {
         let texts = [self.id.as_str(), &self.project, &self.model];
         let filter = filter.to_lowercase();
@@ -135,19 +134,19 @@ impl Load {
         }
     }
 
-    /// The share in percent.
+    /// Returns the usage in percent.
     pub(crate) fn percent(&self) -> f64 {
         percent(self.used, self.window)
     }
 
-    /// Whether we warn of it.
+    /// Whether usage has reached the warning threshold.
     pub(crate) fn is_heavy(&self) -> bool {
         self.used >= self.warn
     }
 }
 
 impl Phase {
-    /// What a change makes of a session; nothing if it says nothing of that.
+    /// Returns the phase after a change; `None` if the change does not affect it.
     pub(crate) fn after(change: &Change) -> Option<Self> {
         match change {
             Change::Started | Change::Read(_) => Some(Self::Running),
@@ -158,7 +157,6 @@ impl Phase {
         }
     }
 
-    /// A word for it.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Running => "running",

@@ -1,4 +1,4 @@
-//! What the terminal dashboard shows, and what a key does to that. Nothing here draws or reads.
+//! State of the terminal dashboard and the effect of keys. Nothing here draws or reads.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashSet;
@@ -11,96 +11,90 @@ use plimsoll_engine::criteria::Criteria;
 use super::keys::Key;
 use super::session::{Phase, Session, Subagent};
 
-/// All that the picture is made of.
+/// Everything that the view shows.
 #[derive(Default)]
 pub(crate) struct State {
     sessions: Vec<Session>,
-    /// How far the first look at the sessions is: done, and of how many.
+    /// Progress of the first scan: sessions done and total.
     pub(crate) progress: Option<(usize, usize)>,
-    /// The row the user is on, by whose it is: rows come and go, and change places.
+    /// The selected row, by owner, because rows appear, disappear and move.
     selected: Option<Owner>,
     pub(crate) sort: Sort,
     pub(crate) is_reversed: bool,
     pub(crate) filter: String,
-    /// Keys go into the filter.
+    /// Whether keys go into the filter.
     pub(crate) is_typing: bool,
     unfolded: HashSet<SessionId>,
     pub(crate) pane: Option<Pane>,
-    /// How many lines of the pane's text are above it.
+    /// Number of lines scrolled in the pane.
     pub(crate) scrolled: usize,
-    /// The checkpoint whose text is there, or has been asked for.
+    /// The requested checkpoint and its text; the text is empty until it arrives.
     pub(crate) checkpoint: Option<(String, Vec<String>)>,
-    /// The runs that are conducted right now, newest first.
+    /// The active runs, newest first.
     pub(crate) runs: Vec<Run>,
-    /// The sessions that belong to any run.
+    /// Sessions that belong to a run.
     conducted: HashSet<String>,
-    /// Whether plimsoll does what it is for, as it was when that was last looked at.
+    /// Figures that show whether plimsoll achieves its goals, as of the last request.
     pub(crate) criteria: Option<Criteria>,
-    /// What the last act came to.
+    /// Result of the last action.
     pub(crate) told: Option<String>,
 }
 
-/// What stands below the list.
+/// Contents of the pane below the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pane {
     /// The session's curve and its last checkpoint.
     Detail,
-    /// Whether plimsoll does what it is for.
+    /// The figures that show whether plimsoll achieves its goals.
     Criteria,
-    /// The keys.
     Help,
 }
 
-/// What the list is sorted by.
+/// Sort order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sort {
-    /// The fullest first.
+    /// Fullest first.
     #[default]
     Load,
-    /// The nearest to being compacted first.
+    /// Nearest to compaction first.
     Distance,
-    /// The longest without a checkpoint first.
+    /// Longest without a checkpoint first.
     Checkpoint,
-    /// The last heard of first.
+    /// Most recently active first.
     Activity,
-    /// By project, then by name.
+    /// By project.
     Project,
 }
 
-/// A row of the list.
 #[derive(Clone, Copy)]
 pub(crate) enum Row<'a> {
-    /// A session.
     Session(&'a Session),
-    /// A subagent of the session above it.
+    /// A subagent of the session above.
     Subagent(&'a Session, &'a Subagent),
 }
 
-/// What a key asks for that the state cannot do itself.
+/// Action requested by a key that the state cannot perform itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// Nothing.
     Stay,
-    /// To end.
     Quit,
-    /// Whether plimsoll does what it is for.
+    /// Read the figures for [`Pane::Criteria`].
     Look,
-    /// A checkpoint of that session, now.
+    /// Make a checkpoint of the session now.
     Seal(SessionId),
-    /// The command that takes the session up again, in the clipboard.
+    /// Copy the command that resumes the session.
     Copy(SessionId),
-    /// The text of that checkpoint in the pager: of which session, and which.
+    /// Open a checkpoint of the session in the pager.
     Page(SessionId, String),
 }
 
-/// How many rows a page key goes.
+/// Rows per page key.
 const PAGE: usize = 10;
 
 impl Sort {
     pub(crate) const ALL: [Self; 5] =
         [Self::Load, Self::Distance, Self::Checkpoint, Self::Activity, Self::Project];
 
-    /// What it is called.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Load => "load",
@@ -131,7 +125,7 @@ impl Sort {
 }
 
 impl Row<'_> {
-    /// The session it belongs to.
+    /// Returns the session to which the row belongs.
     pub(crate) fn session(&self) -> &Session {
         match self {
             Self::Session(session) | Self::Subagent(session, _) => session,
@@ -148,8 +142,8 @@ impl Row<'_> {
 }
 
 impl State {
-    /// Takes the sessions as they are now. The user stays on the row they were on, if it is there;
-    /// one who has chosen none is on the first.
+    /// Replaces the sessions. The selection stays on its row if that still exists. Without a
+    /// selection, the first row counts as selected.
     pub(crate) fn take(&mut self, sessions: Vec<Session>) {
         let before = self.selected_at();
         self.sessions = sessions;
@@ -158,7 +152,7 @@ impl State {
         }
     }
 
-    /// Takes the runs that are conducted, and the sessions that belong to any run.
+    /// Replaces the active runs, and the sessions that belong to any run.
     pub(crate) fn take_runs(&mut self, runs: Vec<Run>, conducted: HashSet<String>) {
         (self.runs, self.conducted) = (runs, conducted);
     }
@@ -168,26 +162,26 @@ impl State {
         self.conducted.contains(session.id.as_str())
     }
 
-    /// Takes the text of a checkpoint, if it is the one that was asked for last.
+    /// Stores the text of a checkpoint if it is the one that was requested last.
     pub(crate) fn take_text(&mut self, id: &str, lines: Vec<String>) {
         if let Some((_, text)) = self.checkpoint.as_mut().filter(|(asked, _)| asked == id) {
             *text = lines;
         }
     }
 
-    /// All sessions, however the list is filtered.
+    /// Returns all sessions, regardless of the filter.
     pub(crate) fn sessions(&self) -> &[Session] {
         &self.sessions
     }
 
-    /// The rows of the list, in their order.
+    /// Returns the filtered rows in display order.
     pub(crate) fn rows(&self) -> Vec<Row<'_>> {
         let mut sessions: Vec<&Session> =
             self.sessions.iter().filter(|session| session.fits(&self.filter)).collect();
         sessions.sort_by(|one, other| {
             let order = self.sort.compare(one, other);
             let order = if self.is_reversed { order.reverse() } else { order };
-            // Those who work come first in any order, and equals stay where they are.
+            // Running sessions come first in any order; ties have a fixed order.
             (one.phase > Phase::Idle)
                 .cmp(&(other.phase > Phase::Idle))
                 .then(order)
@@ -209,7 +203,7 @@ impl State {
         self.unfolded.contains(&session.id)
     }
 
-    /// Which row the user is on.
+    /// Returns the index of the selected row.
     pub(crate) fn selected_at(&self) -> Option<usize> {
         let rows = self.rows();
         match &self.selected {
@@ -218,15 +212,15 @@ impl State {
         }
     }
 
-    /// The session the user is on.
+    /// Returns the selected session.
     pub(crate) fn session(&self) -> Option<&Session> {
         let at = self.selected_at()?;
         let (Row::Session(session) | Row::Subagent(session, _)) = *self.rows().get(at)?;
         Some(session)
     }
 
-    /// The checkpoint whose text is to be shown and is not there: of which session, and which. It
-    /// counts as asked for from then on.
+    /// Returns the session and checkpoint whose text must be loaded for display; `None` if it is
+    /// loaded or requested. Marks the checkpoint as requested.
     pub(crate) fn missing(&mut self) -> Option<(SessionId, String)> {
         let session = self.session().filter(|_| self.pane == Some(Pane::Detail))?;
         let id = session.checkpoint.as_ref()?.id.clone();
@@ -239,7 +233,7 @@ impl State {
         missing
     }
 
-    /// What a key does.
+    /// Handles a key.
     pub(crate) fn press(&mut self, key: Key) -> Act {
         if key == Key::Interrupt {
             return Act::Quit;
@@ -297,7 +291,7 @@ impl State {
         Act::Stay
     }
 
-    /// Undoes the last thing that was opened; with nothing left to undo, ends.
+    /// Closes the pane or clears the filter; quits if neither is open.
     fn step_back(&mut self) -> Act {
         match () {
             () if self.pane.is_some() => self.pane = None,
@@ -325,7 +319,7 @@ impl State {
         }
     }
 
-    /// Shows the criteria, as they are now.
+    /// Toggles the criteria pane and requests current figures.
     fn look(&mut self) -> Act {
         self.toggle(Pane::Criteria);
         if self.pane.is_some() { Act::Look } else { Act::Stay }
@@ -336,19 +330,19 @@ impl State {
         self.scrolled = 0;
     }
 
-    /// Stays on a row that there is.
+    /// Selects the first row if the selected one no longer exists.
     fn stay(&mut self) {
         if self.selected.is_some() && self.selected_at().is_none() {
             self.go_to(0);
         }
     }
 
-    /// Goes so many rows down.
+    /// Moves the selection by a number of rows.
     fn go(&mut self, by: isize) {
         self.go_to(self.selected_at().unwrap_or(0).saturating_add_signed(by));
     }
 
-    /// Goes to a row, or to the last.
+    /// Selects a row, or the last one if there are fewer.
     fn go_to(&mut self, at: usize) {
         let rows = self.rows();
         let selected = rows.get(at.min(rows.len().saturating_sub(1))).map(Row::owner);
@@ -358,7 +352,7 @@ impl State {
         self.selected = selected;
     }
 
-    /// Turns a page: of the pane's text if there is one, else of the list.
+    /// Scrolls the pane by a page, or the list if no pane is open.
     fn turn(&mut self, by: isize) {
         match self.pane {
             Some(_) => {
@@ -370,7 +364,7 @@ impl State {
         }
     }
 
-    /// Shows or hides the subagents of the session the user is on.
+    /// Shows or hides the subagents of the selected session.
     fn fold(&mut self) {
         let Some(session) = self.session().map(|session| session.id.clone()) else { return };
         if !self.unfolded.remove(&session) {

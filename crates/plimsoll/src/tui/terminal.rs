@@ -1,4 +1,4 @@
-//! The terminal as long as the dashboard has it: taken whole, and given back whatever happens.
+//! The terminal while the dashboard uses it. It is restored in every case, even after a panic.
 
 use std::io::{self, Stdin, Stdout, Write};
 use std::panic;
@@ -19,11 +19,11 @@ use rustix::io::Errno;
 use super::keys::{self, Key};
 use crate::report::HintExt;
 
-/// The whole screen, until this is dropped.
+/// Full-screen mode, until dropped.
 pub(crate) struct Terminal(ratatui::Terminal<CrosstermBackend<Stdout>>);
 
 impl Terminal {
-    /// Takes the screen. A panic gives it back before it is told.
+    /// Enters full-screen mode. A panic restores the terminal before it prints its message.
     pub(crate) fn open() -> io::Result<Self> {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -36,12 +36,12 @@ impl Terminal {
         })
     }
 
-    /// Draws a picture; only what has changed since the last is written.
+    /// Draws a frame; only changes are written.
     pub(crate) fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         self.0.draw(picture).map(drop)
     }
 
-    /// The keys that were pressed since.
+    /// Returns the keys pressed since the last call.
     pub(crate) fn keys(&self) -> io::Result<Vec<Key>> {
         let (stdin, mut bytes) = (io::stdin(), Vec::new());
         let mut patience = Duration::ZERO;
@@ -57,20 +57,21 @@ impl Terminal {
         Ok(keys::parse(&bytes))
     }
 
-    /// Puts a text into the clipboard of whoever sits at the terminal, over ssh too: the terminal does
-    /// it, if it can.
+    /// Copies text to the user's clipboard with an escape sequence, which also works over ssh if
+    /// the terminal supports it.
     pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         write!(out, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
         out.flush()
     }
 
-    /// Shows a text in the user's pager, and comes back when they have read it.
+    /// Shows text in the user's pager and returns when the pager ends.
     pub(crate) fn page(&mut self, pager: &str, text: &str) -> anyhow::Result<()> {
         give_back();
         let shown = run(pager, text);
         take()?;
-        // Drawn anew as a whole. `clear` would ask the terminal where its cursor is, and swallow keys.
+        // A new terminal redraws everything. `clear` would query the cursor position and swallow
+        // keys.
         self.0 = ratatui::Terminal::new(CrosstermBackend::new(io::stdout()))?;
         shown
             .with_context(|| format!("could not show it with `{pager}`"))
@@ -84,7 +85,7 @@ impl Drop for Terminal {
     }
 }
 
-/// A slow line may tear a key: its other half comes within this time.
+/// On a slow connection a key may arrive in two parts; the second comes within this time.
 const TORN: Duration = Duration::from_millis(50);
 
 fn has_bytes(stdin: &Stdin, patience: Duration) -> io::Result<bool> {
@@ -103,16 +104,16 @@ fn take() -> io::Result<()> {
 }
 
 fn give_back() {
-    // A terminal that is gone need not be given back.
+    // Ignore errors: the terminal may be gone.
     let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
-/// Runs the pager as the shell would: it may be a command with arguments.
+/// Runs the pager through the shell, because it may be a command with arguments.
 fn run(pager: &str, text: &str) -> anyhow::Result<()> {
     let mut child = Command::new("/bin/sh").args(["-c", pager]).stdin(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // One who has read enough does not want the rest.
+        // Ignore errors: the user may leave the pager before its end.
         let _ = stdin.write_all(text.as_bytes());
     }
     let status = child.wait()?;
@@ -122,7 +123,7 @@ fn run(pager: &str, text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The form in which a terminal takes bytes for its clipboard.
+/// Encodes bytes for the clipboard escape sequence.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What keys do.
+//! Tests of key handling.
 
 use plimsoll_core::forecast::Forecast;
 use plimsoll_core::reading::Band;
@@ -11,7 +11,7 @@ pub(crate) fn id(name: &str) -> SessionId {
     SessionId::new(name).unwrap()
 }
 
-/// A session that holds so much of a window of 200,000 tokens.
+/// A session that uses this many tokens of a window of 200,000.
 pub(crate) fn session(name: &str, project: &str, used: u64) -> Session {
     let (window, trigger): (u64, u64) = (200_000, 167_000);
     let tokens = trigger.saturating_sub(used);
@@ -74,7 +74,7 @@ fn selected(state: &State) -> String {
     state.selected_at().map(|at| names(state)[at].clone()).unwrap_or_default()
 }
 
-/// Presses keys, by their characters; what the last one asks for.
+/// Presses the keys of a string and returns the action of the last one.
 fn press(state: &mut State, keys: &str) -> Act {
     let key = |character| match character {
         '\n' => Key::Enter,

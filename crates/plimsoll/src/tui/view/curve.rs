@@ -1,11 +1,11 @@
-//! Curves out of blocks, which every terminal has.
+//! Curves drawn with block characters, which every terminal supports.
 
 use plimsoll_core::{Millis, Tokens};
 
-/// An eighth of a cell, two, three …
+/// Blocks by height, in eighths of a cell.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The newest readings in a line: how a session has grown, and fallen.
+/// Draws the newest readings as a single line.
 pub(super) fn trend(curve: &[(Millis, Tokens)], window: Tokens, columns: usize) -> String {
     let newest = &curve[curve.len().saturating_sub(columns * 4)..];
     let per_column = newest.len().div_ceil(columns.max(1)).max(1);
@@ -17,7 +17,7 @@ pub(super) fn trend(curve: &[(Millis, Tokens)], window: Tokens, columns: usize) 
         .collect()
 }
 
-/// A session over time.
+/// Usage of a session over time.
 pub(super) struct Curve<'a> {
     pub(super) readings: &'a [(Millis, Tokens)],
     pub(super) window: Tokens,
@@ -25,7 +25,7 @@ pub(super) struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// The picture, row by row from the top. A line shows where the client compacts.
+    /// Draws the curve, from the top row down. A dashed line marks the compaction trigger.
     pub(super) fn rows(&self, columns: usize, rows: usize) -> Vec<String> {
         let levels = self.levels(columns);
         let line = self.trigger.map(|trigger| eighths(trigger, self.window, rows).div_ceil(8));
@@ -42,7 +42,7 @@ impl Curve<'_> {
         (1..=rows).rev().map(row).collect()
     }
 
-    /// Where a moment lies, if it does.
+    /// Returns the column of a moment; `None` if it is outside the curve.
     pub(super) fn column(&self, moment: Millis, columns: usize) -> Option<usize> {
         let (first, last) = (self.readings.first()?.0, self.readings.last()?.0);
         let span = (last - first).max(1) as f64;
@@ -51,7 +51,8 @@ impl Curve<'_> {
         (0.0..columns as f64).contains(&at).then_some(at as usize)
     }
 
-    /// The fullest in each column; where nobody answered, the window stayed as it was.
+    /// Returns the maximum of each column. A column without readings repeats the last reading
+    /// before it.
     fn levels(&self, columns: usize) -> Vec<Option<Tokens>> {
         let mut levels: Vec<Option<Tokens>> = vec![None; columns];
         let mut last = vec![None; columns];
@@ -70,7 +71,8 @@ impl Curve<'_> {
     }
 }
 
-/// How many eighths of `rows` cells a load fills; anything at all is seen.
+/// Returns the height of a value in eighths of `rows` cells, rounded up so that small values stay
+/// visible.
 fn eighths(used: Tokens, window: Tokens, rows: usize) -> usize {
     let all = (rows * 8) as u128;
     let share = u128::from(used.min(window)) * all;

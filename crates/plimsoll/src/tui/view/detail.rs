@@ -1,4 +1,4 @@
-//! One session: its curve, and the text of its last checkpoint.
+//! Detail pane: a session's curve and the text of its last checkpoint.
 
 use plimsoll_core::Millis;
 use plimsoll_engine::clock::wall_time;
@@ -17,9 +17,9 @@ use crate::tui::session::Session;
 use crate::tui::state::State;
 use crate::ui::{plain, short_tokens, thousands};
 
-/// From so many columns on, the two stand side by side.
+/// Minimum width to place both side by side.
 const WIDE: u16 = 120;
-/// What a curve needs at most.
+/// Maximum height of the curve.
 const CURVE_ROWS: u16 = 12;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, theme: Theme, state: &State, now: Millis) {
@@ -43,7 +43,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, theme: Theme, state: &Stat
     frame.render_widget(checkpoint(theme, state, session), text);
 }
 
-/// What there is to say of a session.
+/// Returns the lines of facts above the curve.
 fn told(theme: Theme, session: &Session, columns: usize, now: Millis) -> Text<'static> {
     let load = &session.load;
     let compacts = load.trigger.map(|trigger| format!("compacts at {}", thousands(trigger)));
@@ -75,7 +75,7 @@ fn told(theme: Theme, session: &Session, columns: usize, now: Millis) -> Text<'s
     Text::from(lines)
 }
 
-/// Who works on what in the project.
+/// Describes the claims in the project.
 fn claims(session: &Session) -> Vec<String> {
     let claim = |claim: &Claim| {
         let path = claim.path.strip_prefix(&session.folder).unwrap_or(&claim.path);
@@ -86,8 +86,7 @@ fn claims(session: &Session) -> Vec<String> {
     session.claims.iter().map(claim).collect()
 }
 
-/// The curve in its frame: the window at the top, the time below, compactions and the last
-/// checkpoint marked.
+/// Draws the curve with its axes. Marks compactions and the last checkpoint.
 fn picture(theme: Theme, session: &Session, area: Rect, now: Millis) -> Paragraph<'static> {
     let [axis, margin] = [2, 6];
     let (columns, rows) = (area.width.saturating_sub(margin), area.height.saturating_sub(axis));
@@ -108,7 +107,7 @@ fn picture(theme: Theme, session: &Session, area: Rect, now: Millis) -> Paragrap
     Paragraph::new(lines)
 }
 
-/// The axis, with a mark for each compaction and for the last checkpoint.
+/// Draws the time axis, with a mark for each compaction and for the last checkpoint.
 fn marks(curve: &Curve<'_>, session: &Session, columns: usize) -> String {
     let mut axis = vec!['─'; columns];
     let sealed = session.checkpoint.iter().map(|last| (last.created, '◆'));
@@ -121,7 +120,7 @@ fn marks(curve: &Curve<'_>, session: &Session, columns: usize) -> String {
     axis.into_iter().collect()
 }
 
-/// When it begins and ends, and what the marks mean.
+/// Returns the start and end times, with a legend if there is room.
 fn times(session: &Session, columns: usize, now: Millis) -> String {
     let shown = |at: Millis| wall_time(at).seen_from(wall_time(now));
     let time = |at: Option<&(Millis, _)>| at.map_or_else(String::new, |(at, _)| shown(*at));

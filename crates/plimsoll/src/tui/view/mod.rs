@@ -1,4 +1,4 @@
-//! The picture: draws the state, decides nothing.
+//! Draws the state; decides nothing.
 
 mod curve;
 mod detail;
@@ -21,14 +21,14 @@ use super::state::{Pane, State};
 use crate::layout::fit;
 use crate::past::counted;
 
-/// What is kept from one picture to the next.
+/// View data that persists between frames.
 pub(crate) struct Picture {
     pub(crate) theme: Theme,
-    /// Which part of the list is to be seen.
+    /// Scroll position of the list.
     pub(crate) table: TableState,
 }
 
-/// How things look. Without colours nothing is told by colour alone.
+/// Styles. No information is conveyed by colour alone, because colours may be disabled.
 #[derive(Clone, Copy)]
 pub(crate) struct Theme {
     pub(crate) has_colour: bool,
@@ -61,11 +61,11 @@ impl Theme {
     }
 }
 
-/// The least rows that a list is worth looking at in.
+/// Minimum useful height of the list.
 const LEAST_LIST: u16 = 4;
 
 impl Picture {
-    /// Draws the state as it is at `now`.
+    /// Draws the state as of `now`.
     pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, state: &State, now: Millis) {
         let foot = footer(self.theme, state, frame.area().width.into());
         let runs = runs::lines(state, frame.area(), now);
@@ -88,7 +88,7 @@ impl Picture {
     }
 }
 
-/// The list and what is below it. Where there is no room for both, the list gives way.
+/// Divides the area between list and pane. Hides the list if there is no room for both.
 fn halves(state: &State, body: Rect) -> (Rect, Rect) {
     if state.pane.is_none() {
         return (body, Rect::default());
@@ -119,7 +119,8 @@ fn header(theme: Theme, state: &State, columns: usize) -> Line<'static> {
     Line::from(line)
 }
 
-/// What the last act came to, whole, so that it can be copied by hand; or which keys there are.
+/// Returns the result of the last action in full, so that users can copy it by hand; else the key
+/// hints.
 fn footer(theme: Theme, state: &State, columns: usize) -> Vec<Line<'static>> {
     const KEYS: [&str; 8] = [
         "? keys",
@@ -177,11 +178,11 @@ fn help(theme: Theme) -> Paragraph<'static> {
     Paragraph::new(KEYS.map(line).to_vec())
 }
 
-/// How long ago something was.
+/// Formats the time since a moment.
 fn age(now: Millis, moment: Millis) -> String {
     let seconds = u64::try_from((now - moment) / 1000).unwrap_or(0);
     let whole = duration(seconds);
-    // The larger unit says enough, from an hour on.
+    // From an hour on, the larger unit is enough.
     match whole.split_once(" h ") {
         Some((hours, _)) if seconds < 86_400 => format!("{hours} h"),
         _ if seconds >= 86_400 => format!("{} d", seconds / 86_400),

@@ -1,4 +1,4 @@
-//! The runs that are conducted right now, a line each.
+//! The active runs, one line each.
 
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
@@ -13,11 +13,11 @@ use crate::past::counted;
 use crate::tui::state::State;
 use crate::ui::{plain, short_tokens};
 
-/// More runs than these are only counted.
+/// Further runs are only counted.
 const MOST: usize = 3;
-/// So many of its sessions are named.
+/// Number of sessions to name.
 const NAMED: usize = 2;
-/// A terminal of fewer rows is for the list alone.
+/// Minimum height of a terminal that shows runs.
 const LEAST: u16 = 10;
 
 pub(super) fn lines(state: &State, area: Rect, now: Millis) -> Vec<Line<'static>> {
@@ -52,7 +52,7 @@ fn line(state: &State, run: &Run, columns: usize, now: Millis) -> String {
     fit(&parts, columns)
 }
 
-/// The sessions in which somebody is at work right now.
+/// Names the sessions that are working right now; `None` if there are none.
 fn named(at_work: &[&SessionId]) -> Option<String> {
     let some = at_work.iter().take(NAMED).map(|session| short(session.as_str()));
     let some = some.collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! The list: a row for each session, in as many columns as there is room for.
+//! The list: one row per session, with as many columns as fit.
 
 use plimsoll_core::Millis;
 use plimsoll_core::name::short;
@@ -15,7 +15,6 @@ use crate::tui::session::{Load, Phase, Session};
 use crate::tui::state::{Row, State};
 use crate::ui::{gauge, short_tokens};
 
-/// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Name,
@@ -29,7 +28,7 @@ enum Column {
     Model,
 }
 
-/// The columns in their order: title, least and most columns, and how soon it is given up.
+/// Columns in display order: title, minimum and maximum width, and priority (0 is kept longest).
 const COLUMNS: [(Column, &str, u16, u16, u8); 9] = [
     (Column::Name, "SESSION", 12, 12, 0),
     (Column::Gauge, "LOAD", 12, 30, 2),
@@ -41,10 +40,10 @@ const COLUMNS: [(Column, &str, u16, u16, u8); 9] = [
     (Column::Project, "PROJECT", 10, 40, 7),
     (Column::Model, "MODEL", 14, 30, 8),
 ];
-/// Which of them takes the room that is left, before the next does.
+/// Columns that get the remaining width, in this order.
 const GROWS: [Column; 4] = [Column::Project, Column::Gauge, Column::Trend, Column::Model];
 
-/// The columns that fit, each with its width.
+/// Returns the columns that fit, with their widths.
 fn columns(width: u16) -> Vec<(Column, &'static str, u16)> {
     let mut by_worth = COLUMNS;
     by_worth.sort_by_key(|(.., worth)| *worth);
@@ -104,7 +103,7 @@ pub(super) fn draw(
     frame.render_stateful_widget(table, area, &mut picture.table);
 }
 
-/// Figures stand right, words left.
+/// Aligns numbers right and text left.
 fn aligned<'a>(column: Column, content: impl Into<Text<'a>>) -> Cell<'a> {
     let text = content.into();
     let is_figure =
@@ -151,7 +150,7 @@ fn cell(
     }
 }
 
-/// What it is called, what it is at, and how many subagents are folded under it.
+/// Returns the name cell: phase mark, short id, and the number of hidden subagents.
 fn name(theme: Theme, state: &State, row: &Row<'_>) -> Text<'static> {
     match row {
         Row::Subagent(_, subagent) => Text::from(format!("  └ {}", short(subagent.id.as_str()))),
@@ -174,14 +173,14 @@ fn name(theme: Theme, state: &State, row: &Row<'_>) -> Text<'static> {
     }
 }
 
-/// The share, with a mark where we warn, and one where it is not counted.
+/// Returns the percentage, with marks for an estimate and for a reached warning threshold.
 fn share(load: &Load) -> String {
     let about = if load.is_estimated { "~" } else { "" };
     let mark = if load.is_heavy() { "!" } else { " " };
     format!("{about}{:.0}{mark}", load.percent())
 }
 
-/// How long until it is compacted, at its pace.
+/// Returns the forecast time until compaction.
 fn ahead(session: &Session, _: Millis) -> String {
     const FAR: f64 = 24.0 * 60.0;
     match session.forecast.minutes {
@@ -190,7 +189,7 @@ fn ahead(session: &Session, _: Millis) -> String {
     }
 }
 
-/// How old the last checkpoint is.
+/// Returns the age of the last checkpoint.
 fn sealed(session: &Session, now: Millis) -> String {
     session.checkpoint.as_ref().map_or_else(|| "never".to_owned(), |last| age(now, last.created))
 }

@@ -1,4 +1,4 @@
-//! The picture, as it is drawn.
+//! Snapshots of the drawn dashboard.
 
 use plimsoll_core::run::{Run, RunId};
 use plimsoll_engine::clock::wall_time;
@@ -16,7 +16,7 @@ use crate::tui::state::tests::{sealed, session, with_subagents};
 const MINUTE: Millis = 60_000;
 /// 22:50 UTC on the first day of the epoch.
 const NOW: Millis = 1_370 * MINUTE;
-/// When the curve begins: on the same day as [`NOW`], whatever the zone.
+/// Start of the curve: on the same day as [`NOW`] in every time zone.
 const BEGUN: Millis = NOW - 40 * MINUTE;
 
 fn picture(state: &State, columns: u16, rows: u16, has_colour: bool) -> Terminal<TestBackend> {
@@ -26,11 +26,11 @@ fn picture(state: &State, columns: u16, rows: u16, has_colour: bool) -> Terminal
     terminal
 }
 
-/// The picture as text, without the blanks at the ends of its lines.
+/// Returns the drawn text without trailing blanks.
 fn text(state: &State, columns: u16, rows: u16) -> String {
     let drawn = picture(state, columns, rows, false).backend().to_string();
     let lines = drawn.lines().map(|line| line.trim_matches('"').trim_end().to_owned());
-    // Times are the user's own.
+    // Times are local, so normalise them.
     let text = lines.collect::<Vec<_>>().join("\n");
     let clock = |moment: Millis| wall_time(moment).clock();
     text.replace(&clock(BEGUN), "00:00").replace(&clock(BEGUN + 39 * MINUTE), "00:39")
@@ -73,7 +73,7 @@ fn all_sessions_are_seen_on_eighty_columns() {
     ");
 }
 
-/// A run of two jobs, the first of which is done.
+/// A run of two jobs; the first is done.
 fn run(session: &str) -> Run {
     let lines = [
         r#"{"at":0,"what":"begun","sort":"task","project":"/p","title":"Careen the hull","command":[]}"#,
