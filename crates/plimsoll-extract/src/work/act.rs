@@ -1,4 +1,4 @@
-//! What a transcript line tells of the work, in our words.
+//! A transcript record in plimsoll's own terms, independent of the agent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,97 +7,92 @@ use plimsoll_core::Millis;
 use plimsoll_core::entry::{EntryId, Place};
 use serde::{Deserialize, Serialize};
 
-/// A line of a transcript, as far as it tells of the work.
+/// A transcript record, reduced to what it says about the work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record<'a> {
-    /// Where it stands; whoever reads the file knows.
+    /// Position in the transcript, set by the reader of the file.
     pub place: Place,
-    /// What its successors call it.
+    /// Id that later records refer to.
     pub id: Option<EntryId>,
-    /// The record it follows.
+    /// The preceding record.
     pub parent: Option<EntryId>,
-    /// Whether somebody speaks in the user's place, be it a command or the client: not a tool, and no
-    /// summary.
+    /// Whether this is input in the user's role, also from a command or the client: not a tool
+    /// result and not a summary.
     pub is_prompt: bool,
-    /// Whether the conversation went on with it: somebody said or did something, be it the user, the
-    /// model or a tool. A summary and the client's own commands do not count.
+    /// Whether the conversation advanced: the user, the model or a tool said or did something. A
+    /// summary and the client's own commands do not count.
     pub advances: bool,
-    /// The message of the model's that it is a part of.
+    /// The model's message that this record is part of.
     pub message: Option<EntryId>,
-    /// When it was written.
+    /// Time of writing.
     pub time: Option<Millis>,
-    /// The folder the agent worked in.
+    /// The agent's working folder.
     pub folder: Option<Cow<'a, str>>,
-    /// The branch that was checked out.
+    /// The checked-out branch.
     pub branch: Option<Cow<'a, str>>,
-    /// What happened.
     pub acts: Vec<Act<'a>>,
 }
 
-/// One thing that happened.
+/// One event in a record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act<'a> {
-    /// The user's own words.
+    /// A prompt in the user's own words.
     Asked(Cow<'a, str>),
-    /// The model's own words.
+    /// A text of the model.
     Said(Cow<'a, str>),
-    /// The agent used a tool.
+    /// A tool call.
     Called {
-        /// What the result will call it.
+        /// Id that the result refers to.
         call: &'a str,
-        /// What it does.
         tool: Tool<'a>,
     },
-    /// A tool gave something back.
+    /// A tool result.
     Returned {
-        /// The call.
         call: &'a str,
-        /// Whether it failed.
         failed: bool,
-        /// What it said.
+        /// Output.
         said: Output<'a>,
-        /// The files that it changed, as far as the agent tells.
+        /// Changed files, if the agent recorded them.
         changes: Vec<FileChange<'a>>,
-        /// What a step that it added to the plan is called.
+        /// Name of the plan step that the call added.
         step: Option<Cow<'a, str>>,
     },
-    /// A call came to nothing: it was refused, or it goes on and nobody waits for it.
+    /// A call without a result: it was refused, or it runs in the background.
     Dropped {
-        /// The call.
+        /// Id of the call.
         call: &'a str,
     },
-    /// The user answered a question of the agent's.
+    /// The user's answer to a question of the agent.
     Answered {
-        /// The question.
+        /// The agent's question.
         question: Cow<'a, str>,
-        /// The answer.
         answer: Cow<'a, str>,
     },
-    /// The list of steps was shown, this one in it.
+    /// A step of a task list that the agent printed.
     Shown {
-        /// What it is called.
+        /// Name of the step.
         step: Cow<'a, str>,
-        /// What is to be done.
+        /// The task.
         text: Cow<'a, str>,
-        /// How it stands.
         state: StepState,
     },
-    /// A plan was written down, or agreed to.
+    /// A plan that was written or approved.
     Planned(Cow<'a, str>),
-    /// A subagent that nobody waited for gave something back.
+    /// The result of a background subagent.
     Reported {
-        /// What it was about, in a line.
+        /// The task in one line.
         task: Cow<'a, str>,
-        /// What it said.
+        /// The answer.
         text: Cow<'a, str>,
     },
-    /// The conversation was replaced by a summary.
+    /// A summary replaced the conversation.
     Compacted,
 }
 
 type Reader = fn(&[u8]) -> Cow<'_, str>;
 
-/// What a tool said, as it stands in the transcript: most of it is never read.
+/// A tool's output in its transcript form. It is decoded on demand, because most output is never
+/// read.
 #[derive(Clone, Copy)]
 pub struct Output<'a> {
     bytes: &'a [u8],
@@ -105,12 +100,12 @@ pub struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// What `read` makes of some bytes.
+    /// Wraps bytes that `read` can decode.
     pub fn new(bytes: &'a [u8], read: Reader) -> Self {
         Self { bytes, read }
     }
 
-    /// The text, as far as `read` takes it.
+    /// Decodes the text, as far as `read` does.
     pub fn text(&self) -> Cow<'a, str> {
         (self.read)(self.bytes)
     }
@@ -128,77 +123,73 @@ impl fmt::Debug for Output<'_> {
     }
 }
 
-/// A tool, by what it does.
+/// A tool call by its effect.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tool<'a> {
-    /// Changes a part of a file.
+    /// Changes part of a file.
     Edit {
-        /// The file.
         path: Cow<'a, str>,
-        /// What it was.
+        /// Replaced texts.
         old: Vec<Cow<'a, str>>,
-        /// What it became.
+        /// New texts.
         new: Vec<Cow<'a, str>>,
     },
-    /// Writes a file.
+    /// Writes a whole file.
     Write {
-        /// The file.
         path: Cow<'a, str>,
-        /// Its text.
+        /// New content of the file.
         text: Cow<'a, str>,
     },
     /// Reads a file.
     Read {
-        /// The file.
         path: Cow<'a, str>,
-        /// From which line, where that is said.
+        /// First line, if given.
         from: Option<u32>,
-        /// How many lines, where that is said.
+        /// Number of lines, if given.
         lines: Option<u32>,
     },
     /// Runs a command line.
     Shell {
-        /// As it was typed.
+        /// The command as typed.
         command: Cow<'a, str>,
     },
     /// Gives a task to a subagent.
     Delegate {
-        /// What it is about, in a line.
+        /// The task in one line.
         task: Cow<'a, str>,
-        /// The whole of it.
+        /// The full prompt.
         text: Cow<'a, str>,
     },
-    /// Replaces the list of steps.
+    /// Replaces the task list.
     Plan(Vec<Step<'a>>),
-    /// Adds a step to the list.
+    /// Adds a step to the task list.
     AddStep {
-        /// What is to be done, in a line.
+        /// The task in one line.
         text: Cow<'a, str>,
-        /// The whole of it.
+        /// The full description.
         about: Cow<'a, str>,
     },
-    /// Changes a step of the list.
+    /// Changes a step of the task list.
     SetStep {
-        /// What it is called.
+        /// Name of the step.
         step: Cow<'a, str>,
-        /// What is to be done, where that is said.
+        /// The new text, if it changed.
         text: Option<Cow<'a, str>>,
-        /// How it stands, where that is said.
+        /// The new state, if it changed.
         state: Option<StepState>,
     },
-    /// Anything else, with the texts it was given.
+    /// Any other tool.
     Other {
-        /// The tool's name.
         name: &'a str,
-        /// A file or folder it looks into.
+        /// A file or folder that the tool reads.
         path: Option<Cow<'a, str>>,
-        /// What it was given.
+        /// Text arguments.
         texts: Vec<Cow<'a, str>>,
     },
 }
 
 impl Tool<'_> {
-    /// What it writes into a file, with what was there before.
+    /// Returns the text written to a file, together with the text it replaces.
     pub(super) fn written(&self) -> Option<String> {
         match self {
             Self::Edit { old, new, .. } => {
@@ -214,49 +205,45 @@ impl Tool<'_> {
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step<'a> {
-    /// What is to be done.
     pub text: Cow<'a, str>,
-    /// Whether it is done.
     pub done: bool,
 }
 
-/// How a step of a plan stands.
+/// State of a plan step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepState {
-    /// It is still to be done.
     Open,
-    /// It is done.
     Done,
-    /// It is not wanted any more.
+    /// No longer wanted.
     Dropped,
 }
 
-/// What became of a file.
+/// The effect of a call on one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileChange<'a> {
-    /// The file; the one that the call named where none is told.
+    /// Path of the file; `None` means the file named in the call.
     pub path: Option<Cow<'a, str>>,
-    /// How it was changed, where that is told.
+    /// How the file changed, if known.
     pub change: Option<Change>,
-    /// The lines that were changed: the first, and how many.
+    /// Changed line ranges: first line and count.
     pub lines: Vec<(u32, u32)>,
     /// The file's content before the change, if the agent recorded it.
     pub original: Option<Output<'a>>,
 }
 
-/// How a file was changed.
+/// How a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// A part of it.
+    /// Part of the content changed.
     Edited,
-    /// The whole of it; whether it was there before is not known.
+    /// The whole content was replaced or created; which of the two is unknown.
     Written,
-    /// It was not there before.
+    /// The file did not exist before.
     Created,
-    /// It was there before.
+    /// The file existed before.
     Overwritten,
-    /// It has this name now.
+    /// The file was moved to this path.
     Moved,
-    /// It is gone.
+    /// The file was deleted.
     Deleted,
 }

@@ -1,12 +1,12 @@
-//! What the user asked for, told from what they merely replied.
+//! Distinguishes the user's requests from mere replies.
 
 use super::Work;
 use super::noted::Noted;
 
-/// A shorter prompt answers a question.
+/// A shorter prompt is a reply.
 const SHORTEST: usize = 10;
 
-/// Words that tell nobody what is to be done.
+/// Words that do not describe a task.
 const REPLIES: &[&str] = &[
     "a", "again", "ahead", "all", "and", "both", "continue", "cool", "correct", "do", "done",
     "exactly", "fine", "first", "for", "go", "good", "great", "i", "is", "it", "just", "keep",
@@ -16,7 +16,7 @@ const REPLIES: &[&str] = &[
     "works", "yeah", "yep", "yes", "you",
 ];
 
-/// Whether a prompt only says yes to what was asked for before: `yes`, `ok go on`, `1`.
+/// Returns whether a prompt only agrees with an earlier one: `yes`, `ok go on`, `1`.
 pub(super) fn is_reply(prompt: &str) -> bool {
     let is_filler = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -25,7 +25,7 @@ pub(super) fn is_reply(prompt: &str) -> bool {
     prompt.trim().len() < SHORTEST || prompt.split_whitespace().all(is_filler)
 }
 
-/// A sentence without the marks of a list and the quote that it begins with but does not close.
+/// Strips list markers and an unclosed opening quote from a sentence.
 pub(super) fn bare(sentence: &str) -> &str {
     const MARKS: [&str; 4] = ["- ", "* ", "• ", "> "];
     let mut text = sentence.trim_start();
@@ -36,14 +36,14 @@ pub(super) fn bare(sentence: &str) -> &str {
     if is_stray { text[1..].trim_start() } else { text }
 }
 
-/// The requests that tell what is being done, the most telling first: the last two, then the first.
-/// Mere replies count where there is nothing else.
+/// Returns the requests that best describe the current task: the last two, then the first. Replies
+/// count only if there is nothing else.
 pub(super) fn requests(work: &Work) -> Vec<&Noted> {
     let told = ends(work.asked.iter().filter(|text| !is_reply(text)));
     if told.is_empty() { ends(work.asked.iter()) } else { told }
 }
 
-/// The last two, the last of them first, and then the first.
+/// Returns the last item, the second to last, and the first.
 fn ends<'w>(mut all: impl DoubleEndedIterator<Item = &'w Noted>) -> Vec<&'w Noted> {
     let last: Vec<&Noted> = all.by_ref().rev().take(2).collect();
     last.into_iter().chain(all.next()).collect()

@@ -1,7 +1,7 @@
-//! The body of a checkpoint: the state of the work, for people and for the next session.
+//! Writes the body of a checkpoint: the state of the work, for people and for the next session.
 //!
-//! Every item ends with the place of the record that it came from, `@123456`: the byte of the
-//! transcript, counted from 1, with which the record begins. `tail -c +123456 FILE | head -1` shows it.
+//! Every item ends with the place of its source record, `@123456`: the record's first byte in the
+//! transcript, counted from 1. `tail -c +123456 FILE | head -1` shows the record.
 
 use plimsoll_core::bytes;
 use plimsoll_core::entry::Place;
@@ -15,17 +15,17 @@ use super::words::one_line;
 use super::{LEAST, Work, told, unlooked};
 use crate::checkpoint::{self, SECTIONS};
 
-/// What stands in a section about which nothing is known.
+/// Text of a section without content.
 pub const NOTHING: &str = "- none seen";
 
-/// How many bytes a section has at most, in their order. All together fit into a checkpoint.
+/// Maximum bytes per section, in section order. Their sum fits into a checkpoint.
 pub(super) const ROOM: [usize; SECTIONS.len()] =
     [9_500, 4_000, 3_500, 4_000, 3_500, 9_000, 3_500, 7_500, 2_500];
 
-/// The lines of a section; none is made that there is no room for.
+/// The lines of a section, produced lazily so that none is made without room for it.
 type Lines<'w> = Box<dyn Iterator<Item = String> + 'w>;
 
-/// A checkpoint's body, all sections in their order.
+/// Returns a checkpoint's body with all sections in order.
 pub fn body(work: &Work) -> String {
     let sections: [Lines<'_>; SECTIONS.len()] = [
         Box::new(changed(work)),
@@ -51,15 +51,15 @@ pub fn body(work: &Work) -> String {
     text
 }
 
-/// A body in which it is said that nothing could be read of a transcript.
+/// Notes in a body that the transcript could not be read.
 pub fn unread(body: &str, transcript: &str) -> String {
     let title = "## Active Issues\n\n";
     let why = format!("{title}- the transcript could not be read: {}", one_line(transcript, 400));
     body.replacen(&format!("{title}{NOTHING}"), &why, 1)
 }
 
-/// What a body comes to, as a number: the same as long as nothing has happened that a checkpoint would
-/// be made for.
+/// Returns a fingerprint of a body that changes only when something happened that deserves a new
+/// checkpoint.
 pub fn mark(body: &str) -> u64 {
     const TELLING: [&str; 4] = ["What Changed", "Active Issues", "Next Steps", "Task"];
     let sections = checkpoint::sections(body);
@@ -67,7 +67,7 @@ pub fn mark(body: &str) -> u64 {
     bytes::fnv1a(telling.map(|(_, text)| text).collect::<String>().as_bytes())
 }
 
-/// The first lines, as many as there is room for.
+/// Returns the first lines, as many as fit into `room`.
 fn fitting(lines: impl Iterator<Item = String>, mut room: usize) -> Vec<String> {
     let fits = |line: &String| {
         room = room.saturating_sub(line.len() + 1);
@@ -76,7 +76,7 @@ fn fitting(lines: impl Iterator<Item = String>, mut room: usize) -> Vec<String> 
     lines.take_while(fits).collect()
 }
 
-/// The last lines, as many as there is room for.
+/// Returns the last lines, as many as fit into `room`.
 fn newest(lines: impl DoubleEndedIterator<Item = String>, room: usize) -> Vec<String> {
     let mut lines = fitting(lines.rev(), room);
     lines.reverse();
@@ -87,8 +87,8 @@ fn item(text: &str, place: Place) -> String {
     line(&["- ", text], place)
 }
 
-/// A line of several parts. There are hundreds in a body: formatting each would take longer than all
-/// the rest.
+/// Joins the parts of a line. A body has hundreds of lines, and `format!` would take longer than
+/// everything else.
 fn line(parts: &[&str], place: Place) -> String {
     const POINTER: usize = 16;
     let length = parts.iter().map(|part| part.len()).sum::<usize>();
@@ -102,7 +102,7 @@ fn noted(text: &Noted, longest: usize) -> String {
     item(&one_line(text, longest), text.place)
 }
 
-/// `[file:line] - …`, the newest first.
+/// Lists the changed files as `[file:line] - …`, newest first.
 fn changed(work: &Work) -> impl Iterator<Item = String> {
     work.changes().into_iter().map(|(path, touched)| {
         let lines = touched.all_lines();
@@ -111,7 +111,7 @@ fn changed(work: &Work) -> impl Iterator<Item = String> {
     })
 }
 
-/// What was asked for and said last, and what subagents found out.
+/// Lists the last request, the model's last messages and the results of subagents.
 fn why(work: &Work) -> impl Iterator<Item = String> {
     fn told(what: &str, text: &Noted, longest: usize) -> String {
         line(&["- ", what, ": ", &one_line(text, longest)], text.place)
@@ -145,7 +145,7 @@ fn steps(work: &Work) -> Vec<String> {
     if open.is_empty() { asked().into_iter().collect() } else { open }
 }
 
-/// The user's own words, and how they want to have it.
+/// Lists the user's requests and instructions.
 fn task(work: &Work) -> impl Iterator<Item = String> {
     const ASKED: usize = 4_800;
     const DIRECTIVES: usize = 4_000;
@@ -157,7 +157,7 @@ fn task(work: &Work) -> impl Iterator<Item = String> {
     first.into_iter().chain(rest)
 }
 
-/// Commands with how they ended last.
+/// Lists commands with their last result.
 pub(super) fn commands(work: &Work) -> impl Iterator<Item = String> {
     let told = |command: &Command| {
         let end = match (&command.tally, command.worked) {
@@ -175,7 +175,7 @@ pub(super) fn commands(work: &Work) -> impl Iterator<Item = String> {
 pub(super) fn working_set(work: &Work) -> impl Iterator<Item = String> {
     const FILES: usize = 6_000;
     const LOOSE: usize = 20;
-    // Of a file that was merely listed somewhere nobody wants to read.
+    // A file that only appeared in a listing is of no use to the reader.
     let is_used = |file: FileId| work.table.files[file as usize].score.at(work.clock) >= LEAST;
     let files = files(work, FILES, &unlooked).into_iter().filter(move |(file, _)| is_used(*file));
     let lines = files.flat_map(|(file, lines)| {

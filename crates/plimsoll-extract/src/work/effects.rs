@@ -1,4 +1,4 @@
-//! What a command line does to files, as far as it is plain.
+//! Derives what a command line does to files, as far as that can be read from it.
 
 use std::borrow::Cow;
 
@@ -9,28 +9,29 @@ use super::act::Change;
 use super::names;
 use super::path::{absolute, is_absolute, is_in_worktree, resolve};
 
-/// One thing that a command line does to files. Paths are as the project sees them.
+/// An effect of a command line on files. Paths are relative to the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Effect {
-    /// It changes a file.
+    /// Changes a file.
     Change(Rewrite),
-    /// It removes everything below a folder.
+    /// Removes everything below a folder.
     RemoveFolder(String),
-    /// It renames a file or a folder, or moves it into one: `to` has no extension that tells.
+    /// Renames a file or a folder, or moves it into a folder: the missing extension of `to` leaves
+    /// both possible.
     Move { from: String, to: String },
     /// `git add`
     Stage(Vec<String>),
-    /// `git commit` in a repository; everything that was changed, or only what is staged.
+    /// `git commit` in a repository, of all changes or only of staged ones.
     Commit { repository: String, all: bool, amends: bool },
     /// `git checkout -- PATH`, `git restore PATH`
     Restore { paths: Vec<String>, source: Source },
-    /// `git reset --hard`, so many commits back.
+    /// `git reset --hard`, `back` commits before the newest.
     Reset { repository: String, back: u32 },
     /// `git clean -f`
     Clean { repository: String },
     /// `git stash`
     Stash { paths: Vec<String>, untracked: bool, keeps_staged: bool },
-    /// `git stash pop` and `apply`, of the stash that is the nth from the newest.
+    /// `git stash pop` and `apply`, of the `nth` stash from the newest.
     Unstash { nth: usize, drops: bool },
     /// `git stash drop`
     DropStash { nth: usize },
@@ -38,10 +39,10 @@ pub(super) enum Effect {
     ClearStashes,
 }
 
-/// Where git takes a file from.
+/// Where git takes a restored file from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Source {
-    /// What was staged, else the last commit.
+    /// The index, which falls back to the last commit.
     Index,
     /// The last commit.
     Head,
@@ -49,28 +50,28 @@ pub(super) enum Source {
     Other,
 }
 
-/// A file that a command changes.
+/// A change of a file by a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rewrite {
     pub(super) path: String,
     pub(super) change: Change,
-    /// Its path before it was moved.
+    /// The path before a move.
     pub(super) from: Option<String>,
 }
 
 const MOST: usize = 24;
 
-/// The effects of a line.
+/// The effects of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Effects {
     pub(super) all: Vec<Effect>,
-    /// How many of them are of commands before the last one: these happened even if the line failed.
+    /// Number of effects of commands before the last one. These happened even if the line failed.
     pub(super) before_last: usize,
-    /// The folder that the line leaves the shell in, if it goes to another one.
+    /// The folder that the shell is in afterwards, if the line changed it.
     pub(super) ends_in: Option<String>,
 }
 
-/// The effects of a line that is run in `folder`. Whatever a shell would have to expand is left out.
+/// Returns the effects of a line run in `folder`. Words that a shell would expand are skipped.
 pub(super) fn effects(
     commands: &[Command],
     project: Option<&str>,
@@ -87,8 +88,8 @@ pub(super) fn effects(
     Effects { all, before_last, ends_in: place.into_entered() }
 }
 
-/// Follows the commands of a line from folder to folder, and gives the effects of each to `take`. Nobody
-/// knows whether a command behind `||` has run.
+/// Follows the commands of a line from folder to folder, and passes the effects of each to `take`.
+/// Skips commands after `||`, because they may not have run.
 fn run(commands: &[Command], place: &mut Place<'_>, take: &mut dyn FnMut(Vec<Effect>)) {
     // One for each subshell: a change of folder ends with it.
     let mut places = vec![place.clone()];
@@ -110,7 +111,7 @@ fn run(commands: &[Command], place: &mut Place<'_>, take: &mut dyn FnMut(Vec<Eff
     }
 }
 
-/// A command without the variables that are set for it, and without `sudo`.
+/// Strips variable assignments and `sudo` from the start of a command.
 fn without_prefix<'w, 's>(mut words: &'w [&'s str]) -> &'w [&'s str] {
     let is_name = |name: &str| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -141,7 +142,7 @@ fn of_command(command: &Command, words: &[&str], place: &Place<'_>) -> Vec<Effec
     found
 }
 
-/// Where a command runs.
+/// The folders of a shell while it runs a line.
 #[derive(Clone)]
 struct Place<'p> {
     project: Option<&'p str>,
@@ -155,9 +156,9 @@ struct Place<'p> {
 #[derive(Clone, PartialEq, Eq)]
 enum Folder {
     Known(String),
-    /// Only the shell knows.
+    /// Only the shell knows the folder.
     Unknown,
-    /// The session never said.
+    /// The session never named its folder.
     Unsaid,
 }
 
@@ -167,7 +168,7 @@ impl<'p> Place<'p> {
         Self { project, previous: Folder::Unsaid, pushed: Vec::new(), folder }
     }
 
-    /// Follows a change of folder; false if the command is none.
+    /// Follows a change of folder; returns false if the command is not one.
     fn moves(&mut self, words: &[&str]) -> bool {
         let next = match words {
             ["cd", "-"] if self.previous == Folder::Unsaid => Folder::Unknown,
@@ -186,7 +187,8 @@ impl<'p> Place<'p> {
         true
     }
 
-    /// The folder that commands went to; `None` if they stayed, or only the shell knows.
+    /// Returns the folder that commands changed to; `None` if there was no change or only the shell
+    /// knows the folder.
     fn into_entered(self) -> Option<String> {
         match self.folder {
             Folder::Known(folder) if self.previous != Folder::Unsaid => Some(folder),
@@ -194,8 +196,8 @@ impl<'p> Place<'p> {
         }
     }
 
-    /// Whether the session's folder is the one that its line goes to first: a client may write down
-    /// where the agent is only after the line has run.
+    /// Returns whether the session is already in the folder of the line's first `cd`: a client may
+    /// record the folder only after the line has run.
     fn is_there_already(&self, into: &str) -> bool {
         let Folder::Known(folder) = &self.folder else { return false };
         let is_first = self.previous == Folder::Unsaid && self.project != Some(folder.as_str());
@@ -213,7 +215,7 @@ impl<'p> Place<'p> {
         }
     }
 
-    /// The path as the project sees it; `None` if it is relative to a folder that is not known.
+    /// Returns the path relative to the project; `None` if it is relative to an unknown folder.
     fn resolve(&self, path: &str) -> Option<String> {
         match &self.folder {
             Folder::Unknown if !is_absolute(path) => None,
@@ -230,16 +232,15 @@ impl<'p> Place<'p> {
         Some(Rewrite { path: self.resolve(&path)?, change, from })
     }
 
-    /// The repository that git works on: the project, unless the command runs outside of it or in a
-    /// worktree.
+    /// Returns the repository that git works on: the project, unless the command runs outside it or
+    /// in a worktree.
     fn repository(&self) -> Option<String> {
         let folder = self.resolve(".")?;
         let is_apart = is_absolute(&folder) || is_in_worktree(&folder);
         Some(if is_apart { folder } else { String::new() })
     }
 
-    /// The files and folders that these words name; the whole repository, if that takes more than
-    /// reading them.
+    /// Returns the paths that these words name, or the whole repository if a word is not literal.
     fn paths<'w>(&self, words: impl Iterator<Item = &'w str>) -> Option<Vec<String>> {
         let words: Vec<&str> = words.filter(|word| !word.starts_with('-')).collect();
         match words.iter().all(|word| is_literal(word)) {
@@ -272,7 +273,8 @@ fn changes<'w>(words: &[&'w str]) -> Vec<Found<'w>> {
     }
 }
 
-/// The files that `cp` or `mv` are given, each with the path it gets. Into a folder a file keeps its name.
+/// Returns the sources of a `cp` or `mv`, each with its new path. In a target folder, a file keeps
+/// its name.
 fn transfers<'w>(rest: &[&'w str]) -> Vec<(&'w str, Cow<'w, str>)> {
     let Some((target, sources)) = target_and_sources(rest) else { return Vec::new() };
     let into_folder = sources.len() > 1 || target.ends_with('/');
@@ -290,7 +292,7 @@ fn transfers<'w>(rest: &[&'w str]) -> Vec<(&'w str, Cow<'w, str>)> {
     files.map(|source| (source, path(source))).collect()
 }
 
-/// What `cp` or `mv` write to, and what they are given; `None` if only a shell knows the target.
+/// Returns the target and the sources of a `cp` or `mv`; `None` if only a shell knows the target.
 fn target_and_sources<'w>(rest: &[&'w str]) -> Option<(&'w str, Vec<&'w str>)> {
     let is_option = |word: &&str| word.starts_with('-');
     if rest.iter().any(|word| *word == "-t" || word.starts_with("--target-directory")) {
@@ -301,7 +303,7 @@ fn target_and_sources<'w>(rest: &[&'w str]) -> Option<(&'w str, Vec<&'w str>)> {
     (!sources.is_empty() && has_plain_letters(target)).then(|| (*target, sources.to_vec()))
 }
 
-/// `mv a.rs lib`, `mv old new`
+/// Returns a move whose target may be a folder: `mv a.rs lib`, `mv old new`.
 fn moved_somewhere(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
     let (to, sources) = target_and_sources(rest)?;
     let [from] = sources[..] else { return None };
@@ -310,7 +312,7 @@ fn moved_somewhere(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
     is_unclear.then_some(Effect::Move { from, to })
 }
 
-/// `git show HEAD:PATH > PATH`
+/// Recognizes `git show HEAD:PATH > PATH`, which restores a file.
 fn shown_back(command: &Command, words: &[&str], place: &Place<'_>) -> Option<Effect> {
     let (["git", "show", shown], [output]) = (words, &command.outputs[..]) else { return None };
     let path = place.resolve(output)?;
@@ -323,7 +325,7 @@ fn is_in_place(word: &str) -> bool {
     word.starts_with("--in-place") || flags.contains('i')
 }
 
-/// The letters of `-rf`; none of a long option.
+/// Returns the letters of `-rf`; empty for a long option.
 fn short_flags(word: &str) -> &str {
     word.strip_prefix('-').filter(|flags| !flags.starts_with('-')).unwrap_or_default()
 }
@@ -338,7 +340,7 @@ fn removed_folders(rest: &[&str], place: &Place<'_>) -> Vec<Effect> {
     folders.filter_map(|word| Some(Effect::RemoveFolder(place.resolve(word)?))).collect()
 }
 
-/// The effect of a git command on files, commits and stashes.
+/// Returns the effect of a git command on files, commits and stashes.
 fn git(words: &[&str], place: &Place<'_>) -> Option<Effect> {
     match words {
         ["-C", into, rest @ ..] => {
@@ -369,7 +371,7 @@ fn git(words: &[&str], place: &Place<'_>) -> Option<Effect> {
     }
 }
 
-/// `git checkout -f main`, which throws changes away.
+/// Recognizes `git checkout -f main`, which discards changes.
 fn is_forced_switch(rest: &[&str]) -> bool {
     let is_forced = |word: &&str| {
         matches!(*word, "--force" | "--discard-changes") || short_flags(word).contains('f')
@@ -377,7 +379,7 @@ fn is_forced_switch(rest: &[&str]) -> bool {
     rest.iter().any(is_forced) && !rest.contains(&"--")
 }
 
-/// `git clean -f`, but not with `-n`, which only shows.
+/// Recognizes `git clean -f`, but not with `-n`, which only lists files.
 fn cleans(word: &str) -> bool {
     let flags = short_flags(word);
     word == "--force" || flags.contains('f') && !flags.contains('n')
@@ -390,8 +392,8 @@ fn staged(rest: &[&str], place: &Place<'_>) -> Option<Vec<String>> {
     }
 }
 
-/// `git checkout [REF] [--] PATH…`. Without `--` a word may be a branch: it is a path only if the work
-/// knows it, which the caller finds out.
+/// Reads `git checkout [REF] [--] PATH…`. Without `--`, a word may be a branch; the caller checks
+/// whether it is a known path.
 fn checked_out(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
     let is_new_branch = |word: &&str| matches!(*word, "-b" | "-B" | "--orphan" | "-p" | "--patch");
     if rest.iter().any(is_new_branch) {
@@ -438,8 +440,8 @@ fn restored(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
     plain_paths(&paths, place).map(|paths| Effect::Restore { paths, source })
 }
 
-/// The paths that can be read as they are, with patterns, and with what they leave out behind a `!`; `None`
-/// if there is none.
+/// Returns the literal paths and patterns among these words, excluded ones with a `!` before them;
+/// `None` if there are none.
 fn plain_paths(words: &[&str], place: &Place<'_>) -> Option<Vec<String>> {
     let path = |word: &&str| match *word {
         ":/" => place.repository(),
@@ -453,7 +455,7 @@ fn plain_paths(words: &[&str], place: &Place<'_>) -> Option<Vec<String>> {
     (!paths.is_empty()).then_some(paths)
 }
 
-/// How many commits before the newest one `HEAD~2` or `HEAD^` is.
+/// Returns how many commits before the newest one `HEAD~2` or `HEAD^` is.
 fn commits_back(to: &str) -> u32 {
     match to.strip_prefix("HEAD") {
         Some("^") | Some("~") => 1,
@@ -504,18 +506,18 @@ fn files<'w>(words: &[&'w str]) -> Vec<&'w str> {
     words.iter().copied().filter(|word| !word.starts_with('-') && is_plain(word)).collect()
 }
 
-/// Whether a word is a file's path, and means what it says.
+/// Returns whether a word is a literal path of a file.
 fn is_plain(word: &str) -> bool {
     has_plain_letters(word) && names::is_file(word)
 }
 
-/// Whether a word of git's means what it says: it may have been quoted.
+/// Returns whether git takes a word literally, apart from `*`.
 fn is_literal(word: &str) -> bool {
     let is_magic = word.is_empty() || word.starts_with(':');
     !is_magic && !word.contains(['?', '[', '$', '`', '{', '~'])
 }
 
-/// Whether a shell leaves a word as it is.
+/// Returns whether a shell leaves a word unchanged.
 fn has_plain_letters(word: &str) -> bool {
     let plain = |c: char| {
         c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | '@' | ':' | '\\')

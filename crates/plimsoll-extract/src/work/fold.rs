@@ -1,4 +1,4 @@
-//! The fold of a transcript into the work.
+//! Folds a transcript into the work.
 
 use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::told::{self, told};
 use super::tools::Returned;
 use super::{Act, Record, Work, weight};
 
-/// The work as far as the records were taken, and what it takes to go on.
+/// The work up to the last record read, and the state needed to continue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fold {
     work: Work,
@@ -20,25 +20,26 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Notes that the compaction at this place is not the last one: what tools showed before it will
-    /// be forgotten, and need not be looked at.
+    /// Declares that the compaction at this place is not the last one. Tool output before it will
+    /// be dropped anyway, so the fold does not read it.
     pub fn skim_to(&mut self, place: Place) {
         self.skims_to = place;
     }
 
-    /// Whether it only matters that a call ended, if it ended well and its end is at this place.
+    /// Returns whether a successful result at this place needs no decoding, because the call only
+    /// looked at something.
     pub fn skims(&self, place: Place, call: &str) -> bool {
         place < self.skims_to && self.work.only_looks(call)
     }
 
-    /// All that is known now.
+    /// Returns everything known so far.
     pub fn work(mut self) -> Work {
         self.seen.into(&mut self.work.table);
         self.work.join_mentions();
         self.work
     }
 
-    /// Takes the next record.
+    /// Reads the next record.
     pub fn take(&mut self, record: &Record<'_>) {
         self.begin(record);
         for act in &record.acts {
@@ -54,7 +55,7 @@ impl Fold {
         if let Some(folder) = record.folder.as_deref() {
             work.enter(folder);
         }
-        // A client that finds no branch writes `HEAD`, or nothing.
+        // A client without a branch writes `HEAD` or nothing.
         let is_new = |branch: &&str| {
             !matches!(*branch, "" | "HEAD") && work.branch.as_deref() != Some(*branch)
         };
@@ -72,7 +73,7 @@ impl Fold {
         }
     }
 
-    /// Takes what happened. Secrets are taken out first: all that is kept here may be stored.
+    /// Reads one event. Secrets are removed first, because everything kept here may be stored.
     fn act(&mut self, act: &Act<'_>) {
         let work = &mut self.work;
         match act {
@@ -110,7 +111,7 @@ impl Fold {
         }
     }
 
-    /// Notes what a tool showed of a file, if it was one.
+    /// Records the names in a text that a tool showed or wrote.
     fn saw(&mut self, text: &str, weight: f32, file: Option<FileId>) {
         self.work.clock += 1;
         if self.is_skimmed() {

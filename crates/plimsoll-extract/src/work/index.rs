@@ -1,14 +1,14 @@
-//! Finding items of a list by a text that is part of them, without keeping the texts a second time.
+//! An index from texts to positions in a list, without a second copy of the texts.
 //!
-//! A map with texts of its own would have to be filled anew, text by text, whenever a saved list is
-//! read; and its hash, safe against anybody's choice of texts, would cost more than the look itself.
-//! Here a bad choice costs a longer look at no more items than are kept.
+//! A map with its own texts would have to be rebuilt text by text whenever a stored list is loaded,
+//! and its collision-resistant hash would cost more than the lookup itself. Here hostile texts only
+//! make a lookup scan more of the bounded list.
 
-/// The places of a list's items, by the hash of their texts.
+/// Positions of a list's items, by the hash of their texts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
-    /// A power of two of them, at least half of them free: a hash above, a place below, and no item
-    /// has the last place.
+    /// A power of two of slots, at least half of them free. The high bits are the hash, the low
+    /// bits the position; no item has position `u32::MAX`.
     slots: Vec<u64>,
     count: usize,
 }
@@ -17,7 +17,7 @@ const FREE: u64 = u64::MAX;
 const FEWEST_SLOTS: usize = 64;
 
 impl Index {
-    /// An index of these texts, in their order.
+    /// Builds the index of these texts, in order.
     pub(super) fn of<'t>(texts: impl ExactSizeIterator<Item = &'t str>) -> Self {
         let size = (2 * texts.len()).next_power_of_two().max(FEWEST_SLOTS);
         let mut index = Self { slots: vec![FREE; size], count: texts.len() };
@@ -27,12 +27,11 @@ impl Index {
         index
     }
 
-    /// How many items it knows.
     pub(super) fn len(&self) -> usize {
         self.count
     }
 
-    /// Notes the text of the item at `place`.
+    /// Adds the text of the item at `place`.
     pub(super) fn add(&mut self, text: &str, place: u32) {
         self.count += 1;
         if 2 * self.count > self.slots.len() {
@@ -41,14 +40,14 @@ impl Index {
         self.enter(slot(hash(text), place));
     }
 
-    /// Makes room for so many items more.
+    /// Makes room for `more` items.
     pub(super) fn reserve(&mut self, more: usize) {
         while 2 * (self.count + more) > self.slots.len() {
             self.grow();
         }
     }
 
-    /// The first place whose item has this text, as far as the hash tells, and `is_it`.
+    /// Returns the first position whose item has this text's hash and satisfies `is_it`.
     #[inline]
     pub(super) fn find(&self, text: &str, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
@@ -68,7 +67,8 @@ impl Index {
         let size = (2 * self.slots.len()).max(FEWEST_SLOTS);
         let mut slots = std::mem::replace(&mut self.slots, vec![FREE; size]);
         slots.retain(|slot| *slot != FREE);
-        // Of several items with the same text the first shall be found first.
+        // Insert in list order, so that of several items with the same text the first is found
+        // first.
         slots.sort_unstable_by_key(|slot| *slot as u32);
         slots.into_iter().for_each(|slot| self.enter(slot));
     }
@@ -87,7 +87,7 @@ fn slot(hash: u32, place: u32) -> u64 {
     u64::from(hash) << u32::BITS | u64::from(place)
 }
 
-/// A number for a text: eight bytes at a time, the last of which overlap.
+/// Hashes a text, eight bytes at a time. The last eight overlap the ones before.
 #[inline]
 fn hash(text: &str) -> u32 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;

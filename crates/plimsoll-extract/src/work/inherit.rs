@@ -1,14 +1,14 @@
-//! What the checkpoint of a session keeps of the one that it went on from.
+//! Merges the checkpoint of the previous session into the current one.
 //!
-//! A session of a run knows what the ones before it did from the text that it was given, and that is no
-//! source. Its checkpoint must tell it all the same, or the third session knows nothing of the first.
+//! A session of a run knows about earlier sessions only from restored text, which is not part of
+//! its own work. Without this merge, the third session would know nothing about the first.
 
 use super::body::{NOTHING, ROOM};
 use super::reread::path;
 use crate::checkpoint::{SECTIONS, changed_path, sections, without_pointer};
 
-/// A body with what `before` tells and it does not, each section as far as there is room: its own
-/// first. What was said last, and which requests there were, is not taken over.
+/// Adds the lines of `before` that a body lacks, as far as each section has room. The previous
+/// session's messages and requests are not added.
 pub fn inherit(body: &str, before: &str) -> String {
     let (own, before) = (sections(body), sections(before));
     let mut text = String::with_capacity(body.len() + 2_000);
@@ -37,27 +37,27 @@ fn lines<'b>(body: &[(&str, &'b str)], name: &str) -> impl Iterator<Item = &'b s
     text.lines().filter(|line| !line.is_empty() && *line != NOTHING)
 }
 
-/// Whether a line of an earlier body holds as long as nothing contradicts it.
+/// Returns whether a line of an earlier body is still valid.
 fn is_kept(section: &str, line: &str, own: &[&str], body: &str) -> bool {
     match section {
         "Why Changed" => false,
-        // A later session is asked for the same, or for something else.
+        // A later session has its own requests.
         "Task" => line.starts_with("- "),
-        // Whoever has found an error since has looked.
+        // A session that found errors of its own has checked the state again.
         "Active Issues" => own.is_empty(),
-        // Without a plan of its own a session goes on with the old one.
+        // A session without its own plan continues the old one.
         "Next Steps" => own.iter().all(|step| is_request(step, body)),
         _ => true,
     }
 }
 
-/// Whether a step is nothing but what was asked for.
+/// Returns whether a step only repeats a request.
 fn is_request(step: &str, body: &str) -> bool {
     let step = without_pointer(step).trim_start_matches("- [ ] ").trim_end_matches('…');
     body.lines().any(|line| line.strip_prefix("> ").is_some_and(|asked| asked.starts_with(step)))
 }
 
-/// What a line is about: of two with the same subject the newer one holds.
+/// Returns the subject of a line. Of two lines with the same subject, the newer one wins.
 fn subject<'l>(section: &str, line: &'l str) -> &'l str {
     let line = without_pointer(line);
     let item = line.strip_prefix("- ").unwrap_or(line);

@@ -1,12 +1,12 @@
-//! What neither the client's summary nor the restore has told.
+//! Finds facts that are in neither the client's summary nor the restore.
 
 use super::names::NameKind;
 use super::restore::{Text, head, room, sorted};
 use super::shell::Command;
 use super::{LEAST, Origin, Work};
 
-/// What the work needs and none of `told` holds, the most useful first, of at most `budget` tokens;
-/// nothing where nothing is lacking.
+/// Lists facts of the work that no text in `told` contains, most useful first, in at most `budget`
+/// tokens. Empty if nothing is missing.
 pub fn lacking(work: &Work, told: &[&str], budget: usize) -> String {
     let is_new = |name: &str| !told.iter().any(|text| text.contains(name));
     let origin = Origin::Transcript.sentence();
@@ -42,7 +42,7 @@ fn names<'w>(
         .map(|name| name.text.to_string())
 }
 
-/// Files by their names, which a text may give without the folders.
+/// Compares files by base name, because a text may leave out the folders.
 fn files<'w>(
     work: &'w Work,
     is_new: &'w dyn Fn(&str) -> bool,

@@ -1,23 +1,23 @@
-//! What a session left behind, for whoever asks whether the next one did anything new.
+//! The outcome of a session, used to decide whether the next session did anything new.
 
 use super::Work;
 use super::body::{commands, working_set};
 use super::restore::failing;
 use crate::checkpoint::without_pointer;
 
-/// What a session left behind.
+/// The outcome of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// The files that it changed, by their names.
+    /// Paths of changed files.
     pub changed: Vec<String>,
-    /// What failed when it was last tried.
+    /// Commands that failed when last run, with their errors.
     pub errors: Vec<String>,
-    /// What it looked at and ran.
+    /// Files and commands that the session looked at or ran.
     pub looked_at: Vec<String>,
 }
 
 impl Left {
-    /// What the work of a session comes to.
+    /// Extracts the outcome from a session's work.
     pub fn of(work: &Work) -> Self {
         let changed = work.changes().into_iter().map(|(path, _)| path.to_owned());
         let errors = failing(work).map(|(line, _)| line.trim_start_matches("- ").to_owned());

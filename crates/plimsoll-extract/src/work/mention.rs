@@ -1,4 +1,4 @@
-//! The names in a text, noted in a table.
+//! Records the names in a text in a table.
 
 use plimsoll_core::bytes;
 
@@ -7,23 +7,23 @@ use super::score::Clock;
 use super::table::{FileId, Table};
 use super::{fence, path, weight};
 
-/// A text that may name things.
+/// A text that may contain names.
 pub(super) struct Mention<'t> {
     pub(super) text: &'t str,
-    /// How much each name in it counts.
+    /// Weight of each name in the text.
     pub(super) weight: f32,
-    /// The file that the text is of.
+    /// The file that the text belongs to.
     pub(super) of: Option<FileId>,
     pub(super) now: Clock,
 }
 
 impl Table {
-    /// Notes every name in a text, once each; symbols belong to the file that the text is of, and to
-    /// those named beside them. Paths are as seen from `folder`.
+    /// Records every name in a text. Symbols belong to the text's own file and to files named on
+    /// the same line. Paths are relative to `folder`.
     pub(super) fn mention(&mut self, told: &Mention<'_>, folder: Option<&str>) {
-        /// A line longer than this is no sentence about a file.
+        /// A longer line is not a sentence about a file.
         const LONG_LINE: usize = 600;
-        // What we gave to a session is no news when a tool shows it.
+        // A tool that shows plimsoll's own text adds nothing new.
         if fence::is_ours(told.text) {
             return;
         }
@@ -56,12 +56,12 @@ impl Table {
     }
 }
 
-/// Whether a line of a diff names its files.
+/// Returns whether a line of a diff names its files.
 fn heads_diff(line: &str) -> bool {
     ["--- a/", "+++ b/", "diff --git a/"].iter().any(|head| line.starts_with(head))
 }
 
-/// A path in a diff without the side that it is of.
+/// Strips `a/` or `b/` from a path in a diff.
 fn without_side(path: &str) -> &str {
     path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path)
 }

@@ -1,7 +1,7 @@
-//! The work of a session: what it is about, folded from its transcript record by record.
+//! The work of a session, folded from its transcript record by record.
 //!
-//! The [`Fold`] can stop anywhere, be saved, and go on later; any split gives the same result as one
-//! pass. What is kept is bounded: names by their score, texts by their number and length.
+//! The [`Fold`] can stop at any record, be stored, and continue later; any split gives the same
+//! result as one pass. Its size is bounded: names by score, texts by number and length.
 
 mod act;
 mod asked;
@@ -67,27 +67,27 @@ use tools::{Pending, ShellFolder};
 use touched::Touched;
 use words::cut;
 
-/// How much a name counts, by who brought it up. The agent's own tool inputs and the user's words
-/// stand far above what a tool gave back: the figures are in docs/restore.md.
+/// Weight of a name by its source. The agent's tool inputs and the user's words weigh far more than
+/// tool output; docs/restore.md has the figures.
 mod weight {
     pub(super) const ASKED: f32 = 4.0;
     pub(super) const SAID: f32 = 1.5;
     pub(super) const GIVEN: f32 = 5.0;
     pub(super) const BODY: f32 = 0.1;
     pub(super) const RETURNED: f32 = 0.07;
-    /// A file counts more than a name in it.
+    /// A file weighs more than a name in it.
     pub(super) const FILE: f32 = 6.0;
-    /// How firmly a text ties symbols to a file, whoever's it is.
+    /// Minimum strength of the link between a symbol and its file, whatever the source.
     pub(super) const LEAST_TIE: f32 = 0.1;
 }
 
-/// What counts at least so much was brought up by the user or the agent, not merely seen.
+/// Minimum score of names that the user or the agent mentioned, rather than only tool output.
 const LEAST: f32 = 1.0;
 
 const MOST_NAMED: Most = Most { names: 1_500, files: 300 };
 const MOST_ASKED: usize = 24;
 const LONGEST_ASKED: usize = 2_000;
-/// A prompt longer than this is a document, not an instruction.
+/// A longer prompt is a document, not an instruction.
 const LONGEST_PROMPT: usize = 6_000;
 const MOST_DIRECTIVES: usize = 60;
 const LONGEST_SENTENCE: usize = 400;
@@ -96,90 +96,91 @@ const MOST_SAID: usize = 4;
 const MOST_CALLS: usize = 256;
 const MOST_MARKERS: usize = 20;
 const MOST_DELEGATED: usize = 8;
-/// How many files are kept of which more than the name is known, when there are twice as many.
+/// Number of files kept with details once there are twice as many.
 const MOST_TOUCHED: usize = 150;
 
-/// All that is kept of the work.
+/// Everything known about a session's work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     clock: Clock,
     steps: u32,
     turns: u32,
-    /// The message of the model's that was taken last.
+    /// The model's newest message.
     message: Option<EntryId>,
     table: Table,
     commands: Commands,
-    /// What the user asked for: the first request, and the last ones.
+    /// The user's requests: the first, and the newest ones.
     asked: VecDeque<Noted>,
-    /// How the user wants to have it, the newest last.
+    /// The user's instructions on how to work, newest last.
     directives: VecDeque<Noted>,
-    /// What was decided, the newest last.
+    /// Decisions, newest last.
     decisions: VecDeque<Noted>,
-    /// The model's last messages.
+    /// The model's newest messages.
     said: VecDeque<Noted>,
     plan: Plan,
-    /// What happened to files, by their place in the table.
+    /// What happened to files, by table index.
     touched: BTreeMap<FileId, Touched>,
-    /// TODO and FIXME marks in what was written, with the file.
+    /// TODO and FIXME comments in written text, with the file.
     markers: VecDeque<(FileId, Noted)>,
-    /// What was given to subagents, and what they gave back.
+    /// Tasks of subagents, with their answers.
     delegated: VecDeque<(String, Noted)>,
-    /// Changes that were put aside, the newest last.
+    /// Stashed changes, newest last.
     stashes: Vec<Vec<(FileId, Touched)>>,
-    /// How many commits were made.
+    /// Number of commits.
     commits: u32,
     branch: Option<Noted>,
-    /// The folder that the session began in: the project.
+    /// The folder that the session started in: the project.
     project: Option<String>,
-    /// The folder that the agent is in, where that is another one.
+    /// The agent's folder, if it is not the project.
     elsewhere: Option<String>,
-    /// The folder that the shell is in, after a `cd`.
+    /// The shell's folder after a `cd`.
     shell: Option<ShellFolder>,
-    /// When the newest record was written.
+    /// Time of the newest record.
     time: Option<Millis>,
-    /// The place of the newest record with which the conversation went on.
+    /// Place of the newest record that advanced the conversation.
     newest: Place,
-    /// What the model last said of it when it was asked for a checkpoint, and after how many steps.
+    /// The model's own summary from the last time it was asked for a checkpoint. `refined_at` is
+    /// the step count at that time.
     words: Words,
     refined_at: u32,
-    /// Calls whose results are still to come.
+    /// Calls without a result so far.
     calls: VecDeque<(String, Pending)>,
 }
 
 impl Work {
-    /// When the newest record was written.
+    /// Returns the time of the newest record.
     pub fn time(&self) -> Option<Millis> {
         self.time
     }
 
-    /// The place of the newest record with which the conversation went on; 0 if there is none.
+    /// Returns the place of the newest record that advanced the conversation; 0 if there is none.
     pub fn newest(&self) -> Place {
         self.newest
     }
 
-    /// The files that the agent read or changed.
+    /// Returns the files that the agent read or changed.
     pub fn touched_files(&self) -> Vec<&str> {
         self.touched.keys().map(|file| self.table.files[*file as usize].path.as_str()).collect()
     }
 
-    /// How many tools the agent has used.
+    /// Returns the number of tool calls.
     pub fn steps(&self) -> u32 {
         self.steps
     }
 
-    /// How often the model has answered, whatever it said or used.
+    /// Returns the number of messages from the model.
     pub fn turns(&self) -> u32 {
         self.turns
     }
 
-    /// Takes the model's own words, in the place of earlier ones.
+    /// Replaces the model's own summary, unless the new one is empty.
     pub fn refine(&mut self, words: Words) {
         if !words.is_empty() {
             (self.words, self.refined_at) = (words, self.steps);
         }
     }
 
-    /// The model's own words. What it said comes next has been done, or not, after a while.
+    /// Returns the model's own summary, without its next steps once they are outdated.
     pub fn words(&self) -> Words {
         const A_WHILE: u32 = 20;
         match self.steps - self.refined_at > A_WHILE {
@@ -188,7 +189,7 @@ impl Work {
         }
     }
 
-    /// Whether nothing has happened yet.
+    /// Returns whether no record has been read.
     pub fn is_empty(&self) -> bool {
         self.clock == 0
     }
@@ -210,7 +211,7 @@ impl Work {
             self.asked.pop_back();
         }
         if self.asked.len() == MOST_ASKED {
-            // The first one tells what it is all about, and a reply nothing.
+            // The first request states the goal. Drop a mere reply first.
             let reply = self.asked.iter().skip(1).position(|text| asked::is_reply(text));
             self.asked.remove(1 + reply.unwrap_or(0));
         }
@@ -233,7 +234,7 @@ impl Work {
         push(&mut self.decisions, sentence, MOST_DECISIONS);
     }
 
-    /// A question that the user answered is decided.
+    /// Records a question that the user answered as a decision.
     fn answered(&mut self, question: &str, answer: &str) {
         self.mention(answer, weight::ASKED, None);
         let question = words::one_line(question, LONGEST_SENTENCE / 2);
@@ -245,25 +246,25 @@ impl Work {
         push(&mut self.delegated, (words::one_line(task, 120), said), MOST_DELEGATED);
     }
 
-    /// The beginning of a text, with the place of the record that is being taken.
+    /// Cuts a text and attaches the place of the current record.
     fn noted(&self, text: &str, longest: usize) -> Noted {
         Noted::new(cut(text, longest), self.table.here)
     }
 
-    /// Notes a file by a path that a tool was given, or that the agent reported.
+    /// Records a file by the path that a tool received or that the agent reported.
     fn file(&mut self, path: &str, weight: f32) -> FileId {
         let path = path::resolve(self.project.as_deref(), self.folder(), path);
         self.known_file(&path, weight)
     }
 
-    /// Notes a file by its path as the project sees it.
+    /// Records a file by its path relative to the project.
     fn known_file(&mut self, path: &str, weight: f32) -> FileId {
         self.clock += 1;
         let path = told::name(path);
         self.table.known_file(told::short(&path), weight * weight::FILE, self.clock)
     }
 
-    /// The folder that the agent is in.
+    /// Returns the agent's folder.
     fn folder(&self) -> Option<&str> {
         self.elsewhere.as_deref().or(self.project.as_deref())
     }
@@ -279,14 +280,14 @@ impl Work {
         }
     }
 
-    /// Notes every name in a text; symbols belong to the file that the text is `of`.
+    /// Records every name in a text. Symbols belong to the file `of`.
     fn mention(&mut self, text: &str, weight: f32, of: Option<FileId>) {
         self.clock += 1;
         let told = Mention { text, weight, of, now: self.clock };
         self.table.mention(&told, self.project.as_deref());
     }
 
-    /// The files that were changed, with their paths, the newest change first.
+    /// Returns the changed files with their paths, newest change first.
     fn changes(&self) -> Vec<(&str, &Touched)> {
         let changed = self.touched.iter().filter(|(_, touched)| touched.change.is_some());
         let mut files: Vec<(&str, &Touched)> = changed
@@ -306,14 +307,15 @@ impl Work {
         }
     }
 
-    /// Counts mentions for the files that they mean: only when the work is complete is it known which.
+    /// Assigns mentions to the files that they refer to, which is only certain once all records are
+    /// read.
     fn join_mentions(&mut self) {
         if let Some(moved) = self.table.join_mentions() {
             self.move_files(&moved);
         }
     }
 
-    /// Follows the files to their new places in the table.
+    /// Updates file indexes after the table moved the files.
     fn move_files(&mut self, moved: &Moved) {
         let place = |file: FileId| moved.get(file as usize).copied().flatten();
         for stash in &mut self.stashes {
@@ -327,7 +329,7 @@ impl Work {
         self.calls.retain_mut(|(_, pending)| pending.moved(place));
     }
 
-    /// Forgets what happened to files long ago, what was merely read first.
+    /// Drops the details of old files, first of those that were only read.
     fn shrink_touched(&mut self) {
         if self.touched.len() <= 2 * MOST_TOUCHED {
             return;
@@ -340,7 +342,7 @@ impl Work {
     }
 }
 
-/// Adds to the end, and forgets the oldest if there are too many.
+/// Appends an item, and drops the oldest if the list is full.
 fn push<T>(list: &mut VecDeque<T>, item: T, most: usize) {
     if list.len() == most {
         list.pop_front();

@@ -1,5 +1,5 @@
-//! Names in a text: files, symbols, references. One pass, by hand: a regex would cost more than all
-//! the rest.
+//! Finds names in a text: files, symbols, references. Hand-written in one pass, because a regex
+//! would cost more than all the rest.
 
 mod files;
 mod references;
@@ -13,15 +13,15 @@ pub(super) use references::{is_hash, is_reference};
 /// What a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum NameKind {
-    /// A file, by a path or its mere name.
+    /// A file, by its path or base name.
     File,
     /// A name in code.
     Symbol,
-    /// An issue, a hash, a version, an address: something to look up elsewhere.
+    /// An issue, a hash, a version or a URL: something to look up elsewhere.
     Reference,
 }
 
-/// What a byte of a word can be part of, a bit each. All that is told by them is that there is none.
+/// The classes of bytes, one bit each. They only serve to rule out words quickly.
 mod class {
     /// Between words, or the first byte of a character that may be.
     pub(super) const GAP: u8 = 1 << 0;
@@ -31,9 +31,9 @@ mod class {
     pub(super) const DOT: u8 = 1 << 4;
     pub(super) const DASH: u8 = 1 << 5;
     pub(super) const COLON: u8 = 1 << 6;
-    /// Another sign that joins words.
+    /// Another character that joins words.
     pub(super) const JOINT: u8 = 1 << 7;
-    /// What the joints of a word are.
+    /// All classes of joining characters.
     pub(super) const JOINTS: u8 = COLON | JOINT;
 }
 
@@ -61,7 +61,7 @@ const fn classes() -> [u8; 256] {
             | b'='
             | b'*'
             | b'!' => class::GAP,
-            // What every blank beyond ASCII begins with.
+            // The first bytes of all blanks beyond ASCII.
             0xC2 | 0xE1..=0xE3 => class::GAP,
             b'A'..=b'Z' => class::UPPER,
             b'0'..=b'9' => class::DIGIT,
@@ -82,17 +82,17 @@ fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
 
-/// A stretch of text between gaps, with the classes of its bytes.
+/// A piece of text between gaps, with the classes of its bytes.
 #[derive(Clone, Copy)]
 struct Word<'a> {
     text: &'a str,
     first: u8,
     rest: u8,
-    /// It is what follows the star of a pattern: `_test.go` in `*_test.go`.
+    /// Whether the word follows the star of a pattern, as `_test.go` in `*_test.go`.
     after_star: bool,
 }
 
-/// Gives `take` every name in `text`.
+/// Passes every name in `text` to `take`.
 pub(super) fn scan<'a>(text: &'a str, mut take: impl FnMut(NameKind, &'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -116,7 +116,7 @@ pub(super) fn scan<'a>(text: &'a str, mut take: impl FnMut(NameKind, &'a str)) {
     }
 }
 
-/// How long the gap at a place is where the class says that there may be one.
+/// Returns the length of the gap at a position whose class allows one.
 #[inline]
 fn gap(text: &str, at: usize) -> Option<usize> {
     if text.as_bytes()[at].is_ascii() { Some(1) } else { wide_gap(text, at) }
@@ -125,11 +125,12 @@ fn gap(text: &str, at: usize) -> Option<usize> {
 #[cold]
 fn wide_gap(text: &str, at: usize) -> Option<usize> {
     let character = text[at..].chars().next()?;
-    // Tools that show a file write an arrow behind the number of a line.
+    // Tools that show a file write an arrow after the line number.
     (character.is_whitespace() || character == '→').then(|| character.len_utf8())
 }
 
-/// Where the word that goes on at `from` ends, and the classes of its bytes from there on.
+/// Returns the end of the word that continues at `from`, and the classes of its bytes from there
+/// on.
 #[inline]
 fn word_end(text: &str, from: usize) -> (usize, u8) {
     let mut seen = 0;
@@ -143,7 +144,7 @@ fn word_end(text: &str, from: usize) -> (usize, u8) {
     (text.len(), seen)
 }
 
-/// Whether a word of these classes can hold a name at all: most words of a text cannot.
+/// Returns whether a word of these classes can contain a name: most words cannot.
 #[inline]
 fn may_name(first: u8, rest: u8, length: usize) -> bool {
     let seen = first | rest;
@@ -154,7 +155,7 @@ fn may_name(first: u8, rest: u8, length: usize) -> bool {
 }
 
 impl<'a> Word<'a> {
-    /// Whether it has a byte of one of these classes.
+    /// Returns whether the word has a byte of one of these classes.
     fn has(&self, classes: u8) -> bool {
         (self.first | self.rest) & classes != 0
     }
@@ -187,7 +188,7 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// A path without the line and column behind it, as compilers write them.
+    /// Strips the line and column that compilers append to a path.
     fn without_place(&self, trimmed: &'a str) -> &'a str {
         if !self.has(class::COLON) {
             return trimmed;
@@ -203,7 +204,7 @@ impl<'a> Word<'a> {
     }
 }
 
-/// A word without the signs around it.
+/// Strips the punctuation around a word.
 fn trim(word: &str) -> &str {
     let bytes = word.as_bytes();
     let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
@@ -213,7 +214,7 @@ fn trim(word: &str) -> &str {
     let is_sign = |c: char| matches!(c, '.' | ':' | '?' | '[' | ']' | '…');
     let word = word.trim_end_matches(is_sign);
     let bare = word.trim_start_matches(is_sign);
-    // `.github`, `./run.sh` and `../lib.rs` begin with dots of their own.
+    // `.github`, `./run.sh` and `../lib.rs` start with dots of their own.
     let is_own = |dots: &&str| match *dots {
         "." => bare.starts_with(|c: char| c == '/' || c.is_ascii_alphanumeric()),
         ".." => bare.starts_with('/'),
@@ -228,7 +229,8 @@ fn is_address(word: &[u8]) -> bool {
     word.array_windows().any(|three| three == b"://")
 }
 
-/// Where the address ends whose first part ends here: signs that are gaps elsewhere join its parts.
+/// Returns the end of the URL whose first part ends here. Characters that are gaps elsewhere join
+/// its parts.
 #[cold]
 fn address_end(text: &str, mut end: usize) -> usize {
     let bytes = text.as_bytes();
@@ -246,7 +248,7 @@ fn address<'a>(word: &'a str, at: usize, take: &mut impl FnMut(NameKind, &'a str
     }
     const LONGEST: usize = 240;
     let end = word.find(['[', ']', '\\']).unwrap_or(word.len());
-    // Of one that is too long for a line the question is left out.
+    // Drop the query of a URL that is too long for a line.
     let end = match word[..end].find('?') {
         Some(question) if end > LONGEST => question,
         _ => end,
@@ -257,7 +259,7 @@ fn address<'a>(word: &'a str, at: usize, take: &mut impl FnMut(NameKind, &'a str
     }
 }
 
-/// Gives `take` the references among the pieces of a word between its joints.
+/// Passes the references among the joined parts of a word to `take`.
 fn parts<'a>(word: &'a str, mut take: impl FnMut(&'a str)) {
     let bytes = word.as_bytes();
     let is_joint = |byte: &u8| class(*byte) & class::JOINTS != 0;
@@ -274,7 +276,7 @@ fn parts<'a>(word: &'a str, mut take: impl FnMut(&'a str)) {
     }
 }
 
-/// Gives `take` the names in code that a word holds.
+/// Passes the symbols in a word to `take`.
 fn symbols<'a>(word: &'a str, take: &mut impl FnMut(NameKind, &'a str)) {
     let bytes = word.as_bytes();
     let mut from = 0;
@@ -290,7 +292,7 @@ fn symbols<'a>(word: &'a str, take: &mut impl FnMut(NameKind, &'a str)) {
     }
 }
 
-/// How long the letter of a name is that a text begins with: Latin ones may have marks.
+/// Returns the length of the letter at the start of a text. Accented Latin letters count.
 #[inline]
 fn letter(bytes: &[u8]) -> Option<usize> {
     match bytes.first()? {
@@ -304,7 +306,7 @@ fn letter(bytes: &[u8]) -> Option<usize> {
 const SHORTEST_SYMBOL: usize = 5;
 const LONGEST_SYMBOL: usize = 80;
 
-/// Whether a word is a name that somebody made up: of several words, joined by case or underscore.
+/// Returns whether a word is an invented name: several words joined by case or underscore.
 fn is_symbol(word: &[u8]) -> bool {
     let is_edge = |byte: &u8| matches!(byte, b'_' | b'$');
     let Some(from) = word.iter().position(|byte| !is_edge(byte)) else { return false };
@@ -316,7 +318,7 @@ fn is_symbol(word: &[u8]) -> bool {
         && core.iter().any(u8::is_ascii_alphabetic)
 }
 
-/// Whether a word begins within this one: `aWord`, `URLOf`.
+/// Returns whether a word has an inner word that starts with a capital: `aWord`, `URLOf`.
 fn has_humps(word: &[u8]) -> bool {
     let hump = |pair: &[u8; 2]| !pair[0].is_ascii_uppercase() && pair[1].is_ascii_uppercase();
     let acronym = |three: &[u8; 3]| {

@@ -1,11 +1,11 @@
-//! What is kept of a text, and where it stands.
+//! A text with the place of its source record.
 
 use std::ops::Deref;
 
 use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
 
-/// A text with the place of the record that it came from.
+/// A text with the place of its source record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Noted {
     text: String,
@@ -26,7 +26,7 @@ impl Deref for Noted {
     }
 }
 
-/// What ends an item of a body: where its record stands.
+/// Returns the suffix of a body's item that points to its record; empty if the place is unknown.
 pub(super) fn pointer(place: Place) -> String {
     if place == 0 { String::new() } else { [" @", &place.to_string()].concat() }
 }

@@ -1,8 +1,8 @@
-//! Paths as the project sees them.
+//! Resolves paths relative to the project.
 
 use std::borrow::Cow;
 
-/// A path that a tool was given: resolved against the folder the agent was in, without `.` and `..`, and
+/// Resolves a path that a tool received: against the agent's folder, without `.` and `..`, and
 /// relative to the project if it is inside.
 pub(super) fn resolve(project: Option<&str>, folder: Option<&str>, path: &str) -> String {
     let path = absolute(project, folder, path);
@@ -12,7 +12,7 @@ pub(super) fn resolve(project: Option<&str>, folder: Option<&str>, path: &str) -
     }
 }
 
-/// The same path as seen from the root, as far as folder or project tell it.
+/// Returns the absolute path, as far as folder or project are known.
 pub(super) fn absolute(project: Option<&str>, folder: Option<&str>, path: &str) -> String {
     let path = path.replace('\\', "/");
     let path = match folder.or(project).filter(|folder| !folder.is_empty()) {
@@ -26,18 +26,19 @@ pub(super) fn absolute(project: Option<&str>, folder: Option<&str>, path: &str) 
     normalize(&path).into_owned()
 }
 
-/// A path that a text shows, relative to the project if it is inside. Nothing else is known of it.
+/// Returns a path from a text, relative to the project if it is inside. The agent's folder at that
+/// time is unknown.
 pub(super) fn shown<'p>(project: Option<&str>, path: &'p str) -> &'p str {
     let relative = project.and_then(|project| inside(project, path));
     relative.filter(|path| !path.is_empty()).unwrap_or(path).trim_start_matches("./")
 }
 
-/// Whether a path stands for itself, wherever the agent is.
+/// Returns whether a path does not depend on the agent's folder.
 pub(super) fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '~']) || has_drive(path)
 }
 
-/// Whether `path` is `folder` or lies below it; an empty folder is the project.
+/// Returns whether `path` is `folder` or is below it. An empty folder is the project.
 pub(super) fn is_below(folder: &str, path: &str) -> bool {
     match folder {
         "" => !is_absolute(path) && !path.starts_with("../"),
@@ -45,7 +46,7 @@ pub(super) fn is_below(folder: &str, path: &str) -> bool {
     }
 }
 
-/// Whether `path` is below `pattern`, in which a `*` stands for any text.
+/// Returns whether `path` is below `pattern`, in which a `*` matches any text.
 pub(super) fn matches(pattern: &str, path: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return is_below(pattern, path) };
     let Some(mut path) = path.strip_prefix(start) else { return false };
@@ -61,12 +62,12 @@ pub(super) fn matches(pattern: &str, path: &str) -> bool {
     true
 }
 
-/// Whether a path inside of the project lies in a worktree of another branch.
+/// Returns whether a path inside the project is in a worktree of another branch.
 pub(super) fn is_in_worktree(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "worktrees" | ".worktrees"))
 }
 
-/// The path below `project`, where only the case of a drive letter may differ.
+/// Returns the path below `project`, ignoring the case of drive letters.
 fn inside<'p>(project: &str, path: &'p str) -> Option<&'p str> {
     let project = project.trim_end_matches('/');
     let (start, rest) = path.split_at_checked(project.len())?;
@@ -85,7 +86,7 @@ fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
-/// `d:/app` for `/d/app`, as shells under Windows write it.
+/// Returns `d:/app` for `/d/app`, the form of shells on Windows.
 fn drive_of_shell(path: &str) -> Option<String> {
     match path.as_bytes() {
         [b'/', letter, b'/', ..] if letter.is_ascii_alphabetic() => {
@@ -95,7 +96,7 @@ fn drive_of_shell(path: &str) -> Option<String> {
     }
 }
 
-/// A path without `.`, `..` and empty parts.
+/// Removes `.`, `..` and empty parts from a path.
 fn normalize(path: &str) -> Cow<'_, str> {
     let is_plain = |part: &str| !matches!(part, "" | "." | "..");
     if path.trim_start_matches('/').split('/').all(is_plain) {

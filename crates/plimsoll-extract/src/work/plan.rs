@@ -1,4 +1,4 @@
-//! What is still to be done, by the plans that were made.
+//! The open steps of the work, from the plans made so far.
 
 use plimsoll_core::bytes;
 use plimsoll_core::entry::Place;
@@ -10,24 +10,24 @@ use super::words::cut;
 
 const MOST_STEPS: usize = 80;
 const LONGEST_STEP: usize = 300;
-/// After so many messages without a list the last one is done, or forgotten.
+/// After this many messages without a list, the last proposed list is dropped.
 const A_WHILE: u32 = 4;
 
-/// The steps of the work: a list that is replaced as a whole, steps that are added and ticked off one
-/// by one, and the plan that was agreed to.
+/// The steps of the work: a list that is replaced as a whole, steps added and completed one by one,
+/// and the approved plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Plan {
     list: Vec<Planned>,
     steps: Vec<Planned>,
     agreed: Vec<Planned>,
-    /// What the model last said comes next, and how many messages ago.
+    /// Steps that the model last proposed. `age` counts the messages since.
     proposed: Vec<Planned>,
     age: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Planned {
-    /// What the agent calls it, if it has names for them.
+    /// The agent's name for the step; empty if it has none.
     name: String,
     text: Noted,
     done: bool,
@@ -41,8 +41,8 @@ impl Planned {
 }
 
 impl Plan {
-    /// What is open. A list says more than the plan it was made from, so that counts only where no
-    /// list was made since; what was merely said counts where nothing of either is open.
+    /// Returns the open steps. A list is more precise than the plan it came from, so the plan
+    /// counts only if there is no list; proposed steps count only if neither has open steps.
     pub(super) fn open(&self) -> impl Iterator<Item = &Noted> {
         let proposed = self.proposed.iter().filter(|_| self.planned().next().is_none());
         self.planned().chain(proposed).map(|step| &step.text)
@@ -54,7 +54,7 @@ impl Plan {
         listed.chain(agreed).filter(|step| !step.done)
     }
 
-    /// Takes a message of the model's: it may say what comes next.
+    /// Reads a message of the model, which may propose next steps.
     pub(super) fn propose(&mut self, text: &str, at: Place) {
         let steps = next_steps(text).take(MOST_STEPS);
         let steps: Vec<Planned> = steps.map(|step| Planned::new("", step, false, at)).collect();
@@ -64,13 +64,11 @@ impl Plan {
         }
     }
 
-    /// Replaces the list.
     pub(super) fn replace<'t>(&mut self, steps: impl Iterator<Item = (&'t str, bool)>, at: Place) {
         self.list =
             steps.take(MOST_STEPS).map(|(text, done)| Planned::new("", text, done, at)).collect();
     }
 
-    /// Adds a step.
     pub(super) fn add(&mut self, name: &str, text: &str, at: Place) {
         if self.steps.len() == MOST_STEPS {
             let done = self.steps.iter().position(|step| step.done);
@@ -80,7 +78,7 @@ impl Plan {
         self.steps.push(Planned::new(name, text, false, at));
     }
 
-    /// Takes a step as a list shows it.
+    /// Updates or adds a step that a printed list shows.
     pub(super) fn show(&mut self, name: &str, text: &str, state: StepState, at: Place) {
         let is_known = self.steps.iter().any(|step| step.name == name);
         if !is_known && state == StepState::Open {
@@ -89,7 +87,6 @@ impl Plan {
         self.set(name, None, Some(state), at);
     }
 
-    /// Changes a step.
     pub(super) fn set(
         &mut self,
         name: &str,
@@ -108,7 +105,7 @@ impl Plan {
         }
     }
 
-    /// Takes a plan as it was written. What was listed before it belongs to an older one.
+    /// Reads an approved plan. Steps listed before it belong to an older plan.
     pub(super) fn agree(&mut self, text: &str, at: Place) {
         self.list.clear();
         self.steps.retain(|step| !step.done);
@@ -120,7 +117,7 @@ impl Plan {
     }
 }
 
-/// The items of the last list in a message that is headed as what comes next.
+/// Returns the items of the last list below a "next steps" heading in a message.
 fn next_steps(text: &str) -> impl Iterator<Item = &str> {
     let lines: Vec<&str> = bytes::lines(text).collect();
     let headed = lines.iter().rposition(|line| is_next(line));
@@ -130,7 +127,7 @@ fn next_steps(text: &str) -> impl Iterator<Item = &str> {
     items.filter_map(listed)
 }
 
-/// `## Next steps`, `**Next steps:**`.
+/// Returns whether a line is a heading such as `## Next steps` or `**Next steps:**`.
 fn is_next(line: &str) -> bool {
     const LONGEST: usize = 80;
     let is_heading = line.starts_with(['#', '*']) || line.trim_end().ends_with(':');
@@ -143,7 +140,7 @@ fn is_next(line: &str) -> bool {
     matches!(&*words, "next" | "next step" | "next steps" | "remaining" | "whats next")
 }
 
-/// An item of a list that is still to be done; one further in is a part of another.
+/// Returns an open item of a list. An indented item is part of another one.
 fn listed(line: &str) -> Option<&str> {
     if let Some((text, done)) = checkbox(line) {
         return Some(text).filter(|_| !done && !line.starts_with(' '));
@@ -152,7 +149,8 @@ fn listed(line: &str) -> Option<&str> {
     item.or_else(|| numbered(line).filter(|_| !line.starts_with('#'))).map(str::trim)
 }
 
-/// The steps of a written plan: its boxes, else its numbered items or headings, else its title.
+/// Returns the steps of a written plan: its checkboxes, else its numbered items or headings, else
+/// its title.
 fn steps(text: &str) -> Vec<(&str, bool)> {
     let boxes: Vec<(&str, bool)> = text.lines().filter_map(checkbox).collect();
     if !boxes.is_empty() {
@@ -173,12 +171,12 @@ fn checkbox(line: &str) -> Option<(&str, bool)> {
     matches!(mark, " " | "x" | "X").then(|| (text.trim(), mark != " "))
 }
 
-/// `3. Do it`, `### 3. Do it`, `## Step 3: Do it`.
+/// Returns a numbered step: `3. Do it`, `### 3. Do it`, `## Step 3: Do it`.
 fn numbered(line: &str) -> Option<&str> {
     let heading = line.trim_start_matches('#');
     let is_heading = heading.len() < line.len();
     let text = heading.trim_start_matches([' ', '*']);
-    // An item further in is a part of a step.
+    // An indented item is part of a step.
     if !is_heading && line.starts_with(' ') {
         return None;
     }

@@ -1,4 +1,5 @@
-//! The model's own words in a checkpoint: an addition to what was extracted, never in its place.
+//! The model's own words in a checkpoint. They complement the extracted facts and never replace
+//! them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use super::told::told;
 use super::words::one_line;
 use crate::checkpoint::sections;
 
-/// What the model says of the work: why, what was decided, what comes next.
+/// The model's summary of the work: reasons, decisions, next steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words {
     why: Vec<String>,
@@ -15,20 +16,20 @@ pub struct Words {
     steps: Vec<String>,
 }
 
-/// How many bytes of a body the words take at most.
+/// Maximum size of the words in a body, in bytes.
 pub const LONGEST_WORDS: usize = 4_000;
 
 const MOST_ITEMS: usize = 12;
 const LONGEST_ITEM: usize = 400;
-/// What the command is called that takes words.
+/// The command that accepts words.
 const CREATE: &str = " checkpoint create ";
-/// What tells an item of the model's from an extracted one.
+/// Marks an item as the model's, not extracted.
 const MARK: &str = "(model) ";
 
 impl Words {
-    /// The words in a Markdown text: items below `## Why Changed`, `## Key Decisions` and
-    /// `## Next Steps`. What stands below no heading says why. Secrets are taken out first, and each
-    /// item becomes a line, so that none can begin a section.
+    /// Parses words from Markdown: items below `## Why Changed`, `## Key Decisions` and `## Next
+    /// Steps`. Text without a heading counts as a reason. Secrets are removed first, and each item
+    /// becomes one line so that it cannot start a section.
     pub fn parse(text: &str) -> Self {
         let text = told(text);
         let mut words = Self::default();
@@ -46,8 +47,8 @@ impl Words {
         words.shortened()
     }
 
-    /// The words in a command that hands them to us; nothing if it is any other command. Later
-    /// checkpoints of the session have them too, though nobody asks the model again.
+    /// Returns the words in a command that submits them to plimsoll; `None` for any other command.
+    /// So later checkpoints of the session have them too, without asking the model again.
     pub(super) fn handed_over(command: &str) -> Option<Self> {
         let (first, text) = command.split_once('\n')?;
         let (_, end) = first.split_once(" --refine <<").filter(|_| first.contains(CREATE))?;
@@ -56,17 +57,16 @@ impl Words {
         Some(Self::parse(&lines.collect::<Vec<_>>().join("\n")))
     }
 
-    /// The same without what comes next.
+    /// Drops the next steps.
     pub(super) fn without_steps(self) -> Self {
         Self { steps: Vec::new(), ..self }
     }
 
-    /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
         self.why.is_empty() && self.decisions.is_empty() && self.steps.is_empty()
     }
 
-    /// A body with these words in it, first in their sections. All that was there stays.
+    /// Adds the words to a body, first in their sections. Existing items stay.
     pub fn refine(&self, body: String) -> String {
         if self.is_empty() {
             return body;
@@ -117,7 +117,7 @@ impl Words {
         }
     }
 
-    /// The same within its limits; each part has a share, so that none crowds out another.
+    /// Applies the size limits. Each part has its own share, so that none displaces another.
     fn shortened(mut self) -> Self {
         for part in [Part::Why, Part::Decisions, Part::Steps] {
             let mut room = LONGEST_WORDS / 3;
@@ -142,7 +142,8 @@ enum Part {
     Steps,
 }
 
-/// The part that a heading begins. Models write `# Why`, `**Next steps:**` or the whole name.
+/// Returns the part that a heading starts. Models write `# Why`, `**Next steps:**` or the full
+/// name.
 fn heading(line: &str) -> Option<Part> {
     let is_heading = line.starts_with('#') || line.ends_with(':') || line.ends_with(":**");
     let name: String = line.chars().filter(|c| c.is_alphabetic() || *c == ' ').collect();
@@ -155,7 +156,7 @@ fn heading(line: &str) -> Option<Part> {
     }
 }
 
-/// What a line says that begins an item of a list.
+/// Returns the text of a line that starts a list item.
 fn item(line: &str) -> Option<&str> {
     let digits = line.trim_start_matches(|first: char| first.is_ascii_digit());
     let numbered = || digits.strip_prefix(". ").filter(|_| digits.len() < line.len());

@@ -1,4 +1,4 @@
-//! The restore of a checkpoint: what is given to a session that did not do the work itself.
+//! Writes the restore of a checkpoint for a session that did not do the work itself.
 
 use super::asked::is_reply;
 use super::body::NOTHING;
@@ -6,14 +6,14 @@ use super::restore::{AGAIN, Text, room, share};
 use super::{Fate, Origin};
 use crate::checkpoint::{changed_path, sections, without_pointer};
 
-/// What the model decided, and why, in percent of the budget: a session that did the work itself has
-/// that from its summary.
+/// Share of decisions in percent of the budget. Only this restore has it: a session that did the
+/// work finds decisions in its summary.
 const DECISIONS: usize = 10;
 
-/// The text that a session is given of a checkpoint's body, of at most `budget` tokens. `moved` says
-/// how the repository has moved on since.
+/// Returns the restore of a checkpoint's body in at most `budget` tokens. `moved` describes how the
+/// repository has changed since.
 ///
-/// The body tells the most useful first, so each section gives as much as fits into its share.
+/// The body lists the most useful items first, so each section is cut at its share.
 pub fn reread(
     body: &str,
     origin: &Origin<'_>,
@@ -41,7 +41,7 @@ pub fn reread(
     text.fenced(&origin)
 }
 
-/// The files that a checkpoint's body names, those that were changed first.
+/// Returns the files that a checkpoint's body names, changed ones first.
 pub fn files(body: &str) -> Vec<&str> {
     let body = Body::read(body);
     let changed = body.items("What Changed").filter_map(changed_path);
@@ -56,12 +56,12 @@ pub fn files(body: &str) -> Vec<&str> {
     files
 }
 
-/// What comes next, as a checkpoint's body says.
+/// Returns the next steps of a checkpoint's body.
 pub fn next_steps(body: &str) -> Vec<&str> {
     Body::read(body).items("Next Steps").collect()
 }
 
-/// The path that a line of the working set begins with.
+/// Returns the path at the start of a line of the working set.
 pub(super) fn path(line: &str) -> &str {
     let end = [" (", ": "].iter().filter_map(|mark| line.find(mark)).min();
     &line[..end.unwrap_or(line.len())]
@@ -81,7 +81,7 @@ impl<'a> Body<'a> {
         lines.filter(|line| !line.is_empty() && *line != NOTHING)
     }
 
-    /// The items of a list, without their marks.
+    /// Returns the items of a list, without their markers.
     fn items(&self, name: &str) -> impl Iterator<Item = &'a str> {
         self.lines(name).filter_map(|line| line.strip_prefix("- "))
     }
@@ -90,7 +90,7 @@ impl<'a> Body<'a> {
         self.lines(name).map(str::to_owned)
     }
 
-    /// The user's requests, the newest first.
+    /// Returns the user's requests, newest first.
     fn quotes(&self) -> impl Iterator<Item = String> {
         let mut lines: Vec<&str> =
             self.lines("Task").filter(|line| line.starts_with('>')).collect();
@@ -110,7 +110,7 @@ impl<'a> Body<'a> {
         self.items("Commands").map(move |item| marked(item.strip_suffix(": ok").unwrap_or(item)))
     }
 
-    /// As many of the references as fit into a line of that length.
+    /// Returns one line with as many references as fit into `longest` bytes.
     fn references(&self, longest: usize) -> impl Iterator<Item = String> {
         let mut line = String::new();
         for name in self.items("References").flat_map(str::split_whitespace) {

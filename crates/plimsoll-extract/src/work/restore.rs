@@ -1,7 +1,7 @@
-//! What a session is given back after a compaction.
+//! Writes the restore that a session receives after a compaction.
 //!
-//! Filled by value within a budget. What client summaries are known to lose comes first in its
-//! share: the user's own sentences, commands, references, and files with the symbols in play.
+//! Items are chosen by value within a budget. Facts that client summaries tend to lose have the
+//! larger shares: the user's own sentences, commands, references, and files with their symbols.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use super::touched::Touched;
 use super::words::one_line;
 use super::{Fate, Origin, Work, fence, told};
 
-/// How many characters a token of the budget stands for.
+/// Characters per token of the budget.
 const CHARACTERS: usize = 4;
 
-/// What parts of the budget go to which section, in percent; the working set has the rest.
+/// Shares of the budget by section, in percent; the working set gets the rest.
 pub(super) mod share {
     pub(in super::super) const TASK: usize = 4;
     pub(in super::super) const DIRECTIVES: usize = 16;
@@ -27,11 +27,12 @@ pub(super) mod share {
     pub(in super::super) const ISSUES: usize = 3;
     pub(in super::super) const COMMANDS: usize = 18;
     pub(in super::super) const REFERENCES: usize = 17;
-    /// Of what is then left, names that belong to no file.
+    /// Share of the rest for names that belong to no file.
     pub(super) const LOOSE: usize = 10;
 }
 
-/// A section before the working set: its title, its share, and its lines for so much room.
+/// A section before the working set: its title, its share, and the function that returns its lines
+/// for a given room.
 type Section = (&'static str, usize, fn(&Work, usize) -> Vec<String>);
 
 const SECTIONS: [Section; 6] = [
@@ -43,14 +44,14 @@ const SECTIONS: [Section; 6] = [
     ("## References", share::REFERENCES, references),
 ];
 
-/// The text that a session is given, of at most `budget` tokens; nothing where nothing is known.
+/// Returns the restore for a session in at most `budget` tokens; empty if nothing is known.
 ///
-/// `fate` tells what has become of a file in the meantime.
+/// `fate` returns the current status of a file on disk.
 pub fn restore(work: &Work, budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
     restore_from(&Origin::Transcript, work, budget, fate)
 }
 
-/// The same with another origin than the session's own transcript.
+/// Like [`restore`], but with another origin than the session's own transcript.
 pub fn restore_from(
     origin: &Origin<'_>,
     work: &Work,
@@ -73,8 +74,8 @@ pub fn restore_from(
     text.fenced(&origin)
 }
 
-/// How much room nobody needs while every section keeps to its share: those that have more to say
-/// may have it.
+/// Returns the room left over if every section stays within its share. Sections with more content
+/// may use it.
 fn spare(work: &Work, total: usize) -> usize {
     let length = |lines: Vec<String>| lines.iter().map(|line| line.len() + 1).sum::<usize>();
     let taken = SECTIONS.iter().map(|(title, percent, lines)| {
@@ -84,7 +85,7 @@ fn spare(work: &Work, total: usize) -> usize {
     total.saturating_sub(taken.sum::<usize>() + wanted(work))
 }
 
-/// How much room the map takes with every name in it.
+/// Returns the size of the working set with every name in it.
 fn wanted(work: &Work) -> usize {
     let files = 0..work.table.files.len() as FileId;
     let symbols = work.table.names.iter().filter(|name| name.kind == NameKind::Symbol);
@@ -92,22 +93,22 @@ fn wanted(work: &Work) -> usize {
         + symbols.map(|name| name.text.len() + 2).sum::<usize>()
 }
 
-/// How many characters a fenced text of so many tokens has room for.
+/// Returns the characters available for content in a fenced text of `budget` tokens.
 pub(super) fn room(budget: usize, origin: &str) -> usize {
     (budget * CHARACTERS).saturating_sub(fence::length(origin))
 }
 
-/// A line that is cut says at least so much.
+/// Minimum length of a truncated line.
 const SHORTEST_CUT: usize = 60;
 
-/// A text that grows up to a size.
+/// A text that grows up to a size limit.
 pub(super) struct Text {
     pub(super) room: usize,
     pub(super) out: String,
 }
 
 impl Text {
-    /// The whole of it as data, if there is anything.
+    /// Returns the whole text inside a fence; empty if there is no content.
     pub(super) fn fenced(self, origin: &str) -> String {
         if self.out.is_empty() { self.out } else { fence::fenced(&self.out, origin) }
     }
@@ -130,7 +131,7 @@ impl Text {
         let mut left = share.min(self.room).saturating_sub(title.len() + 1);
         let mut begun = false;
         for line in lines.map(told::line) {
-            // Of what comes first a part says more than what comes next.
+            // Part of the first line is worth more than the next line.
             let is_cut = !begun && line.len() + 1 > left && left > SHORTEST_CUT;
             let line = if is_cut { one_line(&line, left - 1) } else { line };
             if line.len() + 1 > left {
@@ -145,7 +146,7 @@ impl Text {
     }
 }
 
-/// What was asked for, each as far as there is room.
+/// Lists the user's requests, each truncated to the remaining room.
 fn asked(work: &Work, mut room: usize) -> Vec<String> {
     const LONGEST: usize = 600;
     const SHORTEST: usize = 60;
@@ -170,7 +171,7 @@ fn steps(work: &Work, _: usize) -> Vec<String> {
     work.plan.open().map(|step| format!("- [ ] {}", one_line(step, 160))).collect()
 }
 
-/// Commands that failed and have not worked since, the newest first.
+/// Returns commands that failed and have not succeeded since, newest first.
 pub(super) fn failing(work: &Work) -> impl Iterator<Item = (String, Place)> {
     let open = work.commands.all.iter().rev().filter_map(|command| {
         let complaint = command.complaint.as_ref()?;
@@ -184,7 +185,7 @@ pub(super) fn issues(work: &Work) -> impl Iterator<Item = String> {
     failing(work).map(|(line, _)| line)
 }
 
-/// Commands, the most useful first.
+/// Returns the commands, most useful first.
 pub(super) fn useful(work: &Work) -> Vec<&Command> {
     let mut all: Vec<&Command> = work.commands.all.iter().collect();
     all.sort_by(|one, other| {
@@ -193,8 +194,8 @@ pub(super) fn useful(work: &Work) -> Vec<&Command> {
     all
 }
 
-/// Commands as they were typed, the most useful first. The first of them are whole; the others are
-/// cut short before one is left out.
+/// Lists commands as typed, most useful first. The first ones are complete; the others are
+/// shortened rather than left out.
 fn commands(work: &Work, room: usize) -> Vec<String> {
     const WHOLE: usize = 4;
     const LONGEST: usize = 120;
@@ -221,7 +222,7 @@ fn typed(command: &Command, longest: usize) -> String {
     if command.worked == Some(false) { format!("{shown}  # failed") } else { shown }
 }
 
-/// References in one line, the most useful first.
+/// Lists references on one line, most useful first.
 fn references(work: &Work, room: usize) -> Vec<String> {
     let mut line =
         work.branch.as_ref().map_or_else(String::new, |branch| format!("branch {}", &**branch));
@@ -234,7 +235,7 @@ fn references(work: &Work, room: usize) -> Vec<String> {
     Some(line).filter(|line| !line.is_empty()).into_iter().collect()
 }
 
-/// The names of a kind that are `wanted`, the most useful first.
+/// Returns the names of a kind that are `wanted`, most useful first.
 pub(super) fn sorted(work: &Work, kind: NameKind, wanted: fn(&Name) -> bool) -> Vec<&Name> {
     let of_kind = work.table.names.iter().filter(|name| name.kind == kind && wanted(name));
     let mut scored: Vec<(f32, &Name)> =
@@ -249,18 +250,17 @@ fn by_score(one: &Score, other: &Score, now: Clock) -> std::cmp::Ordering {
     other.at(now).total_cmp(&one.at(now))
 }
 
-/// How much more a file's path is worth than one of its symbols.
+/// Value of a file's path relative to one of its symbols.
 const PATH: f32 = 2.0;
 
-/// Something to be put into the map: a file, or a symbol of it.
+/// A candidate for the working set: a file, or a symbol of it.
 struct Item<'w> {
     value: f32,
     file: FileId,
     symbol: Option<&'w str>,
 }
 
-/// Files with the symbols in play: a map, not lists apart; then names that belong to none. At most so
-/// many characters.
+/// Lists files with their symbols, then names that belong to no file, in at most `room` characters.
 fn map(work: &Work, room: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> Vec<String> {
     let names = loose_names(work, room * share::LOOSE / 100);
     let files = files(work, room.saturating_sub(names.len() + 1), fate);
@@ -268,7 +268,7 @@ fn map(work: &Work, room: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> Vec<Str
     lines.chain(Some(names).filter(|names| !names.is_empty())).collect()
 }
 
-/// The files of the map, with the lines that each takes.
+/// Returns the files of the working set with their lines.
 pub(super) fn files(
     work: &Work,
     room: usize,
@@ -284,7 +284,7 @@ pub(super) fn files(
     order.into_iter().map(|file| (file, lines(work, file, &chosen[&file], &marks))).collect()
 }
 
-/// What has become of the files that are to be named. Only of those: each is a look at the disk.
+/// Returns the status of the chosen files only, because each one costs a disk access.
 fn marks(
     work: &Work,
     files: &[FileId],
@@ -294,7 +294,7 @@ fn marks(
     files.iter().filter_map(mark).collect()
 }
 
-/// Everything that could stand in the map, the most valuable first.
+/// Returns all candidates for the working set, most valuable first.
 fn items(work: &Work) -> Vec<Item<'_>> {
     let now = work.clock;
     let files: Vec<f32> = work.table.files.iter().map(|file| file.score.at(now)).collect();
@@ -311,7 +311,7 @@ fn items(work: &Work) -> Vec<Item<'_>> {
             items.push(Item { value, file: *file, symbol });
         }
     }
-    // Of the same value a file comes first, then by name.
+    // At equal value, files come first, then symbols by name.
     items.sort_unstable_by(|one, other| {
         let by_value = other.value.total_cmp(&one.value);
         by_value.then_with(|| (one.symbol, one.file).cmp(&(other.symbol, other.file)))
@@ -319,7 +319,7 @@ fn items(work: &Work) -> Vec<Item<'_>> {
     items
 }
 
-/// Names that belong to no file, the most useful first.
+/// Returns names that belong to no file, most useful first.
 pub(super) fn loose(work: &Work) -> impl Iterator<Item = &Name> {
     sorted(work, NameKind::Symbol, |name| name.ties == Ties::default()).into_iter()
 }
@@ -336,13 +336,13 @@ fn loose_names(work: &Work, share: usize) -> String {
     line
 }
 
-/// What stands before a file that was named in the line above.
+/// Prefix of a line that continues the file of the line above.
 pub(super) const AGAIN: &str = "…/";
 
-/// A line of a map is not longer than this, so that a symbol stands near its file.
+/// Maximum line length, so that a symbol is near its file.
 const LONG_LINE: usize = 330;
 
-/// Which files and symbols fit, the files in order of their value.
+/// Selects the files and symbols that fit, the files in order of value.
 fn choose<'w>(
     work: &Work,
     items: &[Item<'w>],
@@ -355,7 +355,7 @@ fn choose<'w>(
         let symbol = item.symbol.map_or(0, |symbol| symbol.len() + 2);
         let length = lengths.get(&item.file).copied();
         let wraps = length.is_some_and(|length| length + symbol > LONG_LINE);
-        // Most of what does not fit is seen at a glance.
+        // This cheap check rejects most items that do not fit.
         if length.is_none() && path.len() + 1 + symbol > room {
             continue;
         }
@@ -378,7 +378,7 @@ fn choose<'w>(
     (order, chosen)
 }
 
-/// A file with the lines in play.
+/// Returns a file's path with the lines last changed or read.
 pub(super) fn head(work: &Work, file: FileId) -> String {
     let path = &work.table.files[file as usize].path;
     match work.touched.get(&file).and_then(Touched::newest_lines) {
@@ -410,7 +410,7 @@ fn lines(
     lines
 }
 
-/// What a file's next line begins with: the last two parts of its path, marked as such.
+/// Returns the start of a file's continuation line: the last two parts of its path after a marker.
 fn again(path: &str) -> String {
     let second = path.rmatch_indices('/').nth(1);
     format!("{AGAIN}{}", second.map_or(path, |(at, _)| &path[at + 1..]))

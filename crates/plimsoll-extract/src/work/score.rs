@@ -1,11 +1,11 @@
-//! How much a name counts: recency × use.
+//! Scores names by recency and use.
 
 use serde::{Deserialize, Serialize};
 
-/// A count of texts: the clock by which names age.
+/// The number of texts read so far; names age by it.
 pub(super) type Clock = u32;
 
-/// A score that fades. What was used lately counts most, and nothing is ever worth nothing.
+/// A score that decays. Recent use counts most, and old use never counts for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Score {
     hot: f32,
@@ -13,13 +13,13 @@ pub(super) struct Score {
     at: Clock,
 }
 
-/// After so many texts a use counts half.
+/// Number of texts after which a use counts half.
 const HALF_LIFE: f32 = 400.0;
-/// What a use counts at least, however long ago.
+/// Minimum weight of a use, however old.
 const FLOOR: f32 = 0.1;
 
 impl Score {
-    /// Adds a use of some weight; several at the same moment count once.
+    /// Adds a use. Several uses in the same text count once.
     pub(super) fn add(&mut self, weight: f32, now: Clock) {
         if self.all > 0.0 && self.at == now {
             return;
@@ -29,7 +29,7 @@ impl Score {
         self.at = now;
     }
 
-    /// Adds the uses of another.
+    /// Adds the uses of another score.
     pub(super) fn join(&mut self, other: Self) {
         let at = self.at.max(other.at);
         self.hot = self.hot * fade(at - self.at) + other.hot * fade(at - other.at);
@@ -37,7 +37,7 @@ impl Score {
         self.at = at;
     }
 
-    /// What it comes to at `now`.
+    /// Returns the score at `now`.
     pub(super) fn at(&self, now: Clock) -> f32 {
         self.hot * fade(now.saturating_sub(self.at)) + FLOOR * self.all
     }

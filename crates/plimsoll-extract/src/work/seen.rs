@@ -1,8 +1,8 @@
-//! The names that tools showed, apart from those that somebody used.
+//! Names from tool output, kept apart from names that the user or the agent used.
 //!
-//! Most of a transcript is what tools gave back, and most names in it are never used. What was not
-//! used by the second compaction after it is forgotten, so whoever reads a long transcript for the
-//! first time need not look at what tools gave back before the last compactions.
+//! Most of a transcript is tool output, and most names in it are never used. A name that is still
+//! unused at the second compaction after it is dropped. So the first reading of a long transcript
+//! can skip tool output before the last compactions.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,30 +10,30 @@ use super::mention::Mention;
 use super::score::Clock;
 use super::table::{Most, Table};
 
-/// What tools showed lately.
+/// Names from recent tool output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Seen {
-    /// Since the last compaction.
+    /// Names since the last compaction.
     now: Table,
-    /// In the window before.
+    /// Names from the window before it.
     before: Table,
 }
 
-/// More than that no restore has room for.
+/// Limits of each table: a restore has no room for more.
 const MOST: Most = Most { names: 300, files: 120 };
 
-/// A text that a tool showed, or wrote.
+/// A text that a tool showed or wrote.
 pub(super) struct Shown<'t> {
     pub(super) text: &'t str,
-    /// How much each name in it counts.
+    /// Weight of each name in the text.
     pub(super) weight: f32,
-    /// The file that it is of.
+    /// The file that the text belongs to.
     pub(super) of: Option<&'t str>,
     pub(super) now: Clock,
 }
 
 impl Seen {
-    /// Notes the names in what a tool showed. Paths are as seen from `folder`.
+    /// Records the names in a text. Paths are relative to `folder`.
     pub(super) fn take(&mut self, shown: &Shown<'_>, folder: Option<&str>) {
         let Shown { text, weight, now, .. } = *shown;
         let of = shown.of.map(|path| self.now.file(path, 0.0, now));
@@ -41,17 +41,17 @@ impl Seen {
         self.now.shrink(MOST, now, |_| false);
     }
 
-    /// The conversation was replaced by a summary.
+    /// Starts a new window after a compaction.
     pub(super) fn turn(&mut self) {
         self.before = std::mem::take(&mut self.now);
     }
 
-    /// The record that is being taken.
+    /// Sets the place of the current record.
     pub(super) fn at(&mut self, place: super::Place) {
         self.now.here = place;
     }
 
-    /// Puts all of it into a table.
+    /// Moves all names into `table`.
     pub(super) fn into(self, table: &mut Table) {
         table.absorb(self.before);
         table.absorb(self.now);

@@ -1,4 +1,4 @@
-//! Command lines as they were typed, and what came of them.
+//! The commands that were run, and their results.
 
 use plimsoll_core::breakpoint::{self, Tally};
 use plimsoll_core::entry::Place;
@@ -12,28 +12,28 @@ use super::score::{Clock, Score};
 use super::verdict::says_failed;
 use super::words::cut;
 
-/// A command, known by its program and subcommands.
+/// A command, identified by its program and subcommands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Command {
-    /// What it is known by.
+    /// Program and subcommands.
     pub(super) key: String,
-    /// As it was typed last.
+    /// The command line as last typed.
     pub(super) typed: String,
     pub(super) score: Score,
-    /// How it ended last; nothing as long as it runs.
+    /// Result of the last run; `None` while it runs.
     pub(super) worked: Option<bool>,
-    /// What it said when it failed last, as long as it has not worked since.
+    /// Error output of the last failure, until the command succeeds.
     pub(super) complaint: Option<Noted>,
-    /// Whether it runs tests, and how these went last.
+    /// Whether the command runs tests; `tally` has their last result.
     tests: bool,
-    /// How it ended last is not told by how its line ended.
+    /// Whether the exit code of the line says nothing about this command.
     is_hidden: bool,
     pub(super) tally: Option<String>,
-    /// The record that typed it last.
+    /// Place of the record that last ran it.
     pub(super) place: Place,
 }
 
-/// All commands, the most useful of them at least.
+/// The commands of a session, limited to the most useful ones.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "Vec<Command>")]
 pub(super) struct Commands {
@@ -60,7 +60,7 @@ impl Serialize for Commands {
     }
 }
 
-/// Programs that everybody knows how to use.
+/// Programs that need no explanation.
 const EVERYDAY: &[&str] = &[
     "awk", "basename", "bash", "break", "cat", "cd", "chmod", "chown", "clear", "command", "cp",
     "cut", "date", "df", "diff", "dirname", "do", "done", "du", "echo", "elif", "else", "env",
@@ -72,16 +72,16 @@ const EVERYDAY: &[&str] = &[
     "which", "while", "xargs",
 ];
 
-/// Words before a program that are not it.
+/// Words that may precede a program.
 const PREFIXES: &[&str] = &["sudo", "time", "nohup", "npx", "exec", "command"];
 
 const LONGEST: usize = 160;
 const LONGEST_COMPLAINT: usize = 400;
-/// How many are kept when there are twice as many.
+/// Number of commands kept once there are twice as many.
 const MOST: usize = 300;
 
 impl Commands {
-    /// Notes the commands of a line, and gives what each is known by.
+    /// Records the commands of a line and returns their keys.
     pub(super) fn typed(&mut self, line: &[Typed], now: Clock, place: Place) -> Vec<String> {
         line.iter().filter_map(|typed| self.one(typed, now, place)).collect()
     }
@@ -107,20 +107,20 @@ impl Commands {
         place.map(|place| place as usize)
     }
 
-    /// Whether what these say tells more than how their line ended.
+    /// Returns whether the output of these commands says more than the exit code of their line.
     pub(super) fn listen(&self, keys: &[String]) -> bool {
         let known = keys.iter().filter_map(|key| self.place(key));
         known.map(|at| &self.all[at]).any(|command| command.tests || command.is_hidden)
     }
 
-    /// Notes how a line ended. A later success closes what failed before.
+    /// Records the result of a line. A success clears an earlier failure.
     pub(super) fn ended(&mut self, keys: &[String], failed: bool, said: &str, place: Place) {
         let known: Vec<usize> = keys.iter().filter_map(|key| self.place(key)).collect();
         let tests = known.iter().rposition(|at| self.all[*at].tests);
         let tally = tests.map_or_else(Tally::default, |_| breakpoint::tally(said));
-        // Of a list the last one is to blame, unless tests say that they failed: what came before it
-        // worked, and what comes after it was not run. Of those whose exit code nobody saw, it is the
-        // last that can have said so.
+        // In a list, the last command failed, unless tests report failures: then the commands
+        // before them succeeded and the ones after them did not run. Among commands with an unknown
+        // exit code, the last one whose output can report a failure is to blame.
         let complains = |at: &usize| {
             let command = &self.all[*at];
             let is_told = command.tests && tally.count().is_some();
@@ -143,10 +143,10 @@ impl Commands {
         }
     }
 
-    /// What worked as a whole works in its parts: `go test` closes `go test ./a`, and what goes on
-    /// with `git rebase` closes `git rebase main`.
+    /// Clears failures of parts after the whole succeeded: `go test` clears `go test ./a`, and `git
+    /// rebase --continue` clears `git rebase main`.
     fn close_parts(&mut self, keys: &[String], blamed: Option<usize>) {
-        // `make` without a target makes one of many, but `pytest` runs all there is.
+        // `make` without a target builds one of many, but `pytest` runs all tests.
         let is_whole = |key: &str| key.contains(' ') || breakpoint::is_runner(key);
         let worked = keys.iter().enumerate().filter(|(nth, _)| Some(*nth) != blamed);
         for (_, key) in worked.filter(|(_, key)| is_whole(key)) {
@@ -157,7 +157,7 @@ impl Commands {
         }
     }
 
-    /// Forgets the least useful if there are too many.
+    /// Drops the least useful commands if there are too many.
     pub(super) fn shrink(&mut self, now: Clock) {
         if self.all.len() > 2 * MOST {
             let mut all = std::mem::take(&mut self.all);
@@ -168,7 +168,7 @@ impl Commands {
     }
 }
 
-/// What a failed command said, as far as it tells why.
+/// Returns the part of a failed command's output that explains the failure.
 fn complaint(said: &str) -> String {
     let tells = |line: &&str| {
         let line = line.to_ascii_lowercase();
@@ -185,14 +185,14 @@ fn complaint(said: &str) -> String {
     cut(&lines.join("\n"), LONGEST_COMPLAINT).to_owned()
 }
 
-/// What the commands of a line are known by, those with a subcommand: a mere program is no secret
-/// of anybody's.
+/// Returns the keys of a line's commands that have a subcommand: a program alone is not worth
+/// mentioning.
 pub(super) fn keys(line: &[Typed]) -> impl Iterator<Item = String> {
     line.iter().filter_map(|typed| key(&typed.typed)).filter(|key| key.contains([' ', '/']))
 }
 
-/// What a command is known by: the program and up to two words that are no flags. Only programs that
-/// build or check, and the project's own, are known without any.
+/// Returns the key of a command: the program and up to two words that are not flags. Only build and
+/// check programs and the project's own scripts count without such words.
 fn key(segment: &str) -> Option<String> {
     let mut words = segment.split_whitespace().skip_while(|word| is_prefix(word));
     let program = words.next()?;
@@ -216,7 +216,7 @@ fn key(segment: &str) -> Option<String> {
     is_known.then(|| parts.join(" "))
 }
 
-/// Programs that build or check when nothing more is said.
+/// Programs that build or check without further arguments.
 const CHECKS: &[&str] = &[
     "black",
     "clippy-driver",
@@ -248,12 +248,12 @@ fn is_check(program: &str) -> bool {
     CHECKS.binary_search(&program).is_ok() || breakpoint::is_runner(program)
 }
 
-/// Whether a program is a file of the project: `./run.sh`, `scripts/build`.
+/// Returns whether a program is a file of the project: `./run.sh`, `scripts/build`.
 fn is_script(program: &str) -> bool {
     program.contains('/') && !program.starts_with(['/', '~', '-'])
 }
 
-/// The program of a key.
+/// Returns the program of a key.
 fn program(key: &str) -> &str {
     key.split(' ').next().unwrap_or_default()
 }
@@ -271,7 +271,7 @@ fn is_prefix(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| is_variable(name)) || PREFIXES.contains(&word)
 }
 
-/// Branches that the git commands among these name.
+/// Returns the branches named in git commands.
 pub(super) fn branches(commands: &[Typed]) -> Vec<&str> {
     const VERBS: &[&str] = &[
         "branch", "checkout", "diff", "fetch", "log", "merge", "pull", "push", "rebase", "switch",

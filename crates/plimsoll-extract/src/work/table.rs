@@ -1,5 +1,4 @@
-//! The names of a session's work, each with its score: files, symbols and where they belong, and
-//! references.
+//! The names of a session's work with their scores: files, symbols and their files, and references.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,7 @@ use super::names::NameKind;
 use super::path;
 use super::score::{Clock, Score};
 
-/// A file's place in the table.
+/// Index of a file in the table.
 pub(super) type FileId = u32;
 type NameId = u32;
 
@@ -22,33 +21,34 @@ pub(super) struct Name {
     pub(super) kind: NameKind,
     pub(super) text: SmolStr,
     pub(super) score: Score,
-    /// The record that named it last.
+    /// Place of the record that last mentioned the name.
     pub(super) place: Place,
     pub(super) ties: Ties,
 }
 
-/// Files that a symbol belongs to, and how firmly.
+/// Files that a symbol belongs to, with the strength of each link.
 pub(super) type Ties = [Option<(FileId, f32)>; MOST_TIES];
 
-/// A file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct File {
-    /// Relative to the project if it is inside. Of a file that a text merely mentions, what the text says.
+    /// Relative to the project if it is inside. For a file that was only mentioned, the path as
+    /// mentioned.
     pub(super) path: SmolStr,
-    /// A tool was given this path, or the agent reported it: the file is known, and never takes another name.
+    /// Whether a tool received this path or the agent reported it. A mention never renames such a
+    /// file.
     pub(super) is_known: bool,
     pub(super) score: Score,
-    /// The record that named it last.
+    /// Place of the record that last mentioned the file.
     pub(super) place: Place,
 }
 
-/// All names, the most useful of them at least.
+/// The names of a session, limited to the most useful ones.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Kept")]
 pub(super) struct Table {
     pub(super) names: Vec<Name>,
     pub(super) files: Vec<File>,
-    /// The record that is being taken.
+    /// Place of the current record.
     #[serde(skip)]
     pub(super) here: Place,
     #[serde(skip)]
@@ -63,7 +63,7 @@ impl PartialEq for Table {
     }
 }
 
-/// What is saved of a table; the rest follows from it.
+/// The stored part of a table; the rest is derived.
 #[derive(Deserialize)]
 struct Kept {
     names: Vec<Name>,
@@ -76,18 +76,18 @@ impl From<Kept> for Table {
     }
 }
 
-/// How many names and files are kept when there are twice as many.
+/// Number of names and files kept once there are twice as many.
 #[derive(Clone, Copy)]
 pub(super) struct Most {
     pub(super) names: usize,
     pub(super) files: usize,
 }
 
-/// To how many files a symbol is tied at most.
+/// Maximum number of files that a symbol is linked to.
 const MOST_TIES: usize = 3;
 
 impl Table {
-    /// Notes a symbol or a reference.
+    /// Records a symbol or a reference.
     pub(super) fn name(&mut self, kind: NameKind, text: &str, weight: f32, now: Clock) -> NameId {
         self.index();
         let known = self.by_text.find(text, |id| self.names[id as usize].text == text);
@@ -104,25 +104,25 @@ impl Table {
         id
     }
 
-    /// Notes a file that a tool was given or the agent reported.
+    /// Records a file that a tool received or the agent reported.
     pub(super) fn known_file(&mut self, path: &str, weight: f32, now: Clock) -> FileId {
         let id = self.file(path, weight, now);
         self.files[id as usize].is_known = true;
         id
     }
 
-    /// Whether a tool has named the file of this path.
+    /// Returns whether a tool named the file with this path.
     pub(super) fn knows(&self, path: &str) -> bool {
         self.files.iter().any(|file| file.is_known && file.path == path)
     }
 
-    /// Whether a tool has named a file below this folder.
+    /// Returns whether a tool named a file below this folder.
     pub(super) fn knows_below(&self, folder: &str) -> bool {
         let is_below = |path: &str| path != folder && path::is_below(folder, path);
         self.files.iter().any(|file| file.is_known && is_below(&file.path))
     }
 
-    /// Notes a file that a text mentions, by exactly this path.
+    /// Records a file that a text mentions, by exactly this path.
     pub(super) fn file(&mut self, path: &str, weight: f32, now: Clock) -> FileId {
         let id = self.find_file(path);
         let file = &mut self.files[id as usize];
@@ -143,9 +143,9 @@ impl Table {
         })
     }
 
-    /// Counts each mention by the end of a path (`main.rs`) for the one known file that it can mean
-    /// (`src/main.rs`), and gives the new place of each file. A mention that can mean several files stays
-    /// apart.
+    /// Merges each mention of a path's end (`main.rs`) into the one known file it can mean
+    /// (`src/main.rs`), and returns the new index of each file. A mention that can mean several
+    /// files stays separate.
     pub(super) fn join_mentions(&mut self) -> Option<Moved> {
         let mut known: HashMap<&str, Vec<FileId>> = HashMap::new();
         for (id, file) in (0..).zip(&self.files).filter(|(_, file)| file.is_known) {
@@ -191,12 +191,12 @@ impl Table {
         }
     }
 
-    /// Notes that a symbol belongs to a file.
+    /// Records that a symbol belongs to a file.
     pub(super) fn tie(&mut self, symbol: NameId, file: FileId, weight: f32) {
         tie(&mut self.names[symbol as usize].ties, file, weight);
     }
 
-    /// Takes over all that another table knows.
+    /// Adds everything that another table contains.
     pub(super) fn absorb(&mut self, other: Self) {
         self.names.reserve(other.names.len());
         self.index();
@@ -232,10 +232,10 @@ impl Table {
         }
     }
 
-    /// Forgets the least useful names if there are too many.
+    /// Drops the least useful names if there are too many.
     ///
-    /// `keep` says which files are needed elsewhere. The new place of each file is given back, if
-    /// any has moved.
+    /// `keep` selects files that are needed elsewhere. Returns the new index of each file, if any
+    /// has moved.
     pub(super) fn shrink(
         &mut self,
         most: Most,
@@ -269,8 +269,8 @@ impl Table {
         moved
     }
 
-    /// Makes the indices anew if they are not of these names and files: when somebody asks, and nobody
-    /// asks most of the tables that are read back.
+    /// Rebuilds the indexes if they are out of date. This happens on first use, because most stored
+    /// tables are loaded without a lookup.
     #[inline]
     fn index(&mut self) {
         if self.by_text.len() != self.names.len() {
@@ -289,7 +289,7 @@ impl File {
     }
 }
 
-/// Ties a symbol to a file, or more firmly; not to more files than there is room for.
+/// Adds a link from a symbol to a file or strengthens it, as long as there is room.
 fn tie(ties: &mut Ties, file: FileId, weight: f32) {
     let known = ties.iter().position(|tie| tie.is_some_and(|(known, _)| known == file));
     let free = || ties.iter().position(Option::is_none);
@@ -299,7 +299,7 @@ fn tie(ties: &mut Ties, file: FileId, weight: f32) {
     }
 }
 
-/// Where each file is after some were forgotten.
+/// The new index of each file; `None` for dropped files.
 pub(super) type Moved = Vec<Option<FileId>>;
 
 fn nth_largest(scores: &[f32], n: usize) -> f32 {
@@ -313,7 +313,7 @@ pub(super) fn base(path: &str) -> &str {
     slash.map_or(path, |at| &path[at + 1..])
 }
 
-/// Whether `short` is `long` or its last parts.
+/// Returns whether `short` is `long` or its last parts.
 fn is_end_of(short: &str, long: &str) -> bool {
     long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
 }

@@ -25,7 +25,7 @@ fn what_we_gave_to_a_session_is_no_source_of_names() {
     assert_eq!(returned("src/hull.rs: readHull"), ["src/hull.rs", "readHull"]);
 }
 
-/// A session in `/app`, or wherever it goes; each call succeeds unless it says otherwise.
+/// A session, initially in `/app`. Each call succeeds unless stated otherwise.
 struct Session {
     fold: Fold,
     calls: usize,
@@ -81,7 +81,7 @@ impl Session {
         self
     }
 
-    /// Lets the client report that the agent is in this folder.
+    /// Makes the client report that the agent is in this folder.
     fn moves_to(&mut self, folder: &'static str) -> &mut Self {
         self.folder = folder;
         self

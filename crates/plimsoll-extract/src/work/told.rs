@@ -1,4 +1,4 @@
-//! What is kept of a text from outside: no secret, and no character that moves a cursor.
+//! Makes a text from outside safe to keep: no secrets, and no control characters.
 
 use std::borrow::Cow;
 
@@ -6,9 +6,10 @@ use plimsoll_core::policy::is_plain;
 
 use crate::redact::redact;
 
-/// A text as it may be kept. Of control characters only the ends of lines and tabs are left.
+/// Removes secrets and control characters, except newlines and tabs.
 ///
-/// They go first: a secret with one in it is none to the rules, and whole once it is gone.
+/// Control characters go first: the rules would miss a secret with one in it, and removing the
+/// character later would restore the secret.
 pub(crate) fn told(text: &str) -> Cow<'_, str> {
     match plain(text) {
         Cow::Borrowed(text) => redact(text),
@@ -16,7 +17,7 @@ pub(crate) fn told(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name as it may be kept: in one line.
+/// Cleans a name and puts it on one line.
 pub(crate) fn name(text: &str) -> Cow<'_, str> {
     match text.contains(breaks) {
         true => Cow::Owned(told(&text.replace(breaks, "")).into_owned()),
@@ -24,19 +25,20 @@ pub(crate) fn name(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The beginning of what may be kept. If that ends within the mark of a secret, the mark is made whole.
+/// Returns the first `longest` characters of a cleaned text. A redaction marker that was cut is
+/// completed.
 pub(crate) fn beginning(text: &str, longest: usize) -> String {
     let beginning: String = text.trim().chars().take(longest).collect();
     redact(beginning.trim_end()).into_owned()
 }
 
-/// The end of a path, which tells more of it than its beginning.
+/// Returns the end of a path, which says more than its start.
 pub(super) fn short(path: &str) -> &str {
     const LONGEST: usize = 300;
     &path[path.ceil_char_boundary(path.len().saturating_sub(LONGEST))..]
 }
 
-/// A line of ours with texts from outside in it: it stays one, and begins no section.
+/// Makes sure that a line with outside text stays one line and does not start a section.
 pub(super) fn line(text: String) -> String {
     let breaks_off = !is_plain_ascii(&text) && text.contains(breaks);
     let text = if breaks_off { text.replace(breaks, " ") } else { text };
@@ -45,9 +47,9 @@ pub(super) fn line(text: String) -> String {
     if is_heading { format!("- {text}") } else { text }
 }
 
-/// Whether there is nothing but letters, digits, signs and blanks of the oldest kind.
+/// Returns whether a text has only printable ASCII characters.
 fn is_plain_ascii(text: &str) -> bool {
-    // Without a way out of the loop it is done many bytes at a time.
+    // A loop without an early exit lets the compiler test many bytes at a time.
     let odd = |odd: u8, byte: &u8| odd | u8::from(byte.wrapping_sub(b' ') > b'~' - b' ');
     text.as_bytes().iter().fold(0, odd) == 0
 }
@@ -69,11 +71,10 @@ fn is_kept(character: char) -> bool {
     matches!(character, '\n' | '\t') || is_plain(character)
 }
 
-/// Whether a character that is not kept is in a text. Most have none, and are not read letter by
-/// letter.
+/// Returns whether a text has a character to remove. Most texts have none and are not decoded.
 fn has_odd(text: &str) -> bool {
     const CHUNK: usize = 32;
-    // Without a way out of the inner loop it is done many bytes at a time.
+    // An inner loop without an early exit lets the compiler test many bytes at a time.
     let may_be =
         |chunk: &[u8]| chunk.iter().fold(0, |odd, byte| odd | u8::from(may_be_odd(*byte))) != 0;
     text.as_bytes().chunks(CHUNK).enumerate().filter(|(_, chunk)| may_be(chunk)).any(
@@ -84,7 +85,7 @@ fn has_odd(text: &str) -> bool {
     )
 }
 
-/// Whether a character that begins with this byte may be one that is not kept.
+/// Returns whether this byte may start a character to remove.
 #[inline]
 fn may_be_odd(byte: u8) -> bool {
     let is_control = (byte < 0x20) & (byte != b'\n') & (byte != b'\t');

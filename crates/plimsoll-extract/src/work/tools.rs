@@ -1,4 +1,4 @@
-//! What the agent's tools do to the work, when they are called and when they give something back.
+//! Applies the agent's tool calls and their results to the work.
 
 use std::borrow::Cow;
 use std::slice;
@@ -18,23 +18,23 @@ use super::touched::{Replacement, Touched, Written};
 use super::words::one_line;
 use super::{MOST_CALLS, MOST_MARKERS, Words, Work, path, push, shell, weight};
 
-/// A call whose result is still to come.
+/// A call without a result so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Pending {
-    /// It looks into a file.
+    /// Reads a file.
     File(FileId),
-    /// It changes a file.
+    /// Changes a file.
     Change(FileId, Change, Written),
-    /// It runs commands, known by their keys.
+    /// Runs commands, identified by their keys.
     Shell { keys: Vec<String>, effects: Effects, place: Place },
-    /// It gives a task to a subagent.
+    /// Gives a task to a subagent.
     Delegated(String),
-    /// It adds a step to the plan.
+    /// Adds a step to the plan.
     Step(String),
 }
 
 impl Pending {
-    /// Follows its file to another place in the table; false if that is forgotten.
+    /// Updates the file's index after the table moved it; returns false if the file was dropped.
     pub(super) fn moved(&mut self, place: impl Fn(FileId) -> Option<FileId>) -> bool {
         match self {
             Self::File(file) | Self::Change(file, ..) => {
@@ -52,30 +52,30 @@ impl Pending {
     }
 }
 
-/// The folder that a command line has left the shell in.
+/// The folder that a command line left the shell in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ShellFolder {
     path: String,
-    /// The folder that the client named after that.
+    /// The folder that the client reported after that.
     reported: Option<String>,
 }
 
 impl ShellFolder {
-    /// `None` if the shell stayed where it was, or left the project: clients bring it back then.
+    /// Returns `None` if the shell stayed, or left the project: then clients move it back.
     fn new(entered: Option<String>, project: Option<&str>, reported: Option<&str>) -> Option<Self> {
         let path = entered?;
         let is_inside = !path::is_absolute(&path::resolve(project, None, &path));
         is_inside.then(|| Self { path, reported: reported.map(str::to_owned) })
     }
 
-    /// Where the shell is although the client still names another folder.
+    /// Returns the shell's folder if the client still reports another one.
     fn entered(&self, reported: Option<&str>) -> Option<&str> {
         let is_stale = self.reported.as_deref() == reported && Some(&*self.path) != reported;
         is_stale.then_some(&self.path)
     }
 }
 
-/// What a tool gave back.
+/// A tool's result.
 pub(super) struct Returned<'a> {
     pub(super) failed: bool,
     pub(super) text: &'a str,
@@ -83,7 +83,7 @@ pub(super) struct Returned<'a> {
 }
 
 impl Work {
-    /// Takes the use of a tool, and says which file it is about.
+    /// Records a tool call and returns the file it is about.
     pub(super) fn called(&mut self, call: &str, tool: &Tool<'_>) -> Option<FileId> {
         self.steps += 1;
         let pending = self.begun(tool)?;
@@ -151,7 +151,7 @@ impl Work {
         Pending::Change(file, change, written)
     }
 
-    /// Notes what is marked as still to be done, and forgets the marks that were taken away.
+    /// Records new TODO and FIXME comments, and drops the removed ones.
     fn marked(&mut self, file: FileId, old: &[Cow<'_, str>], new: &[Cow<'_, str>]) {
         let (old, new) = (marks(old), marks(new));
         let is_gone = |mark: &Noted| old.iter().chain(&new).any(|known| **known == **mark);
@@ -181,11 +181,11 @@ impl Work {
         Pending::Shell { keys, effects, place: self.table.here }
     }
 
-    /// What a command line does to files, in the folder that the client names.
+    /// Returns the effects of a command line in the folder that the client reports.
     ///
-    /// Some clients go on naming the folder from before a `cd`, although their shell has moved. Then a
-    /// relative path can mean two files: the one that a tool has named counts, and neither if that does
-    /// not decide it.
+    /// Some clients keep reporting the folder from before a `cd`, although their shell has moved. A
+    /// relative path can then mean two files. The one that a tool has named counts; if that does
+    /// not decide, neither does.
     fn effects(&mut self, commands: &[Command]) -> Effects {
         let (project, reported) = (self.project.clone(), self.folder().map(str::to_owned));
         let found = effects(commands, project.as_deref(), reported.as_deref());
@@ -205,8 +205,7 @@ impl Work {
         Effects { all, before_last, ends_in }
     }
 
-    /// Which of two things a command did: in the folder that the client names, or in the one that the
-    /// shell went to.
+    /// Chooses between the effects in the reported folder and in the folder that the shell entered.
     fn decide_between(&self, reported: Effect, entered: Effect) -> Option<Effect> {
         match (&reported, &entered) {
             _ if reported == entered => Some(entered),
@@ -221,18 +220,18 @@ impl Work {
         }
     }
 
-    /// Whether a tool has named the file that a command changes.
+    /// Returns whether a tool named the file that a command changes.
     fn knows(&self, Rewrite { path, from, .. }: &Rewrite) -> bool {
         self.table.knows(from.as_ref().unwrap_or(path))
     }
 
-    /// The call of that name, which is not waited for any longer.
+    /// Removes and returns the pending call with this id.
     pub(super) fn pending(&mut self, call: &str) -> Option<Pending> {
         let at = self.calls.iter().position(|(name, _)| name == call)?;
         self.calls.remove(at).map(|(_, pending)| pending)
     }
 
-    /// Whether this call does nothing but look into a file.
+    /// Returns whether this call only reads a file.
     pub(super) fn only_looks(&self, call: &str) -> bool {
         let mut calls = self.calls.iter().rev();
         calls
@@ -240,7 +239,7 @@ impl Work {
             .is_some_and(|(_, call)| matches!(call, Pending::File(_)))
     }
 
-    /// Whether anybody waits for what this call says.
+    /// Returns whether this call's output is needed.
     pub(super) fn listens_to(&self, call: &str, failed: bool) -> bool {
         let waits = |pending: &Pending| match pending {
             Pending::Shell { keys, .. } => failed || self.commands.listen(keys),
@@ -250,7 +249,7 @@ impl Work {
         self.calls.iter().any(|(name, pending)| name == call && waits(pending))
     }
 
-    /// Takes what a tool gave back, and says which file it was about.
+    /// Records a tool's result and returns the file it was about.
     pub(super) fn returned(
         &mut self,
         call: &str,
@@ -282,7 +281,7 @@ impl Work {
                 for (number, effect) in all.into_iter().enumerate().filter(|(_, it)| happened(it)) {
                     match effect {
                         effect if number < count => self.apply(effect, is_reported, place),
-                        // With a conflict the changes are there, and the stash stays.
+                        // After a conflict the changes are in place, and the stash stays.
                         Effect::Unstash { nth, .. } if conflicting => self.unstash(nth, false),
                         _ => {}
                     }
@@ -304,7 +303,7 @@ impl Work {
         self.touched.entry(file).or_default().changed(change, lines, self.clock, place);
     }
 
-    /// What commands changed is told by the agent, or else by the commands themselves.
+    /// Records the result of commands, and the file changes that the agent reported.
     fn ran(&mut self, keys: &[String], result: &Returned<'_>) {
         self.commands.ended(keys, result.failed, result.text, self.table.here);
         for told in result.changes {
@@ -315,8 +314,8 @@ impl Work {
         }
     }
 
-    /// Takes what a command did to files. Where the agent reported the changed files, commands need not
-    /// be read for them.
+    /// Applies an effect of a command. Changes of single files are skipped if the agent reported
+    /// the changed files.
     fn apply(&mut self, effect: Effect, is_reported: bool, place: Place) {
         match effect {
             Effect::Change(rewrite) if !is_reported => self.rewrite(rewrite, place),
@@ -334,7 +333,7 @@ impl Work {
             }
             Effect::Restore { paths, source } => self.each_changed(&paths, |file| match source {
                 Source::Other => file.put_back(),
-                // What was staged stays.
+                // The staged content stays.
                 Source::Index if file.is_staged() => {}
                 Source::Index | Source::Head if file.is_untracked() => {}
                 Source::Index | Source::Head => file.restored(),
@@ -360,8 +359,8 @@ impl Work {
         }
     }
 
-    /// A file that a command changed, by its own words. A file outside of the project is scratch.
-    /// What git keeps for itself is no work of anybody's.
+    /// Records a change derived from a command. Files outside the project and in `.git` do not
+    /// count as work.
     fn rewrite(&mut self, Rewrite { path, change, from }: Rewrite, place: Place) {
         let is_outside = path::is_absolute(&path) || path.split('/').any(|part| part == ".git");
         if !is_outside {
@@ -380,8 +379,8 @@ impl Work {
         }
     }
 
-    /// Follows a file or folder that was renamed, or moved into a folder. If nothing tells which of the
-    /// two, a file has no name that is known any more.
+    /// Follows a file or folder that was renamed or moved into a folder. If it is unclear which of
+    /// the two, the file is no longer listed.
     fn move_somewhere(&mut self, from: &str, to: &str, place: Place) {
         let name = from.rsplit('/').next().unwrap_or(from);
         let is_folder = self.table.knows_below(from) && !self.table.knows(from);
@@ -405,7 +404,7 @@ impl Work {
         }
     }
 
-    /// Does something to every changed file at or below these paths.
+    /// Calls `act` for every changed file at or below these paths.
     fn each_changed(&mut self, paths: &[String], mut act: impl FnMut(&mut Touched)) {
         for (file, touched) in &mut self.touched {
             let path = &self.table.files[*file as usize].path;
@@ -415,7 +414,7 @@ impl Work {
         }
     }
 
-    /// Everything that is staged is committed; everything at all, if nothing is known to be staged.
+    /// Commits everything staged, or everything if nothing is known to be staged.
     fn commit(&mut self, repository: &[String], all: bool) {
         let number = self.commits;
         let all = all || !self.touched.values().any(Touched::is_staged);
@@ -442,7 +441,7 @@ impl Work {
         }
     }
 
-    /// Brings back the changes of the stash that is the nth from the newest.
+    /// Restores the changes of the `nth` stash from the newest.
     fn unstash(&mut self, nth: usize, drops: bool) {
         let Some(stash) = self.take_stash(nth) else { return };
         for (file, stashed) in &stash {
@@ -460,8 +459,8 @@ impl Work {
     }
 }
 
-/// Whether a file is one of these paths, or below one of them, or fits one with a `*`; but none behind a
-/// `!`. A worktree inside of the project is no part of it for git.
+/// Returns whether a file is at or below one of these paths or matches one with a `*`, and no path
+/// after a `!` excludes it. For git, a worktree inside the project is not part of it.
 fn is_among(paths: &[String], file: &str) -> bool {
     let fits = |path: &str| match path {
         "" => path::is_below("", file) && !path::is_in_worktree(file),
@@ -471,7 +470,7 @@ fn is_among(paths: &[String], file: &str) -> bool {
     paths.iter().any(|path| fits(path)) && !paths.iter().any(is_excluded)
 }
 
-/// Whether the output of a line says that it could not change the file.
+/// Returns whether the output of a line says that it could not change the file.
 fn is_denied(effect: &Effect, output: &str) -> bool {
     const REASONS: [&str; 4] = [
         "No such file or directory",
@@ -485,15 +484,15 @@ fn is_denied(effect: &Effect, output: &str) -> bool {
     output.lines().any(|line| denies(line) && holds(line, name))
 }
 
-/// Older stashes are forgotten.
+/// Maximum number of stashes; older ones are dropped.
 const MOST_STASHES: usize = 8;
 
-/// The hash of a text given in parts.
+/// Hashes a text given in parts.
 fn hash(texts: &[Cow<'_, str>]) -> u64 {
     bytes::fnv1a(texts.iter().flat_map(|text| text.as_bytes()))
 }
 
-/// The lines that are marked as still to be done.
+/// Returns the lines with TODO or FIXME.
 fn marks(texts: &[Cow<'_, str>]) -> Vec<String> {
     let is_marked = |text: &str| ["TODO", "FIXME"].iter().any(|mark| holds(text, mark));
     let of_one = |text: &Cow<'_, str>| -> Vec<String> {

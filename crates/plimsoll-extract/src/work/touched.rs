@@ -1,4 +1,4 @@
-//! What happened to files.
+//! Tracks the state of files that the agent read or changed.
 
 use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
@@ -8,44 +8,45 @@ use super::score::Clock;
 
 const MOST_RANGES: usize = 4;
 
-/// What happened to a file.
+/// The state of a file that the agent read or changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Touched {
     pub(super) change: Option<Change>,
-    /// What it was called before, if it was moved.
+    /// Path before a move.
     pub(super) from: Option<String>,
-    /// The lines that were changed last, or read last where none was.
+    /// Lines last changed, or last read if there was no change.
     lines: Vec<(u32, u32)>,
     pub(super) at: Clock,
-    /// The record that changed it last, or that read it where none did.
+    /// Place of the record that last changed the file, or read it if there was no change.
     pub(super) place: Place,
     history: History,
 }
 
-/// What it takes to know whether a file is as it was.
+/// Data that shows whether a file is back in its original state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct History {
     /// Hash of the content before the first change, if the client recorded it.
     original: Option<u64>,
-    /// Edits that no opposite edit has taken back; `None` if something else changed the file, too.
+    /// Edits that no reverse edit has undone; `None` if something other than edits changed the
+    /// file.
     open_edits: Option<Vec<Replacement>>,
     is_staged: bool,
-    /// Nothing named the file before a command wrote it: it is likely to be new.
+    /// Whether a command wrote the file before anything else named it: it is probably new.
     is_first_seen: bool,
-    /// It was changed since the last commit.
+    /// Whether the file changed since the last commit.
     is_dirty: bool,
-    /// The change as of the last commit, and the number of the commit that first had one.
+    /// The change as of the last commit, and the number of the first commit that included a change.
     committed: Option<(Change, u32)>,
 }
 
-/// Hashes of the text that an edit removes and of the text that it puts there.
+/// Hashes of the removed and of the new text of an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Replacement {
     pub(super) old: u64,
     pub(super) new: u64,
 }
 
-/// What a tool wrote into a file.
+/// The text that a tool wrote into a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Written {
     Part(Replacement),
@@ -56,7 +57,7 @@ pub(super) enum Written {
 const MOST_OPEN_EDITS: usize = 64;
 
 impl Touched {
-    /// Notes that lines were read.
+    /// Records that lines were read.
     pub(super) fn read(&mut self, lines: Option<(u32, u32)>, at: Clock, place: Place) {
         self.at = at;
         if self.change.is_none() {
@@ -65,7 +66,7 @@ impl Touched {
         }
     }
 
-    /// Notes a change.
+    /// Records a change.
     pub(super) fn changed(
         &mut self,
         change: Change,
@@ -89,8 +90,8 @@ impl Touched {
         lines.iter().for_each(|lines| self.note(*lines));
     }
 
-    /// Notes what a tool wrote. A file that is as it was when the session began counts as unchanged;
-    /// `original` gives the hash of its content before the first change.
+    /// Records a tool's edit or write. A file with its original content counts as unchanged.
+    /// `original` returns the hash of the content before the first change.
     pub(super) fn written(
         &mut self,
         written: Written,
@@ -121,13 +122,13 @@ impl Touched {
         }
     }
 
-    /// Notes that the file is as it was when the session began.
+    /// Records that the file is in its state from the start of the session.
     pub(super) fn put_back(&mut self) {
         (self.change, self.from, self.history) = (None, None, History::default());
         self.lines.clear();
     }
 
-    /// Notes that the file is as in the last commit.
+    /// Records that the file is in its state from the last commit.
     pub(super) fn restored(&mut self) {
         match self.history.committed {
             None => self.put_back(),
@@ -139,7 +140,7 @@ impl Touched {
         }
     }
 
-    /// Notes that nothing named the file before a command wrote it.
+    /// Records that a command wrote the file before anything else named it.
     pub(super) fn first_seen(&mut self) {
         self.history.is_first_seen = true;
     }
@@ -152,14 +153,14 @@ impl Touched {
         self.history.is_staged
     }
 
-    /// Notes that its change is part of a commit.
+    /// Records that a commit includes the change.
     pub(super) fn commit(&mut self, number: u32) {
         let first = self.history.committed.map_or(number, |(_, first)| first);
         self.history.committed = self.change.map(|change| (change, first));
         (self.history.is_staged, self.history.is_dirty) = (false, false);
     }
 
-    /// Notes that all commits after this one are gone, and the file is as in it.
+    /// Records that all commits after this one are gone, and that the file is as in it.
     pub(super) fn reset_to(&mut self, commit: u32) {
         self.history.committed = self.history.committed.filter(|(_, first)| *first <= commit);
         if !self.is_untracked() {
@@ -167,19 +168,20 @@ impl Touched {
         }
     }
 
-    /// Whether it was changed since the last commit.
+    /// Returns whether the file changed since the last commit.
     pub(super) fn is_dirty(&self) -> bool {
         self.history.is_dirty
     }
 
-    /// Whether git does not know the file: it was created, and neither staged nor committed.
+    /// Returns whether git does not track the file: it was created, and neither staged nor
+    /// committed.
     pub(super) fn is_untracked(&self) -> bool {
         self.change == Some(Change::Created)
             && !self.is_staged()
             && self.history.committed.is_none()
     }
 
-    /// The lines in play, the newest last.
+    /// Adds a range of lines, newest last.
     fn note(&mut self, lines: (u32, u32)) {
         self.lines.retain(|known| *known != lines);
         if self.lines.len() == MOST_RANGES {
@@ -188,12 +190,12 @@ impl Touched {
         self.lines.push(lines);
     }
 
-    /// The lines that were in play last.
+    /// Returns the lines last changed or read.
     pub(super) fn newest_lines(&self) -> Option<String> {
         self.lines.last().map(range)
     }
 
-    /// All lines that are known to have been in play, in their order.
+    /// Returns all known changed or read lines, in file order.
     pub(super) fn all_lines(&self) -> String {
         let mut lines = self.lines.clone();
         lines.sort_unstable();
@@ -209,7 +211,7 @@ impl Touched {
         ranges.iter().map(range).collect::<Vec<_>>().join(",")
     }
 
-    /// What was done to it, in words.
+    /// Describes the change in words.
     pub(super) fn what(&self) -> String {
         match (self.change, &self.from) {
             (Some(Change::Moved), Some(from)) => format!("moved from {from}"),
@@ -224,7 +226,7 @@ impl Touched {
     }
 }
 
-/// Notes an edit, and tells whether no edit is open any more.
+/// Records an edit, and returns whether all edits are undone.
 fn takes_back(open_edits: &mut Option<Vec<Replacement>>, edit: Replacement) -> bool {
     let Some(open) = open_edits else { return false };
     let opposite = Replacement { old: edit.new, new: edit.old };
@@ -241,7 +243,7 @@ fn takes_back(open_edits: &mut Option<Vec<Replacement>>, edit: Replacement) -> b
     is_empty
 }
 
-/// What two changes come to: an edit of a new file leaves it new.
+/// Combines two changes: an edit of a new file leaves it new.
 fn after(before: Option<Change>, change: Change) -> Change {
     match (before, change) {
         (Some(Change::Created), Change::Written | Change::Overwritten) => Change::Created,

@@ -1,12 +1,12 @@
-//! Whether a command failed whose exit code nobody saw, by what it said.
+//! Decides from a command's output whether the command failed, if its exit code is unknown.
 
 use plimsoll_core::bytes;
 
-/// Programs that show what others said.
+/// Programs that show the output of others.
 const SHOWING: &[&str] =
     &["curl", "docker", "gh", "glab", "journalctl", "kubectl", "psql", "sqlite3", "ssh"];
 
-/// How a line begins that says that something failed.
+/// Starts of lines that report a failure.
 const STARTS: &[&str] = &[
     "error:",
     "error[",
@@ -24,10 +24,11 @@ const STARTS: &[&str] = &[
     "make: ***",
 ];
 
-/// What stands within such a line, as compilers write it behind the place.
+/// Parts of such lines, as compilers write them after the position.
 const WITHIN: &[&str] = &[": error:", ": error TS", ": fatal error:", "]: *** ["];
 
-/// Whether a command of this program says that it failed. What `git` shows is mostly not its own.
+/// Returns whether the output of this program reports a failure. For `git`, only `fatal:` counts,
+/// because most of its output is quoted content.
 pub(super) fn says_failed(program: &str, said: &str) -> bool {
     match program {
         "git" => bytes::lines(said).any(|line| line.starts_with("fatal:")),
@@ -42,7 +43,7 @@ pub(super) fn says_failed(program: &str, said: &str) -> bool {
     }
 }
 
-/// Whether a line begins like one that says that something failed: most do not.
+/// Returns whether a line may start with a failure report: most lines do not.
 fn may_start(line: &str) -> bool {
     matches!(
         line.as_bytes().first(),
@@ -50,7 +51,7 @@ fn may_start(line: &str) -> bool {
     )
 }
 
-/// A line without the colour that it begins with.
+/// Strips the color codes at the start of a line.
 fn plain(line: &str) -> &str {
     let colour = line.strip_prefix("\u{1b}[").and_then(|rest| rest.split_once('m'));
     colour.map_or(line, |(_, rest)| plain(rest)).trim_start()
@@ -59,7 +60,7 @@ fn plain(line: &str) -> &str {
 fn is_failure(line: &str) -> bool {
     let start = STARTS.iter().find_map(|start| line.strip_prefix(start));
     match start {
-        // `FAILED: 0` is good news.
+        // `FAILED: 0` is not a failure.
         Some(rest) => !rest.trim_start_matches([':', '=', ' ', '\t']).starts_with('0'),
         None => WITHIN.iter().any(|part| line.contains(part)),
     }

@@ -1,8 +1,8 @@
-//! Sentences: how the user wants to have it, and what was decided.
+//! Finds sentences with instructions and with decisions.
 
 use plimsoll_core::bytes;
 
-/// Words by which a person says how to work.
+/// Words that indicate an instruction on how to work.
 static TELLING: Words = Words::new(&[
     "always",
     "avoid",
@@ -28,7 +28,7 @@ static TELLING: Words = Words::new(&[
     "without",
 ]);
 
-/// Words by which the model says that it chose, and why.
+/// Words that indicate a decision or its reason.
 static DECIDING: Words = Words::new(&[
     "because",
     "chose",
@@ -47,13 +47,13 @@ static DECIDING: Words = Words::new(&[
     "we'll use",
 ]);
 
-/// The sentences of a prompt that say how to work.
+/// Returns the sentences of a prompt that say how to work.
 pub(super) fn directives(prompt: &str) -> impl Iterator<Item = &str> {
     sentences(prompt).filter(|sentence| tells(sentence, &TELLING, 3))
 }
 
-/// The sentences of the model's that tell a decision. Code is no sentence; a sentence that ends in a
-/// colon goes on with the next line.
+/// Returns the sentences of a model's text that state a decision, skipping code. A sentence that
+/// ends in a colon includes the next line.
 pub(super) fn decisions(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut in_code = false;
@@ -74,7 +74,7 @@ pub(super) fn decisions(text: &str) -> Vec<&str> {
     found
 }
 
-/// The lines of a text with where they begin.
+/// Returns the lines of a text with their start positions.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -83,7 +83,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A sentence that ends the line at `at`, together with the next line that says anything.
+/// Extends a sentence at the end of the line at `at` by the next line that is not blank.
 fn with_next<'t>(text: &'t str, at: usize, sentence: &str) -> Option<&'t str> {
     let start = at + text[at..].find(sentence)?;
     let rest = &text[start + sentence.len()..];
@@ -100,7 +100,7 @@ fn tells(sentence: &str, words: &Words, shortest: usize) -> bool {
     holds && (shortest..=LONGEST).contains(&sentence.split_whitespace().count())
 }
 
-/// Whether one of these words stands in a text as a word of its own, in whatever case.
+/// Returns whether a text contains one of these words as a whole word, ignoring ASCII case.
 fn holds_one(text: &str, words: &Words) -> bool {
     let mut before = b' ';
     text.as_bytes().array_windows().enumerate().any(|(at, [first, second])| {
@@ -111,10 +111,10 @@ fn holds_one(text: &str, words: &Words) -> bool {
     })
 }
 
-/// Words to look for, and with which two letters they begin: few words of a text begin like that.
+/// Words to search for, with an index of their first two letters: few words of a text match it.
 struct Words {
     all: &'static [&'static str],
-    /// For each first letter the second ones, a bit each. Case and what is no letter share bits.
+    /// For each first letter, a bit per second letter. Letter case and other characters share bits.
     begin: [u32; 32],
 }
 
@@ -136,18 +136,18 @@ impl Words {
     }
 }
 
-/// Whether this word stands here and is a word of its own.
+/// Returns whether this word is here, as a whole word.
 fn stands(text: &str, at: usize, word: &str) -> bool {
     let is_apart = |neighbour: Option<char>| !neighbour.is_some_and(char::is_alphanumeric);
     let end = at + word.len();
-    // Where its letters stand, a character begins and another ends.
+    // The match is ASCII, so both its ends are character boundaries.
     let begun = text.as_bytes().get(at..end);
     begun.is_some_and(|begun| begun.eq_ignore_ascii_case(word.as_bytes()))
         && is_apart(text[..at].chars().next_back())
         && is_apart(text[end..].chars().next())
 }
 
-/// The sentences of a text, line by line.
+/// Returns the sentences of a text, line by line.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     bytes::lines(text).flat_map(|line| Sentences(line.trim()))
 }
@@ -174,14 +174,14 @@ impl<'a> Iterator for Sentences<'a> {
     }
 }
 
-/// The beginning of a text, at most so many bytes of it.
+/// Returns at most `longest` bytes from the start of a text.
 pub(super) fn cut(text: &str, longest: usize) -> &str {
     let text = text.trim();
     let end = (0..=longest.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]
 }
 
-/// A text in one line, at most so long.
+/// Joins a text into one line of at most `longest` bytes.
 pub(super) fn one_line(text: &str, longest: usize) -> String {
     let mut line = String::with_capacity(text.len().min(longest));
     for word in text.split_whitespace() {
@@ -189,7 +189,7 @@ pub(super) fn one_line(text: &str, longest: usize) -> String {
             line.push(' ');
         }
         line += word;
-        // What comes behind the cut is not looked at.
+        // Text beyond the cut need not be read.
         if line.len() > longest {
             break;
         }

@@ -1,6 +1,6 @@
-//! What is a file, by how it ends.
+//! Recognizes files by their extension.
 
-/// Endings of files that people work on.
+/// Extensions of files that people work on.
 const ENDINGS: &[&str] = &[
     "adoc",
     "astro",
@@ -139,7 +139,7 @@ const ENDINGS: &[&str] = &[
     "zsh",
 ];
 
-/// The endings as numbers, in the same order.
+/// The extensions as numbers, in the same order.
 static ENDING_NUMBERS: [u128; ENDINGS.len()] = {
     let mut numbers = [0; ENDINGS.len()];
     let mut at = 0;
@@ -152,7 +152,7 @@ static ENDING_NUMBERS: [u128; ENDINGS.len()] = {
 
 const LONGEST_ENDING: usize = 10;
 
-/// A short text as a number, ordered as texts are.
+/// Encodes a short text as a number with the same ordering.
 const fn number(text: &[u8]) -> u128 {
     let mut number = 0;
     let mut at = 0;
@@ -163,7 +163,7 @@ const fn number(text: &[u8]) -> u128 {
     number << 8 | text.len() as u128
 }
 
-/// For each letter, how long the endings are that begin with it: a bit per length.
+/// For each letter, a bit per length of the extensions that start with it.
 static ENDING_LENGTHS: [u16; 26] = {
     let mut lengths = [0; 26];
     let mut at = 0;
@@ -181,10 +181,10 @@ fn is_ending(ending: &[u8]) -> bool {
     lengths >> ending.len() & 1 == 1 && ENDING_NUMBERS.binary_search(&number(ending)).is_ok()
 }
 
-/// Whether a word names a file: it ends like one.
+/// Returns whether a word names a file, judging by its extension.
 pub(in super::super) fn is_file(word: &str) -> bool {
     const LONGEST: usize = 200;
-    /// What ends like a file and is code everywhere.
+    /// Common code that ends like a file.
     const CODE: [&str; 6] =
         ["console.log", "process.env", "import.meta.env", "Math.log", "math.log", "np.log"];
     let bytes = word.as_bytes();

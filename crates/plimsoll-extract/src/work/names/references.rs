@@ -1,9 +1,9 @@
-//! What is to be looked up elsewhere: issues, hashes, versions, codes.
+//! Recognizes things to look up elsewhere: issues, hashes, versions, error codes.
 
-/// Whether a word is something to look up elsewhere.
+/// Returns whether a word is something to look up elsewhere.
 pub(in super::super) fn is_reference(word: &str) -> bool {
     const LONGEST: usize = 40;
-    /// Of those that begin with no sign or capital: `1.2.3`.
+    /// Minimum length of references that start with neither `#` nor a capital: `1.2.3`.
     const SHORTEST: usize = 5;
     let bytes = word.as_bytes();
     let Some(first) = bytes.first().filter(|_| bytes.len() <= LONGEST) else { return false };
@@ -16,7 +16,7 @@ pub(in super::super) fn is_reference(word: &str) -> bool {
     }
 }
 
-/// A commit, shortened or whole.
+/// Returns whether this is a commit hash, abbreviated or full.
 pub(in super::super) fn is_hash(bytes: &[u8]) -> bool {
     let hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     (7..=12).contains(&bytes.len()) | (bytes.len() == 40)
@@ -25,7 +25,7 @@ pub(in super::super) fn is_hash(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_alphabetic)
 }
 
-/// How long a UUID is.
+/// Length of a UUID.
 pub(super) const UUID: usize = 36;
 
 fn is_uuid(bytes: &[u8]) -> bool {
@@ -36,7 +36,7 @@ fn is_uuid(bytes: &[u8]) -> bool {
         })
 }
 
-/// `1.2.3`, `v2.0.0-rc.1`.
+/// Recognizes `1.2.3`, `v2.0.0-rc.1`.
 fn is_version(word: &str) -> bool {
     let word = word.strip_prefix('v').unwrap_or(word);
     let (numbers, _) = word.split_once('-').unwrap_or((word, ""));
@@ -50,7 +50,7 @@ fn is_version(word: &str) -> bool {
     count == 3 && word.len() <= 24
 }
 
-/// `PROJ-123`.
+/// Recognizes `PROJ-123`.
 fn is_ticket(word: &str) -> bool {
     let Some((project, number)) = word.split_once('-') else { return false };
     (2..=10).contains(&project.len())
@@ -60,7 +60,7 @@ fn is_ticket(word: &str) -> bool {
         && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A compiler's or linter's error code: letters, then digits.
+/// Recognizes the error code of a compiler or linter: letters, then digits.
 fn is_code(bytes: &[u8]) -> bool {
     let letters = bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
     let digits = bytes[letters..].iter().filter(|byte| byte.is_ascii_digit()).count();

@@ -1,24 +1,24 @@
-//! The names that stood in a conversation, and whether they still do.
+//! The names that occurred in a conversation, and whether they are still in view.
 
 use std::collections::HashMap;
 
 use crate::work::table::base;
 
-/// When something was seen, counted in records.
+/// A point in the conversation, counted in records.
 pub(super) type Moment = u32;
-/// A file's place among all files.
+/// Index of a file.
 pub(super) type FileId = u32;
 
-/// More names than this are not remembered, so that no transcript fills the memory.
+/// Maximum number of names, to bound memory.
 const MOST: usize = 1 << 19;
-/// So many files of one name are told apart.
+/// Maximum number of files with the same base name.
 const MOST_OF_A_NAME: usize = 64;
 
-/// Every name so far, with the moment when it was seen last.
+/// All names so far, each with the moment of its last occurrence.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     now: Moment,
-    /// What was seen last before this is out of view.
+    /// Names that last occurred before this moment are out of view.
     in_view_from: Moment,
     names: HashMap<Box<str>, Moment>,
     files: Vec<(Box<str>, Moment)>,
@@ -26,19 +26,19 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// The next record begins.
+    /// Starts the next record.
     pub(super) fn next(&mut self) -> Moment {
         self.now += 1;
         self.now
     }
 
-    /// A compaction: only what was seen from `kept_from` on is still in view.
+    /// Handles a compaction: only names from `kept_from` on are still in view.
     pub(super) fn forget_before(&mut self, kept_from: Option<Moment>) {
         self.now += 1;
         self.in_view_from = kept_from.unwrap_or(self.now);
     }
 
-    /// Notes a name. Tells whether it stood here once, and is out of view.
+    /// Records a name. Returns whether it occurred before and is out of view.
     pub(super) fn name(&mut self, name: &str) -> bool {
         match self.names.get_mut(name) {
             Some(seen) => std::mem::replace(seen, self.now) < self.in_view_from,
@@ -51,8 +51,8 @@ impl Known {
         }
     }
 
-    /// Notes a file, by a path or the end of one. Gives it if it stood here once, and is out of view;
-    /// not where several could be meant.
+    /// Records a file by a path or the end of one. Returns the file if it occurred before and is
+    /// out of view; `None` if the path is ambiguous.
     pub(super) fn file(&mut self, path: &str) -> Option<FileId> {
         let Some(id) = self.find(path) else {
             self.add(path);
@@ -74,26 +74,26 @@ impl Known {
         }
     }
 
-    /// The one file that a path can mean.
+    /// Returns the only file that a path can mean.
     pub(super) fn find(&self, path: &str) -> Option<FileId> {
         let is_meant = |id: &&FileId| is_same(path, self.path(**id));
         let mut meant = self.by_base.get(base(path))?.iter().filter(is_meant);
         meant.next().filter(|_| meant.next().is_none()).copied()
     }
 
-    /// As much of a file's path as was ever named.
+    /// Returns the longest path that was ever given for a file.
     pub(super) fn path(&self, file: FileId) -> &str {
         &self.files[file as usize].0
     }
 }
 
-/// Whether two paths of one name can mean the same file: by the folder it lies in, where both tell it.
-/// More of a path differs from one way of writing it to the next, as in imports.
+/// Returns whether two paths with the same base name can mean the same file: their folders match,
+/// if both have one. The rest of a path varies with its notation, as in imports.
 fn is_same(one: &str, other: &str) -> bool {
     folder(one).zip(folder(other)).is_none_or(|(one, other)| one == other)
 }
 
-/// The folder that a file lies in, without its own path.
+/// Returns the name of a file's parent folder.
 pub(super) fn folder(path: &str) -> Option<&str> {
     path.rsplit(['/', '\\']).nth(1).filter(|folder| !matches!(*folder, "" | "." | ".." | "~"))
 }

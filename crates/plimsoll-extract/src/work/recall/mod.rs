@@ -1,9 +1,9 @@
-//! What the work needed after a compaction, and who had kept it.
+//! Measures which facts the work needed after a compaction, and whether the summary or the restore
+//! had them.
 //!
-//! A needed fact is a name that stood in the conversation before the compaction, and that the agent
-//! uses afterwards before anything has shown it again. What is a name is what the rest of the work
-//! takes for one. Of what the agent writes into files nothing is judged: clients give some files back
-//! without recording it.
+//! A needed fact is a name that occurred before the compaction and that the agent uses afterwards
+//! before anything shows it again. Names are recognized as elsewhere in the work. Text that the
+//! agent writes into files is not judged, because clients restore some files without recording it.
 
 mod known;
 
@@ -18,38 +18,36 @@ use super::names::{self, NameKind};
 use super::{Act, Record, Tool, fence, path, shell};
 use crate::redact::redact;
 
-/// What a line of a transcript put before the model, besides its own words.
+/// Input to the model in a transcript record, other than its own words.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shown<'a> {
     /// A compaction: the model keeps the records from this one on, or none.
     Compacted {
-        /// The first record that it keeps.
+        /// First record that the model keeps.
         kept_from: Option<EntryId>,
     },
-    /// The client's summary of what was before.
+    /// The client's summary of the earlier conversation.
     Summary(Cow<'a, str>),
-    /// What the user, a tool or the client said.
+    /// Texts of the user, a tool or the client.
     Texts(Vec<Cow<'a, str>>),
 }
 
-/// What a needed fact is.
+/// Kind of a needed fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FactKind {
-    /// A file.
     File,
     /// A name in code.
     Symbol,
     /// A program with its subcommands.
     Command,
-    /// An issue, a hash, a branch, an address: something to look up elsewhere.
+    /// An issue, a hash, a branch or a URL: something to look up elsewhere.
     Reference,
 }
 
 impl FactKind {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::File, Self::Symbol, Self::Command, Self::Reference];
 
-    /// What several of them are called.
+    /// Returns the plural name.
     pub fn label(self) -> &'static str {
         match self {
             Self::File => "files",
@@ -63,37 +61,34 @@ impl FactKind {
 /// A name that the work needed after a compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is.
     pub kind: FactKind,
-    /// The name.
     pub name: String,
-    /// The client's summary held it.
+    /// Whether the client's summary contained the name.
     pub in_summary: bool,
-    /// The restore held it.
+    /// Whether the restore contained the name.
     pub in_restore: bool,
 }
 
 /// One compaction, judged by the work after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// When it was.
     pub time: Option<Millis>,
-    /// The transcript holds the client's summary.
+    /// Whether the transcript has the client's summary.
     pub has_summary: bool,
-    /// What the work needed, in the order in which it did.
+    /// Needed facts, in order of use.
     pub facts: Vec<Fact>,
 }
 
-/// How many needed facts there were, and how many of them were kept by whom.
+/// Counts of needed facts, by where they were available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// All.
+    /// All needed facts.
     pub needed: u64,
-    /// Kept by the summary.
+    /// Facts in the summary.
     pub summary: u64,
-    /// Kept by the restore.
+    /// Facts in the restore.
     pub restore: u64,
-    /// Kept by either of them.
+    /// Facts in the summary, the restore or both.
     pub together: u64,
 }
 
@@ -110,7 +105,7 @@ impl Tally {
         tally
     }
 
-    /// What it comes to, in a sentence.
+    /// Summarizes the counts in a sentence.
     pub fn headline(&self) -> String {
         if self.needed == 0 {
             return "Nothing from before a compaction was needed after it.".to_owned();
@@ -121,8 +116,8 @@ impl Tally {
         )
     }
 
-    /// So many of all in whole percent, rounded down: what is not all is not 100 %. A dash where there
-    /// are none.
+    /// Returns `kept` as a whole percentage of the needed facts, rounded down so that only all of
+    /// them give 100 %. A dash if there are none.
     pub fn share(&self, kept: u64) -> String {
         let share = (kept * 100).checked_div(self.needed);
         share.map_or_else(|| "–".to_owned(), |share| format!("{share} %"))
@@ -143,18 +138,18 @@ impl std::ops::AddAssign for Tally {
 pub struct Recall {
     known: Known,
     folder: Option<String>,
-    /// The newest records, with the moment of each: a compaction may keep some of them.
+    /// The newest records with their moments: a compaction may keep some of them.
     newest: VecDeque<(EntryId, Moment)>,
     after: Option<After>,
 }
 
-/// How many records back a compaction may keep any.
+/// Maximum number of records that a compaction may keep.
 const MOST_NEWEST: usize = 256;
-/// How many tools the agent may use after a compaction before it stands on its own feet.
+/// Number of tool calls after a compaction during which a name counts as needed.
 const HORIZON: usize = 80;
-/// A shorter one is a number in a list rather than an issue's.
+/// A shorter reference is more likely a list number than an issue.
 const SHORTEST_REFERENCE: usize = 3;
-/// What is kept of the texts shown after a compaction: more than a large window holds.
+/// Maximum bytes of shown text to keep: more than a large window has.
 const MOST_SHOWN: usize = 4 << 20;
 
 /// The work after a compaction.
@@ -163,7 +158,7 @@ struct After {
     time: Option<Millis>,
     restore: String,
     summary: Option<String>,
-    /// What was shown since, for names that stand in a text unmarked: commands and branches.
+    /// Texts shown since, to find names that a scan does not recognize: commands and branches.
     shown: String,
     steps: usize,
     needed: Vec<Needed>,
@@ -176,8 +171,8 @@ enum Needed {
 }
 
 impl Recall {
-    /// The conversation is compacted: `restore` is what the session is given back. Gives the judgement
-    /// on the compaction before.
+    /// Handles a compaction after which the session receives `restore`. Returns the judgement on
+    /// the previous compaction.
     pub fn compacted(
         &mut self,
         time: Option<Millis>,
@@ -192,7 +187,7 @@ impl Recall {
         judgement
     }
 
-    /// Takes what a line put before the model.
+    /// Reads input to the model.
     pub fn show(&mut self, shown: &Shown<'_>) {
         match shown {
             Shown::Compacted { .. } => {}
@@ -224,7 +219,7 @@ impl Recall {
         }
     }
 
-    /// Takes what the agent itself said and did.
+    /// Reads what the agent said and did.
     pub fn take(&mut self, record: &Record<'_>) {
         let moment = self.known.next();
         if self.folder.is_none() {
@@ -278,7 +273,8 @@ impl Recall {
         }
     }
 
-    /// Notes the names in a text of the agent's. Secrets are no facts: nobody may keep them.
+    /// Records the names in a text of the agent. Secrets do not count as facts, because nothing may
+    /// store them.
     fn used(&mut self, text: &str) {
         let text = redact(text);
         let (known, mut needed) = (&mut self.known, Vec::new());
@@ -291,7 +287,7 @@ impl Recall {
         self.need(needed);
     }
 
-    /// Notes a name that no scan finds in a text.
+    /// Records a name that a scan does not recognize.
     fn used_unmarked(&mut self, kind: FactKind, name: &str) {
         let is_shown = self.after.as_ref().is_some_and(|after| after.shown.contains(name));
         if self.known.name(name) && !is_shown {
@@ -305,7 +301,7 @@ impl Recall {
         }
     }
 
-    /// The judgement on the last compaction.
+    /// Returns the judgement on the last compaction.
     pub fn finish(&mut self) -> Option<Judgement> {
         let after = self.after.take()?;
         let summary = after.summary.as_deref().map(|text| self.kept(text));
@@ -324,8 +320,9 @@ impl Recall {
         Some(Judgement { time: after.time, has_summary: summary.is_some(), facts: facts.collect() })
     }
 
-    /// What is needed for its own sake: not a mere word with the ending of a file, nor a symbol that is
-    /// a part of a needed file's path, or of the folder's, which the agent is always told.
+    /// Drops names that say nothing on their own: words that only have a file's extension, and
+    /// symbols that are part of a needed path or of the project folder, which the agent always
+    /// knows.
     fn telling(&self, mut needed: Vec<Needed>) -> Vec<Needed> {
         let path = |needed: &Needed| match needed {
             Needed::File(file) => Some(self.known.path(*file)),
@@ -354,9 +351,9 @@ impl Recall {
     }
 }
 
-/// What a text holds.
+/// The names in a text.
 struct Kept {
-    /// The files that it names well enough to be told from all others.
+    /// Files that the text names unambiguously.
     files: HashSet<FileId>,
     text: String,
 }
@@ -369,7 +366,7 @@ impl Kept {
         }
     }
 
-    /// Whether a name stands in the text as a whole; a hash may go on.
+    /// Returns whether the text has the name as a whole word. A hash may continue.
     fn holds_word(&self, name: &str) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let is_hash = names::is_hash(name.as_bytes());
@@ -389,8 +386,8 @@ impl Needed {
     }
 }
 
-/// What of a command is worth knowing: the program and its subcommands. Files and other names in it
-/// are facts of their own, git is everybody's, and so is any program with a mere word after it.
+/// Returns the part of a command worth knowing: the program and its subcommands. Files and other
+/// names in it are separate facts. `git`, and a program with one plain word, are common knowledge.
 fn command(key: &str) -> Option<String> {
     let is_sub =
         |word: &&str| !word.contains('/') && !names::is_file(word) && !names::is_reference(word);

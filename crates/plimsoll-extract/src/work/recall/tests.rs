@@ -1,7 +1,7 @@
 use super::*;
 use crate::work::Step;
 
-/// A session that is compacted once, with what was said before and after.
+/// A session with one compaction, and the texts before and after it.
 #[derive(Default)]
 struct Session {
     recall: Recall,
@@ -38,7 +38,7 @@ impl Session {
         self.recall.take(&Record { folder, acts: vec![act], ..Record::default() });
     }
 
-    /// The needed names, each with who kept it.
+    /// Checks the needed names, and where each was available.
     #[track_caller]
     fn needs(mut self, expected: &[(&str, &str)]) {
         let judgement = self.recall.finish().unwrap();
