@@ -82,7 +82,7 @@ pub struct Message {
     /// Time of posting.
     #[serde(with = "moment")]
     pub timestamp: Millis,
-    /// Expiry time; nobody needs to read the message after it.
+    /// Expiry time; the message is dropped afterwards.
     #[serde(with = "moment")]
     pub expires: Millis,
 }
@@ -109,7 +109,6 @@ pub const LONGEST_TEXT: usize = 1_000;
 const LONGEST_NAME: usize = 128;
 
 impl Message {
-    /// Whether nobody need read it any more.
     pub fn has_expired(&self, now: Millis) -> bool {
         self.expires <= now
     }

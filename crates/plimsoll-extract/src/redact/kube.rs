@@ -73,7 +73,7 @@ fn members(text: &[u8], name: usize, limit: usize, found: &mut Vec<Secret>) {
     }
 }
 
-/// Adds the value that starts here, and returns its end.
+/// Adds the value that starts here if it is a secret, and returns its end.
 fn push(text: &[u8], from: usize, found: &mut Vec<Secret>) -> usize {
     let end = scan::end_while(text, from, |byte| byte > b' ' && !b"\"'\\".contains(&byte));
     let range = from..end;

@@ -39,7 +39,7 @@ pub(super) enum Effect {
     ClearStashes,
 }
 
-/// Where git takes a restored file from.
+/// Source of a file that git restores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Source {
     /// The index, which falls back to the last commit.

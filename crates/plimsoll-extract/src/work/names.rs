@@ -10,7 +10,7 @@ pub(super) use files::is_file;
 use references::UUID;
 pub(super) use references::{is_hash, is_reference};
 
-/// What a name is of.
+/// Kind of a name in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum NameKind {
     /// A file, by its path or base name.

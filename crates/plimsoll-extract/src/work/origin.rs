@@ -13,7 +13,7 @@ pub const GOES_ON: &str = "This session goes on with that unfinished work: the s
 pub const COMES_AFTER: &str = "That work is done. This session comes after it, with the tasks it is \
     asked for.";
 
-/// Where a restored text comes from.
+/// Origin of a restored text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin<'a> {
     /// This session's transcript.
