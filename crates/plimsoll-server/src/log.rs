@@ -7,17 +7,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::Method;
+use plimsoll_core::Millis;
 use plimsoll_core::time::utc_second;
+use plimsoll_engine::clock;
 use plimsoll_engine::world::now;
 use serde::Serialize;
 
 /// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogForm {
-    /// Plain text for people.
+    /// Plain text for people, with local times.
     Text,
-    /// One JSON object per line.
+    /// One JSON object per line, with times in UTC.
     Json,
+}
+
+impl LogForm {
+    fn timestamp(self, moment: Millis) -> String {
+        match self {
+            LogForm::Text => clock::exact(moment),
+            LogForm::Json => utc_second(moment),
+        }
+    }
 }
 
 /// Buffered log, written when the buffer is full or on request. Clones share the buffer.
@@ -53,7 +64,7 @@ impl Log {
     /// Logs an answered request.
     pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
         let millis = took.as_micros() as f64 / 1000.0;
-        let (time, method) = (&utc_second(now() as i64), method.as_str());
+        let (time, method) = (&self.form.timestamp(now() as Millis), method.as_str());
         self.put(|lines| match self.form {
             LogForm::Json => {
                 let line = Answered { time, method, route, status, millis };
@@ -67,7 +78,7 @@ impl Log {
 
     /// Logs a message and writes the buffer at once.
     pub(crate) fn say(&self, message: &str) {
-        let time = &utc_second(now() as i64);
+        let time = &self.form.timestamp(now() as Millis);
         let message: String = message
             .chars()
             .filter(|character| plimsoll_core::policy::is_plain(*character))
@@ -104,5 +115,18 @@ impl Log {
 
     fn lines(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_has_local_times_with_their_zone_and_json_has_utc() {
+        const MOMENT: Millis = 1_794_722_294_946;
+        assert_eq!(LogForm::Text.timestamp(MOMENT), clock::exact(MOMENT));
+        assert!(LogForm::Text.timestamp(MOMENT).ends_with(&clock::wall_time(MOMENT).zone()));
+        assert_eq!(LogForm::Json.timestamp(MOMENT), "2026-11-15T05:58:14Z");
     }
 }

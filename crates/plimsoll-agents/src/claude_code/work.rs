@@ -387,15 +387,8 @@ fn own_words(text: Cow<'_, str>, meta: bool) -> Option<Cow<'_, str>> {
         return None;
     }
     let trimmed = text.trim_start();
-    if let Some(rest) = trimmed.strip_prefix("<command-") {
-        // What is said with it is for whoever makes the summary.
-        if rest.contains("<command-name>/compact<") || rest.starts_with("name>/compact<") {
-            return None;
-        }
-        let from = rest.find("<command-args>")? + "<command-args>".len();
-        let to = from + rest[from..].find("</command-args>")?;
-        let words = rest[from..to].trim();
-        return (!words.is_empty()).then(|| Cow::Owned(words.to_owned()));
+    if trimmed.starts_with("<command-") {
+        return command_words(trimmed).map(|words| Cow::Owned(words.to_owned()));
     }
     if trimmed.is_empty() || MACHINES.iter().any(|start| trimmed.starts_with(start)) {
         return None;
@@ -404,6 +397,90 @@ fn own_words(text: Cow<'_, str>, meta: bool) -> Option<Cow<'_, str>> {
         whole if whole == text.len() => Some(text),
         end => Some(Cow::Owned(text[..end].to_owned())),
     }
+}
+
+/// Built-in commands that take arguments and send nothing to the model.
+const BUILT_INS: &[&str] = &[
+    "add-dir",
+    "advisor",
+    "agents",
+    "allowed-tools",
+    "autocompact",
+    "branch",
+    "btw",
+    "bug",
+    "clear",
+    "color",
+    "compact",
+    "config",
+    "context",
+    "copy",
+    "cost",
+    "doctor",
+    "effort",
+    "exit",
+    "export",
+    "fast",
+    "feedback",
+    "fork",
+    "help",
+    "hooks",
+    "ide",
+    "login",
+    "logout",
+    "mcp",
+    "memory",
+    "model",
+    "output-style",
+    "permissions",
+    "plugin",
+    "privacy-settings",
+    "quit",
+    "release-notes",
+    "remote-control",
+    "rename",
+    "resume",
+    "rewind",
+    "sandbox",
+    "settings",
+    "skills",
+    "stats",
+    "status",
+    "statusline",
+    "tasks",
+    "terminal-setup",
+    "theme",
+    "todos",
+    "upgrade",
+    "usage",
+    "vim",
+];
+
+/// Built-in commands whose arguments are a task for the model.
+const TASK_BUILT_INS: [&str; 2] = ["goal", "plan"];
+
+/// Returns the arguments of a command if they are the user's words: not those of a built-in command such
+/// as `/model opus`.
+fn command_words(markup: &str) -> Option<&str> {
+    let name = tagged(markup, "command-name")?.trim().trim_start_matches('/');
+    let is_task = TASK_BUILT_INS.contains(&name) || !is_built_in(markup, name);
+    tagged(markup, "command-args").map(str::trim).filter(|words| is_task && !words.is_empty())
+}
+
+/// Whether the client carries out a command itself. Its markup then begins with the name, and the tags
+/// behind it are indented; the markup of a command with a prompt begins with the message. The names are
+/// for markup that lost its indentation.
+fn is_built_in(markup: &str, name: &str) -> bool {
+    const NAME_END: &str = "</command-name>";
+    let behind_name = markup.split_once(NAME_END).map_or("", |(_, rest)| rest);
+    let is_indented = behind_name.trim_start_matches(['\r', '\n']).starts_with([' ', '\t']);
+    markup.starts_with("<command-name>") && (is_indented || BUILT_INS.contains(&name))
+}
+
+/// Returns the text between a tag and its end.
+fn tagged<'t>(markup: &'t str, tag: &str) -> Option<&'t str> {
+    let (_, rest) = markup.split_once(&format!("<{tag}>"))?;
+    rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside)
 }
 
 #[cfg(test)]
@@ -435,5 +512,46 @@ mod tests {
         assert_eq!(own(reminder).as_deref(), Some("Fix it."));
         assert_eq!(own("Operation stopped by hook: Warning"), None);
         assert_eq!(own("Stop it.").as_deref(), Some("Stop it."));
+    }
+
+    #[test]
+    fn arguments_of_built_in_commands_are_not_the_users_words() {
+        let built_in = |name: &str, arguments: &str| {
+            format!(
+                "<command-name>/{name}</command-name>\n            <command-message>{name}</command-message>\n            <command-args>{arguments}</command-args>"
+            )
+        };
+        let commands = [
+            ("model", "opus"),
+            ("effort", "high"),
+            ("config", "theme=dark"),
+            ("permissions", "allow Bash"),
+            ("add-dir", "/tmp"),
+            ("compact", "focus on numbers"),
+            ("of-a-later-client", "on"),
+        ];
+        for (name, arguments) in commands {
+            let markup = built_in(name, arguments);
+            assert_eq!(own_words(markup.as_str().into(), false), None, "{name}");
+        }
+        let unindented = "<command-name>/model</command-name>\n<command-args>opus</command-args>";
+        assert_eq!(own_words(unindented.into(), false), None);
+        let task = built_in("plan", "mend the hull");
+        assert_eq!(own_words(task.as_str().into(), false).as_deref(), Some("mend the hull"));
+    }
+
+    #[test]
+    fn arguments_of_the_users_own_commands_are_their_words() {
+        for name in ["mycmd", "plim:status", "review", "model"] {
+            let markup = format!(
+                "<command-message>{name}</command-message>\n<command-name>/{name}</command-name>\n<command-args>mend the hull</command-args>"
+            );
+            assert_eq!(own_words(markup.as_str().into(), false).as_deref(), Some("mend the hull"));
+        }
+        let without_message =
+            "<command-name>/mycmd</command-name>\n<command-args>mend the hull</command-args>";
+        assert_eq!(own_words(without_message.into(), false).as_deref(), Some("mend the hull"));
+        let silent = "<command-message>a</command-message>\n<command-name>/a</command-name>";
+        assert_eq!(own_words(silent.into(), false), None);
     }
 }

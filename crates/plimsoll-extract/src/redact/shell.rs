@@ -20,6 +20,8 @@ enum Given {
     Apart,
     /// `-u user:secret`, `-uuser:secret`
     Login,
+    /// `-a user:secret`, `-a token`
+    LoginOrToken,
     /// `-b name=secret`
     Cookies,
 }
@@ -31,10 +33,21 @@ const fn flag(command: &'static str, option: &'static str, given: Given) -> Flag
 const FLAGS: &[Flag] = &[
     flag("mysql", "-p", Given::Attached),
     flag("mariadb", "-p", Given::Attached),
+    flag("mycli", "-p", Given::Attached),
+    flag("mycli", "-p", Given::Apart),
+    flag("mycli", "--pass", Given::Apart),
+    flag("mydumper", "-p", Given::Apart),
+    flag("myloader", "-p", Given::Apart),
+    flag("cypher-shell", "-p", Given::Apart),
+    flag("beeline", "-p", Given::Apart),
+    flag("mosquitto", "-P", Given::Apart),
     flag("sshpass", "-p", Given::Attached),
     flag("sshpass", "-p", Given::Apart),
     flag("redis-cli", "-a", Given::Apart),
     flag("redis-cli", "--pass", Given::Apart),
+    flag("valkey-cli", "-a", Given::Apart),
+    flag("valkey-cli", "--pass", Given::Apart),
+    flag("iredis", "-a", Given::Apart),
     flag("docker login", "-p", Given::Apart),
     flag("podman login", "-p", Given::Apart),
     flag("az login", "-p", Given::Apart),
@@ -45,7 +58,7 @@ const FLAGS: &[Flag] = &[
     flag("mssql-cli", "-P", Given::Attached),
     flag("mssql-cli", "-P", Given::Apart),
     flag("cqlsh", "-p", Given::Apart),
-    flag("ldapsearch", "-w", Given::Apart),
+    flag("ldap", "-w", Given::Apart),
     flag("curl", "-u", Given::Login),
     flag("curl", "--user", Given::Login),
     flag("curl", "--proxy-user", Given::Login),
@@ -62,9 +75,17 @@ pub(super) fn find(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     if !is_command(text, &hit) {
         return;
     }
-    let line = arguments(text, &hit);
-    let name = &text[hit];
+    let name = &text[hit.clone()];
     let flags = FLAGS.iter().filter(|flag| name.eq_ignore_ascii_case(flag.command.as_bytes()));
+    take_options(text, arguments(text, &hit), flags, found);
+}
+
+fn take_options<'f>(
+    text: &[u8],
+    line: Range<usize>,
+    flags: impl Iterator<Item = &'f Flag>,
+    found: &mut Vec<Secret>,
+) {
     for flag in flags {
         for option in options(text, line.clone(), flag) {
             take(text, option, flag.given, found);
@@ -72,16 +93,99 @@ pub(super) fn find(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     }
 }
 
-/// The password in `http -a user:password`; the keyword begins with the command's last letter.
+/// Adds the password in `http --auth user:password`, an option of HTTPie and xh.
 pub(super) fn httpie(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    const COMMANDS: [&str; 4] = ["http", "https", "xh", "xhs"];
-    let before = &text[..hit.start + 1];
-    let is_command = |name: &str| {
-        before.ends_with(name.as_bytes()) && scan::at_edge(text, before.len() - name.len())
-    };
-    if COMMANDS.into_iter().any(is_command) {
-        take(text, hit.end - 1, Given::Login, found);
+    const COMMANDS: [&[u8]; 4] = [b"http", b"https", b"xh", b"xhs"];
+    const OPTIONS: [Flag; 2] =
+        [flag("http", "-a", Given::LoginOrToken), flag("http", "--auth", Given::LoginOrToken)];
+    let name = text[hit.clone()].trim_ascii_end().len();
+    let name = hit.start..end_of_name(text, hit.start + name);
+    if COMMANDS.contains(&&text[name.clone()]) && is_command(text, &name) {
+        take_options(text, arguments(text, &name), OPTIONS.iter(), found);
     }
+}
+
+/// Adds the password in `rabbitmqctl add_user NAME PASSWORD` and similar subcommands.
+pub(super) fn rabbitmq(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    const SUBCOMMANDS: [&str; 3] = ["add_user", "change_password", "authenticate_user"];
+    if !is_command(text, &hit) {
+        return;
+    }
+    let line = arguments(text, &hit);
+    for subcommand in SUBCOMMANDS {
+        let place = scan::position(&text[line.clone()], subcommand);
+        let end = place.map(|place| line.start + place + subcommand.len());
+        let password = end.and_then(|end| second_argument(text, end));
+        let password = password.filter(|range| is_password(&text[range.clone()]));
+        found.extend(password.map(|range| Secret { range, kind: "password" }));
+    }
+}
+
+/// Returns the second word after a subcommand, in a shell command or in a list of strings.
+fn second_argument(text: &[u8], subcommand: usize) -> Option<Range<usize>> {
+    let from = argument(text, subcommand);
+    let first = word(text, from);
+    let is_quoted = first.start > from;
+    let end = if is_quoted { scan::skip_quote(text, first.end) } else { first.end };
+    let blanks = skip_blanks(text, end);
+    let second = match scan::quote(text, subcommand) {
+        Some(_) if at(text, blanks) == b',' => skip_blanks(text, blanks + 1),
+        Some(_) => return None,
+        None => blanks,
+    };
+    (second > end).then(|| word(text, second))
+}
+
+/// Adds the password that a command reads from standard input: `echo PASSWORD | docker login
+/// --password-stdin`, or `docker login --password-stdin <<< PASSWORD`.
+pub(super) fn from_stdin(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    let line = scan::line_from(text, hit.end, LONGEST_LINE);
+    let here = scan::position(&text[line.clone()], "<<<")
+        .map(|place| word(text, skip_blanks(text, line.start + place + "<<<".len())));
+    let password = here.or_else(|| printed_before(text, hit.start));
+    let password = password.filter(|range| is_password(&text[range.clone()]));
+    found.extend(password.map(|range| Secret { range, kind: "password" }));
+}
+
+/// Adds the password piped into `sudo -S`. The lower-case `-s` reads none.
+pub(super) fn sudo(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+    if text[hit.clone()].ends_with(b"S ") {
+        from_stdin(text, hit, found);
+    }
+}
+
+/// Returns the last word that `echo` or `printf` prints into the pipe before `command`.
+fn printed_before(text: &[u8], command: usize) -> Option<Range<usize>> {
+    const MOST_WORDS: usize = 8;
+    const PRINTERS: [&str; 2] = ["echo ", "printf "];
+    let start = command.saturating_sub(LONGEST_LINE);
+    let pipe = start + text[start..command].iter().rposition(|byte| *byte == b'|')?;
+    let is_same_line = scan::line_from(text, pipe, LONGEST_LINE).end >= command;
+    let is_same_command =
+        [";", "&&"].iter().all(|end| scan::position(&text[pipe..command], end).is_none());
+    if !is_same_line || !is_same_command {
+        return None;
+    }
+    let printer = |place: usize| {
+        let name = PRINTERS.iter().find(|name| scan::stands(text, place, name))?;
+        scan::at_edge(text, place).then_some(place + name.len())
+    };
+    let mut from = (start..pipe).rev().find_map(printer)?;
+    for _ in 0..MOST_WORDS {
+        from = skip_blanks(text, from);
+        let printed = word(text, from);
+        let is_quoted = printed.start > from;
+        let end = if is_quoted { scan::skip_quote(text, printed.end) } else { printed.end };
+        let next = skip_blanks(text, end);
+        if next == pipe {
+            return Some(printed);
+        }
+        if next == from || next > pipe {
+            return None;
+        }
+        from = next;
+    }
+    None
 }
 
 /// The token in `vault login TOKEN`, which a sentence about logging in does not have.
@@ -149,21 +253,31 @@ fn word_before_at(text: &[u8], from: usize) -> Range<usize> {
 /// Whether a keyword is the name of a command, or begins one of a family: `mysqldump`, but neither
 /// `mongoose` nor `mysql:8`.
 fn is_command(text: &[u8], hit: &Range<usize>) -> bool {
-    let end = end_while(text, hit.end, |byte| byte.is_ascii_lowercase() || b"_-".contains(&byte));
+    let end = end_of_name(text, hit.end);
     let is_other = scan::stands(text, hit.end, "ose");
     let is_ended = matches!(at(text, end), b' ' | b'\t' | b'"' | b'\'' | b'\\');
     scan::at_edge(text, hit.start) && is_ended && !is_other
 }
 
+/// Returns the end of a command's name, at most 32 bytes further.
+fn end_of_name(text: &[u8], from: usize) -> usize {
+    const LONGEST: usize = 32;
+    let most = text.len().min(from + LONGEST);
+    end_while(&text[..most], from, |byte| byte.is_ascii_lowercase() || b"_-".contains(&byte))
+}
+
+/// Length limit, in bytes, of the part of a command line that is searched.
+const LONGEST_LINE: usize = 1024;
+
 /// The rest of a command's line, up to the next command.
 fn arguments(text: &[u8], hit: &Range<usize>) -> Range<usize> {
-    const LONGEST: usize = 1024;
     const ENDS: [&[u8]; 4] = [b" && ", b" || ", b" | ", b"; "];
-    let line = scan::line_from(text, hit.end, LONGEST);
+    let line = scan::line_from(text, hit.end, LONGEST_LINE);
     let name = &text[hit.clone()];
     let ends = |place: &usize| {
         let rest = &text[*place..line.end];
-        rest.starts_with(name) || ENDS.iter().any(|end| rest.starts_with(end))
+        let is_next = || is_command(text, &(*place..*place + name.len()));
+        rest.starts_with(name) && is_next() || ENDS.iter().any(|end| rest.starts_with(end))
     };
     line.start..line.clone().find(ends).unwrap_or(line.end)
 }
@@ -184,7 +298,7 @@ fn end_of_option(text: &[u8], place: usize, flag: &Flag) -> Option<usize> {
         return Some(place + option.len());
     }
     let letters = end_while(text, place + 1, |byte| byte.is_ascii_alphabetic());
-    let is_joined = matches!(flag.given, Given::Login | Given::Cookies)
+    let is_joined = matches!(flag.given, Given::Login | Given::LoginOrToken | Given::Cookies)
         && matches!(option, [b'-', letter] if text[letters - 1] == *letter)
         && at(text, place) == b'-'
         && letters > place + 1
@@ -205,6 +319,8 @@ fn take(text: &[u8], option: usize, given: Given, found: &mut Vec<Secret>) {
     let word = word(text, from);
     let password = match given {
         Given::Login => login_part(text, word),
+        Given::LoginOrToken if text[word.clone()].contains(&b':') => login_part(text, word),
+        Given::LoginOrToken => Some(word).filter(|word| is_token(&text[word.clone()])),
         _ => Some(word),
     };
     let password = password.filter(|range| is_password(&text[range.clone()]));
@@ -230,6 +346,11 @@ fn login_part(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     let is_ids = login.iter().all(|byte| byte.is_ascii_digit() || *byte == b':');
     let password = if is_key { word.start..colon } else { colon + 1..word.end };
     (!is_ids).then_some(password)
+}
+
+/// Whether a word is a token: a user's name alone is not random.
+fn is_token(word: &[u8]) -> bool {
+    value::is_hash(word) || value::is_random(word, 16)
 }
 
 /// Whether a word can be a password: no option, no reference, and no port.

@@ -55,8 +55,8 @@ pub(super) fn query(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     take(text, hit.end, kind, is_in_query(text, name) && is_secret, found);
 }
 
-/// Adds a session id in a URL query, because the URL is enough to log in. Elsewhere the id only
-/// names the session.
+/// Adds a session id or a ticket in a URL query, because the URL is enough to log in. Elsewhere they
+/// are only names.
 pub(super) fn session(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let given = queried(text, hit.end);
     let is_secret = value::is_hash(given) || value::is_random(given, 16);

@@ -78,7 +78,12 @@ fn code_blocks(lines: &[&str]) -> Vec<bool> {
 
 /// A line that only programs print is one of a log; one that people might type as well only beside another.
 fn log_lines(lines: &[&str]) -> Vec<bool> {
-    let marks: Vec<u32> = lines.iter().map(|line| marks(line.trim_start())).collect();
+    let is_compiler_output = lines.iter().any(|line| is_source_location(line.trim_start()));
+    let marks_of = |line: &&str| match line.trim_start() {
+        line if is_compiler_output && is_source_line(line) => 2,
+        line => marks(line),
+    };
+    let marks: Vec<u32> = lines.iter().map(marks_of).collect();
     let is_log = |at: usize| {
         let is_marked = |neighbour: Option<usize>| neighbour.is_some_and(|it| marks[it] > 0);
         let before = (0..at).rfind(|it| !lines[*it].trim().is_empty());
@@ -114,7 +119,12 @@ fn marks(line: &str) -> u32 {
     const MAYBE: &[&str] =
         &["$ ", "❯ ", "=== ", "Author: ", "File \"", "panic: ", "thread '", "Caused by: "];
     let starts = |with: &[&str]| with.iter().any(|start| line.starts_with(start));
-    if starts(PRINTED) || is_frame(line) || has_clock(line) || is_underline(line) {
+    let is_printed = starts(PRINTED)
+        || is_frame(line)
+        || has_clock(line)
+        || is_underline(line)
+        || is_source_location(line);
+    if is_printed {
         return 2;
     }
     let level = u32::from(has_level(line)) * if line.starts_with('[') { 2 } else { 1 };
@@ -181,6 +191,22 @@ fn has_position(line: &str) -> bool {
     place.rsplit_once(':').is_some_and(|(file, line)| is_number(line) && file.contains('.'))
 }
 
+/// `--> src/main.rs:4:5`, as rustc writes it.
+fn is_source_location(line: &str) -> bool {
+    let place = line.strip_prefix("--> ").map(str::trim_end);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = place.unwrap_or_default().rsplitn(3, ':');
+    let has_numbers = parts.by_ref().take(2).filter(|part| is_number(part)).count() == 2;
+    has_numbers && parts.next().is_some_and(|file| !file.is_empty())
+}
+
+/// `4 |     x.push(1);`: a line of the source with its number, as rustc quotes it. A row of a table
+/// looks the same, so this counts only in a text with a source location.
+fn is_source_line(line: &str) -> bool {
+    let code = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    code.len() < line.len() && code.trim_start_matches(' ').starts_with('|')
+}
+
 /// `~~~~^^^`
 fn is_underline(line: &str) -> bool {
     line.len() > 2
@@ -218,6 +244,7 @@ mod tests {
             "KeyError: must never be raised by load(); use a default.",
             "Fix the login.\nERROR handling must use Result everywhere.\nNever push to main.",
             "```\nan open fence",
+            "1 | build the hull\n2 | never paint it\n--> then launch",
         ] {
             check(prompt, prompt);
         }
@@ -234,6 +261,7 @@ mod tests {
             "--- FAIL: TestResume (0.1s)\n    hooks.go:196: Hook output\n    a_test.go:9: never",
             "--- FAIL: TestResume (0.1s)\n    a_test.go:9: it must not\nFAIL",
             "=== Step 6: verify ===\nERROR: it does not exist!\nAvailable branches:\n  a\n* main",
+            "error[E0502]: cannot borrow `x` as mutable\n  --> src/main.rs:4:5\n   |\n3  |     let y = &x;\n4  |     x.push(1);\n   |     ^^^^^^^^^ it must not be borrowed\n12 | }\n   | -",
             "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: must not be empty",
         ] {
             check(prompt, "");
@@ -249,6 +277,10 @@ mod tests {
         check(
             "npm error a\n\nNever touch the schema.\n\nnpm error b\n  c",
             "[…]\n\nNever touch the schema.\n\n[…]",
+        );
+        check(
+            "It fails:\nerror[E0502]: cannot borrow `x` as mutable\n  --> src/main.rs:4:5\n   |\n4  |     x.push(1);\nPlease fix it.",
+            "It fails:\n[…]\nPlease fix it.",
         );
         check("Make it so:\n```\nnever = true\n```\nplease", "Make it so:\n[…]\nplease");
     }

@@ -61,7 +61,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         Some(purge) => {
             remove_leftovers(ui, &leftovers)?;
             carry_out_purge(world, ui, purge)?;
-            forget_checkpoints(world, adapter)?;
+            forget_checkpoints(world, ui, adapter)?;
         }
         None => tell_kept(world, ui, adapter)?,
     }
@@ -108,11 +108,19 @@ fn remove_leftovers(ui: &Ui, leftovers: &[Leftovers]) -> anyhow::Result<()> {
 }
 
 /// Removes the list of all checkpoints.
-fn forget_checkpoints(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
+fn forget_checkpoints(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::Result<()> {
     let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
-    index::remove(&list, &world.paths.home)
+    let is_listed = list.exists();
+    let is_removed = index::remove(&list, &world.paths.home)
         .with_context(|| format!("could not remove `{}`", list.display()))
         .hint(format!("look at it with `ls -l {}`", pasted(&list)))?;
+    match (is_listed, is_removed) {
+        (true, true) => ui.print(&format!("Removed {}\n", shown(&list)))?,
+        (true, false) => {
+            ui.warn(&format!("`{}` is not as plimsoll wrote it, and stays", shown(&list)));
+        }
+        (false, _) => {}
+    }
     Ok(())
 }
 

@@ -66,6 +66,10 @@ const CONTEXTS: &[&str] = &[
     "^§ (A 2026-01-02 10:00:00 +0000 12) let token = lexer.next();",
     "Authorization was fixed by §",
     "ETag: \"§\"",
+    "http https://github.com/acme/hull/commit/§ -v",
+    "mysql -e \"select '§'\" app",
+    "echo § | xargs git show",
+    "https://github.com/acme/hull/compare?ticket=ACME-12&from=§",
 ];
 
 #[test]

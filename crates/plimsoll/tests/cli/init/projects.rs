@@ -65,6 +65,30 @@ fn a_purge_lists_and_removes_what_plimsoll_put_into_projects() {
 }
 
 #[test]
+fn a_purge_reports_the_removed_list_of_checkpoints() {
+    let env = sealed();
+    let list = env.home().join(".claude/clc/checkpoints/index.json");
+    let ran = succeeds(&env, "uninstall --purge --dry-run");
+    let announced = "The list of all checkpoints: $TEST/home/.claude/clc/checkpoints/index.json\n";
+    assert!(ran.stdout.contains(announced), "{ran}");
+    let ran = succeeds(&env, "uninstall --purge --yes");
+    let removed = "Removed $TEST/home/.claude/clc/checkpoints/index.json\n";
+    assert!(ran.stdout.contains(removed) && !list.exists(), "{ran}");
+    let ran = succeeds(&env, "uninstall --purge --yes");
+    assert!(!ran.stdout.contains("index.json"), "there is no list any more: {ran}");
+}
+
+#[test]
+fn a_purge_reports_a_list_of_checkpoints_that_stays() {
+    let env = sealed();
+    let list = env.home().join(".claude/clc/checkpoints/index.json");
+    fs::write(&list, "mine").unwrap();
+    let ran = succeeds(&env, "uninstall --purge --yes");
+    assert!(ran.stderr.contains("index.json` is not as plimsoll wrote it, and stays"), "{ran}");
+    assert!(list.exists() && !ran.stdout.contains("Removed $TEST/home/.claude/clc"), "{ran}");
+}
+
+#[test]
 fn a_purge_leaves_files_of_others_alone_and_names_them() {
     let env = sealed();
     let folder = env.project().join(".claude/checkpoints");

@@ -92,6 +92,16 @@ fn it_ends_although_somebody_listens() {
 }
 
 #[test]
+fn the_log_for_people_has_local_times_with_their_zone() {
+    let env = TestEnv::new().with("TZ", "Asia/Kathmandu");
+    let mut server = Running::start(&env, &[]);
+    server.get("/healthz");
+    server.signal(Signal::TERM);
+    assert!(server.ended().success());
+    assert!(server.log().contains(" +05:45 200 GET /healthz "), "{}", server.log());
+}
+
+#[test]
 fn the_log_is_one_object_per_request() {
     let env = TestEnv::new();
     let mut server = Running::start(&env, &["--log", "json"]);
