@@ -1,8 +1,8 @@
-//! The rules: for every keyword, how to find the secret around it.
+//! The rules: for each keyword, how to find the secret around it.
 //!
-//! Shapes are a little wider than what services hand out today, because lengths change; what a
-//! shape alone cannot tell from other text must also look random. Most services' keys without a
-//! shape of their own are known by the name in front of them (`names`).
+//! Shapes are slightly wider than today's tokens, because services change lengths. A shape that
+//! also matches ordinary text requires random characters. Most keys without a shape of their own
+//! are recognized by the name before them (`names`).
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use super::scan::{ALNUM, Alphabet, BASE64, DIGIT, DOTTED, HEX, LOWER, PERCENT, U
 use super::token::{Edge, Part, Proof, Run, Shape};
 use super::{Secret, assign, chat, header, kube, pem, shell, web};
 
-/// What to do where a keyword stands.
+/// A keyword, and how to find the secret around it.
 pub(super) struct Rule {
     pub(super) keyword: &'static str,
     finder: Finder,
 }
 
 enum Finder {
-    /// The keyword, as it is written here, is part of a token.
+    /// A token that contains the keyword in exactly this case.
     Token(&'static str, Shape),
-    /// A reader of its own; the keyword may be in any case.
+    /// A reader function; the keyword matches in any case.
     Reader(fn(&[u8], Range<usize>, &mut Vec<Secret>)),
 }
 
@@ -80,8 +80,8 @@ const fn run(alphabet: Alphabet, least: usize, most: usize) -> Part {
     Part::Run(Run { alphabet, least, most })
 }
 
-/// No upper limit. Where a token may begin anywhere it has none: what goes on longer than it should
-/// still begins with one.
+/// No upper limit, for tokens that may start anywhere: a run that is too long still starts with the
+/// token.
 const MANY: usize = usize::MAX;
 
 const DOT: Part = Part::Text(".");
@@ -98,7 +98,7 @@ const DOTTED_32: &[Part] = &[run(DOTTED, 32, MANY)];
 const UPPER_16: &[Part] = &[run(UPPER, 16, 16)];
 const JWT: &[Part] = &[run(URL64, 8, MANY), DOT, run(DOTTED, 8, MANY)];
 
-/// Every rule. Where two find the same text, the one that says more gives the kind.
+/// All rules. Where two find the same text, the more specific one determines the kind.
 pub(super) const RULES: &[Rule] = &[
     // Clouds
     token("aws-access-key", "AKIA", UPPER_16).at_word(),
@@ -177,7 +177,7 @@ pub(super) const RULES: &[Rule] = &[
     read("ibaakc", pem::bare_body),
     read("ibadanbgkqhkig9w0baqefaas", pem::bare_body),
     read("b3blbnnzac1rzxktdje", pem::bare_body),
-    // Words and pictures
+    // Chat and design
     token("slack-token", "xoxb-", URL_16),
     token("slack-token", "xoxp-", URL_16),
     token("slack-token", "xoxa-", URL_16),
@@ -217,7 +217,7 @@ pub(super) const RULES: &[Rule] = &[
     token("dropbox-token", "sl.", &[run(URL64, 100, MANY)]).random(),
     token("contentful-token", "CFPAT-", URL_24),
     token("typeform-token", "tfp_", &[run(DOTTED, 40, MANY)]),
-    // Money and mail
+    // Payment and mail
     token("stripe-key", "sk_live_", ALNUM_16),
     token("stripe-key", "sk_test_", ALNUM_16),
     token("stripe-key", "rk_live_", ALNUM_16),
@@ -257,7 +257,7 @@ pub(super) const RULES: &[Rule] = &[
     token("groq-key", "gsk_", ALNUM_30).at_word(),
     token("perplexity-key", "pplx-", ALNUM_30).at_word(),
     token("xai-key", "xai-", &[run(ALNUM, 60, MANY)]).at_word(),
-    // Places
+    // URLs, headers, documents and commands
     read("://", web::address),
     read("sig=", web::query),
     read("signature=", web::query),

@@ -1,4 +1,5 @@
-//! Passwords given to commands by a short option, which no name announces.
+//! Finds passwords passed to commands in options, arguments or standard input, where no name
+//! announces them.
 
 use std::ops::Range;
 
@@ -70,7 +71,7 @@ const FLAGS: &[Flag] = &[
     flag("zip", "-P", Given::Apart),
 ];
 
-/// The passwords among the options behind a command's name.
+/// Adds the passwords in the options after a command's name.
 pub(super) fn find(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     if !is_command(text, &hit) {
         return;
@@ -188,7 +189,7 @@ fn printed_before(text: &[u8], command: usize) -> Option<Range<usize>> {
     None
 }
 
-/// The token in `vault login TOKEN`, which a sentence about logging in does not have.
+/// Adds the token in `vault login TOKEN`. A sentence about logging in has no token there.
 pub(super) fn vault_login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let word = word(text, skip_blanks(text, hit.end));
     if value::is_credential(&text[word.clone()], 16) {
@@ -196,7 +197,7 @@ pub(super) fn vault_login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret
     }
 }
 
-/// The value in `kubectl create secret … --from-literal=name=value`.
+/// Adds the value in `kubectl create secret … --from-literal=name=value`.
 pub(super) fn literal(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let word = word(text, argument(text, hit.end));
     let Some(equals) = text[word.clone()].iter().position(|byte| *byte == b'=') else { return };
@@ -206,7 +207,7 @@ pub(super) fn literal(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     }
 }
 
-/// The quoted password in SQL's `IDENTIFIED BY 'password'`.
+/// Adds the quoted password in SQL's `IDENTIFIED BY 'password'`.
 pub(super) fn identified_by(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let from = skip_blanks(text, hit.end);
     let password = word(text, from);
@@ -215,7 +216,7 @@ pub(super) fn identified_by(text: &[u8], hit: Range<usize>, found: &mut Vec<Secr
     }
 }
 
-/// The password in `sqlplus user/password@database`.
+/// Adds the password in `sqlplus user/password@database`.
 pub(super) fn sqlplus(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     if !is_command(text, &hit) {
         return;
@@ -226,8 +227,8 @@ pub(super) fn sqlplus(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     }
 }
 
-/// The password between this slash and an `@`, if a user's name stands before it: not in a path, nor in
-/// `user@//host/service`.
+/// Returns the password between this slash and an `@`, if a user name precedes it: not in a path,
+/// nor in `user@//host/service`.
 fn oracle_password(text: &[u8], slash: usize) -> Option<Range<usize>> {
     const USER: Alphabet = DOTTED.with(b"$#");
     const LONGEST: usize = 128;
@@ -245,13 +246,13 @@ fn oracle_password(text: &[u8], slash: usize) -> Option<Range<usize>> {
     is_login.then_some(password)
 }
 
-/// The word that begins here and has no `@` in it.
+/// Returns the word that starts here, up to an `@`.
 fn word_before_at(text: &[u8], from: usize) -> Range<usize> {
     from..end_while(text, from, |byte| byte > b' ' && !b"@\"'`;|\\".contains(&byte))
 }
 
-/// Whether a keyword is the name of a command, or begins one of a family: `mysqldump`, but neither
-/// `mongoose` nor `mysql:8`.
+/// Returns whether a keyword is the name of a command or starts one of its family: `mysqldump`, but
+/// neither `mongoose` nor `mysql:8`.
 fn is_command(text: &[u8], hit: &Range<usize>) -> bool {
     let end = end_of_name(text, hit.end);
     let is_other = scan::stands(text, hit.end, "ose");
@@ -269,7 +270,7 @@ fn end_of_name(text: &[u8], from: usize) -> usize {
 /// Length limit, in bytes, of the part of a command line that is searched.
 const LONGEST_LINE: usize = 1024;
 
-/// The rest of a command's line, up to the next command.
+/// Returns the rest of a command's line, up to the next command.
 fn arguments(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     const ENDS: [&[u8]; 4] = [b" && ", b" || ", b" | ", b"; "];
     let line = scan::line_from(text, hit.end, LONGEST_LINE);
@@ -282,7 +283,7 @@ fn arguments(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     line.start..line.clone().find(ends).unwrap_or(line.end)
 }
 
-/// Where the values of an option begin, or the blanks before them.
+/// Returns the positions after each occurrence of an option, before any blanks.
 fn options(text: &[u8], line: Range<usize>, flag: &Flag) -> impl Iterator<Item = usize> {
     let begins = move |place: &usize| {
         let before = text[*place - 1];
@@ -291,7 +292,7 @@ fn options(text: &[u8], line: Range<usize>, flag: &Flag) -> impl Iterator<Item =
     line.skip(1).filter(begins).filter_map(move |place| end_of_option(text, place, flag))
 }
 
-/// Where the option ends, if it stands here: alone, or behind others of one letter (`-sSu`).
+/// Returns the end of the option if it is here: alone, or after other one-letter options (`-sSu`).
 fn end_of_option(text: &[u8], place: usize, flag: &Flag) -> Option<usize> {
     let option = flag.option.as_bytes();
     if text[place..].starts_with(option) {
@@ -306,7 +307,7 @@ fn end_of_option(text: &[u8], place: usize, flag: &Flag) -> Option<usize> {
     is_joined.then_some(letters)
 }
 
-/// Takes the password behind an option.
+/// Adds the password after an option.
 fn take(text: &[u8], option: usize, given: Given, found: &mut Vec<Secret>) {
     let from = argument(text, option);
     let is_apart = from > option;
@@ -327,7 +328,8 @@ fn take(text: &[u8], option: usize, given: Given, found: &mut Vec<Secret>) {
     found.extend(password.map(|range| Secret { range, kind: "password" }));
 }
 
-/// Where the argument of an option begins: behind blanks, a `=`, or as the next item of a list.
+/// Returns the start of an option's argument: after blanks, after `=`, or as the next item of a
+/// list.
 fn argument(text: &[u8], option: usize) -> usize {
     let item = skip_blanks(text, scan::skip_quote(text, option));
     let is_item = scan::quote(text, option).is_some() && at(text, item) == b',';
@@ -338,7 +340,8 @@ fn argument(text: &[u8], option: usize) -> usize {
     }
 }
 
-/// The secret part of `user:password`: a key may be given as the user of no password.
+/// Returns the secret part of `user:password`. With an empty password, a key can be given as the
+/// user.
 fn login_part(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     let login = &text[word.clone()];
     let colon = word.start + login.iter().position(|byte| *byte == b':')?;
@@ -348,12 +351,12 @@ fn login_part(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     (!is_ids).then_some(password)
 }
 
-/// Whether a word is a token: a user's name alone is not random.
+/// Returns whether a word is a token, not a user name.
 fn is_token(word: &[u8]) -> bool {
     value::is_hash(word) || value::is_random(word, 16)
 }
 
-/// Whether a word can be a password: no option, no reference, and no port.
+/// Returns whether a word can be a password: not an option, a reference or a port.
 fn is_password(word: &[u8]) -> bool {
     let is_port = word.iter().all(|byte| byte.is_ascii_digit() || b":./".contains(byte))
         && (word.len() < 6 || word.iter().any(|byte| b":./".contains(byte)));
@@ -364,7 +367,7 @@ fn is_password(word: &[u8]) -> bool {
         && !value::is_placeholder(word)
 }
 
-/// The word that begins here, without its quotes.
+/// Returns the word that starts here, without its quotes.
 fn word(text: &[u8], from: usize) -> Range<usize> {
     match scan::quote(text, from) {
         Some((quote, from)) => from..quote.closes(text, from),

@@ -1,13 +1,13 @@
-//! Pasted text in a prompt: logs, stack traces, code blocks. It shows what the user saw, and says nothing in
-//! their own words.
+//! Detects pasted text in a prompt: logs, stack traces, code blocks. It is not in the user's own
+//! words.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Stands where pasted text was.
+/// Replaces pasted text.
 pub(super) const LEFT_OUT: &str = "[…]";
 
-/// A prompt without what was pasted into it; empty if there is nothing else.
+/// Returns a prompt without its pasted text; empty if nothing else remains.
 pub(super) fn own_words(prompt: &str) -> Cow<'_, str> {
     let lines: Vec<&str> = prompt.lines().collect();
     let pasted = pasted(&lines);
@@ -26,9 +26,9 @@ pub(super) fn own_words(prompt: &str) -> Cow<'_, str> {
     Cow::Owned(if is_empty { String::new() } else { own.join("\n") })
 }
 
-/// Which lines are pasted: code blocks, and in each paragraph the stretch from the first to the last line of
-/// a log, with the indented lines behind it. An indented paragraph behind a log belongs to it, and so does all
-/// of a paragraph that begins with a banner.
+/// Returns which lines are pasted: code blocks, and in each paragraph everything from the first to
+/// the last log line, with the indented lines after it. An indented paragraph after a log is part
+/// of it. A paragraph that starts with a banner is pasted as a whole.
 fn pasted(lines: &[&str]) -> Vec<bool> {
     let mut pasted = code_blocks(lines);
     let is_log = log_lines(lines);
@@ -52,7 +52,7 @@ fn pasted(lines: &[&str]) -> Vec<bool> {
     pasted
 }
 
-/// The stretches of lines between blank ones.
+/// Returns the ranges of lines between blank ones.
 fn paragraphs(lines: &[&str]) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = Vec::new();
     for at in (0..lines.len()).filter(|at| !lines[*at].trim().is_empty()) {
@@ -76,7 +76,8 @@ fn code_blocks(lines: &[&str]) -> Vec<bool> {
     lines.iter().map(block).collect()
 }
 
-/// A line that only programs print is one of a log; one that people might type as well only beside another.
+/// Returns which lines belong to a log. A line that people might also type counts only next to
+/// another.
 fn log_lines(lines: &[&str]) -> Vec<bool> {
     let is_compiler_output = lines.iter().any(|line| is_source_location(line.trim_start()));
     let marks_of = |line: &&str| match line.trim_start() {
@@ -93,7 +94,8 @@ fn log_lines(lines: &[&str]) -> Vec<bool> {
     (0..lines.len()).map(is_log).collect()
 }
 
-/// How much a line looks like one of a log: 1 for what people might type, 2 for what nobody does.
+/// Returns how much a line looks like a log: 1 if people might type it, 2 or more if they would
+/// not.
 fn marks(line: &str) -> u32 {
     const PRINTED: &[&str] = &[
         "✘",
@@ -142,13 +144,13 @@ fn marks(line: &str) -> u32 {
     level + others.into_iter().map(u32::from).sum::<u32>()
 }
 
-/// `=== Step 6: verify the branch ===`
+/// Recognizes `=== Step 6: verify the branch ===`.
 fn is_banner(line: &str) -> bool {
     let line = line.trim();
     line.len() > 8 && line.starts_with("===") && line.ends_with("===")
 }
 
-/// `[ERROR] …`, `ERROR …`, `INFO: …`
+/// Recognizes `[ERROR] …`, `ERROR …`, `INFO: …`.
 fn has_level(line: &str) -> bool {
     const LEVELS: &[&str] =
         &["DEBUG", "ERR", "ERROR", "FAIL", "FATAL", "INFO", "PANIC", "TRACE", "WARN"];
@@ -158,12 +160,12 @@ fn has_level(line: &str) -> bool {
     LEVELS.contains(&&bare[..end]) && matches!(follows, Some(' ' | ':' | ']' | '\t'))
 }
 
-/// `at run (src/a.ts:3:4)`
+/// Recognizes a stack frame: `at run (src/a.ts:3:4)`.
 fn is_frame(line: &str) -> bool {
     line.strip_prefix("at ").is_some_and(|rest| rest.contains(':') && rest.ends_with([')', '>']))
 }
 
-/// `TypeError: x is not a function`, `Uncaught ReferenceError: …`
+/// Recognizes `TypeError: x is not a function`, `Uncaught ReferenceError: …`.
 fn names_exception(line: &str) -> bool {
     let line = line.strip_prefix("Uncaught ").unwrap_or(line);
     let Some((name, _)) = line.split_once(": ") else { return false };
@@ -171,7 +173,7 @@ fn names_exception(line: &str) -> bool {
     is_name && name != "Error" && (name.ends_with("Error") || name.ends_with("Exception"))
 }
 
-/// Whether a time of day with seconds stands at its beginning.
+/// Returns whether a line starts with a time of day that has seconds.
 fn has_clock(line: &str) -> bool {
     const NEAR: usize = 24;
     let start = &line.as_bytes()[..line.len().min(NEAR)];
@@ -183,7 +185,7 @@ fn has_clock(line: &str) -> bool {
     })
 }
 
-/// `src/a.ts:3:32: …` or `a_test.go:196: …`, as compilers and tests write it.
+/// Recognizes `src/a.ts:3:32: …` or `a_test.go:196: …`, as compilers and tests write it.
 fn has_position(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or_default();
     let Some(place) = word.strip_suffix(':') else { return false };
@@ -191,7 +193,7 @@ fn has_position(line: &str) -> bool {
     place.rsplit_once(':').is_some_and(|(file, line)| is_number(line) && file.contains('.'))
 }
 
-/// `--> src/main.rs:4:5`, as rustc writes it.
+/// Recognizes `--> src/main.rs:4:5`, as rustc writes it.
 fn is_source_location(line: &str) -> bool {
     let place = line.strip_prefix("--> ").map(str::trim_end);
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -200,21 +202,21 @@ fn is_source_location(line: &str) -> bool {
     has_numbers && parts.next().is_some_and(|file| !file.is_empty())
 }
 
-/// `4 |     x.push(1);`: a line of the source with its number, as rustc quotes it. A row of a table
-/// looks the same, so this counts only in a text with a source location.
+/// Recognizes `4 |     x.push(1);`: a source line with its number, as rustc quotes it. A table row
+/// looks the same, so such lines count only in a text with a source location.
 fn is_source_line(line: &str) -> bool {
     let code = line.trim_start_matches(|c: char| c.is_ascii_digit());
     code.len() < line.len() && code.trim_start_matches(' ').starts_with('|')
 }
 
-/// `~~~~^^^`
+/// Recognizes `~~~~^^^`.
 fn is_underline(line: &str) -> bool {
     line.len() > 2
         && line.chars().all(|c| matches!(c, '~' | '^' | ' ' | '─' | '━'))
         && line.contains(['~', '^'])
 }
 
-/// `[ProviderRoutes] …`
+/// Recognizes `[ProviderRoutes] …`.
 fn is_labelled(line: &str) -> bool {
     let label = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     label.is_some_and(|(label, _)| (2..40).contains(&label.len()))
