@@ -38,8 +38,8 @@ pub trait Installer: Sync {
     /// The command line of a hook that calls `program`.
     fn hook_line(&self, program: &str) -> String;
 
-    /// The file in which the client keeps whom the user trusts.
-    fn trust_file(&self, home: &Home<'_>) -> PathBuf;
+    /// Returns the file in which the client records which folders the user trusts, if it asks for that.
+    fn trust_file(&self, home: &Home<'_>) -> Option<PathBuf>;
 
     /// Whether, by that file's text, the user trusts the folder of a project.
     fn is_trusted(&self, text: &str, project: &Path) -> bool;

@@ -1,14 +1,14 @@
 //! Each agent's dialect, to and from core: bytes in, values out.
 //!
-//! An adapter knows what an agent's payloads, transcripts and settings mean. It opens nothing and
-//! reads neither clock nor environment. No agent's name stands outside this crate.
+//! An agent knows what its client's payloads, transcripts and settings mean. It opens nothing and reads
+//! neither clock nor environment. No agent's name occurs outside this crate.
 
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::entry::Entry;
-use plimsoll_core::event::{Event, EventKind, Reply, SessionId, Status};
+use plimsoll_core::event::{Accepts, AgentId, Event, EventKind, Reply, SessionId, Status};
 use plimsoll_core::hook_run::HookRun;
-use plimsoll_core::reading::Scope;
+use plimsoll_core::reading::{Estimation, Scope};
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
 use plimsoll_extract::work::{Record, Shown};
@@ -21,37 +21,171 @@ mod image;
 pub mod install;
 mod json;
 mod jsonc;
+#[cfg(feature = "paper")]
+pub mod paper;
 mod sample;
 
 pub use sample::{Sample, Step};
 
-/// What plimsoll needs to know of an agent.
-pub trait Adapter: Sync {
-    /// The agent's name, as users write it.
-    fn name(&self) -> &'static str;
+/// A coding agent: its data, and one part for each thing that plimsoll does with it. A part that an agent
+/// does not have is `None`.
+pub trait Agent: Sync {
+    /// Returns what is known about the agent without reading anything.
+    fn profile(&self) -> &'static Profile;
 
+    /// Returns how the agent talks to its hooks.
+    fn hooks(&self) -> &dyn HookDialect;
+
+    /// Returns how its transcripts are laid out and read.
+    fn transcript(&self) -> &dyn TranscriptDialect;
+
+    /// Returns how its client is configured.
+    fn client(&self) -> &dyn ClientConfig;
+
+    /// Returns how plimsoll gets into the agent's files, and out of them again.
+    fn installer(&self) -> &dyn Installer;
+
+    /// Returns how the agent is started without a person, if it can be.
+    fn launcher(&self) -> Option<&dyn Launcher> {
+        None
+    }
+
+    /// Returns how the agent talks to a status line, if it has one.
+    fn status_line(&self) -> Option<&dyn StatusLineDialect> {
+        None
+    }
+
+    /// Returns how the agent records which of its sessions run, if it does.
+    fn liveness(&self) -> Option<&dyn Liveness> {
+        None
+    }
+
+    /// Returns a recorded session for the demo, if there is one.
+    fn sample(&self) -> Option<Sample> {
+        None
+    }
+}
+
+impl dyn Agent {
+    /// Returns the agent's id.
+    pub fn id(&self) -> &'static AgentId {
+        &self.profile().id
+    }
+}
+
+/// An agent compares by its id.
+impl PartialEq for dyn Agent {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id()
+    }
+}
+
+impl Eq for dyn Agent {}
+
+impl std::fmt::Debug for dyn Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.id())
+    }
+}
+
+/// What is known about an agent without reading anything.
+#[derive(Debug)]
+pub struct Profile {
+    /// The agent's id, as users write it.
+    pub id: AgentId,
     /// The agent's name in a sentence.
-    fn product(&self) -> &'static str;
+    pub product: &'static str,
+    /// The environment variables that the client sets or reads.
+    pub variables: Variables,
+    /// The values of [`Variables::entry_point`] under which the client runs without a person. Any other
+    /// value counts as interactive.
+    pub headless_entry_points: &'static [&'static str],
+    /// The client's own command that makes room in the window.
+    pub compact_command: &'static str,
+    /// The client's own command that starts an empty conversation.
+    pub clear_command: &'static str,
+    /// The folder in a project that its checkpoints are written to.
+    pub checkpoint_folder: &'static str,
+    /// What readings assume where a transcript says nothing.
+    pub estimation: &'static Estimation,
+    /// Whether the client calls a hook after a compaction. If it does not, a compaction shows in the
+    /// transcript only, and the next hook that can tell the model delivers the restore.
+    pub reports_compactions: bool,
+    /// Which hook runs its transcripts do not record, in a sentence; `None` if they record none at all.
+    pub unrecorded_hook_runs: Option<&'static str>,
+    /// The text that stands for a plugin's folder in the records of its hooks.
+    pub plugin_variable: Option<&'static str>,
+    /// The flag with which the client writes no transcript.
+    pub unrecorded_flag: Option<&'static str>,
+}
 
-    /// What a hook's payload says; nothing where we have no use for it.
-    fn event(&self, payload: &[u8]) -> Result<Option<Event>, BadPayload>;
+/// The environment variables of an agent; `None` if it has no such variable.
+#[derive(Debug)]
+pub struct Variables {
+    /// Names the folder that the agent was started in.
+    pub project: Option<&'static str>,
+    /// Names the session that a command runs in.
+    pub session: Option<&'static str>,
+    /// Says how the client was started.
+    pub entry_point: Option<&'static str>,
+    /// Moves the agent's own folder.
+    pub config_folder: Option<&'static str>,
+}
 
-    /// What to print for the agent to understand `reply`.
-    fn reply(&self, event: &EventKind, reply: &Reply) -> Output;
+impl Profile {
+    /// Returns whether a client with this entry point runs without a person.
+    pub fn is_headless(&self, entry_point: &str) -> bool {
+        self.headless_entry_points.contains(&entry_point)
+    }
+}
 
-    /// What the client tells its status line.
-    fn status(&self, payload: &[u8]) -> Result<Status, BadPayload>;
+/// One call of a hook, as it reaches us.
+#[derive(Clone, Copy, Debug)]
+pub struct HookCall<'a> {
+    /// What the client wrote on stdin.
+    pub payload: &'a [u8],
+    /// The event's name, if the hook's command line names it (`--event`).
+    pub event: Option<&'a str>,
+    /// Where the agent keeps its files.
+    pub home: Home<'a>,
+}
 
-    /// What a line of a transcript is to the conversation of `scope`; nothing if it is no part of
-    /// it.
+/// How an agent talks to its hooks.
+pub trait HookDialect: Sync {
+    /// Decodes a call; `None` if plimsoll has no use for the event.
+    fn decode(&self, call: &HookCall<'_>) -> Result<Option<Event>, BadPayload>;
+
+    /// Encodes a reply as the client expects it after `event`.
+    fn encode(&self, event: &EventKind, reply: &Reply) -> Output;
+
+    /// Returns what can be done at `event`.
+    fn accepts(&self, event: &EventKind) -> Accepts;
+
+    /// Returns the payload of an ordinary call about which there is nothing to say.
+    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8>;
+}
+
+/// How an agent's transcripts are laid out and read.
+pub trait TranscriptDialect: Sync {
+    /// Returns where the transcripts are.
+    fn layout(&self, home: &Home<'_>) -> Layout;
+
+    /// Returns whose window a transcript holds, by its path.
+    fn owner(&self, transcript: &Path) -> Option<Owner>;
+
+    /// Returns the folder of the subagents' transcripts; `None` if subagents have none of their own.
+    fn subagents(&self, transcript: &Path) -> Option<PathBuf>;
+
+    /// Returns what a line is to the conversation of `scope`; `None` if it is no part of it.
     fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>>;
 
-    /// What a line of a transcript tells of the work of `scope`; nothing if it tells none.
+    /// Returns what a line says about the work of `scope`, if anything.
     fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>> {
         self.skim(line, scope, &|_| false)
     }
 
-    /// The same, but of a call that `has_only_to_end` nothing may be told but that it has ended.
+    /// Like [`TranscriptDialect::record`], but for calls where `has_only_to_end` holds, it may report only
+    /// that the call has finished.
     fn skim<'a>(
         &self,
         line: &'a [u8],
@@ -59,122 +193,97 @@ pub trait Adapter: Sync {
         has_only_to_end: &dyn Fn(&str) -> bool,
     ) -> Option<Record<'a>>;
 
-    /// What a line of a transcript put before the model of `scope`, besides the model's own words;
-    /// nothing if it put nothing there.
+    /// Returns the text of a line that the model of `scope` was shown, other than its own words.
     fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Shown<'a>>;
 
-    /// What a line of a transcript adds to the window.
+    /// Returns what a line adds to the window.
     fn weigh(&self, line: &[u8]) -> Weight;
 
-    /// What a line beside the conversation tells of the request whose answer follows it.
+    /// Returns what a line beside the conversation says about the request whose response follows it.
     fn request(&self, line: &[u8]) -> Request;
 
-    /// The hook runs that a line of a transcript tells of, whoever's hooks they were.
+    /// Returns the hook runs that a line records, whoever's hooks they were.
     fn hook_runs(&self, line: &[u8]) -> Vec<HookRun>;
 
-    /// What stands in every line that tells of a compaction, and in few others.
+    /// Returns the bytes that every record of a compaction contains, and few other lines do.
     fn compaction_mark(&self) -> &'static [u8];
 
-    /// The folder the transcripts lie in.
-    fn transcripts(&self, home: &Home<'_>) -> PathBuf;
+    /// Returns the folder that a line says the agent works in.
+    fn folder_of(&self, line: &[u8]) -> Option<String>;
 
-    /// Whose window a transcript is of, by its path: a session's, or that of one of its subagents.
-    fn owner(&self, transcript: &Path) -> Option<Owner>;
+    /// Returns how the client that wrote a line was started, if the line says so.
+    fn entry_point_of(&self, line: &[u8]) -> Option<String>;
+}
 
-    /// The folder of a transcript's subagents.
-    fn subagents(&self, transcript: &Path) -> PathBuf;
+/// Where an agent's transcripts are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The folder that holds all of them.
+    pub root: PathBuf,
+    /// How many levels of folders lie between the root and the transcripts.
+    pub depth: usize,
+    /// The sessions of one project share a folder.
+    pub folder_per_project: bool,
+}
 
-    /// The client's settings files that matter in `project`, strongest first.
-    fn settings_files(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf>;
+/// How an agent's client is configured.
+pub trait ClientConfig: Sync {
+    /// Returns the client's settings files that matter in `project`, strongest first.
+    fn files(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf>;
 
-    /// What the client is set to do with its windows, by the texts of its settings files (strongest
-    /// first).
-    fn client_settings(&self, files: &[&str]) -> ClientSettings;
+    /// Reads the client's settings from the texts of these files, strongest first.
+    fn settings(&self, files: &[&str]) -> ClientSettings;
 
-    /// The same with what the client's environment says, which comes before any file.
-    fn client_environment(
+    /// Adds the client's environment to settings, which comes before any file, and the agent's compaction
+    /// rule.
+    fn with_environment(
         &self,
         settings: ClientSettings,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> ClientSettings;
 
-    /// The variables that [`Adapter::client_environment`] asks for.
-    fn client_variables(&self) -> &'static [&'static str];
+    /// Returns the variables that [`ClientConfig::with_environment`] reads.
+    fn variables(&self) -> &'static [&'static str];
 
-    /// What the user calls a setting of the client.
+    /// Returns what the user calls a setting of the client.
     fn setting_name(&self, setting: ClientSetting) -> &'static str;
 
-    /// A payload of an everyday hook call, about which there is nothing to say.
-    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8>;
-
-    /// What the agent's transcripts do not tell of the hooks that ran.
-    fn unrecorded_hook_runs(&self) -> &'static str;
-
-    /// What hooks of plugins are recorded with in place of the plugin's own folder.
-    fn plugin_variable(&self) -> &'static str;
-
-    /// The folder that a line of a transcript says the agent works in.
-    fn folder_of(&self, line: &[u8]) -> Option<String>;
-
-    /// The environment variable that names the folder the agent was started in.
-    fn project_variable(&self) -> &'static str;
-
-    /// The environment variable that names the session a command runs in.
-    fn session_variable(&self) -> &'static str;
-
-    /// The environment variable that says how the client was started.
-    fn entry_point_variable(&self) -> &'static str;
-
-    /// How the client was started that wrote a line of a transcript, if the line says so.
-    fn entry_point_of(&self, line: &[u8]) -> Option<String>;
-
-    /// Returns whether a client with this entry point runs without a person. An unknown entry point
-    /// counts as interactive.
-    fn is_headless(&self, entry_point: &str) -> bool;
-
-    /// The environment variable that moves the agent's own folder.
-    fn folder_variable(&self) -> &'static str;
-
-    /// The folders in which the user's own commands lie, each command a file.
+    /// Returns the folders of the user's own commands, each command a file.
     fn command_folders(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf>;
 
-    /// The flag with which the client keeps no transcript.
-    fn unrecorded_flag(&self) -> &'static str;
+    /// Returns the file that lists the checkpoints of all projects; `None` for plimsoll's own.
+    fn checkpoint_index(&self, _home: &Home<'_>) -> Option<PathBuf> {
+        None
+    }
+}
 
-    /// A command of the client's own that makes room in the window.
-    fn room_command(&self) -> &'static str;
+/// How an agent records which of its sessions run.
+pub trait Liveness: Sync {
+    /// Returns the folder that has a file for each running session.
+    fn folder(&self, home: &Home<'_>) -> PathBuf;
 
-    /// A command of the client's own that begins an empty conversation.
-    fn fresh_command(&self) -> &'static str;
+    /// Reads such a file.
+    fn read(&self, text: &str) -> Option<Running>;
+}
 
-    /// The folder in which the client notes the sessions that run, each in a file.
-    fn running_folder(&self, home: &Home<'_>) -> PathBuf;
+/// How an agent talks to a status line.
+pub trait StatusLineDialect: Sync {
+    /// Decodes what the client writes to its status line command.
+    fn decode(&self, payload: &[u8]) -> Result<Status, BadPayload>;
+}
 
-    /// What such a file says.
-    fn running(&self, text: &str) -> Option<Running>;
-
-    /// The folder in a project that checkpoints are kept in.
-    fn checkpoint_folder(&self) -> &'static str;
-
-    /// The file that lists the checkpoints of all projects.
-    fn checkpoint_index(&self, home: &Home<'_>) -> PathBuf;
-
-    /// A session that was recorded from the agent.
-    fn sample(&self) -> Sample;
-
-    /// The command that starts this agent without anybody at the keyboard.
+/// How an agent is started without a person at the keyboard.
+pub trait Launcher: Sync {
+    /// Returns the command that does so.
     fn headless_command(&self) -> &'static [&'static str];
 
-    /// How a command line starts this agent without anybody at the keyboard, or why it cannot be
-    /// conducted; nothing if it starts something else.
+    /// Returns how a command line starts this agent, or why it cannot be run in several sessions; `None` if
+    /// it starts something else.
     fn launch(&self, command: &[String]) -> Option<Result<Launch, NotConducted>>;
 
-    /// Such a command line for a session of that name, with a prompt of ours if one is given.
+    /// Returns such a command line for a session with this id, with `prompt` in place of its own.
     fn started(&self, command: &[String], session: &SessionId, prompt: Option<&str>)
     -> Vec<String>;
-
-    /// How plimsoll gets into the agent's own files and out of them again.
-    fn installer(&self) -> &dyn Installer;
 }
 
 /// A command line that a conductor can start again and again.
@@ -209,12 +318,12 @@ pub enum Request {
     Unrecorded,
 }
 
-/// Whose window a transcript is of.
+/// Whose window a transcript holds, among one agent's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
     /// The session.
     pub session: SessionId,
-    /// Its subagent, if it is of one.
+    /// The subagent; `None` for the session's own window.
     pub subagent: Option<SessionId>,
 }
 
@@ -236,15 +345,25 @@ pub struct Home<'a> {
     pub config: Option<&'a Path>,
 }
 
-/// The agents we know.
-pub const ALL: [&dyn Adapter; 1] = [&claude_code::ClaudeCode];
+/// Every supported agent, the default one first.
+pub const ALL: &[&dyn Agent] = &[
+    &claude_code::ClaudeCode,
+    #[cfg(feature = "paper")]
+    &paper::Paper,
+];
 
-/// The agent that is meant where none is named.
-pub const DEFAULT: &str = "claude-code";
+/// The agent that is meant where none is named: a hook command without `--agent`, a file without an agent's
+/// name in its own.
+pub const DEFAULT: &dyn Agent = &claude_code::ClaudeCode;
 
-/// The adapter of the agent called `name`.
-pub fn find(name: &str) -> Option<&'static dyn Adapter> {
-    ALL.into_iter().find(|adapter| adapter.name() == name)
+/// Returns the agent with this id.
+pub fn find(id: &str) -> Option<&'static dyn Agent> {
+    ALL.iter().copied().find(|agent| agent.id().as_str() == id)
+}
+
+/// Returns the agent of a session; `None` if this release does not know it.
+pub fn of_session(session: &SessionId) -> Option<&'static dyn Agent> {
+    session.agent().map_or(Some(DEFAULT), find)
 }
 
 /// A payload that makes no sense. It carries no text of the payload, which may hold secrets.

@@ -41,8 +41,7 @@ mod tests {
 
     #[test]
     fn every_line_of_a_tape_is_a_step_that_can_be_read_in_any_home() {
-        for adapter in crate::ALL {
-            let sample = adapter.sample();
+        for sample in crate::ALL.iter().filter_map(|agent| agent.sample()) {
             let steps: Vec<Step> = sample.steps(r#"/mnt/a \\ "b""#).collect();
             assert_eq!(steps.len(), sample.tape.lines().count());
             for step in steps {
@@ -55,8 +54,7 @@ mod tests {
 
     #[test]
     fn a_tape_is_small_and_holds_nobodys_paths() {
-        for adapter in crate::ALL {
-            let tape = adapter.sample().tape;
+        for tape in crate::ALL.iter().filter_map(|agent| agent.sample()).map(|it| it.tape) {
             assert!(tape.len() < 120 << 10);
             for word in ["/tmp/", "/root", "/work"] {
                 assert!(!tape.contains(word), "{word}");

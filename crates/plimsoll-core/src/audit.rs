@@ -1,31 +1,31 @@
-//! Whether the client compacts where it is configured to.
+//! Checks whether the client compacts where it is configured to.
 
 use crate::Tokens;
 use crate::trigger::{LEARN_FROM, Trigger};
 
-/// What the newest compactions say about the configured trigger.
+/// The result of comparing the newest compactions with the configured trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It compacts there.
+    /// The client compacts at the trigger.
     Honoured,
-    /// It goes on well beyond.
+    /// The client compacts well above the trigger.
     NotHonoured,
-    /// It compacts before.
+    /// The client compacts below the trigger.
     Earlier,
-    /// They disagree with what is configured now, which is newer than they are.
+    /// The compactions do not match the trigger, but the settings are newer than they are.
     NotYetSeen,
-    /// There were none.
+    /// There were no compactions.
     NoneSeen,
-    /// Automatic compaction is off, and there was none.
+    /// Automatic compaction is off, and there were no compactions.
     SwitchedOff,
-    /// Automatic compaction is off, and yet there were some.
+    /// Automatic compaction is off, but there were compactions.
     OnThoughOff,
-    /// There is no threshold: they followed when the service refused the prompt.
+    /// The trigger has no threshold: the client compacts when the service refuses the prompt.
     NoThreshold,
 }
 
 impl Verdict {
-    /// As it is written in output for machines.
+    /// Returns the name used in machine-readable output.
     pub fn label(self) -> &'static str {
         match self {
             Self::Honoured => "honoured",
@@ -40,17 +40,16 @@ impl Verdict {
     }
 }
 
-/// Whether the settings have changed since the newest compaction.
+/// Says whether the settings have changed since the newest compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsSince {
-    /// They are older than it.
     Unchanged,
-    /// They are newer, or may be.
+    /// The settings are newer than the compaction, or may be.
     Changed,
 }
 
-/// Judges the configured trigger by what the window held before each automatic compaction, newest
-/// last. Only the newest few count.
+/// Judges the configured trigger by the tokens in the window before each automatic compaction,
+/// newest last. Only the newest [`LEARN_FROM`] count.
 pub fn judge(configured: Trigger, seen: &[Tokens], settings: SettingsSince) -> Verdict {
     let seen = &seen[seen.len().saturating_sub(LEARN_FROM)..];
     let found = match configured {
@@ -70,13 +69,15 @@ pub fn judge(configured: Trigger, seen: &[Tokens], settings: SettingsSince) -> V
     }
 }
 
-/// What one call may add to a prompt: a large file or tool result.
+/// Tokens that one call may add to a prompt, such as a large file or tool result.
 const ONE_CALL: Tokens = 25_000;
-/// So many do not all overshoot by a single large call.
+/// With this many compactions, a single large call no longer explains an overshoot of all of them.
 const ENOUGH: usize = 3;
 
-/// The client compacts before the first request over its trigger, so that what it held then is
-/// more by what the last call added.
+/// Compares the compactions with the configured trigger.
+///
+/// The client compacts before the first request over its trigger, so the window may exceed the
+/// trigger by the tokens that the last call added.
 fn compare(configured: Tokens, seen: &[Tokens]) -> Verdict {
     let mut sorted = seen.to_vec();
     sorted.sort_unstable();

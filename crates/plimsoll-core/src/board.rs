@@ -1,18 +1,19 @@
-//! Why the board asks for a checkpoint. What else is on it is in `plimsoll-extract`.
+//! The reasons for which the board asks for a checkpoint. The rest of the board is in
+//! `plimsoll-extract`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::settings::Percent;
 
-/// Why a checkpoint is asked for.
+/// The reason for a checkpoint request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Reason {
-    /// The checkpoint line, which lies at this share of the window, was crossed.
+    /// The session crossed the checkpoint threshold, which is at this share of the window.
     Line(Percent),
-    /// The work has gone on for half an hour without one.
+    /// The session has worked for half an hour without a checkpoint.
     Age,
-    /// Another one, in the sender's own word.
+    /// Any other reason, as the sender wrote it.
     Other(String),
 }
 

@@ -1,18 +1,18 @@
-//! Searching bytes without asking the processor what it can do.
+//! Byte searches that skip CPU feature detection.
 //!
-//! The usual functions of `memchr` pick the widest vectors at run time; asking costs a virtual
-//! machine tens of microseconds, a sixth of a whole hook call. What every processor of the
-//! architecture has is fast enough.
+//! The usual `memchr` functions select the widest vector instructions at run time. On a virtual
+//! machine that detection costs tens of microseconds, a sixth of a whole hook call. The
+//! instructions that every CPU of the architecture has are fast enough.
 
 #[cfg(target_arch = "aarch64")]
 use memchr::arch::aarch64::neon::{memchr::One, packedpair::Finder};
 #[cfg(target_arch = "x86_64")]
 use memchr::arch::x86_64::sse2::{memchr::One, packedpair::Finder};
 
-/// From so many bytes on wider vectors make up for the question.
+/// From this many bytes, wider vectors make up for the cost of detection.
 const FAR: usize = 16 << 10;
 
-/// The place of the first `byte` in `haystack`.
+/// Returns the index of the first `byte` in `haystack`.
 #[inline]
 pub fn find(byte: u8, haystack: &[u8]) -> Option<usize> {
     #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
@@ -22,7 +22,7 @@ pub fn find(byte: u8, haystack: &[u8]) -> Option<usize> {
     memchr::arch::all::memchr::One::new(byte).find(haystack)
 }
 
-/// The same where the byte is mostly among the first few: less has to be set up for that.
+/// Like [`find`], but faster if the byte is usually among the first 24: it needs less setup.
 #[inline]
 pub fn find_near(byte: u8, haystack: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -30,7 +30,7 @@ pub fn find_near(byte: u8, haystack: &[u8]) -> Option<usize> {
     let mut rest = haystack;
     for nth in 0..3 {
         let Some((few, behind)) = rest.split_first_chunk::<8>() else { break };
-        // A byte that is the one looked for becomes 0, and a 0 is what borrows.
+        // Bytes equal to `byte` become 0, and subtracting 1 from a 0 sets its highest bit.
         let differ = u64::from_le_bytes(*few) ^ (ONES * u64::from(byte));
         let same = differ.wrapping_sub(ONES) & !differ & HIGHEST;
         if same != 0 {
@@ -41,13 +41,13 @@ pub fn find_near(byte: u8, haystack: &[u8]) -> Option<usize> {
     Some(haystack.len() - rest.len() + find(byte, rest)?)
 }
 
-/// The same where there may be many megabytes.
+/// Like [`find`], but for haystacks that may be many megabytes.
 #[inline]
 pub fn find_far(byte: u8, haystack: &[u8]) -> Option<usize> {
     if haystack.len() < FAR { find(byte, haystack) } else { memchr::memchr(byte, haystack) }
 }
 
-/// The place of the last `byte` in `haystack`.
+/// Returns the index of the last `byte` in `haystack`.
 #[inline]
 pub fn rfind(byte: u8, haystack: &[u8]) -> Option<usize> {
     #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
@@ -57,7 +57,7 @@ pub fn rfind(byte: u8, haystack: &[u8]) -> Option<usize> {
     memchr::arch::all::memchr::One::new(byte).rfind(haystack)
 }
 
-/// The place of the first `needle` in `haystack`.
+/// Returns the index of the first `needle` in `haystack`.
 pub fn position(needle: &[u8], haystack: &[u8]) -> Option<usize> {
     if haystack.len() < FAR {
         near(needle, haystack)
@@ -74,24 +74,27 @@ fn near(needle: &[u8], haystack: &[u8]) -> Option<usize> {
     memchr::memmem::find(haystack, needle)
 }
 
-/// Whether `part` stands anywhere in `name`, both of them a few bytes: nothing is set up for that.
+/// Returns whether `name` contains `part`. Needs no setup, so it is fast if both have only a few
+/// bytes.
 pub fn holds(name: &[u8], part: &[u8]) -> bool {
     let Some(first) = part.first() else { return true };
     let begins = |(at, byte): (usize, &u8)| byte == first && name[at..].starts_with(part);
     name.iter().enumerate().any(begins)
 }
 
-/// Whether `needle` stands anywhere in `haystack`, which is all that is searched in a call.
+/// Returns whether `haystack` contains `needle`, without feature detection even for large
+/// haystacks. Use this if a process searches only once.
 pub fn contains_once(needle: &[u8], haystack: &[u8]) -> bool {
     near(needle, haystack).is_some()
 }
 
-/// Whether `needle` stands anywhere in `haystack`.
+/// Returns whether `haystack` contains `needle`.
 pub fn contains(needle: &[u8], haystack: &[u8]) -> bool {
     position(needle, haystack).is_some()
 }
 
-/// The place of the last `needle` in `haystack`; of some that overlap that of the first.
+/// Returns the index of the last `needle` in `haystack`. If matches overlap, only the first of them
+/// counts.
 pub fn last(needle: &[u8], haystack: &[u8]) -> Option<usize> {
     // Searching from the end is many times slower.
     if haystack.len() >= FAR {
@@ -106,7 +109,7 @@ pub fn last(needle: &[u8], haystack: &[u8]) -> Option<usize> {
     found
 }
 
-/// The lines of a text, as `str::lines` gives them.
+/// Splits a text into lines, like `str::lines`.
 pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -120,7 +123,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A number for some bytes, the same at every time and place: FNV-1a.
+/// Hashes bytes with FNV-1a, which is stable across processes and platforms.
 #[inline]
 pub fn fnv1a<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
     bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

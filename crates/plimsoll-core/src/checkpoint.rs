@@ -1,14 +1,14 @@
-//! What checkpoints are made for. What stands in one is for `plimsoll-extract` to say.
+//! The occasions on which checkpoints are made. Their contents are in `plimsoll-extract`.
 
 use serde::Deserialize;
 
-/// What a checkpoint was made for.
+/// The occasion on which a checkpoint was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Occasion {
-    /// A compaction, a line, the clock, or the session's end.
+    /// A compaction, a threshold, the clock, or the end of the session.
     Auto,
-    /// Somebody asked for it.
+    /// A user or a tool asked for it.
     Manual,
     /// The watcher asked for it.
     Watcher,
@@ -19,7 +19,7 @@ pub enum Occasion {
 }
 
 impl Occasion {
-    /// What it is called in the front matter.
+    /// Returns the name used in the front matter.
     pub fn label(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -1,25 +1,25 @@
-//! A transcript line in our words.
+//! Transcript records in a form common to all agents.
 //!
-//! An adapter turns each line into an [`Entry`], or into nothing when the line is no part of the
-//! conversation. What the line's text weighs is asked for separately ([`crate::weight`]), because a
-//! reading needs that of a few lines only.
+//! An agent turns each record into an [`Entry`], or into nothing if the record is no part of the
+//! conversation. The weight of a record's text is computed separately ([`crate::weight`]), because
+//! a reading needs it for a few records only.
 
 use crate::{Millis, Tokens};
 
-/// The place of a record: its first byte in the transcript, counted from 1. `tail -c +PLACE` begins
-/// with it. 0 where it is not known.
+/// The place of a record: the position of its first byte in the transcript, counted from 1, so that
+/// `tail -c +PLACE` starts with it. 0 if unknown.
 pub type Place = u64;
 
-/// The identity of an entry, as its successors name it.
+/// The identity of an entry, by which later entries refer to it.
 ///
-/// Agents write UUIDs; those are kept as they are, any other text by its hash.
+/// Agents write UUIDs, which are stored unchanged. Any other text is hashed.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 pub struct EntryId(u128);
 
 impl EntryId {
-    /// The identity that `text` stands for.
+    /// Parses a UUID, or hashes any other text.
     pub fn new(text: &[u8]) -> Self {
         Self(uuid(text).unwrap_or_else(|| fnv1a(text)))
     }
@@ -45,7 +45,7 @@ fn uuid(text: &[u8]) -> Option<u128> {
     number.filter(|_| has_dashes)
 }
 
-/// What eight digits stand for, a byte each, all of them at once; only small letters are digits.
+/// Parses eight hex digits at once, one per byte. Accepts lowercase letters only.
 fn digits(text: u64) -> Option<u64> {
     const EACH: u64 = u64::from_ne_bytes([1; 8]);
     let letters = (text >> 6) & EACH;
@@ -66,67 +66,95 @@ fn fnv1a(text: &[u8]) -> u128 {
     })
 }
 
-/// One line of a transcript that belongs to the conversation.
+/// A transcript record that belongs to the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What its successors call it.
+    /// `None` if no entry can refer to this one.
     pub id: Option<EntryId>,
-    /// The entry it follows; absent at the start of a conversation and at a compaction.
-    pub parent: Option<EntryId>,
-    /// When it was written.
+    pub follows: Follows,
     pub time: Option<Millis>,
-    /// The client that wrote it.
+    /// The version of the client that wrote the entry.
     pub version: Option<&'a str>,
-    /// What it is.
     pub kind: Kind<'a>,
 }
 
-/// What an entry is to the conversation.
+/// The entry that an entry continues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Follows {
+    #[default]
+    /// The previous entry in the file: the log is flat.
+    Previous,
+    /// The entry with this id: entries form chains, and a rewind starts a second branch.
+    Entry(EntryId),
+    /// No entry: a conversation starts here, or was compacted.
+    Nothing,
+}
+
+impl Follows {
+    /// Returns the predecessor of an entry in a log whose entries name their parent.
+    pub fn parent(parent: Option<EntryId>) -> Self {
+        parent.map_or(Self::Nothing, Self::Entry)
+    }
+}
+
+/// The role of an entry in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind<'a> {
-    /// A piece of a model's response, with the usage the service counted for it.
+    /// Part of a model's response, with the usage that the service counted for it.
     Response(Response<'a>),
-    /// Something said to the model by the user, or by a machine in the user's place.
+    /// A message to the model, from the user or from a program in the user's place.
     Prompt,
-    /// What a tool gave back.
+    /// The result of a tool call.
     ToolResult,
-    /// Something the client added by itself: a file, a reminder, a hook's words.
+    /// Text that the client added automatically: a file, a reminder, a hook's output.
     Attachment,
-    /// The point where everything before was replaced by a summary.
+    /// The point where a summary replaced everything before.
     Boundary(Boundary),
-    /// The summary that replaced it.
+    /// The summary after a [`Kind::Boundary`].
     Summary,
-    /// A link of the chain that the model never sees.
+    /// Names the model or the window of the responses after it.
+    ModelChange(ModelChange<'a>),
+    /// A link in the chain of entries that the model never sees.
     Link,
+}
+
+/// A change of the model or its window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelChange<'a> {
+    /// `None` if only the window is named.
+    pub model: Option<&'a str>,
+    /// `None` if only the model is named.
+    pub window: Option<Tokens>,
 }
 
 /// One content block of a response. All blocks of a response carry the same usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response<'a> {
-    /// The response it belongs to.
+    /// The response that this block belongs to.
     pub message: EntryId,
-    /// The model that answered.
-    pub model: &'a str,
-    /// The model was asked for with a long-context mark.
+    /// `None` if the record does not name the model.
+    pub model: Option<&'a str>,
+    /// The model's window; `None` if the record does not name it.
+    pub window: Option<Tokens>,
+    /// The model was requested with a long-context mark.
     pub long_context: bool,
-    /// Tokens of the prompt that this answers: what the window held.
+    /// Tokens in the window when the model was called.
     pub prompt_tokens: Tokens,
-    /// Tokens of the answer; a running count while `complete` is false.
+    /// Tokens of the answer. A running count while `complete` is false.
     pub output_tokens: Tokens,
-    /// Whether `output_tokens` is the final figure.
+    /// Whether `output_tokens` is final.
     pub complete: bool,
-    /// The place of this block in the response, where the client says.
+    /// Index of this block in the response; `None` if the client does not record it.
     pub block: Option<u64>,
 }
 
 /// A compaction as the client recorded it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boundary {
-    /// Started by the client, not by the user.
+    /// The client started it, not the user.
     pub automatic: bool,
-    /// What the window held before.
     pub tokens_before: Option<Tokens>,
-    /// What the conversation itself holds after, without the client's own prompt and tools.
+    /// Tokens of the conversation after the compaction, without the client's own prompt and tools.
     pub tokens_after: Option<Tokens>,
 }
 

@@ -1,35 +1,68 @@
-//! What an agent tells us through a hook, in our words.
+//! Hook events and replies in a form common to all agents.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::Tokens;
 use crate::breakpoint::Breakpoint;
 
-/// The name of a session; only letters, digits, `-` and `_`, so that it can name a file.
+/// A session: the id that its agent gave it, followed by `@agent` for every agent but the default one.
+///
+/// So the sessions of two agents never share a spool, an inbox or a row, even if the agents gave them the
+/// same id, and the files that release 0.1 wrote keep their names. Only letters, digits, `-` and `_` occur
+/// besides the `@`, so that an id can name a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// `text`, if it is fit to be a name.
+    /// Parses a session as [`SessionId::as_str`] writes it.
     pub fn new(text: &str) -> Option<Self> {
-        let fit = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'A'..=b'Z' | b'_');
-        ((1..=128).contains(&text.len()) && text.bytes().all(fit)).then(|| Self(text.to_owned()))
+        let is_valid = match text.split_once('@') {
+            Some((own, agent)) => is_own_id(own) && is_own_id(agent),
+            None => is_own_id(text),
+        };
+        is_valid.then(|| Self(text.to_owned()))
     }
 
-    /// The name as text.
+    /// Wraps an id of the default agent's, or of a subagent; `None` if it cannot name a file.
+    pub fn own(id: &str) -> Option<Self> {
+        is_own_id(id).then(|| Self(id.to_owned()))
+    }
+
+    /// Wraps an id of another agent's; `None` if it cannot name a file.
+    pub fn of_agent(agent: &AgentId, id: &str) -> Option<Self> {
+        is_own_id(id).then(|| Self(format!("{id}@{agent}")))
+    }
+
+    /// Returns the session as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns the id that the agent itself uses.
+    pub fn own_id(&self) -> &str {
+        self.0.split('@').next().unwrap_or_default()
+    }
+
+    /// Returns the agent's id; `None` for the default agent.
+    pub fn agent(&self) -> Option<&str> {
+        self.0.split_once('@').map(|(_, agent)| agent)
+    }
+}
+
+fn is_own_id(text: &str) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'A'..=b'Z' | b'_');
+    (1..=128).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
 impl TryFrom<String> for SessionId {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::new(&text).ok_or("the name of a session has letters, digits, `-` and `_` only")
+        Self::new(&text).ok_or("a session id has letters, digits, `-` and `_` only")
     }
 }
 
@@ -45,74 +78,126 @@ impl std::fmt::Display for SessionId {
     }
 }
 
-/// A subagent of a session, with a window of its own.
+/// An agent's id, as users write it (`--agent`).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AgentId(SmolStr);
+
+impl AgentId {
+    /// Wraps an id that is known at compile time.
+    pub const fn new_static(id: &'static str) -> Self {
+        Self(SmolStr::new_static(id))
+    }
+
+    /// Wraps an id that was read from outside, whether or not this release knows the agent.
+    pub fn new(id: &str) -> Self {
+        Self(id.into())
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for AgentId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A subagent of a session. It has a window of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subagent {
-    /// Its name; fit for a file name like a session's.
+    /// Usable as a file name, like a session's id.
     pub id: SessionId,
-    /// What kind of agent it is.
+    /// The subagent type.
     pub kind: String,
 }
 
 /// One call of our hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The session it concerns.
     pub session: SessionId,
-    /// The subagent it came from, if it did.
+    /// The subagent that the event came from, if any.
     pub subagent: Option<Subagent>,
-    /// The transcript of the window it concerns: the subagent's own, if it came from one.
-    pub transcript: PathBuf,
-    /// The folder the agent works in right now.
+    /// The transcript of the window that the event concerns: the subagent's own, if it came from
+    /// one. `None` if the payload does not name it.
+    pub transcript: Option<PathBuf>,
+    /// Usage of the window; `None` if the agent does not report it with the event.
+    pub usage: Option<ReportedUsage>,
+    /// The agent's current working directory.
     pub cwd: PathBuf,
-    /// What happened.
     pub kind: EventKind,
-    /// The tool that has finished was a commit or a run of tests.
+    /// Set if the finished tool call was a commit or a test run.
     pub breakpoint: Option<Breakpoint>,
 }
 
-/// What happened.
+/// Usage of a window, as an agent reports it with an event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReportedUsage {
+    /// Tokens in the window.
+    pub used: Option<Tokens>,
+    pub window: Option<Tokens>,
+    pub model: Option<String>,
+}
+
+/// Effects that the agent supports at an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accepts {
+    /// The agent passes text to the model.
+    pub to_model: bool,
+    /// The agent shows text to the user.
+    pub to_user: bool,
+    /// The agent lets a hook refuse the call.
+    pub refusal: bool,
+    /// The agent lets a hook end the session.
+    pub stop: bool,
+}
+
+/// The kind of a hook event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// The user, or a machine in their place, sent a prompt.
+    /// The user, or a program in the user's place, sent a prompt.
     Prompted,
-    /// The agent is about to load an agent or a skill.
+    /// The agent is about to load a subagent or a skill.
     Loading(Load),
-    /// A tool has finished.
+    /// A tool call succeeded.
     ToolFinished,
-    /// A tool has failed.
+    /// A tool call failed.
     ToolFailed,
-    /// The conversation is about to be compacted.
-    Compacting,
+    /// The agent is about to compact the conversation.
+    Compacting {
+        /// `false` if the agent announces a compaction that may not follow.
+        certain: bool,
+    },
     /// The session begins.
     Started,
-    /// The session goes on after a pause, maybe under another name.
+    /// The session continues after a pause, possibly with a new id.
     Resumed,
-    /// The conversation was compacted.
+    /// The agent has compacted the conversation.
     Compacted,
-    /// The client tells the summary that took the conversation's place.
+    /// The client reports the summary that replaced the conversation.
     Summarised(String),
-    /// A fresh conversation takes the place of the one before.
+    /// A new conversation replaces the previous one.
     Cleared,
-    /// The agent has nothing more to do for now.
+    /// The agent waits for the next prompt.
     Stopped,
     /// The session is over.
     Ended,
-    /// Anything we have no use for.
+    /// Any event without a use for us.
     Other,
 }
 
-/// What the agent is about to load.
+/// A subagent or skill that the agent is about to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// A subagent of this type.
+    /// A subagent type.
     Agent(String),
-    /// A skill of this name, without any plugin's prefix.
+    /// A skill's name, without the prefix of a plugin.
     Skill(String),
 }
 
 impl Load {
-    /// Its name, for people.
     pub fn name(&self) -> &str {
         match self {
             Self::Agent(name) | Self::Skill(name) => name,
@@ -120,35 +205,30 @@ impl Load {
     }
 }
 
-/// What the client tells its status line after each response.
+/// The data that the client passes to its status line after each response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// The session.
     pub session: SessionId,
-    /// The folder the agent was started in.
+    /// The directory in which the agent was started.
     pub project: PathBuf,
-    /// The model that answers.
     pub model: String,
-    /// The model was asked for with a long-context mark.
+    /// The model was requested with a long-context mark.
     pub long_context: bool,
-    /// The client's version.
     pub version: Option<String>,
-    /// The window, as the client knows it.
     pub window: Tokens,
-    /// What the window holds; nothing before the first response and right after a compaction.
+    /// Tokens in the window; `None` before the first response and right after a compaction.
     pub used: Option<Tokens>,
 }
 
-/// What we answer, in nobody's dialect. An empty reply lets the agent go on.
+/// Our answer to a hook event, in a form common to all agents. An empty reply lets the agent
+/// continue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// Words for the user.
     pub to_user: Option<String>,
-    /// A verdict for the model.
     pub to_model: Option<String>,
-    /// The call is refused, for this reason.
+    /// Refuses the call, with this reason.
     pub refusal: Option<String>,
-    /// The agent is to end here, for this reason.
+    /// Ends the session, with this reason.
     pub stop: Option<String>,
 }
 
@@ -159,8 +239,17 @@ mod tests {
     #[test]
     fn only_plain_names_are_sessions() {
         assert!(SessionId::new("024b703c-0f25-4d1f-98da-bbc0541a4bcf").is_some());
-        for bad in ["", "..", "a/b", "a\0b", "über", &"x".repeat(129)] {
+        for bad in ["", "..", "a/b", "a\0b", "über", "@b", "a@", "a@b@c", &"x".repeat(129)] {
             assert_eq!(SessionId::new(bad), None, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_session_of_another_agent_names_it() {
+        let session = SessionId::of_agent(&AgentId::new("paper"), "s-1").unwrap();
+        assert_eq!(session.as_str(), "s-1@paper");
+        assert_eq!((session.own_id(), session.agent()), ("s-1", Some("paper")));
+        assert_eq!(SessionId::new(session.as_str()), Some(session));
+        assert_eq!(SessionId::own("s-1@paper"), None, "an agent cannot name another one's session");
     }
 }

@@ -1,33 +1,32 @@
-//! How long until the client compacts, if the session goes on as it did.
+//! Forecasts the time until the client compacts, at the session's current pace.
 
 use crate::{Millis, Tokens};
 
 /// One counted prompt of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When it was answered.
+    /// The time of the answer.
     pub time: Millis,
-    /// Its size.
     pub tokens: Tokens,
-    /// Which turn of the user's it belongs to, counted from the start.
+    /// The user's turn that the prompt belongs to, counted from the start.
     pub turn: u32,
 }
 
-/// How far a session is from a level, in three measures.
+/// The distance of a session from a level, in three units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Tokens left.
     pub tokens: Tokens,
-    /// Turns of the user's left, where the session has shown a pace.
+    /// The user's turns left; `None` if the session has shown no pace yet.
     pub turns: Option<f64>,
-    /// Minutes of work left, likewise.
+    /// Minutes of work left; `None` if the session has shown no pace yet.
     pub minutes: Option<f64>,
 }
 
-/// A pause longer than this is no work.
+/// A pause longer than this does not count as work.
 pub const LONGEST_STEP: Millis = 10 * 60 * 1000;
 
-/// Looks ahead from `used` to `level`, at the pace of `samples` (since the last compaction).
+/// Forecasts the way from `used` to `level` at the pace of `samples`, which start after the last
+/// compaction.
 pub fn look_ahead(used: Tokens, level: Tokens, samples: &[Sample]) -> Forecast {
     let tokens = level.saturating_sub(used);
     let pace = |work: f64| {

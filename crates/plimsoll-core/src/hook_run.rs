@@ -1,6 +1,6 @@
-//! A run of somebody's hook, as a transcript tells of it.
+//! Runs of hook commands, as transcripts record them.
 //!
-//! What agents record is not every run; each adapter says what its agent leaves out.
+//! Agents do not record every run. Each agent's module documents which ones are missing.
 
 mod command;
 
@@ -10,37 +10,34 @@ use crate::entry::EntryId;
 /// One run of one hook command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookRun {
-    /// What the client was about when it ran its hooks. Together with event and command this names
-    /// the run, however many records tell of it.
+    /// The client's action for which it ran its hooks. Together with event and command it
+    /// identifies the run, even if several records mention it.
     pub call: EntryId,
     /// The agent's name for the event.
     pub event: String,
-    /// The command.
     pub command: Command,
-    /// How long it took, where that is recorded.
+    /// `None` if the duration is not recorded.
     pub millis: Option<u64>,
-    /// What came of it.
     pub outcome: Outcome,
 }
 
-/// What came of a hook's run.
+/// The outcome of a hook's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ended well, or nobody says otherwise.
+    /// It succeeded, or no failure is recorded.
     Done,
-    /// It refused what the agent was about to do.
+    /// It refused the agent's action.
     Refused,
-    /// It failed, and the agent went on.
+    /// It failed, and the agent continued.
     Failed,
-    /// It was stopped: it ran longer than it may, or the user went on without it.
+    /// It was stopped: it exceeded its timeout, or the user did not wait for it.
     Stopped,
 }
 
 impl Outcome {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Done, Self::Refused, Self::Failed, Self::Stopped];
 
-    /// As it is written in output and in the store.
+    /// Returns the name used in output and in the store.
     pub fn label(self) -> &'static str {
         match self {
             Self::Done => "done",

@@ -1,8 +1,7 @@
-//! What is true about a session's load, and what to do about it.
+//! Describes how full a session's context window is, and decides what to do about it.
 //!
-//! Everything here is a value or a function of values: no files, no clock, no environment, no
-//! network. Which bytes are read is the engine's business; what an agent's JSON means is the
-//! adapters'.
+//! Everything here is a value or a pure function: no files, no clock, no environment, no network.
+//! `plimsoll-engine` reads the files; `plimsoll-agents` understands each agent's JSON.
 
 pub mod audit;
 pub mod board;
@@ -34,5 +33,5 @@ pub mod window;
 /// A count of tokens in a context window.
 pub type Tokens = u64;
 
-/// A moment, in milliseconds since the Unix epoch.
+/// A time in milliseconds since the Unix epoch.
 pub type Millis = i64;

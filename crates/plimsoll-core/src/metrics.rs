@@ -1,36 +1,32 @@
-//! What a watcher tells of a session's context, in the words of those who ask for it.
+//! The context metrics that the watcher reports, with the field names that its clients expect.
 
 use serde::Serialize;
 
 use crate::Tokens;
 use crate::reading::{Reading, ReadingSource};
 
-/// What a session has done since its window was last emptied.
+/// A session's activity since its window was last emptied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Prompts, and answers of the model.
+    /// Prompts and model responses.
     pub messages: u64,
-    /// Files that were read.
     pub file_reads: u64,
-    /// Files that were written or changed.
     pub file_edits: u64,
-    /// Calls of any tool.
     pub tool_calls: u64,
-    /// Subagents that were given a task.
     pub subagent_spawns: u64,
 }
 
 impl Counts {
-    /// The share of a window that this is likely to fill, from 0 to 1: a weight for each thing done.
+    /// Estimates the used share of the window, from 0 to 1, as a weighted sum of the counts.
     ///
-    /// On real sessions it is off by a factor of two in either direction, so it is asked only where
-    /// the service has counted nothing.
+    /// On real sessions the estimate is off by a factor of two in either direction, so it is used
+    /// only if the service has counted nothing.
     pub fn estimate(&self) -> f64 {
         self.ten_thousandths() as f64 / 10_000.0
     }
 
-    /// The reading that this comes to in a window of `window` tokens, for a transcript of `bytes` bytes.
-    /// A transcript larger than any that fits a window counts as full.
+    /// Returns the estimated reading for a window of `window` tokens and a transcript of `bytes`
+    /// bytes. A transcript too large for any window counts as full.
     pub fn reading(&self, bytes: u64, window: Tokens) -> Reading {
         const FITS_NO_WINDOW: u64 = 32 << 20;
         let used = match bytes > FITS_NO_WINDOW {
@@ -40,7 +36,7 @@ impl Counts {
         Reading { used, source: ReadingSource::Estimated, anchor: None }
     }
 
-    /// The estimate as a whole number: so the sum is exact.
+    /// Computes the estimate as an integer, so that the sum is exact.
     fn ten_thousandths(&self) -> u64 {
         let weighted = self.messages * 100
             + self.file_reads * 200
@@ -51,32 +47,30 @@ impl Counts {
     }
 }
 
-/// How a session's context stands.
+/// The context metrics of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ContextMetrics {
-    /// The share of the window that is used, from 0 to 1.
+    /// The used share of the window, from 0 to 1.
     pub estimated_usage: f64,
-    /// Prompts, and answers of the model, since the window was last emptied.
+    /// Prompts and model responses since the window was last emptied.
     pub message_count: u64,
-    /// Calls of tools since then.
+    /// Tool calls since the window was last emptied.
     pub tool_calls: u64,
-    /// When the last checkpoint was sealed, in UTC.
+    /// The time of the last checkpoint, in UTC.
     pub last_checkpoint: Option<String>,
 }
 
-/// What is to be done about a session.
+/// The action that a session needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextStatus {
-    /// Nothing.
     Normal,
-    /// Its window is over the checkpoint line, and there was no checkpoint since.
+    /// The window is above the checkpoint threshold, and no checkpoint was made since.
     High,
-    /// Its window is over the checkpoint line, and there was one, or none is wanted.
+    /// The window is above the checkpoint threshold, but a checkpoint was made or none is wanted.
     Kept,
 }
 
 impl ContextStatus {
-    /// Its name.
     pub fn label(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -84,7 +78,7 @@ impl ContextStatus {
         }
     }
 
-    /// What is recommended.
+    /// Returns the recommended action.
     pub fn action(self) -> &'static str {
         match self {
             Self::Normal | Self::Kept => "none",

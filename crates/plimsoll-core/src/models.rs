@@ -1,4 +1,4 @@
-//! What is known of the models by name. Data, in one table; users add theirs in the config.
+//! The table of known models. Users add their own in the config.
 
 use std::borrow::Cow;
 
@@ -8,44 +8,29 @@ use crate::{Tokens, bytes};
 /// One row: every model whose name contains `name`.
 #[derive(Debug)]
 pub struct Model {
-    /// The part of the name that tells.
     pub name: &'static str,
-    /// Its context window.
     pub window: Tokens,
-    /// Whether the client compacts by itself before the service refuses the prompt.
-    pub compaction: Compaction,
-    /// How its text is counted.
+    /// The size that a prompt larger than `window` proves; `None` if only one size is known.
+    pub larger_window: Option<Tokens>,
     pub tokenizer: &'static Tokenizer,
 }
 
-/// When the client compacts a conversation by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compaction {
-    /// At a threshold below the window.
-    AtThreshold,
-    /// Only when the service refuses the prompt as too long, unless the user sets a window.
-    OnRefusal,
-}
-
-/// The window assumed for a model that nobody knows. It alone counts as a guess.
+/// The window assumed for an unknown model. Only this value counts as a guess.
 pub const DEFAULT_WINDOW: Tokens = 200_000;
 
-/// The window of models asked for with a long-context mark.
+/// The window of models requested with a long-context mark.
 pub const LONG_WINDOW: Tokens = 1_000_000;
 
-/// Every window size in use, small to large: a prompt larger than one proves the next.
-pub const KNOWN_WINDOWS: [Tokens; 2] = [DEFAULT_WINDOW, LONG_WINDOW];
-
 const fn long(name: &'static str) -> Model {
-    let compaction = Compaction::AtThreshold;
-    Model { name, window: LONG_WINDOW, compaction, tokenizer: &CURRENT }
+    Model { name, window: LONG_WINDOW, larger_window: None, tokenizer: &CURRENT }
 }
 
-const fn short(name: &'static str, compaction: Compaction) -> Model {
-    Model { name, window: DEFAULT_WINDOW, compaction, tokenizer: &CLASSIC }
+const fn short(name: &'static str) -> Model {
+    let larger_window = Some(LONG_WINDOW);
+    Model { name, window: DEFAULT_WINDOW, larger_window, tokenizer: &CLASSIC }
 }
 
-/// The table; the first row that fits wins.
+/// The table. The first matching row wins.
 pub const MODELS: &[Model] = &[
     long("opus-4-7"),
     long("opus-4-8"),
@@ -53,27 +38,27 @@ pub const MODELS: &[Model] = &[
     long("sonnet-5"),
     long("haiku-5"),
     long("fable-5"),
-    short("opus-4-6", Compaction::AtThreshold),
-    short("sonnet-4-6", Compaction::AtThreshold),
-    short("opus-4-5", Compaction::OnRefusal),
-    short("sonnet-4-5", Compaction::OnRefusal),
-    short("haiku-4-5", Compaction::OnRefusal),
-    short("opus-4-1", Compaction::AtThreshold),
-    short("opus-4-2025", Compaction::AtThreshold),
-    short("sonnet-4-2025", Compaction::AtThreshold),
-    short("claude-3", Compaction::AtThreshold),
+    short("opus-4-6"),
+    short("sonnet-4-6"),
+    short("opus-4-5"),
+    short("sonnet-4-5"),
+    short("haiku-4-5"),
+    short("opus-4-1"),
+    short("opus-4-2025"),
+    short("sonnet-4-2025"),
+    short("claude-3"),
 ];
 
-/// The row for `name`.
+/// Returns the row that matches `name`.
 pub fn known(name: &str) -> Option<&'static Model> {
-    // Nearly all names are this and a row's; only those of resellers have to be searched.
+    // Nearly all names are `claude-` and a row's name. Only the names of resellers need a search.
     let begins = |rest: &str| MODELS.iter().find(|model| rest.starts_with(model.name));
     let holds = |model: &&Model| bytes::holds(name.as_bytes(), model.name.as_bytes());
     name.strip_prefix("claude-").and_then(begins).or_else(|| MODELS.iter().find(holds))
 }
 
-/// The name under which compactions of a model are remembered: with a long context it is another
-/// window.
+/// Returns the name under which compactions of a model are remembered. With a long context the
+/// model has a different window, so it has a name of its own.
 pub fn variant(model: &str, long_context: bool) -> Cow<'_, str> {
     match long_context {
         true => Cow::Owned(format!("{model}{LONG_VARIANT}")),
@@ -81,7 +66,7 @@ pub fn variant(model: &str, long_context: bool) -> Cow<'_, str> {
     }
 }
 
-/// The model that a [`variant`] is of, and whether it is the one with a long context.
+/// Splits a [`variant`] into the model and whether it has a long context.
 pub fn of_variant(variant: &str) -> (&str, bool) {
     match variant.strip_suffix(LONG_VARIANT) {
         Some(model) => (model, true),
@@ -91,9 +76,9 @@ pub fn of_variant(variant: &str) -> (&str, bool) {
 
 const LONG_VARIANT: &str = " (long context)";
 
-/// How text is counted for `name`; a model not in the table is taken for a new one.
-pub fn tokenizer(name: &str) -> &'static Tokenizer {
-    known(name).map_or(&CURRENT, |model| model.tokenizer)
+/// Returns the tokenizer of a model, or `fallback` if the model is not in the table.
+pub fn tokenizer(name: Option<&str>, fallback: &'static Tokenizer) -> &'static Tokenizer {
+    name.and_then(known).map_or(fallback, |model| model.tokenizer)
 }
 
 #[cfg(test)]
@@ -103,7 +88,7 @@ mod tests {
     #[track_caller]
     fn check(name: &str, window: Option<Tokens>, tokenizer_expected: &Tokenizer) {
         assert_eq!(known(name).map(|model| model.window), window, "{name}");
-        assert_eq!(tokenizer(name), tokenizer_expected, "{name}");
+        assert_eq!(tokenizer(Some(name), &CURRENT), tokenizer_expected, "{name}");
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Names of sessions and runs, as people say them.
+//! Short names of sessions and runs.
 
-/// How many characters people say.
+/// Length of a short name, in characters.
 const SAID: usize = 8;
 
-/// What people call a session or a run by: the beginning of its name. Names that begin with a time are
-/// alike there, so of these it is the end.
+/// Returns the short name of a session or run: the first characters of its id. Ids that start with
+/// a time have the same first characters, so for those it returns the last ones.
 pub fn short(name: &str) -> &str {
     match begins_with_time(name) {
         true => &name[name.len() - SAID..],
@@ -12,14 +12,14 @@ pub fn short(name: &str) -> &str {
     }
 }
 
-/// Whether `said` may stand for that name: as its beginning, or as the end of one that begins with a
-/// time.
+/// Returns whether a user may mean `name` by `said`: `said` is its beginning, or its end if the
+/// name starts with a time.
 pub fn is_meant(name: &str, said: &str) -> bool {
     let ends = begins_with_time(name) && name.ends_with(said);
     !said.is_empty() && (name.starts_with(said) || ends)
 }
 
-/// Whether a name is a UUID of version 7, as runs and their sessions have.
+/// Returns whether a name is a version 7 UUID, as the ids of runs and their sessions are.
 fn begins_with_time(name: &str) -> bool {
     let is_uuid = name.len() == 36 && name.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-');
     is_uuid && name.as_bytes()[14] == b'7'

@@ -200,6 +200,20 @@ fn has_fallen(bucket: Bucket, spoken: Option<Bucket>) -> bool {
     spoken.is_some_and(|spoken| bucket + 1 < spoken)
 }
 
+/// Returns whether a compaction shows in a transcript whose agent reports none: nothing was counted since
+/// a compaction at `boundary` that was not handled yet, or the window holds far less than when something
+/// was last said about it.
+pub fn was_compacted(
+    outlook: &Outlook<'_>,
+    boundary: Option<u64>,
+    counted: Option<Tokens>,
+    state: &SessionState,
+) -> bool {
+    let is_new = boundary.is_some() && boundary != state.compaction;
+    let has_fallen = counted.is_some_and(|used| has_fallen(outlook.bucket(used), state.spoken()));
+    is_new || has_fallen && boundary.is_none()
+}
+
 /// What to say and what to remember.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {

@@ -1,14 +1,14 @@
-//! How full a window is: the arithmetic.
+//! Computes how full a window is.
 //!
-//! The service's own count of the last response is the anchor. What was appended since is weighed
-//! and added, so that a reading predicts the size of the next prompt. [`Fold`] takes entries in the
-//! order of the file; begun at the anchor instead of the start it comes to the same reading, which
-//! is how a hook can read a transcript from its end ([`Fold`] never looks behind a compaction, nor
-//! at what hangs on a response other than the anchor).
+//! The anchor is the last response for which the service counted tokens. The weight of everything
+//! appended since is added, so a reading predicts the size of the next prompt. [`Fold`] takes
+//! entries in file order. It never looks before a compaction, nor at entries that continue a
+//! response other than the anchor. So a fold that starts at the anchor gives the same reading as
+//! one that starts at the beginning, and a hook can read a transcript from its end.
 
 use std::collections::BTreeMap;
 
-use crate::entry::{Entry, EntryId, Kind, Response};
+use crate::entry::{Entry, EntryId, Follows, Kind, Response};
 use crate::models;
 use crate::settings::{Lines, Percent};
 use crate::weight::{Answer, MilliTokens, Tokenizer, Weight};
@@ -17,11 +17,10 @@ use crate::{Millis, Tokens};
 /// How full a window is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Tokens the next prompt will hold.
+    /// The estimated tokens of the next prompt.
     pub used: Tokens,
-    /// How that is known.
     pub source: ReadingSource,
-    /// The response that the service counted last, if it still counts.
+    /// The last response with a token count; `None` if a compaction made it invalid.
     pub anchor: Option<Anchor>,
 }
 
@@ -29,82 +28,89 @@ pub struct Reading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadingSource {
-    /// The service counted; only what came since is estimated.
+    /// The service counted the anchor; only later entries are estimated.
     Measured,
-    /// Nothing was counted since the last compaction, or ever.
+    /// The service has counted nothing since the last compaction, or ever.
     Estimated,
 }
 
-/// The response a reading rests on.
+/// The response that a reading is based on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// The model that answered.
-    pub model: String,
-    /// Tokens of its prompt.
+    /// `None` if the transcript does not name the model.
+    pub model: Option<String>,
     pub prompt_tokens: Tokens,
-    /// Tokens of its answer.
     pub output_tokens: Tokens,
-    /// When it came.
+    /// The time of the response.
     pub time: Option<Millis>,
 }
 
-/// Whose window is read from a transcript.
+/// The window that is read from a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The session's own; what subagents wrote into it is passed over.
+    /// The session's own. Records of subagents in the same file are ignored.
     Main,
     /// A subagent's, from its own file.
     Subagent,
 }
 
 impl Scope {
-    /// Whether a line is part of the conversation, by whether a subagent wrote it.
+    /// Returns whether a record belongs to this window.
     pub fn holds(self, by_subagent: bool) -> bool {
         by_subagent == (self == Self::Subagent)
     }
 }
 
-/// Tokens of prompt and tools of a client whose first call was never seen.
-const UNSEEN_OVERHEAD: Tokens = 20_000;
-/// Tokens of files that older clients attach again after a compaction without a record.
-const UNRECORDED_FILES: Tokens = 8_200;
+/// An agent's estimates for data that its transcripts do not contain.
+#[derive(Debug)]
+pub struct Estimation {
+    /// Counts the text of models that are not in our table.
+    pub tokenizer: &'static Tokenizer,
+    /// Tokens of the client's own prompt and tools, if the first call is not in the transcript.
+    pub overhead: Tokens,
+    /// Tokens of the files that the client attaches again after a compaction, if it records none.
+    pub unrecorded_files: Tokens,
+}
 
-/// Reads a window from the entries of a transcript, in the order of the file.
-#[derive(Debug, Default)]
+/// Reads a window from the entries of a transcript, in file order.
+#[derive(Debug)]
 pub struct Fold {
+    estimation: &'static Estimation,
     /// Responses since the last compaction.
     responses: Vec<Counted>,
-    /// On which response each entry since the last compaction hangs.
+    /// The place of each entry since the last compaction.
     places: BTreeMap<EntryId, Place>,
-    /// Where the newest entry hangs, if that is known.
+    /// The place of the newest entry; `None` if unknown.
     tail: Option<Place>,
-    /// What follows a compaction until the service counts again.
+    /// Set from a compaction until the next response.
     compacted: Option<Compacted>,
     /// Everything before the first response.
     opening: Weight,
     /// Tokens of the client's own prompt and tools.
     overhead: Option<Tokens>,
-    /// The model of the newest response, kept over a compaction.
+    /// The model of the newest response, which may be before the last compaction.
     model: Option<String>,
+    /// Whether any model has answered, even before the last compaction.
+    answered: bool,
 }
 
-/// A response and what hangs on it.
+/// A response and the entries that continue it.
 #[derive(Debug)]
 struct Counted {
     message: EntryId,
     anchor: Anchor,
     complete: bool,
     answer: Weight,
-    /// Tool results and what the client added beside them.
+    /// Tool results, and text that the client added beside them.
     results: Weight,
-    /// The prompt that followed, with all that hangs on it.
+    /// The prompt after the response, and the entries that continue it.
     prompt: Weight,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Place {
     response: usize,
-    /// Behind a prompt that followed the response.
+    /// Whether the entry comes after a prompt that followed the response.
     prompted: bool,
 }
 
@@ -116,42 +122,56 @@ struct Compacted {
 }
 
 impl Fold {
-    /// A fold that has seen nothing yet.
-    pub fn new() -> Self {
-        Self::default()
+    /// Starts at the beginning of a transcript, or at a response.
+    pub fn new(estimation: &'static Estimation) -> Self {
+        Self {
+            estimation,
+            responses: Vec::new(),
+            places: BTreeMap::new(),
+            tail: None,
+            compacted: None,
+            opening: Weight::default(),
+            overhead: None,
+            model: None,
+            answered: false,
+        }
     }
 
-    /// A fold begun at a compaction, of a session that had `opening` as its start and `model` as
-    /// its newest model.
-    pub fn after_compaction(opening: &Self, model: Option<String>) -> Self {
-        Self { overhead: opening.overhead, model, ..Self::new() }
+    /// Starts at a compaction of a session that began as `opening`. `model` answered before the
+    /// compaction; `None` if no model had `answered`, or the transcript names none.
+    pub fn after_compaction(opening: &Self, answered: bool, model: Option<String>) -> Self {
+        Self { overhead: opening.overhead, answered, model, ..Self::new(opening.estimation) }
     }
 
-    /// Tokens of the client's own prompt and tools, once the first response has told.
+    /// Returns the tokens of the client's own prompt and tools; `None` before the first response.
     pub fn overhead(&self) -> Option<Tokens> {
         self.overhead
     }
 
-    /// Whether `entry` only adds to what is read already: the one response that counts, or the
-    /// compaction since which nothing was counted. Anything else may move the anchor.
+    /// Returns whether `entry` only adds to the current reading: it continues the only response, or
+    /// follows a compaction since which nothing was counted. Any other entry may move the anchor.
     pub fn goes_on_with(&self, entry: &Entry<'_>) -> bool {
         match (&entry.kind, &self.responses[..]) {
             (Kind::Boundary(_), _) => false,
             (Kind::Response(part), [only]) => only.message == part.message,
             (Kind::Response(_), _) => false,
             (_, []) => self.compacted.is_some(),
-            (_, [_]) => entry.parent.is_some_and(|parent| self.places.contains_key(&parent)),
+            (_, [_]) => self.place_before(entry.follows).is_some(),
             _ => false,
         }
     }
 
-    /// Takes the next entry, with what it weighs.
+    /// Adds the next entry, with its weight.
     pub fn push(&mut self, entry: &Entry<'_>, weight: &Weight) {
         let place = match entry.kind {
             Kind::Response(response) => Some(self.respond(&response, entry.time, weight)),
             Kind::Boundary(_) => {
                 self.compact(entry.time);
                 None
+            }
+            Kind::ModelChange(change) => {
+                self.model = change.model.map(str::to_owned).or(self.model.take());
+                self.place_before(entry.follows)
             }
             _ => self.append(entry, weight),
         };
@@ -174,17 +194,17 @@ impl Fold {
     }
 
     fn begin_response(&mut self, part: &Response<'_>, time: Option<Millis>) {
-        let tokenizer = models::tokenizer(part.model);
-        if self.model.is_none() {
-            let opening = tokenizer.added(&self.opening, Answer::Counted);
+        self.model = part.model.map(str::to_owned).or(self.model.take());
+        if !self.answered {
+            let opening = self.tokenizer().added(&self.opening, Answer::Counted);
             self.overhead = Some(part.prompt_tokens.saturating_sub(whole(opening)));
         }
-        self.model = Some(part.model.to_owned());
+        self.answered = true;
         self.compacted = None;
         self.responses.push(Counted {
             message: part.message,
             anchor: Anchor {
-                model: part.model.to_owned(),
+                model: self.model.clone(),
                 prompt_tokens: part.prompt_tokens,
                 output_tokens: 0,
                 time,
@@ -204,7 +224,7 @@ impl Fold {
     }
 
     fn append(&mut self, entry: &Entry<'_>, weight: &Weight) -> Option<Place> {
-        if self.model.is_none() {
+        if !self.answered {
             self.opening += *weight;
         }
         if let Some(compacted) = &mut self.compacted {
@@ -214,10 +234,10 @@ impl Fold {
             }
             return None;
         }
-        let mut place = *self.places.get(&entry.parent?)?;
+        let mut place = self.place_before(entry.follows)?;
         let counted = &mut self.responses[place.response];
         if entry.kind == Kind::Prompt {
-            // A prompt beside another is what the user said instead of it.
+            // A second prompt after the same response replaces the first: the user rewound.
             if !place.prompted {
                 counted.prompt = Weight::default();
             }
@@ -230,7 +250,20 @@ impl Fold {
         Some(place)
     }
 
-    /// The reading, if anything was ever counted.
+    /// Returns the place of an entry that continues `follows`; `None` if unknown.
+    fn place_before(&self, follows: Follows) -> Option<Place> {
+        match follows {
+            Follows::Previous => self.tail,
+            Follows::Entry(id) => self.places.get(&id).copied(),
+            Follows::Nothing => None,
+        }
+    }
+
+    fn tokenizer(&self) -> &'static Tokenizer {
+        models::tokenizer(self.model.as_deref(), self.estimation.tokenizer)
+    }
+
+    /// Returns the reading; `None` if the service has never counted anything.
     pub fn reading(&self) -> Option<Reading> {
         if let Some(compacted) = &self.compacted {
             return Some(self.reading_after_compaction(compacted));
@@ -238,42 +271,47 @@ impl Fold {
         let newest = self.responses.len().checked_sub(1)?;
         let counted = &self.responses[self.tail.map_or(newest, |place| place.response)];
         Some(Reading {
-            used: counted.anchor.prompt_tokens.saturating_add(counted.tokens_since()),
+            used: counted.anchor.prompt_tokens.saturating_add(self.tokens_since(counted)),
             source: ReadingSource::Measured,
             anchor: Some(counted.anchor.clone()),
         })
     }
 
     fn reading_after_compaction(&self, compacted: &Compacted) -> Reading {
-        let tokenizer = models::tokenizer(self.model.as_deref().unwrap_or_default());
-        let unrecorded = if compacted.since.attachments == 0 { UNRECORDED_FILES } else { 0 };
+        let tokenizer = self.tokenizer();
+        let unrecorded = match compacted.since.attachments {
+            0 => self.estimation.unrecorded_files,
+            _ => 0,
+        };
         let tokens = tokenizer.answer(&compacted.summary)
             + tokenizer.added(&compacted.since, Answer::Counted)
             + tokenizer.call(Answer::Counted);
         let conversation = whole(tokens) + unrecorded;
-        let overhead = self.overhead.unwrap_or(UNSEEN_OVERHEAD);
-        let anchor = self.model.as_ref().map(|model| Anchor {
-            model: model.clone(),
+        let overhead = self.overhead.unwrap_or(self.estimation.overhead);
+        let anchor = self.answered.then(|| Anchor {
+            model: self.model.clone(),
             prompt_tokens: 0,
             output_tokens: 0,
             time: compacted.time,
         });
         Reading { used: overhead + conversation, source: ReadingSource::Estimated, anchor }
     }
+
+    fn tokens_since(&self, counted: &Counted) -> Tokens {
+        let tokenizer =
+            models::tokenizer(counted.anchor.model.as_deref(), self.estimation.tokenizer);
+        let (kind, answer) = match counted.complete {
+            true => (Answer::Counted, counted.anchor.output_tokens.saturating_mul(1000)),
+            false => (Answer::Uncounted, counted.uncounted_answer(tokenizer)),
+        };
+        let added =
+            tokenizer.added(&counted.results, kind) + tokenizer.added(&counted.prompt, kind);
+        whole(answer.saturating_add(added + tokenizer.call(kind)))
+    }
 }
 
 impl Counted {
-    fn tokens_since(&self) -> Tokens {
-        let tokenizer = models::tokenizer(&self.anchor.model);
-        let (kind, answer) = match self.complete {
-            true => (Answer::Counted, self.anchor.output_tokens.saturating_mul(1000)),
-            false => (Answer::Uncounted, self.uncounted_answer(tokenizer)),
-        };
-        let added = tokenizer.added(&self.results, kind) + tokenizer.added(&self.prompt, kind);
-        whole(answer.saturating_add(added + tokenizer.call(kind)))
-    }
-
-    /// A running count is a lower bound of the answer.
+    /// Estimates an answer without a final count. The running count is a lower bound.
     fn uncounted_answer(&self, tokenizer: &Tokenizer) -> MilliTokens {
         tokenizer.answer(&self.answer).max(self.anchor.output_tokens.saturating_mul(1000))
     }
@@ -283,17 +321,17 @@ fn whole(tokens: MilliTokens) -> Tokens {
     tokens.saturating_add(500) / 1000
 }
 
-/// The reading of a transcript in which nothing was ever counted: four bytes a token, and never
-/// more than the window.
+/// Estimates the reading of a transcript without any counts: four bytes per token, at most the
+/// window.
 pub fn of_bytes(bytes: u64, window: Tokens) -> Reading {
     let used = (bytes / 4).min(window);
     Reading { used, source: ReadingSource::Estimated, anchor: None }
 }
 
-/// A session's typical growth from call to call: the median over the newest calls. Fewer than three
-/// of them show nothing typical: a session often begins with one large file.
+/// Returns the median growth from call to call over the newest calls. Returns 0 for fewer than
+/// three, because a session often begins with one large file.
 ///
-/// `prompts` holds prompt sizes since the last compaction, oldest first.
+/// `prompts` has the prompt sizes since the last compaction, oldest first.
 pub fn median_growth(prompts: &[Tokens]) -> Tokens {
     let newest = &prompts[prompts.len().saturating_sub(GROWTH_CALLS + 1)..];
     let mut growth: Vec<Tokens> =
@@ -305,30 +343,30 @@ pub fn median_growth(prompts: &[Tokens]) -> Tokens {
     growth[growth.len() / 2]
 }
 
-/// How many calls [`median_growth`] looks at, at most and at least.
+/// The number of calls that [`median_growth`] considers: at most, and at least.
 pub const GROWTH_CALLS: usize = 50;
 const FEWEST_CALLS: usize = 3;
 
-/// The seed's names for a percentage.
+/// The named ranges of usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
     /// Below 50 %.
     Healthy,
     /// From 50 %.
     Warning,
-    /// From the save line.
+    /// From the save threshold.
     Critical,
-    /// From the restart line.
+    /// From the restart threshold.
     Overflow,
 }
 
 impl Band {
-    /// The band of `used` in `window`, with the usual bounds 50, 70 and 85.
+    /// Returns the band of `used` in `window` with the default bounds 50, 70 and 85.
     pub fn of(used: Tokens, window: Tokens) -> Self {
         Self::between(used, window, &Lines::default())
     }
 
-    /// The band of `used` in `window`, where the save and the restart line bound it.
+    /// Returns the band of `used` in `window` with the configured save and restart thresholds.
     pub fn between(used: Tokens, window: Tokens, lines: &Lines) -> Self {
         const HALF: Percent = Percent::whole(50);
         let at_least = |percent: Percent| used >= percent.of(window) && window > 0;
@@ -340,7 +378,7 @@ impl Band {
         }
     }
 
-    /// As it is written in output.
+    /// Returns the name used in output.
     pub fn label(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -354,19 +392,23 @@ impl Band {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::Boundary;
-    use crate::weight::Classes;
+    use crate::entry::{Boundary, ModelChange};
+    use crate::weight::{CURRENT, Classes};
+
+    static ESTIMATION: Estimation =
+        Estimation { tokenizer: &CURRENT, overhead: 20_000, unrecorded_files: 8_200 };
 
     fn entry(id: u8, parent: u8, kind: Kind<'static>) -> Entry<'static> {
         let name = |n: u8| (n > 0).then(|| EntryId::new(&[n]));
-        let (id, parent) = (name(id), name(parent));
-        Entry { id, parent, time: None, version: None, kind }
+        let (id, follows) = (name(id), Follows::parent(name(parent)));
+        Entry { id, follows, time: None, version: None, kind }
     }
 
     fn response(message: u8, prompt_tokens: Tokens, output_tokens: Tokens) -> Kind<'static> {
         Kind::Response(Response {
             message: EntryId::new(&[message]),
-            model: "claude-opus-5-5",
+            model: Some("claude-opus-5-5"),
+            window: None,
             long_context: false,
             prompt_tokens,
             output_tokens,
@@ -381,12 +423,12 @@ mod tests {
 
     #[track_caller]
     fn check(entries: &[(Entry<'_>, Weight)], expected: Option<Tokens>) {
-        let mut fold = Fold::new();
+        let mut fold = Fold::new(&ESTIMATION);
         entries.iter().for_each(|(entry, weight)| fold.push(entry, weight));
         assert_eq!(fold.reading().map(|reading| reading.used), expected);
     }
 
-    // 3 tokens a call, 0.337 a letter.
+    // 3 tokens per call, 0.337 per letter.
     const CALL: Tokens = 3;
 
     #[test]
@@ -403,6 +445,31 @@ mod tests {
                 (entry(3, 2, response(9, 5000, 40)), Weight::default()),
                 (entry(4, 2, Kind::ToolResult), letters(1000)),
                 (entry(5, 3, Kind::ToolResult), letters(500)),
+            ],
+            Some(5000 + 40 + 506 + CALL),
+        );
+    }
+
+    #[test]
+    fn in_a_flat_log_every_entry_follows_the_one_before() {
+        let flat = |kind| Entry { follows: Follows::Previous, ..entry(0, 0, kind) };
+        let change = ModelChange { model: Some("claude-opus-5-5"), window: None };
+        let unnamed = |prompt_tokens| {
+            let Kind::Response(response) = response(prompt_tokens as u8, prompt_tokens, 40) else {
+                unreachable!()
+            };
+            Kind::Response(Response { model: None, ..response })
+        };
+        check(
+            &[
+                (flat(Kind::ModelChange(change)), Weight::default()),
+                (flat(Kind::Prompt), letters(1000)),
+                (flat(unnamed(4000)), Weight::default()),
+                (flat(Kind::ToolResult), letters(9000)),
+                (flat(unnamed(5000)), Weight::default()),
+                (flat(Kind::ToolResult), letters(1000)),
+                (flat(Kind::ModelChange(change)), Weight::default()),
+                (flat(Kind::Prompt), letters(500)),
             ],
             Some(5000 + 40 + 506 + CALL),
         );

@@ -1,41 +1,41 @@
-//! What a reviewer answers who was shown the fleet.
+//! Parses the answer of a reviewer, a command that sees all sessions.
 //!
-//! Lines `STATUS: …` and `RECOMMENDED_ACTION: …`, anywhere in what it prints: models like to say more.
-//! The status makes a model think before it recommends; nothing is done because of it.
+//! The answer has lines `STATUS: …` and `RECOMMENDED_ACTION: …` anywhere in the output, because
+//! models like to add text. The status makes a model think before it recommends an action; it has
+//! no effect.
 
 use crate::name::is_meant;
 
-/// What a reviewer answered.
+/// The answer of a reviewer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// It wants somebody who knows better to look.
+    /// The reviewer asks for the second reviewer.
     pub escalates: bool,
-    /// The sessions that are to make a checkpoint.
+    /// The sessions that should make a checkpoint.
     pub checkpoints: Whom,
 }
 
-/// Which sessions are meant.
+/// A selection of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Whom {
-    /// None.
     #[default]
     Nobody,
-    /// All whose window is over the checkpoint line.
+    /// All sessions whose window is above the checkpoint threshold.
     Due,
-    /// Those that these names stand for.
+    /// The sessions with these names, which may be shortened.
     Named(Vec<String>),
 }
 
-/// What asks for a checkpoint.
+/// The action that asks for a checkpoint.
 pub const TRIGGER: &str = "trigger_checkpoint";
-/// What asks for the second reviewer.
+/// The action that asks for the second reviewer.
 pub const ESCALATE: &str = "escalate";
 
-/// What stands for a name must tell something.
+/// Minimum length of a shortened name. Anything shorter is too ambiguous.
 const SHORTEST_NAME: usize = 4;
 
 impl Answer {
-    /// Reads what a reviewer printed. What it cannot mean is passed over.
+    /// Parses the output of a reviewer. Ignores unknown actions.
     pub fn parse(text: &str) -> Self {
         let mut answer = Self::default();
         for line in text.lines() {
@@ -67,7 +67,8 @@ impl Whom {
         }
     }
 
-    /// Whether a session is meant that is called `name`, and is over the line or not.
+    /// Returns whether the selection includes a session with this name. `is_due` says whether its
+    /// window is above the checkpoint threshold.
     pub fn means(&self, name: &str, is_due: bool) -> bool {
         match self {
             Self::Nobody => false,
@@ -80,7 +81,7 @@ impl Whom {
     }
 }
 
-/// What comes after a heading, whatever is drawn around it.
+/// Returns the text after a heading, ignoring Markdown markup around it.
 fn after<'l>(line: &'l str, heading: &str) -> Option<&'l str> {
     let line = line.trim_start_matches(|at: char| at.is_whitespace() || "*#->`".contains(at));
     Some(line.strip_prefix(heading)?.trim_matches(|at: char| at.is_whitespace() || at == '*'))

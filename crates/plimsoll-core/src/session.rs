@@ -57,6 +57,9 @@ pub struct SessionState {
     /// The last restore after a compaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored: Option<Restored>,
+    /// Where the newest compaction stands in the transcript, for agents that report none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<u64>,
     /// The checkpoint of another session that this one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given: Option<String>,
@@ -142,8 +145,19 @@ impl SessionState {
 
     /// What is still true of a session whose window was emptied.
     pub fn emptied(&self) -> Self {
-        let Self { window, since, paused, sealed, given, headless, handled, .. } = self.clone();
-        Self { window, since, paused, sealed, given, headless, handled, ..Self::default() }
+        let Self { window, since, paused, sealed, compaction, given, headless, handled, .. } =
+            self.clone();
+        Self {
+            window,
+            since,
+            paused,
+            sealed,
+            compaction,
+            given,
+            headless,
+            handled,
+            ..Self::default()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! Command lines as a shell reads them.
+//! Splits command lines as a shell does.
 
-/// The text as one word.
+/// Quotes a text so that a shell reads it as one word.
 pub fn quote(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
     match !text.is_empty() && text.bytes().all(plain) {
@@ -9,21 +9,20 @@ pub fn quote(text: &str) -> String {
     }
 }
 
-/// One word of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Word {
     /// The word without its quotes.
     pub text: String,
-    /// Where it ends in the line.
+    /// The index in the line at which it ends.
     pub end: usize,
 }
 
-/// The words of a command line, quotes undone and nothing expanded.
+/// Splits a command line into words. Removes quotes and expands nothing.
 pub fn words(line: &str) -> Vec<Word> {
     read(line).0
 }
 
-/// The words of a command line that somebody has typed; nothing if a quote in it is open.
+/// Splits a command line that a user typed into words; `None` if a quote is not closed.
 pub fn typed_words(line: &str) -> Option<Vec<String>> {
     match read(line) {
         (words, None) => Some(words.into_iter().map(|word| word.text).collect()),
@@ -31,7 +30,7 @@ pub fn typed_words(line: &str) -> Option<Vec<String>> {
     }
 }
 
-/// The words of a command line, and the quote that is open at its end.
+/// Splits a command line into words. Also returns the quote that is still open at its end.
 fn read(line: &str) -> (Vec<Word>, Option<char>) {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -58,24 +57,25 @@ fn read(line: &str) -> (Vec<Word>, Option<char>) {
     (words, quote)
 }
 
-/// One command of a line: what is run, and where its output goes.
+/// One command of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// As it was typed, up to its last word.
+    /// The command as it was typed, up to its last word.
     pub typed: String,
-    /// Its words, quotes undone and nothing expanded.
+    /// Its words, with quotes removed and nothing expanded.
     pub words: Vec<String>,
-    /// The files that its output is sent to.
+    /// The files to which its output is redirected.
     pub outputs: Vec<String>,
-    /// What follows it decides how the line ends: `a | b`, `a; b`, but not `a && b`.
+    /// Whether a later command decides the exit code of the line: `a` in `a | b` and `a; b`, but
+    /// not in `a && b`.
     pub is_hidden: bool,
-    /// It runs only if the command before it fails: `b` of `a || b`.
+    /// Whether it runs only if the previous command fails: `b` in `a || b`.
     pub is_alternative: bool,
-    /// How many subshells it runs in: 1 for both commands of `(a; b)`.
+    /// The number of subshells around it: 1 for both commands of `(a; b)`.
     pub depth: usize,
 }
 
-/// The commands of a line, pipes and lists taken apart, documents that stand in it left out.
+/// Splits a line into its commands at pipes and list operators. Ignores here-documents.
 pub fn commands(line: &str) -> Vec<Command> {
     let line = without_documents(line);
     let mut tokens = Tokens { rest: &line, depth: 0, is_alternative: false };
@@ -94,7 +94,7 @@ pub fn commands(line: &str) -> Vec<Command> {
     commands
 }
 
-/// A line without its here-documents: their text is no command.
+/// Removes the here-documents from a line: their text is not a command.
 fn without_documents(text: &str) -> String {
     let mut kept = String::new();
     let mut end: Option<&str> = None;
@@ -111,7 +111,7 @@ fn without_documents(text: &str) -> String {
     kept
 }
 
-/// The word that ends the here-document that a line begins.
+/// Returns the word that ends the here-document that a line starts.
 fn document(line: &str) -> Option<&str> {
     let rest = line.split("<<").nth(1)?;
     let rest = rest.trim_start_matches('-').trim_start().trim_start_matches(['\'', '"', '\\']);
@@ -125,17 +125,17 @@ enum Token {
     End,
 }
 
-/// What is left of a line.
+/// The unread rest of a line.
 struct Tokens<'a> {
     rest: &'a str,
-    /// How many parentheses are open.
+    /// Number of open parentheses.
     depth: usize,
-    /// The next command stands behind `||`.
+    /// Whether the next command follows `||`.
     is_alternative: bool,
 }
 
 impl Tokens<'_> {
-    /// The next command, and whether anything follows it.
+    /// Reads the next command. Also returns whether anything follows it.
     fn command(&mut self) -> (Command, bool) {
         let (start, mut end, mut depth) = (self.rest, 0, self.depth);
         let (mut words, mut outputs) = (Vec::new(), Vec::new());
@@ -176,7 +176,7 @@ impl Tokens<'_> {
             }
             _ => {
                 let word = self.word();
-                // The 2 of `2>` is no word.
+                // The 2 of `2>` is not a word.
                 let is_channel = word.bytes().all(|byte| byte.is_ascii_digit());
                 let is_word = !is_channel || self.peek() != Some('>');
                 Some(Token::Word(if is_word { word } else { String::new() }))
@@ -198,7 +198,7 @@ impl Tokens<'_> {
         self.rest = self.rest.trim_start_matches(unwanted);
     }
 
-    /// What stands between two commands; `&>` stands before a file instead.
+    /// Reads the operator between two commands. `&>` is a redirection instead.
     fn sign(&mut self) -> Option<Token> {
         let sign = self.take()?;
         match sign {
@@ -219,7 +219,7 @@ impl Tokens<'_> {
 
     fn output(&mut self) -> Option<Token> {
         self.skip(|c| matches!(c, '>' | '|'));
-        // `2>&1` goes where the other goes, not to a file.
+        // `2>&1` redirects to another stream, not to a file.
         if let Some(rest) = self.rest.strip_prefix('&') {
             self.rest = rest;
             self.word();

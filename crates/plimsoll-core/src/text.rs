@@ -1,8 +1,8 @@
-//! Figures and stretches of time in sentences; where words stand in a text.
+//! Formats numbers and durations for sentences, and finds words in a text.
 
 use std::ops::Range;
 
-/// A number with its thousands apart: `167,000`.
+/// Formats a number with thousands separators: `167,000`.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -15,7 +15,7 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// A stretch of time, in its two largest units.
+/// Formats a duration in its two largest units.
 pub fn duration(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -25,8 +25,8 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
-/// Where words of a query stand in a text: where one begins with them, else anywhere. None overlaps
-/// another.
+/// Finds the words of a query in a text: at the beginnings of words, or anywhere if no word begins
+/// with one. The ranges do not overlap.
 pub fn places(text: &str, query: &str) -> Vec<Range<usize>> {
     let words = || query.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty());
     let begins = |at: usize| !text[..at].chars().next_back().is_some_and(char::is_alphanumeric);

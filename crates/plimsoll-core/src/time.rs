@@ -1,16 +1,16 @@
-//! Moments, as people read them.
+//! Formats and parses times.
 
 use crate::Millis;
 
 const DAY: Millis = 24 * 3600 * 1000;
 
-/// The day of a moment in UTC: `2026-11-15`.
+/// Formats the day of a time in UTC: `2026-11-15`.
 pub fn day(moment: Millis) -> String {
     let (year, month, day) = date(moment.div_euclid(DAY));
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// A moment in UTC: `2026-11-15T05:58:14.946Z`.
+/// Formats a time in UTC: `2026-11-15T05:58:14.946Z`.
 pub fn utc(moment: Millis) -> String {
     let of_day = moment.rem_euclid(DAY);
     let (seconds, millis) = (of_day / 1000, of_day % 1000);
@@ -19,14 +19,14 @@ pub fn utc(moment: Millis) -> String {
     format!("{day}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// A moment in UTC, to the second: `2026-11-15T05:58:14Z`.
+/// Formats a time in UTC to the second: `2026-11-15T05:58:14Z`.
 pub fn utc_second(moment: Millis) -> String {
     let mut text = utc(moment);
     text.truncate(text.len() - ".946Z".len());
     text + "Z"
 }
 
-/// A moment as a clock on the wall shows it: with the offset from UTC that is in force there and then.
+/// A time in a local time zone, with the offset from UTC that applies then and there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WallTime {
     moment: Millis,
@@ -34,28 +34,27 @@ pub struct WallTime {
 }
 
 impl WallTime {
-    /// The time on a clock that is so many seconds ahead of UTC.
+    /// Converts a time to a zone that is `offset_seconds` ahead of UTC.
     pub fn new(moment: Millis, offset_seconds: i32) -> Self {
         Self { moment, offset_seconds }
     }
 
-    /// Its day: `2026-11-15`.
+    /// Formats the day: `2026-11-15`.
     pub fn day(self) -> String {
         day(self.shifted())
     }
 
-    /// The time of day: `14:02`.
+    /// Formats the time of day: `14:02`.
     pub fn clock(self) -> String {
         utc(self.shifted())[11..16].to_owned()
     }
 
-    /// The time of day to the millisecond: `14:02:05.946`.
+    /// Formats the time of day to the millisecond: `14:02:05.946`.
     pub fn exact_clock(self) -> String {
         utc(self.shifted())[11..23].to_owned()
     }
 
-    /// The time of day if it is of the same day as `now`, otherwise with its day:
-    /// `2026-11-15 14:02`.
+    /// Formats the time of day. Adds the day if it is not the day of `now`: `2026-11-15 14:02`.
     pub fn seen_from(self, now: Self) -> String {
         match self.day() == now.day() {
             true => self.clock(),
@@ -63,7 +62,7 @@ impl WallTime {
         }
     }
 
-    /// The offset from UTC: `UTC`, `+02:00`, `-05:00`.
+    /// Formats the offset from UTC: `UTC`, `+02:00`, `-05:00`.
     pub fn zone(self) -> String {
         let minutes = self.offset_seconds.unsigned_abs() / 60;
         match self.offset_seconds {
@@ -80,7 +79,7 @@ impl WallTime {
     }
 }
 
-/// Milliseconds since the epoch of a moment in UTC, such as `2026-11-15T05:58:14.946Z`.
+/// Parses a time in UTC, such as `2026-11-15T05:58:14.946Z`.
 pub fn moment(time: impl AsRef<[u8]>) -> Option<Millis> {
     let bytes = time.as_ref();
     let [_, _, _, _, b'-', _, _, b'-', _, _, b'T', _, _, b':', _, _, b':', _, _, .., b'Z'] = bytes
@@ -94,22 +93,22 @@ pub fn moment(time: impl AsRef<[u8]>) -> Option<Millis> {
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
     let fraction = if bytes.len() >= 24 { number(20, 23)? } else { 0 };
-    // Other numbers would be moments that nobody can write so.
+    // Reject numbers that are not a valid date or time of day.
     let is_date = (1..=12).contains(&month) && (1..=31).contains(&day);
     (is_date && hour < 24 && minute < 60 && second < 60).then_some(())?;
     let days = days_since_epoch(year, month, day);
     Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction)
 }
 
-/// Days from 1970-01-01 to a date of the Gregorian calendar, the year taken to begin in March.
+/// Returns the days from 1970-01-01 to a date of the Gregorian calendar. Counts years from March.
 fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 
-/// Year, month and day of the Gregorian calendar, by days since 1970-01-01. Reckoned in years that
-/// begin in March: the leap day is the last of its year then.
+/// Converts days since 1970-01-01 to year, month and day. Counts years from March, so that the leap
+/// day is the last day of its year.
 fn date(days: i64) -> (i64, i64, i64) {
     const FOUR_CENTURIES: i64 = 146_097;
     let days = days + 719_468;

@@ -1,41 +1,35 @@
-//! Where the client compacts by itself.
+//! Predicts where the client compacts automatically.
 
 use crate::Tokens;
-use crate::models::{self, Compaction};
+use crate::event::AgentId;
 use crate::settings::{ClientSetting, ClientSettings};
 
-/// The point at which the client compacts the conversation, with its provenance.
+/// The point at which the client compacts the conversation, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// At this many tokens.
     At {
-        /// How many.
         tokens: Tokens,
-        /// How that is known.
         source: TriggerSource,
-        /// The setting that makes the client compact earlier than it would by default.
+        /// The setting that makes the client compact earlier than by default.
         lowered_by: Option<ClientSetting>,
     },
-    /// The user has switched automatic compaction off.
+    /// The user has disabled automatic compaction.
     SwitchedOff,
-    /// This model has no threshold: compaction follows only when the service refuses the prompt.
+    /// This model has no threshold: the client compacts only when the service refuses the prompt.
     OnRefusal,
 }
 
-/// How a trigger is known.
+/// Where a trigger comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerSource {
     /// The client's formula with the user's settings.
     Formula,
-    /// The user's own compactions, so many of them.
-    Learned {
-        /// How many compactions it was learned from.
-        compactions: u32,
-    },
+    /// Earlier compactions of this user.
+    Learned { compactions: u32 },
 }
 
 impl Trigger {
-    /// The point itself, where there is one.
+    /// Returns the trigger in tokens; `None` if the client has no threshold.
     pub fn tokens(self) -> Option<Tokens> {
         match self {
             Self::At { tokens, .. } => Some(tokens),
@@ -43,42 +37,62 @@ impl Trigger {
         }
     }
 
-    /// The same, `None` if it lies beyond `window`: the user has set a window smaller than the
-    /// client's, and no compaction comes before that one is full.
+    /// Like [`Trigger::tokens`], but `None` if the trigger is above `window`: the user has set a
+    /// window smaller than the client's, and it fills up before the client compacts.
     pub fn within(self, window: Tokens) -> Option<Tokens> {
         self.tokens().filter(|tokens| *tokens <= window)
     }
 
-    /// Whether a setting makes the client compact earlier than it would by default, so that a
-    /// percentage of the window does not tell how near the compaction is.
+    /// Returns whether a setting makes the client compact earlier than by default. If so, a
+    /// percentage of the window does not show how near the compaction is.
     pub fn is_lowered(self) -> bool {
         matches!(self, Self::At { lowered_by: Some(_), .. })
     }
 }
 
-/// Where a model and client version were seen to compact: the user's own records.
+/// The compactions recorded for a model and client version.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Learned {
-    /// The model.
+    /// `None` for the default agent, and in files of release 0.1, which knew no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
     pub model: String,
-    /// The client version.
     pub version: String,
     /// Tokens before each of the newest automatic compactions, newest last.
     pub seen: Vec<Tokens>,
 }
 
-/// How many of the newest compactions count.
+/// The number of newest compactions that count.
 pub const LEARN_FROM: usize = 5;
 
-const OUTPUT_RESERVE: Tokens = 20_000;
-const HEADROOM: Tokens = 13_000;
-const SMALLEST_CONFIGURED_WINDOW: Tokens = 100_000;
+/// The point at which an agent's client compacts automatically, before any user setting. Each agent
+/// supplies its own: `min(percent × (window − reserve), window − reserve − headroom)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CompactionRule {
+    /// Tokens that the client reserves for the answer, at most.
+    pub reserve: Tokens,
+    /// Tokens that the client keeps free in addition to the reserve.
+    pub headroom: Tokens,
+    /// Percentage of the window without the reserve; `None` if the rule has none.
+    pub percent: Option<f64>,
+    /// The smallest window that the user can set for compaction; smaller ones are raised to it.
+    pub smallest_window: Tokens,
+    /// Parts of the names of models without a threshold: the client compacts only when the service
+    /// refuses the prompt, unless the user sets a window.
+    pub on_refusal: &'static [&'static str],
+}
 
-/// Settles where the client compacts a conversation with `model` in a window of `window` tokens: the
-/// client's own window, see [`of_client`](crate::window::of_client).
+impl CompactionRule {
+    fn waits_for_refusal(&self, model: Option<&str>) -> bool {
+        model.is_some_and(|model| self.on_refusal.iter().any(|part| model.contains(part)))
+    }
+}
+
+/// Returns where the client compacts a conversation with `model` in a window of `window` tokens.
+/// The window is the client's own, see [`of_client`](crate::window::of_client).
 ///
-/// `seen` holds the tokens before the newest automatic compactions of the same model and client
-/// version: reality corrects the formula.
+/// `seen` has the tokens before the newest automatic compactions of the same model and client
+/// version, which correct the formula.
 pub fn resolve(
     window: Tokens,
     model: Option<&str>,
@@ -88,7 +102,7 @@ pub fn resolve(
     if !client.auto_compact {
         return Trigger::SwitchedOff;
     }
-    // Nothing is compacted beyond its window: such a compaction was of another one.
+    // A compaction above the window happened in a different window.
     let seen: Vec<Tokens> = seen.iter().copied().filter(|tokens| *tokens <= window).collect();
     match formula(window, model, client) {
         Some((tokens, lowered_by)) => correct(Some(tokens), lowered_by, &seen),
@@ -96,8 +110,8 @@ pub fn resolve(
     }
 }
 
-/// Where the client is configured to compact, whatever it really does, and the setting that decides
-/// it, if the user has made one that does.
+/// Returns where the client is configured to compact, and the user's setting that decides it.
+/// Ignores earlier compactions.
 pub fn configured(
     window: Tokens,
     model: Option<&str>,
@@ -119,35 +133,35 @@ fn formula(
     model: Option<&str>,
     client: &ClientSettings,
 ) -> Option<(Tokens, Option<ClientSetting>)> {
+    let rule = &client.rule;
     let configured = client.compact_window(model);
-    let on_refusal = model
-        .and_then(models::known)
-        .is_some_and(|model| model.compaction == Compaction::OnRefusal);
-    if on_refusal && configured.is_none() {
+    if rule.waits_for_refusal(model) && configured.is_none() {
         return None;
     }
     let lower = configured.map(|(tokens, setting)| {
-        let tokens = tokens.max(SMALLEST_CONFIGURED_WINDOW);
+        let tokens = tokens.max(rule.smallest_window);
         (tokens, Some(setting).filter(|_| tokens < window))
     });
     let (window, setting) = lower.map_or((window, None), |(lower, by)| (window.min(lower), by));
-    let reserve = client.max_output_tokens.unwrap_or(OUTPUT_RESERVE).min(OUTPUT_RESERVE);
+    let reserve = client.max_output_tokens.unwrap_or(rule.reserve).min(rule.reserve);
     let effective = window.saturating_sub(reserve);
-    // A window smaller than what the client keeps free is no client's: the user set it, to try us.
-    let threshold = effective.checked_sub(HEADROOM).filter(|threshold| *threshold > 0)?;
+    // A window smaller than what the client keeps free is not a real one: the user set it for a
+    // test.
+    let threshold = effective.checked_sub(rule.headroom).filter(|threshold| *threshold > 0)?;
     let share = |percent: f64| (effective as f64 * percent / 100.0) as Tokens;
+    let threshold = rule.percent.map_or(threshold, |percent| threshold.min(share(percent)));
     Some(match client.compact_percent.map(share) {
         Some(tokens) if tokens < threshold => (tokens, Some(ClientSetting::Percent)),
         _ => (threshold, setting),
     })
 }
 
-/// Corrects the formula by what was seen.
+/// Corrects the formula by earlier compactions.
 ///
-/// Where there is no formula, any compaction tells more than nothing. That the client compacts
-/// earlier than its formula is believed when two agree: a single one may have been of an idle
-/// session, or under other settings. That it compacts later is believed after
-/// three, all of them well above: a single large tool result can carry any call past the threshold.
+/// Without a formula, a single compaction is enough. A lower trigger needs two compactions that
+/// agree: a single one may come from an idle session or from other settings. A higher trigger needs
+/// three compactions, all well above the formula: a single large tool result can carry any call
+/// past the threshold.
 fn correct(formula: Option<Tokens>, lowered_by: Option<ClientSetting>, seen: &[Tokens]) -> Trigger {
     const ENOUGH: usize = 3;
     let seen = &seen[seen.len().saturating_sub(LEARN_FROM)..];
@@ -173,6 +187,19 @@ fn correct(formula: Option<Tokens>, lowered_by: Option<ClientSetting>, seen: &[T
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::models;
+
+    const RULE: CompactionRule = CompactionRule {
+        reserve: 20_000,
+        headroom: 13_000,
+        percent: None,
+        smallest_window: 100_000,
+        on_refusal: &["opus-4-5"],
+    };
+
+    fn plain() -> ClientSettings {
+        ClientSettings { rule: RULE, ..ClientSettings::default() }
+    }
 
     fn at(tokens: Tokens) -> Trigger {
         Trigger::At { tokens, source: TriggerSource::Formula, lowered_by: None }
@@ -195,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_formula_follows_the_clients_settings() {
-        let plain = ClientSettings::default();
+        let plain = plain();
         check("claude-opus-5-5", &plain, &[], at(967_000));
         check("claude-opus-4-6", &plain, &[], at(167_000));
         check("claude-opus-4-5", &plain, &[], Trigger::OnRefusal);
@@ -216,11 +243,22 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_may_be_a_percentage() {
+        let rule = CompactionRule { percent: Some(70.0), ..CompactionRule::default() };
+        let client = ClientSettings { rule, ..ClientSettings::default() };
+        assert_eq!(resolve(200_000, Some("any"), &client, &[]), at(140_000));
+        assert_eq!(
+            resolve(200_000, None, &ClientSettings { rule: RULE, ..client }, &[]),
+            at(167_000)
+        );
+    }
+
+    #[test]
     fn a_models_own_window_setting_comes_before_the_general_one() {
         let client = ClientSettings {
             compact_window: Some(150_000),
             model_compact_windows: vec![("claude-opus-4-6".to_owned(), 120_000)],
-            ..ClientSettings::default()
+            ..plain()
         };
         check("claude-opus-4-6", &client, &[], lowered(87_000, ClientSetting::ModelWindow));
         check("claude-sonnet-4-6", &client, &[], lowered(117_000, ClientSetting::Window));
@@ -230,7 +268,7 @@ mod tests {
     fn the_setting_that_decides_is_named() {
         let decides =
             |client: &ClientSettings| configured(200_000, Some("claude-opus-4-6"), client).1;
-        let plain = ClientSettings::default();
+        let plain = plain();
         assert_eq!(decides(&plain), None);
         let window = ClientSettings { compact_window: Some(150_000), ..plain.clone() };
         assert_eq!(decides(&window), Some(ClientSetting::Window));
@@ -247,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_users_own_compactions_correct_the_formula() {
-        let plain = ClientSettings::default();
+        let plain = plain();
         check("claude-opus-4-6", &plain, &[155_300], at(167_000));
         check("claude-opus-4-6", &plain, &[155_300, 155_000, 168_000], learned(155_000, 3));
         check("claude-opus-4-6", &plain, &[120_000, 155_000], at(167_000));

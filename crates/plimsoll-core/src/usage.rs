@@ -1,43 +1,40 @@
-//! What to do about a share of a window: the answer to whoever counts tokens themselves.
+//! Recommends an action for a given share of a window, for callers that count tokens themselves.
 
 use crate::Tokens;
 use crate::policy::Levels;
 use crate::reading::Band;
 use crate::settings::Lines;
 
-/// How full a window is, and what is recommended.
+/// The usage of a window, with a recommendation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usage {
-    /// The tokens in the window.
+    /// Tokens in the window.
     pub used: Tokens,
-    /// Its size.
+    /// The window's size.
     pub max: Tokens,
-    /// The share in percent, with one decimal.
+    /// Percentage used, with one decimal.
     pub percent: f64,
-    /// The name for that share.
     pub band: Band,
-    /// What is recommended.
     pub advice: Advice,
 }
 
-/// What is recommended at some share of a window.
+/// A recommended action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// Go on.
     None,
-    /// Save the session.
     Save,
-    /// Save it and begin a fresh one.
     SaveAndRestart,
 }
 
 impl Usage {
-    /// What `used` tokens in a window of `max` come to. More than fits is an overflow like any other.
+    /// Returns the usage of `used` tokens in a window of `max`. More tokens than fit are an
+    /// overflow.
     pub fn of(used: Tokens, max: Tokens, lines: &Lines) -> Self {
         Self::at(used, max, lines, &Levels::of(lines, max))
     }
 
-    /// The same where the client's compaction has moved the lines to `levels`.
+    /// Like [`Usage::of`], but with the thresholds moved to `levels` because the client compacts
+    /// earlier.
     pub fn at(used: Tokens, max: Tokens, lines: &Lines, levels: &Levels) -> Self {
         let advice = match () {
             () if used >= levels.restart => Advice::SaveAndRestart,
@@ -48,13 +45,13 @@ impl Usage {
         Self { used, max, percent, band: Band::between(used, max, lines), advice }
     }
 
-    /// The same without a recommendation, for users who switched advice off.
+    /// Removes the recommendation, for users who have disabled advice.
     #[must_use]
     pub fn without_advice(self) -> Self {
         Self { advice: Advice::None, ..self }
     }
 
-    /// The recommendation in a sentence, if there is any.
+    /// Returns the recommendation as a sentence; `None` if there is none.
     pub fn message(&self) -> Option<String> {
         let percent = tenths(self.percent);
         match self.advice {
@@ -68,7 +65,7 @@ impl Usage {
 }
 
 impl Advice {
-    /// As it is written in an answer.
+    /// Returns the name used in answers.
     pub fn label(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -77,13 +74,13 @@ impl Advice {
         }
     }
 
-    /// Whether a hook may carry it out without asking.
+    /// Returns whether a hook may carry it out without asking.
     pub fn is_automatic(self) -> bool {
         self == Self::SaveAndRestart
     }
 }
 
-/// A share in percent, unrounded.
+/// Returns a percentage, unrounded.
 pub fn share(used: Tokens, max: Tokens) -> f64 {
     used as f64 / max.max(1) as f64 * 100.0
 }

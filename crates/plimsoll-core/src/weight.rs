@@ -1,33 +1,29 @@
-//! What text weighs: tokens estimated from classes of characters.
+//! Estimates tokens from classes of characters.
 //!
-//! No tokenizer of the agents' models is public, so what was appended since the last counted
-//! response is estimated: one pass over the bytes counts letter runs, letters, digits, punctuation,
-//! newlines and bytes past ASCII, and each class has a rate per tokenizer. Amounts are kept in
-//! thousandths of a token so that any order of adding gives the same sum.
+//! The tokenizers of the models are not public. So text appended since the last counted response is
+//! estimated: one pass over the bytes counts letter runs, letters, digits, punctuation, newlines
+//! and bytes past ASCII, and each class has a rate per tokenizer. Amounts are in thousandths of a
+//! token, so the order of additions does not change the sum.
 
 use crate::Tokens;
 
-/// A thousandth of a token.
 pub type MilliTokens = u64;
 
-/// How many characters of each class a text has. Blanks are free.
+/// The number of characters of each class in a text. Blanks cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Classes {
     /// Runs of letters.
     pub runs: u64,
-    /// ASCII letters.
     pub letters: u64,
-    /// ASCII digits.
     pub digits: u64,
-    /// Everything else that is ASCII and not blank.
+    /// All other ASCII characters that are not blank.
     pub punctuation: u64,
-    /// Newlines.
     pub newlines: u64,
     /// Bytes of characters past ASCII.
     pub high: u64,
 }
 
-/// The class of a byte, as an index into a table of six.
+/// The class of a byte, used as an index into a table of six.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Letter,
@@ -55,7 +51,7 @@ const CLASS_OF: [Class; 256] = {
     table
 };
 
-/// Counts the classes of a text given in pieces: a run of letters may go on over a seam.
+/// Counts the classes of a text in pieces. A run of letters may continue in the next piece.
 #[derive(Default)]
 pub struct ClassCounter {
     counts: [u64; 6],
@@ -64,7 +60,6 @@ pub struct ClassCounter {
 }
 
 impl ClassCounter {
-    /// Counts the bytes of `text`.
     pub fn add(&mut self, text: &[u8]) {
         for &byte in text {
             let class = CLASS_OF[usize::from(byte)];
@@ -75,7 +70,6 @@ impl ClassCounter {
         }
     }
 
-    /// What was counted.
     pub fn classes(&self) -> Classes {
         Classes {
             runs: self.runs,
@@ -99,10 +93,10 @@ impl std::ops::AddAssign for Classes {
     }
 }
 
-/// What one entry adds to the window, before any rate is applied.
+/// The content that an entry adds to the window, before any rate is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weight {
-    /// Text that tools gave back.
+    /// Text of tool results.
     pub tool_text: Classes,
     /// Text of prompts, summaries and attachments.
     pub said_text: Classes,
@@ -110,15 +104,14 @@ pub struct Weight {
     pub model_text: Classes,
     /// Characters of the model's thinking.
     pub thinking_chars: u64,
-    /// Tool result blocks.
     pub tool_results: u64,
-    /// Attachments the model sees.
+    /// Attachments that the model sees.
     pub attachments: u64,
-    /// Tokens of images: they follow from the pictures' sizes, not from a tokenizer.
+    /// Tokens of images, computed from their sizes without a tokenizer.
     pub image_tokens: Tokens,
     /// Base64 characters of inline documents.
     pub document_chars: u64,
-    /// The tool searched for other tools: their descriptions come along.
+    /// The tool searched for other tools, so the client adds their descriptions.
     pub loads_tools: bool,
 }
 
@@ -136,29 +129,30 @@ impl std::ops::AddAssign for Weight {
     }
 }
 
-/// Rates of one tokenizer, in thousandths of a token, fitted on real sessions (docs/accuracy.md).
+/// The rates of one tokenizer in thousandths of a token, fitted on real sessions
+/// (docs/accuracy.md).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tokenizer {
     /// Per letter run, letter, digit, punctuation mark, newline and byte past ASCII.
-    classes: [MilliTokens; 6],
-    /// Text of people and attachments, in thousandths of the same text from a tool.
-    said_scale: u64,
-    /// Text of the model, likewise.
-    model_scale: u64,
-    /// Per character of thinking.
-    thinking_char: MilliTokens,
-    /// Per attachment.
-    attachment: MilliTokens,
-    /// Framing when the answer's tokens were counted by the service …
-    counted: Framing,
-    /// … and when they are estimated, so that the frames of its tool calls are missing too.
-    uncounted: Framing,
+    pub classes: [MilliTokens; 6],
+    /// Cost of text of people and attachments, in thousandths of the cost of tool text.
+    pub said_scale: u64,
+    /// Cost of text of the model, in thousandths of the cost of tool text.
+    pub model_scale: u64,
+    pub thinking_char: MilliTokens,
+    pub attachment: MilliTokens,
+    /// Framing if the service counted the answer's tokens.
+    pub counted: Framing,
+    /// Framing if the answer is estimated, so that it must include the framing of its tool calls.
+    pub uncounted: Framing,
 }
 
+/// Tokens that the service adds around contents.
 #[derive(Debug, PartialEq, Eq)]
-struct Framing {
-    tool_result: MilliTokens,
-    call: MilliTokens,
+pub struct Framing {
+    pub tool_result: MilliTokens,
+    /// Per call of the model.
+    pub call: MilliTokens,
 }
 
 /// The tokenizer of the models up to the 4.6 generation.
@@ -183,13 +177,28 @@ pub const CURRENT: Tokenizer = Tokenizer {
     uncounted: Framing { tool_result: 55_000, call: 20_000 },
 };
 
-/// Tool descriptions that a tool search brings into the window.
+/// The tool descriptions that a tool search adds to the window.
 const LOADED_TOOLS: MilliTokens = 1_500_000;
-/// Thousandths of a token per base64 character of a document.
+/// Per base64 character of a document.
 const DOCUMENT_CHAR: MilliTokens = 64;
 
 impl Tokenizer {
-    /// What was added after a response, its own answer aside.
+    /// Returns whether [`at_most`] is an upper bound for this tokenizer. A newline is two bytes of
+    /// JSON.
+    pub const fn is_bounded(&self) -> bool {
+        let [run, letter, digit, punctuation, newline, high] = self.classes;
+        run + letter <= 2_000
+            && digit <= 2_000
+            && punctuation <= 2_000
+            && newline <= 4_000
+            && high <= 2_000
+            && self.said_scale <= 1_000
+            && self.model_scale <= 1_000
+            && self.thinking_char <= 2_000
+            && self.uncounted.call <= LARGEST_CALL * 1_000
+    }
+
+    /// Returns the cost of everything added after a response, without the answer itself.
     pub fn added(&self, weight: &Weight, answer: Answer) -> MilliTokens {
         let framing = self.framing(answer);
         self.text(&weight.tool_text)
@@ -201,13 +210,14 @@ impl Tokenizer {
             + u64::from(weight.loads_tools) * LOADED_TOOLS
     }
 
-    /// What the model's own words weigh, where the service's count is missing.
+    /// Returns the estimated cost of the model's answer, for answers that the service has not
+    /// counted.
     pub fn answer(&self, weight: &Weight) -> MilliTokens {
         self.text(&weight.model_text) * self.model_scale / 1000
             + weight.thinking_chars * self.thinking_char
     }
 
-    /// What each call costs on top of its contents.
+    /// Returns the cost of a call in addition to its contents.
     pub fn call(&self, answer: Answer) -> MilliTokens {
         self.framing(answer).call
     }
@@ -230,31 +240,30 @@ impl Tokenizer {
     }
 }
 
-/// Whether the service counted the answer's tokens.
+/// Says whether the service counted the answer's tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It did, and the figure is final.
+    /// The count is final.
     Counted,
-    /// The figure on disk is a running count from the middle of the stream.
+    /// The count on disk was written while the answer was streamed.
     Uncounted,
 }
 
-/// An upper bound of what a call and `bytes` of transcript after it can add to the window.
+/// Returns an upper bound of the tokens that a call and `bytes` of transcript after it can add.
 ///
-/// No class of characters costs two tokens a byte, no image more than that of its block, and an
-/// entry's JSON is longer than its frame in tokens; only the call's own frame and a tool search
-/// bring in what is written nowhere.
+/// No class of characters costs more than two tokens per byte, no image costs more than that for
+/// the bytes of its block, and an entry's JSON is longer than its framing. Only the call's own
+/// framing and the tools that a tool search loads are not in the transcript.
 pub fn at_most(bytes: u64) -> Tokens {
     LARGEST_CALL + if bytes == 0 { 0 } else { 2 * bytes + 2 * LOADED_TOOLS / 1000 }
 }
 
-/// No tokenizer's frame of a call is larger.
+/// The largest framing of a call of any tokenizer.
 const LARGEST_CALL: Tokens = 32;
-const _: () = assert!(
-    CLASSIC.uncounted.call <= LARGEST_CALL * 1000 && CURRENT.uncounted.call <= LARGEST_CALL * 1000
-);
+const _: () = assert!(CLASSIC.is_bounded() && CURRENT.is_bounded());
 
-/// Tokens of an image of this size: the service scales the long side down to 1,568 pixels.
+/// Returns the tokens of an image of this size. The service scales the long side down to 1,568
+/// pixels.
 pub fn image_tokens(width: u64, height: u64) -> Tokens {
     const LONG_SIDE: u64 = 1568;
     const MOST: u64 = 1600;
@@ -270,7 +279,7 @@ pub fn image_tokens(width: u64, height: u64) -> Tokens {
     tokens.min(MOST)
 }
 
-/// Tokens of an image whose size cannot be read.
+/// Tokens assumed for an image of unknown size.
 pub const IMAGE_TOKENS: Tokens = 1500;
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
-//! How large a window is, and how that is known.
+//! Determines the size of a context window.
 
 use crate::Tokens;
-use crate::models::{self, DEFAULT_WINDOW, KNOWN_WINDOWS, LONG_WINDOW};
+use crate::models::{self, DEFAULT_WINDOW, LONG_WINDOW};
 use crate::settings::{ClientSettings, ModelSettings};
 
-/// A context window with its provenance.
+/// A context window and the source of its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its size.
     pub tokens: Tokens,
-    /// How that is known.
     pub source: WindowSource,
 }
 
@@ -17,33 +15,36 @@ pub struct Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowSource {
-    /// A flag, an environment variable or the config says so.
+    /// A flag, an environment variable or the config.
     Override,
-    /// The client's status line reported it for this session.
+    /// The client's status line, for this session.
     StatusLine,
-    /// The model was asked for with a long-context mark.
+    /// The agent's transcript or payloads.
+    Agent,
+    /// A long-context mark on the requested model.
     Mark,
-    /// The client's own settings name a window for models it does not know.
+    /// The client's setting for models that it does not know.
     ClientSetting,
     /// The table of models, ours or the user's.
     Table,
-    /// A prompt was larger than the window assumed before.
+    /// A prompt larger than the window assumed before.
     Inferred,
-    /// Nobody knows: the default, a guess.
+    /// The default, which is a guess.
     Default,
 }
 
 impl WindowSource {
-    /// Whether the size is a mere guess, on which nothing may be refused.
+    /// Returns whether the size is only a guess. A guess must never be a reason to refuse a call.
     pub fn is_guess(self) -> bool {
         self == Self::Default
     }
 
-    /// As it is written in output.
+    /// Returns the name used in output.
     pub fn label(self) -> &'static str {
         match self {
             Self::Override => "override",
             Self::StatusLine => "status_line",
+            Self::Agent => "agent",
             Self::Mark => "mark",
             Self::ClientSetting => "client_setting",
             Self::Table => "table",
@@ -53,22 +54,24 @@ impl WindowSource {
     }
 }
 
-/// Everything that may tell the size of a window.
+/// Everything that may determine the size of a window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowFacts<'a> {
-    /// What the user set for this call.
+    /// The size that the user set for this call.
     pub override_tokens: Option<Tokens>,
-    /// What this session proved before, for the same model.
+    /// The size that the agent reports for this session.
+    pub reported: Option<Tokens>,
+    /// The size that this session has proven before, for the same model.
     pub proven: Option<Window>,
     /// The model that answered last.
     pub model: Option<&'a str>,
-    /// The model was asked for with a long-context mark.
+    /// The model was requested with a long-context mark.
     pub long_context: bool,
-    /// The largest prompt the service has taken in this session, as far as it was seen.
+    /// The largest known prompt that the service has accepted in this session.
     pub largest_prompt: Tokens,
 }
 
-/// Settles the size of a window: the first source that answers.
+/// Determines the size of a window from the first source that knows it.
 pub fn resolve(
     facts: &WindowFacts<'_>,
     user_models: &[(String, ModelSettings)],
@@ -83,17 +86,21 @@ pub fn resolve(
     if inferred <= assumed.tokens {
         return assumed;
     }
-    let tokens = KNOWN_WINDOWS.into_iter().find(|known| *known >= inferred).unwrap_or(inferred);
+    let larger = facts.model.and_then(models::known).and_then(|model| model.larger_window);
+    let tokens = larger.filter(|larger| *larger >= inferred).unwrap_or(inferred);
     let source = match facts.proven {
         Some(window) if window.tokens >= facts.largest_prompt => window.source,
+        // A prompt of an unknown model proves only that the window is larger: the size is still a
+        // guess.
+        _ if assumed.source.is_guess() => assumed.source,
         _ => WindowSource::Inferred,
     };
     Window { tokens, source }
 }
 
-/// The window from which the client's trigger follows: the client's own where the user has set a
-/// smaller one. Such an override changes percentages, not the client. Otherwise `window`, as
-/// [`resolve`] has settled it.
+/// Returns the window that the client's trigger depends on. If the user has set a smaller window,
+/// that changes percentages but not the client, so this returns the client's own. Otherwise returns
+/// `window`, the result of [`resolve`].
 pub fn of_client(
     window: Window,
     facts: &WindowFacts<'_>,
@@ -112,6 +119,9 @@ fn assume(
     user_models: &[(String, ModelSettings)],
     client: &ClientSettings,
 ) -> Window {
+    if let Some(tokens) = facts.reported {
+        return Window { tokens, source: WindowSource::Agent };
+    }
     let long = |source| match client.disable_long_context {
         true => Window { tokens: DEFAULT_WINDOW, source: WindowSource::ClientSetting },
         false => Window { tokens: LONG_WINDOW, source },
@@ -153,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_first_source_that_answers_wins() {
-        use WindowSource::{Default, Inferred, Mark, Override, StatusLine, Table};
+        use WindowSource::{Agent, Default, Inferred, Mark, Override, StatusLine, Table};
         let opus = model("claude-opus-4-6");
         check(WindowFacts { override_tokens: Some(64_000), ..opus }, 64_000, Override);
         let reported = Window { tokens: 500_000, source: StatusLine };
@@ -167,6 +177,15 @@ mod tests {
         check(WindowFacts { largest_prompt: 200_001, ..opus }, 1_000_000, Inferred);
         check(WindowFacts { largest_prompt: 200_000, ..opus }, 200_000, Table);
         check(WindowFacts { largest_prompt: 3_000_000, ..opus }, 3_000_000, Inferred);
+        check(WindowFacts { reported: Some(272_000), ..opus }, 272_000, Agent);
+    }
+
+    #[test]
+    fn a_large_prompt_of_an_unknown_model_proves_only_that_its_window_is_larger() {
+        let unknown = WindowFacts { largest_prompt: 250_000, ..model("no-one-knows") };
+        check(unknown, 250_000, WindowSource::Default);
+        let before = Window { tokens: 260_000, source: WindowSource::Default };
+        check(WindowFacts { proven: Some(before), ..unknown }, 260_000, WindowSource::Default);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Counting what a session does, line by line.
+//! Counts messages, tool calls and file accesses of a session from its transcript.
 
 use std::io;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::entry::{Entry, EntryId, Kind};
 use plimsoll_core::metrics::Counts;
 use plimsoll_core::reading::Scope;
@@ -11,41 +11,41 @@ use plimsoll_extract::work::{Act, Record, Tool};
 
 use crate::jsonl::JsonLines;
 
-/// What was counted in a transcript so far.
+/// Running counts for one transcript, with the position up to which it was read.
 #[derive(Default)]
 pub(crate) struct Activity {
     inode: u64,
     read_to: u64,
-    /// The model's message that came last: its parts are one.
+    /// Last message of the model: a message spread over several entries counts once.
     message: Option<EntryId>,
     pub(crate) counts: Counts,
-    /// When the first entry was written since the last response under the checkpoint line: if the
-    /// window is over that line, it has crossed it then, or later.
+    /// Time of the first entry since the last response below the checkpoint threshold. If the
+    /// window is above the threshold, it crossed it at this time or later.
     pub(crate) crossed: Option<Millis>,
 }
 
 impl Activity {
-    /// Counts what a session has done since its window was last emptied.
+    /// Counts the activity of a session since its last compaction.
     pub(crate) fn count(
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &JsonLines,
         scope: Scope,
     ) -> io::Result<Counts> {
         let mut activity = Self::default();
-        activity.read_on(adapter, transcript, scope, 0)?;
+        activity.read_on(agent, transcript, scope, 0)?;
         Ok(activity.counts)
     }
 
-    /// How much of the transcript was counted.
+    /// Returns how many bytes of the transcript are counted.
     pub(crate) fn bytes(&self) -> u64 {
         self.read_to
     }
 
-    /// Counts what is new in a transcript; all of it, if it is another one. The checkpoint line lies at
-    /// `line`.
+    /// Counts the new part of a transcript, or all of it if the file was replaced or truncated.
+    /// `line` is the checkpoint threshold.
     pub(crate) fn read_on(
         &mut self,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &JsonLines,
         scope: Scope,
         line: Tokens,
@@ -55,13 +55,13 @@ impl Activity {
         }
         let mut lines = transcript.forward(self.read_to);
         while let Some(text) = lines.next()? {
-            let entry = adapter.entry(text.bytes, scope);
+            let entry = agent.transcript().entry(text.bytes, scope);
             if let Some(entry) = &entry {
                 self.cross(entry, line);
             }
             if entry.is_some_and(|entry| matches!(entry.kind, Kind::Boundary(_))) {
                 self.counts = Counts::default();
-            } else if let Some(record) = adapter.record(text.bytes, scope) {
+            } else if let Some(record) = agent.transcript().record(text.bytes, scope) {
                 self.add(&record);
             }
         }

@@ -1,11 +1,11 @@
-//! Does automatic compaction fire where it is configured?
+//! Compares where automatic compaction is configured with where it was observed.
 
 mod since;
 
 use std::collections::HashSet;
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::{Agent, of_session};
 use plimsoll_core::audit::{self, SettingsSince, Verdict};
 use plimsoll_core::models;
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
@@ -18,50 +18,47 @@ pub use self::since::Look;
 use crate::settings::{self, InForce};
 use crate::world::World;
 
-/// What is configured for a model and client version, and what was seen of them.
+/// Configuration of one model and client version, and the compactions observed with them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The model.
     pub model: String,
-    /// The client's version.
     pub version: String,
-    /// Sessions held with them; those of subagents are not counted.
+    /// Sessions that used this model and version, without subagents.
     pub sessions: u64,
-    /// The window.
     pub window: Window,
-    /// Where the client is configured to compact, in the folder that was asked about.
+    /// Trigger that the client's settings give in the audited folder.
     pub configured: Trigger,
-    /// The setting that decides it, as the user writes it.
+    /// Setting that decides the trigger, as the user writes it.
     pub setting: Option<String>,
-    /// The newest automatic compactions, oldest first.
+    /// Newest automatic compactions, oldest first.
     pub seen: Vec<Seen>,
-    /// Where we take it to compact, the compactions considered.
+    /// Trigger that plimsoll uses, corrected by the observed compactions.
     pub trigger: Trigger,
-    /// What the compactions say.
     pub verdict: Verdict,
 }
 
-/// One automatic compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// When.
     pub time: Millis,
-    /// What the window held.
+    /// Window fill before the compaction.
     pub tokens: Tokens,
 }
 
-/// Audits every model and client version that was seen, with the settings in force in `project`;
-/// those used last come first.
+/// Audits every known model and client version against the effective settings of `project`. The
+/// most recently used come first.
 pub fn audit(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     store: &Store,
     project: &Path,
 ) -> anyhow::Result<Vec<Finding>> {
-    let in_force = settings::load(world, adapter, project);
-    let changed = Look::take(world, adapter, project).remember(store)?;
-    let compactions = store.newest_automatic()?;
-    let found = clients(store.clients()?, &compactions);
+    let in_force = settings::load(world, agent, project);
+    let changed = Look::take(world, agent, project).remember(store)?;
+    let mut compactions = store.newest_automatic()?;
+    compactions.retain(|row| of_session(&row.session) == Some(agent));
+    let mut clients = store.clients()?;
+    clients.retain(|row| row.agent == *agent.id());
+    let found = with_subagents_only(clients, agent, &compactions);
     let finding = |client: ClientRow| {
         let of_it = |row: &&CompactionRow| {
             row.model.as_deref() == Some(&client.model)
@@ -71,13 +68,17 @@ pub fn audit(
             .iter()
             .filter(of_it)
             .filter_map(|row| Some(Seen { time: row.time, tokens: row.tokens_before? }));
-        finding(adapter, &in_force, changed, client.clone(), seen.collect())
+        finding(agent, &in_force, changed, client.clone(), seen.collect())
     };
     Ok(found.into_iter().map(finding).collect())
 }
 
-/// The models and versions of all sessions, and those that only a subagent was seen with.
-fn clients(mut clients: Vec<ClientRow>, compactions: &[CompactionRow]) -> Vec<ClientRow> {
+/// Adds models and versions that only a subagent used.
+fn with_subagents_only(
+    mut clients: Vec<ClientRow>,
+    agent: &'static dyn Agent,
+    compactions: &[CompactionRow],
+) -> Vec<ClientRow> {
     let mut known: HashSet<(String, String)> =
         clients.iter().map(|row| (row.model.clone(), row.version.clone())).collect();
     for row in compactions.iter().rev() {
@@ -85,7 +86,8 @@ fn clients(mut clients: Vec<ClientRow>, compactions: &[CompactionRow]) -> Vec<Cl
             continue;
         };
         if known.insert((model.clone(), version.clone())) {
-            clients.push(ClientRow { model, version, sessions: 0, last_seen: row.time });
+            let agent = agent.id().clone();
+            clients.push(ClientRow { agent, model, version, sessions: 0, last_seen: row.time });
         }
     }
     clients.sort_by_key(|row| std::cmp::Reverse(row.last_seen));
@@ -93,7 +95,7 @@ fn clients(mut clients: Vec<ClientRow>, compactions: &[CompactionRow]) -> Vec<Cl
 }
 
 fn finding(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     in_force: &InForce,
     settings_changed: Millis,
     client: ClientRow,
@@ -111,7 +113,7 @@ fn finding(
     Finding {
         window,
         configured,
-        setting: setting.map(|setting| written(adapter, setting, &in_force.client, model)),
+        setting: setting.map(|setting| written(agent, setting, &in_force.client, model)),
         trigger: trigger::resolve(window.tokens, Some(model), &in_force.client, &tokens),
         verdict: audit::judge(configured, &tokens, since),
         model: client.model,
@@ -121,12 +123,12 @@ fn finding(
     }
 }
 
-/// The window of a model's variant, of which a prompt of `largest` tokens was seen.
+/// Resolves the window of a model variant. `largest` is the largest prompt observed.
 pub(crate) fn window_of(in_force: &InForce, variant: &str, largest: Tokens) -> Window {
     windows_of(in_force, variant, largest).0
 }
 
-/// The same, and the window from which the client's trigger follows.
+/// Like [`window_of`], with the window from which the client's trigger follows as second value.
 pub(crate) fn windows_of(in_force: &InForce, variant: &str, largest: Tokens) -> (Window, Window) {
     let (model, long_context) = models::of_variant(variant);
     let facts = WindowFacts {
@@ -141,14 +143,14 @@ pub(crate) fn windows_of(in_force: &InForce, variant: &str, largest: Tokens) -> 
     (window, window::of_client(window, &facts, models, client))
 }
 
-/// A setting with its value, as the user would write it.
+/// Formats a setting with its value, as the user would write it.
 fn written(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     setting: ClientSetting,
     client: &ClientSettings,
     model: &str,
 ) -> String {
-    let name = adapter.setting_name(setting);
+    let name = agent.client().setting_name(setting);
     match setting {
         ClientSetting::AutoCompact => name.to_owned(),
         ClientSetting::Percent => format!("{name}={}", client.compact_percent.unwrap_or_default()),

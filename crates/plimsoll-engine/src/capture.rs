@@ -1,11 +1,11 @@
-//! Making a checkpoint of a session: what its transcript tells of the work, sealed.
+//! Makes a checkpoint of a session: extracts the work from its transcript and seals it.
 
 use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
@@ -23,69 +23,67 @@ use crate::spool::{self, Locked, SpoolLine};
 use crate::work::{Folded, fold};
 use crate::world::{World, now};
 
-/// Of what a checkpoint is to be made.
+/// The session to make a checkpoint of.
 pub struct Subject<'a> {
-    /// The session.
     pub session: &'a SessionId,
-    /// Its transcript.
     pub transcript: &'a Path,
-    /// What is remembered of it.
+    /// The session's state from its spool.
     pub state: &'a SessionState,
-    /// The settings of its project.
+    /// Settings of the session's project.
     pub in_force: &'a InForce,
 }
 
-/// A session of which a checkpoint is to be made.
+/// Work extracted from a session, ready to be sealed.
 pub struct Captured {
-    /// Its work so far.
     pub folded: Folded,
     session: SessionId,
     path: PathBuf,
     transcript: Option<Source>,
     fullness: Option<Fullness>,
-    /// The body of the checkpoint that the session goes on from, where it is one of a run.
+    /// Body of the checkpoint that this session continues, if it is part of a run.
     before: Option<String>,
     body: OnceCell<String>,
 }
 
 impl Captured {
-    /// Reads what the transcript of a session tells, as far as there is time. What cannot be read is
-    /// left out, and the checkpoint says that it is partial.
+    /// Extracts the work from a session's transcript until `deadline`. Unread parts are left out,
+    /// and the checkpoint is marked as partial.
     pub fn read(
         world: &World,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         Subject { session, transcript, state, in_force }: &Subject<'_>,
         deadline: Option<Instant>,
     ) -> Self {
         let unread = || Folded { partial: true, ..Folded::default() };
         let file = JsonLines::open(transcript).ok().flatten();
-        let folded = file.as_ref().map(|file| fold(&world.paths, adapter, session, file, deadline));
+        let folded = file.as_ref().map(|file| fold(&world.paths, agent, session, file, deadline));
         let folded = folded.and_then(Result::ok).unwrap_or_else(unread);
         let source = file.as_ref().map(|file| source(file, transcript, folded.offset));
         let fullness =
-            file.as_ref().and_then(|file| load::fullness(adapter, file, in_force, state).ok());
+            file.as_ref().and_then(|file| load::fullness(agent, file, in_force, state).ok());
         let path = transcript.to_path_buf();
         let (session, body) = ((*session).clone(), OnceCell::new());
         Self { folded, session, path, transcript: source, fullness, before: None, body }
     }
 
-    /// The same with what the checkpoint told that the session goes on from.
+    /// Adds the body of the checkpoint that this session continues.
     pub fn after(mut self, before: Option<String>) -> Self {
         (self.before, self.body) = (before, OnceCell::new());
         self
     }
 
-    /// The same with the model's own words beside what the transcript tells.
+    /// Adds the model's own words to the work from the transcript.
     pub fn refined(mut self, words: Words) -> Self {
         self.folded.work.refine(words);
         self.body = OnceCell::new();
         self
     }
 
-    /// Seals a checkpoint of it in a place. `restored` is the checkpoint that the session was given.
+    /// Seals a checkpoint in `place`. `restored` is the checkpoint that was restored into the
+    /// session.
     pub fn seal(
         &self,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         place: &Place,
         occasion: Occasion,
         restored: Option<String>,
@@ -97,7 +95,7 @@ impl Captured {
             created: now() as Millis,
             partial: self.folded.partial,
             restored,
-            agent: adapter.name().to_owned(),
+            agent: agent.id().to_string(),
             model: fullness.and_then(|fullness| fullness.model.clone()),
             used: fullness.map(|fullness| fullness.used),
             window: fullness.map(|fullness| fullness.window),
@@ -108,7 +106,8 @@ impl Captured {
         seal(place, &draft)
     }
 
-    /// The sections. Where the transcript could not be read, that is what is to be said.
+    /// Returns the sections of the checkpoint. If the transcript could not be read, the body says
+    /// so.
     pub(crate) fn body(&self) -> &str {
         self.body.get_or_init(|| {
             let body = body(&self.folded.work, self.before.as_deref());
@@ -120,17 +119,17 @@ impl Captured {
         })
     }
 
-    /// What the work comes to, as a number.
+    /// Returns a fingerprint of the work that changes only if a new checkpoint is worthwhile.
     pub fn mark(&self) -> u64 {
         work::mark(self.body())
     }
 
-    /// Tells the hooks of a session of a checkpoint that was made of it on request.
+    /// Records a checkpoint made on request in the session's spool, for the hooks.
     pub fn remember(&self, world: &World, sealed: &Sealed) -> io::Result<()> {
         let path = world.paths.spool_of(&self.session, None);
         let Some(locked) = Locked::open(&path)? else { return Ok(()) };
         let last = spool::last(&path)?;
-        // A session that has ended has still ended.
+        // A session that has ended stays ended.
         let has_ended = last.as_ref().is_some_and(|last| last.what == spool::ENDED);
         let what = if has_ended { spool::ENDED } else { "sealed" };
         let (at, state) = (now(), last.map(|last| last.state).unwrap_or_default());
@@ -139,29 +138,29 @@ impl Captured {
         locked.append(&SpoolLine::unmeasured(what, state))
     }
 
-    /// How far the session has come.
+    /// Returns how far the session has come.
     pub(crate) fn progress(&self) -> Progress {
         let work = &self.folded.work;
         Progress { mark: self.mark(), steps: work.steps(), newest: work.newest() }
     }
 
-    /// What is remembered of a checkpoint that was sealed of it.
+    /// Returns the record of a sealed checkpoint for the session's state.
     pub(crate) fn seal_of(&self, sealed: &Sealed, at: u64) -> Seal {
         let Progress { mark, steps, newest } = self.progress();
         Seal { at, id: sealed.meta.id.clone(), mark, steps, covers: newest }
     }
 }
 
-/// The body, shortened from its end if the file would be too long. There is always room for the
-/// model's words, so that a checkpoint with them holds no less than one without.
+/// Renders the body and truncates it if the file would be too long. Room for the model's words is
+/// always reserved, so that a checkpoint with them contains no less than one without.
 fn body(work: &Work, before: Option<&str>) -> String {
     let body = work::body(work);
     shortened(before.map_or_else(|| body.clone(), |before| work::inherit(&body, before)))
 }
 
-/// A body that fits into a file, with room for the model's words.
+/// Truncates a body to fit into a file, with room for the model's words.
 pub fn shortened(mut body: String) -> String {
-    /// What the front matter takes at most.
+    /// Upper bound for the front matter's size.
     const FRONT_MATTER: usize = 2_300;
     let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER - LONGEST_WORDS);
     while !body.is_char_boundary(end) {
@@ -178,12 +177,12 @@ fn source(file: &JsonLines, path: &Path, offset: u64) -> Source {
     Source { path: path.display().to_string(), offset, tail_sha256 }
 }
 
-/// How long git may take to say how the repository stands.
+/// Time limit for `git status`.
 const GIT: Duration = Duration::from_millis(250);
 
-/// How the repository of a project stands; nothing if there is none.
+/// Reads the git state of a project; `None` if there is no repository.
 pub fn git(project: &Path) -> Option<Git> {
-    // Asking git costs more than all the rest.
+    // Running git costs more than everything else here, so look for a repository first.
     project.ancestors().find(|folder| folder.join(".git").exists())?;
     let mut command = crate::git::command(project);
     command.args(["status", "--porcelain=v2", "--branch"]);

@@ -1,4 +1,4 @@
-//! Running other programs without ever waiting for them too long.
+//! Runs other programs with a time limit.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// What a program came to.
+/// Result of running a program.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// What it printed, as far as it came.
+    /// Output so far.
     pub(crate) stdout: Vec<u8>,
-    /// How it ended; nothing if it was ended for taking too long.
+    /// Exit status; `None` if the program was killed.
     pub(crate) status: Option<ExitStatus>,
 }
 
-/// How often a program is asked whether it has ended.
+/// Interval between checks whether a program has ended.
 const STEP: Duration = Duration::from_millis(2);
-/// How long the output of one that has ended is waited for, where somebody else keeps it open.
+/// How long to wait for output after the program has ended, if another process keeps the pipe open.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-/// Runs `command` with `input` on its stdin, and ends it, with all it has started, after `patience`.
+/// Runs `command` with `input` on its stdin. After `patience`, kills it with its process group.
 ///
-/// Once it has ended by itself, what it left running does not concern us.
+/// If the program ends in time, processes that it left running are not touched.
 pub(crate) fn run(command: &mut Command, input: Vec<u8>, patience: Duration) -> io::Result<Ran> {
     run_as(
         command,
@@ -34,34 +34,33 @@ pub(crate) fn run(command: &mut Command, input: Vec<u8>, patience: Duration) -> 
     )
 }
 
-/// On what terms a program runs.
+/// Conditions for running a program.
 pub(crate) struct Terms<'t> {
-    /// How long it may take.
+    /// Time limit.
     pub(crate) patience: Duration,
-    /// How often it is asked whether it has ended.
+    /// Interval between checks whether the program has ended.
     pub(crate) step: Duration,
-    /// What becomes of what it leaves running.
     pub(crate) leaves: Leaves,
-    /// Whether it is to be ended before its time.
+    /// Returns true to kill the program before the time limit.
     pub(crate) is_over: &'t dyn Fn() -> bool,
 }
 
-/// What becomes of what a program leaves running.
+/// Treatment of processes that the program leaves running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaves {
-    /// It does not concern us.
+    /// Leave them alone.
     Alone,
-    /// It is ended, too.
+    /// Kill them.
     Ended,
 }
 
-/// Runs `command` on these terms.
+/// Runs `command` under these conditions.
 pub(crate) fn run_as(command: &mut Command, input: Vec<u8>, terms: &Terms<'_>) -> io::Result<Ran> {
     let deadline = Instant::now() + terms.patience;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.process_group(0).spawn()?;
     let stdin = child.stdin.take();
-    // One that stops listening has heard enough.
+    // A program may close its stdin early, so a write error is ignored.
     thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
     let pieces = pieces(&mut child);
     let (mut stdout, mut open) = (Vec::new(), true);
@@ -79,7 +78,7 @@ pub(crate) fn run_as(command: &mut Command, input: Vec<u8>, terms: &Terms<'_>) -
             return Ok(Ran { stdout, status: Some(status) });
         }
         if Instant::now() >= deadline || (terms.is_over)() {
-            // It may have ended in this very moment; either way it is gone after the wait.
+            // The program may have just ended; in both cases it is gone after the wait.
             let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
             child.wait()?;
             return Ok(Ran { stdout, status: None });
@@ -87,12 +86,12 @@ pub(crate) fn run_as(command: &mut Command, input: Vec<u8>, terms: &Terms<'_>) -
     }
 }
 
-/// How a program ended, if it has.
+/// Returns the exit status if the program has ended.
 fn ended(child: &mut Child, leaves: Leaves) -> io::Result<Option<ExitStatus>> {
     if leaves == Leaves::Alone {
         return child.try_wait();
     }
-    // As long as nobody has asked how it ended, no other process gets its number.
+    // Until the exit status is collected, the process id cannot be reused.
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     if waitid(WaitId::Pid(Pid::from_child(child)), look)?.is_none() {
         return Ok(None);
@@ -101,10 +100,10 @@ fn ended(child: &mut Child, leaves: Leaves) -> io::Result<Option<ExitStatus>> {
     child.wait().map(Some)
 }
 
-/// More than this no program that we run has to say.
+/// Output beyond this size is dropped.
 const LONGEST_OUTPUT: u64 = 64 << 10;
 
-/// What the child prints, piece by piece.
+/// Reads the child's stdout on a thread and returns it in pieces.
 fn pieces(child: &mut Child) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     let stdout = child.stdout.take();
@@ -121,7 +120,7 @@ fn pieces(child: &mut Child) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Takes pieces until a moment. Tells whether more may come.
+/// Collects pieces until a deadline. Returns whether more may follow.
 fn collect(pieces: &Receiver<Vec<u8>>, stdout: &mut Vec<u8>, until: Instant) -> bool {
     loop {
         match pieces.recv_timeout(until.saturating_duration_since(Instant::now())) {

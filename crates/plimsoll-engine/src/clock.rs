@@ -1,4 +1,4 @@
-//! Moments as the user's own clock shows them. Stored data, JSON and file names are in UTC.
+//! Formats times in the user's time zone. Stored data, JSON and file names are in UTC.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
@@ -11,39 +11,39 @@ use plimsoll_core::time::WallTime;
 
 use crate::world::now;
 
-/// A moment for people: `14:02`, or `2026-11-15 14:02` if that was on another day.
+/// Formats a time for people: `14:02`, or `2026-11-15 14:02` if it is on another day.
 pub fn shown(moment: Millis) -> String {
     wall_time(moment).seen_from(wall_time(now() as Millis))
 }
 
-/// The same with the zone, for a text that may be read elsewhere: `14:02 -05:00`.
+/// Like [`shown`], with the zone, for text that may be read elsewhere: `14:02 -05:00`.
 pub fn shown_with_zone(moment: Millis) -> String {
     format!("{} {}", shown(moment), wall_time(moment).zone())
 }
 
-/// The whole of a moment, whenever it was: `2026-11-15 14:02:05.946 -05:00`.
+/// Formats date, time and zone: `2026-11-15 14:02:05.946 -05:00`.
 pub fn exact(moment: Millis) -> String {
     let time = wall_time(moment);
     format!("{} {} {}", time.day(), time.exact_clock(), time.zone())
 }
 
-/// The day of a moment: `2026-11-15`.
+/// Formats the date: `2026-11-15`.
 pub fn day(moment: Millis) -> String {
     wall_time(moment).day()
 }
 
-/// The zone of the user's clock as it is now: `-05:00`.
+/// Returns the current offset of the user's time zone: `-05:00`.
 pub fn zone() -> String {
     wall_time(now() as Millis).zone()
 }
 
-/// A moment on the user's clock.
+/// Converts a time to the user's time zone.
 pub fn wall_time(moment: Millis) -> WallTime {
     let timestamp = Timestamp::from_millisecond(moment).unwrap_or_default();
     WallTime::new(moment, time_zone().to_offset(timestamp).seconds())
 }
 
-/// The user's zone, read once, when something is first shown.
+/// Returns the user's time zone, read on first use.
 fn time_zone() -> &'static TimeZone {
     static ZONE: OnceLock<TimeZone> = OnceLock::new();
     ZONE.get_or_init(|| {
@@ -55,8 +55,8 @@ fn time_zone() -> &'static TimeZone {
     })
 }
 
-/// The zone that the variable `TZ` names: a file of the system's time zones, or a rule such as
-/// `EST5EDT`. As everywhere, an empty name is UTC.
+/// Returns the zone that the variable `TZ` names: a file of the system's time zone database, or a
+/// rule such as `EST5EDT`. An empty name is UTC.
 fn named(name: &str) -> Option<TimeZone> {
     let name = name.strip_prefix(':').unwrap_or(name);
     let folder = env::var_os("TZDIR").map_or_else(|| "/usr/share/zoneinfo".into(), PathBuf::from);
@@ -66,7 +66,7 @@ fn named(name: &str) -> Option<TimeZone> {
 }
 
 fn read(file: &Path) -> Option<TimeZone> {
-    // The name is not shown, only offsets are.
+    // The name is not shown, only the offset.
     TimeZone::tzif("local", &fs::read(file).ok()?).ok()
 }
 

@@ -1,8 +1,7 @@
-//! Whether plimsoll does what it is for, in figures.
+//! Figures that show whether plimsoll serves its purpose.
 
 use std::time::Duration;
 
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::forecast::LONGEST_STEP;
@@ -14,38 +13,37 @@ use crate::checkpoint::{Place, phantoms};
 use crate::history::bounds;
 use crate::score;
 use crate::sessions::Found;
-use crate::settings;
+use crate::settings::ByAgent;
 use crate::world::{World, now};
 
-/// The figures of the last days.
+/// Figures of the last days.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Criteria {
-    /// How many days they are of: fewer where less is known.
+    /// Number of days covered; fewer than [`DAYS`] if the store is younger.
     pub days: u32,
-    /// Checkpoints that are named and not there, or not whole. There should be none.
+    /// Checkpoints that the index names and that are missing or damaged. Should be 0.
     pub phantoms: u64,
-    /// Checkpoints that somebody asked for.
+    /// Checkpoints made on request.
     pub manual: u64,
-    /// Checkpoints that were made by themselves.
+    /// Checkpoints made automatically.
     pub automatic: u64,
-    /// The longest that a session worked on a single prompt.
+    /// Longest time a session worked on one prompt.
     pub longest: Option<Stretch>,
-    /// Windows that ran full: the client compacted them by itself, or they held all they can.
+    /// Windows that ran full: compacted by the client automatically, or at capacity.
     pub overflows: Overflows,
-    /// How often a session was given back what it had lost, or what another had left.
+    /// Number of restores into sessions.
     pub restores: u64,
-    /// What work needed after compactions, and who kept it.
+    /// Facts needed after compactions, and what preserved them.
     pub score: Tally,
 }
 
-/// How far back is looked.
+/// Days covered at most.
 const DAYS: u32 = 7;
 const DAY: Millis = 24 * 3600 * 1000;
 
-/// Finds them out. The score is of as many of the newest of `found` as there is time for.
+/// Collects the figures. The score covers the newest of `found`, as many as `patience` allows.
 pub fn look(
     world: &World,
-    adapter: &dyn Adapter,
     store: &Store,
     found: &[Found],
     patience: Duration,
@@ -59,31 +57,36 @@ pub fn look(
     let total = |seals: &[&(String, u64)]| seals.iter().map(|(_, count)| count).sum();
     Ok(Criteria {
         days: (known.unsigned_abs().div_ceil(DAY.unsigned_abs()) as u32).clamp(1, DAYS),
-        phantoms: phantoms(&Place::of(world, adapter, world.paths.home.clone()))?.len() as u64,
+        phantoms: all_phantoms(world)?,
         manual: total(&manual),
         automatic: total(&automatic),
         longest: store.longest_stretch(since, LONGEST_STEP)?,
-        overflows: overflows(world, adapter, store, since)?,
+        overflows: overflows(world, store, since)?,
         restores: store.restores(since)?,
-        score: score::newest(adapter, store, found, patience)?.tally,
+        score: score::newest(store, found, patience)?.tally,
     })
 }
 
-/// Windows that ran full since a moment, but not before anybody was there to say a word.
-fn overflows(
-    world: &World,
-    adapter: &dyn Adapter,
-    store: &Store,
-    since: Millis,
-) -> anyhow::Result<Overflows> {
+/// Counts missing or damaged checkpoints of all agents.
+fn all_phantoms(world: &World) -> anyhow::Result<u64> {
+    let mut count = 0;
+    for place in Place::of_all_agents(world, &world.paths.home) {
+        count += phantoms(&place)?.len() as u64;
+    }
+    Ok(count)
+}
+
+/// Counts windows that ran full since `since`, but not before the first decision: until then no
+/// hook could have warned.
+fn overflows(world: &World, store: &Store, since: Millis) -> anyhow::Result<Overflows> {
     let Some(first) = store.first_decision()? else { return Ok(Overflows::default()) };
     let since = since.max(first);
     let mut overflows = store.overflows(since)?;
-    let in_force = settings::load(world, adapter, &world.paths.home);
-    // A client that is told not to compact lets its window run full.
+    let in_force = ByAgent::load(world, &world.paths.home);
+    // A client with compaction disabled lets its window run full.
     for row in store.fullest(since)?.iter().filter(|row| row.automatic_compactions == 0) {
         let (model, version) = (row.model.as_deref(), row.version.as_deref());
-        let (window, _) = bounds(&in_force, model, version, row.tokens);
+        let (window, _) = bounds(in_force.of(&row.session), model, version, row.tokens);
         let is_full = row.tokens >= window.tokens;
         overflows.all += u64::from(is_full);
         overflows.unwarned += u64::from(is_full && !row.warned);
@@ -92,29 +95,30 @@ fn overflows(
 }
 
 impl Criteria {
-    /// Checkpoints that somebody asked for, in a day.
+    /// Returns checkpoints per day made on request.
     pub fn manual_per_day(&self) -> f64 {
         self.manual as f64 / f64::from(self.days.max(1))
     }
 
-    /// Checkpoints that were made by themselves, in a day.
+    /// Returns checkpoints per day made automatically.
     pub fn automatic_per_day(&self) -> f64 {
         self.automatic as f64 / f64::from(self.days.max(1))
     }
 
-    /// The longest that a session worked on a single prompt, in milliseconds.
+    /// Returns the longest time a session worked on one prompt, in milliseconds.
     pub fn longest_millis(&self) -> u64 {
         let longest = self.longest.as_ref().map_or(0, |it| it.ended - it.began);
         longest.unsigned_abs()
     }
 
-    /// The share of what work needed after compactions that was there with plimsoll, from 0 to 1.
+    /// Returns the share of facts needed after compactions that summary and plimsoll preserved
+    /// together, from 0 to 1.
     pub fn kept(&self) -> Option<f64> {
         let Tally { needed, together, .. } = self.score;
         (needed > 0).then(|| together as f64 / needed as f64)
     }
 
-    /// What they are of.
+    /// Returns the heading for the period.
     pub fn title(&self) -> String {
         match self.days {
             1 => "In the last day".to_owned(),
@@ -122,7 +126,7 @@ impl Criteria {
         }
     }
 
-    /// Each with its name, for people.
+    /// Returns name and text of each figure, for people.
     pub fn told(&self) -> [(&'static str, String); 5] {
         let longest = match &self.longest {
             Some(it) => {

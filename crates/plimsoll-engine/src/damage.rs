@@ -1,5 +1,5 @@
-//! A damaged store is put aside. Everything in it comes from files, so whoever opens it next makes it
-//! anew from them; nothing but the machine's name is taken over.
+//! Moves a damaged store aside. The store's content comes from files, so the next process to open
+//! it rebuilds it. Only the machine's name is carried over.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -13,17 +13,17 @@ use crate::lock::lock;
 use crate::log;
 use crate::paths::{self, Paths};
 
-/// How long others are waited for who do the same.
+/// How long to wait for another process that does the same.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Whether something failed because the store is damaged.
+/// Reports whether an error was caused by a damaged store.
 pub fn is_cause(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref());
     causes.any(|cause| matches!(cause, StoreError::Corrupt { .. }))
 }
 
-/// Puts the store aside, and gives where it is now; nothing if it is sound, or if somebody else has done
-/// so meanwhile.
+/// Moves a damaged store aside and returns its new path. `None` if the store is sound, possibly
+/// because another process was faster.
 pub fn put_aside(paths: &Paths) -> anyhow::Result<Option<PathBuf>> {
     let store = paths.store();
     let moved = || -> anyhow::Result<Option<PathBuf>> {
@@ -41,7 +41,7 @@ pub fn put_aside(paths: &Paths) -> anyhow::Result<Option<PathBuf>> {
     moved().with_context(|| format!("could not put `{}` aside", store.display()))
 }
 
-/// Where nothing was put aside before: what an older one tells may be nowhere else.
+/// Returns an unused path: an older damaged store may contain data that exists nowhere else.
 fn free_place(store: &Path) -> PathBuf {
     let nth = |nth: usize| match nth {
         1 => paths::beside(store, ".damaged"),
@@ -51,11 +51,11 @@ fn free_place(store: &Path) -> PathBuf {
     (1..).map(nth).find(is_free).unwrap_or_else(|| nth(1))
 }
 
-/// The files of a store, by their endings. The log goes first: beside another file it would be taken for
-/// that one's.
+/// Suffixes of a store's files. The write-ahead log goes first: SQLite would apply it to whatever
+/// database file is beside it.
 const PARTS: [&str; 3] = ["-wal", "-shm", ""];
 
-/// What people are told when that was done.
+/// Returns the message for people.
 pub fn told(aside: &Path) -> String {
     format!(
         "the store was damaged and is made anew from your files; the old one is `{}`",
@@ -80,7 +80,7 @@ fn move_to(store: &Path, aside: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A team knows this machine by its name.
+/// Carries over the machine's name, by which a team knows this machine.
 fn take_over(store: &Path, machine: Option<String>) -> anyhow::Result<()> {
     let Some(machine) = machine else { return Ok(()) };
     paths::append(store)?;
@@ -115,8 +115,9 @@ mod tests {
         let paths = paths(folder.path());
         let machine = open(&paths).unwrap().machine().to_owned();
         let mut bytes = fs::read(paths.store()).unwrap();
-        let last = bytes.len() - 8_192;
-        bytes[last..].fill(0xff);
+        // Damage a page in the middle: those at either end contain the table names.
+        let middle = bytes.len() / 2 / 4_096 * 4_096;
+        bytes[middle..middle + 4_096].fill(0xff);
         fs::write(paths.store(), bytes).unwrap();
         let first = put_aside(&paths).unwrap().unwrap();
         assert_eq!(open(&paths).unwrap().machine(), machine);

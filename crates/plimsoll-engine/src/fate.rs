@@ -1,4 +1,4 @@
-//! What has become of files since something was known of them.
+//! Finds out whether a file was changed or removed since a checkpoint.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::time::{Duration, UNIX_EPOCH};
 use plimsoll_core::Millis;
 use plimsoll_extract::work::Fate;
 
-/// What has become of `path` in `project` since `moment`; nothing if it is as it was, or if that
-/// cannot be told.
+/// Returns whether `path` in `project` was changed or removed since `moment`. `None` if it is
+/// unchanged or that is unknown.
 ///
-/// A transcript may name a file by less than its path, so only one whose folder is there is called
-/// gone. A project that is not there at all (a transcript from another machine) tells nothing.
+/// A transcript may abbreviate a path, so a file counts as removed only if its folder exists. If
+/// the project does not exist (a transcript from another machine), nothing is known.
 pub fn fate(project: &Path, moment: Millis, path: &str) -> Option<Fate> {
     let file = project.join(path);
     match fs::metadata(&file) {

@@ -1,13 +1,13 @@
-//! What fills a window: its conversation since the last compaction, weighed by who put it there.
+//! Breaks down what fills a window: the conversation since the last compaction, by origin.
 //!
-//! The service counts the whole only; the parts are estimates by the rates that readings go by.
+//! The API counts only the total. The parts are estimates, with the same rates as readings.
 
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Tokens;
 use plimsoll_core::entry::Kind;
 use plimsoll_core::models;
@@ -17,58 +17,58 @@ use plimsoll_extract::work::{Act, Tool};
 
 use crate::jsonl::{HORIZON, JsonLines};
 
-/// What fills a window; the largest parts first.
+/// Breakdown of a window, largest parts first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// By who put it there.
+    /// By origin.
     pub sides: Vec<Part>,
-    /// By tool: what it was given, and what it gave back.
+    /// By tool, arguments and results together.
     pub tools: Vec<Part>,
-    /// By file, as far as tools read or wrote it.
+    /// By file that tools read or wrote.
     pub files: Vec<Part>,
-    /// There was more than could be read in time.
+    /// Whether the deadline passed before everything was read.
     pub partial: bool,
 }
 
-/// A part of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What it is.
     pub name: String,
-    /// About how many tokens it takes.
+    /// Estimated size.
     pub tokens: Tokens,
-    /// How many texts it is made of.
+    /// Number of texts.
     pub texts: u64,
 }
 
-/// Weighs the conversation in a transcript for at most `patience`; nothing if there is no such file.
+/// Weighs the conversation in a transcript for at most `patience`. `None` if the file does not
+/// exist.
 pub fn fill(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     transcript: &Path,
     model: &str,
     patience: Duration,
 ) -> io::Result<Option<Fill>> {
     let deadline = Instant::now() + patience;
     let Some(file) = JsonLines::open(transcript)? else { return Ok(None) };
-    let mut weighing = Weighing::new(models::tokenizer(model));
-    let mut lines = file.forward(start(adapter, &file)?);
+    let mut weighing =
+        Weighing::new(models::tokenizer(Some(model), agent.profile().estimation.tokenizer));
+    let mut lines = file.forward(start(agent, &file)?);
     let mut partial = false;
     while let Some(line) = lines.next()? {
         if Instant::now() >= deadline {
             partial = true;
             break;
         }
-        weighing.take(adapter, line.bytes);
+        weighing.take(agent, line.bytes);
     }
     Ok(Some(weighing.finish(partial)))
 }
 
-/// Where what the window holds begins: at the last compaction, or at the file's start.
-fn start(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<u64> {
+/// Returns the offset where the window's content begins: at the last compaction, or 0.
+fn start(agent: &'static dyn Agent, file: &JsonLines) -> io::Result<u64> {
     let (far, mut end) = (file.len().saturating_sub(HORIZON), file.len());
-    while let Some(place) = file.last_line_with(adapter.compaction_mark(), far..end)? {
+    while let Some(place) = file.last_line_with(agent.transcript().compaction_mark(), far..end)? {
         let line = file.forward(place).next()?.and_then(|line| {
-            let entry = adapter.entry(line.bytes, Scope::Main)?;
+            let entry = agent.transcript().entry(line.bytes, Scope::Main)?;
             matches!(entry.kind, Kind::Boundary(_)).then_some(place)
         });
         if let Some(place) = line {
@@ -79,7 +79,7 @@ fn start(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<u64> {
     Ok(0)
 }
 
-/// Tokens and texts by name.
+/// Tokens and number of texts by name.
 #[derive(Default)]
 struct Parts(HashMap<String, (MilliTokens, u64)>);
 
@@ -109,7 +109,7 @@ struct Weighing {
     sides: Parts,
     tools: Parts,
     files: Parts,
-    /// What calls were for: the tool, and the file.
+    /// Tool and file of each call.
     calls: HashMap<String, (String, Option<String>)>,
 }
 
@@ -119,29 +119,33 @@ impl Weighing {
         Self { tokenizer, sides, tools, files, calls: HashMap::new() }
     }
 
-    fn take(&mut self, adapter: &dyn Adapter, line: &[u8]) {
-        let Some(entry) = adapter.entry(line, Scope::Main) else { return };
-        let weight = adapter.weigh(line);
+    fn take(&mut self, agent: &'static dyn Agent, line: &[u8]) {
+        let Some(entry) = agent.transcript().entry(line, Scope::Main) else { return };
+        let weight = agent.transcript().weigh(line);
         let tokens =
             self.tokenizer.added(&weight, Answer::Counted) + self.tokenizer.answer(&weight);
         let side = match entry.kind {
-            Kind::Response(_) if self.called(adapter, line, tokens) => "tool calls",
+            Kind::Response(_) if self.called(agent, line, tokens) => "tool calls",
             Kind::Response(_) => "the model's words",
             Kind::Prompt => "prompts",
             Kind::ToolResult => {
-                self.returned(adapter, line, tokens);
+                self.returned(agent, line, tokens);
                 "tool results"
             }
             Kind::Attachment => "attachments",
             Kind::Summary => "summary",
-            Kind::Boundary(_) | Kind::Link => return,
+            Kind::Boundary(_) | Kind::ModelChange(_) | Kind::Link => return,
         };
         self.sides.add(side, tokens);
     }
 
-    /// Notes the calls that a line of the model's makes. Tells whether there are any.
-    fn called(&mut self, adapter: &dyn Adapter, line: &[u8], tokens: MilliTokens) -> bool {
-        let acts = adapter.record(line, Scope::Main).map(|record| record.acts).unwrap_or_default();
+    /// Records the calls in a response. Returns whether there are any.
+    fn called(&mut self, agent: &'static dyn Agent, line: &[u8], tokens: MilliTokens) -> bool {
+        let acts = agent
+            .transcript()
+            .record(line, Scope::Main)
+            .map(|record| record.acts)
+            .unwrap_or_default();
         let calls = acts.iter().filter_map(|act| match act {
             Act::Called { call, tool } => Some((*call, tool)),
             _ => None,
@@ -155,9 +159,13 @@ impl Weighing {
         !calls.is_empty()
     }
 
-    /// Puts what tools gave back to the calls that it answers.
-    fn returned(&mut self, adapter: &dyn Adapter, line: &[u8], tokens: MilliTokens) {
-        let acts = adapter.record(line, Scope::Main).map(|record| record.acts).unwrap_or_default();
+    /// Attributes tool results to their calls.
+    fn returned(&mut self, agent: &'static dyn Agent, line: &[u8], tokens: MilliTokens) {
+        let acts = agent
+            .transcript()
+            .record(line, Scope::Main)
+            .map(|record| record.acts)
+            .unwrap_or_default();
         let calls = acts.iter().filter_map(|act| match act {
             Act::Returned { call, .. } | Act::Dropped { call } => Some(*call),
             _ => None,
@@ -217,9 +225,9 @@ mod tests {
     fn a_window_is_taken_apart_by_side_tool_and_file() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(LINES.as_bytes()).unwrap();
-        let adapter = plimsoll_agents::ALL[0];
+        let agent = plimsoll_agents::DEFAULT;
         let long = Duration::from_secs(60);
-        let fill = fill(adapter, file.path(), "claude-opus-4-5", long).unwrap().unwrap();
+        let fill = fill(agent, file.path(), "claude-opus-4-5", long).unwrap().unwrap();
         let names = |parts: &[Part]| parts.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&fill.tools), ["reading files"]);
         assert_eq!(names(&fill.files), ["/p/hull.rs"]);

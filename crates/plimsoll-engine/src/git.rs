@@ -1,4 +1,4 @@
-//! What git tells of a repository: where its hooks lie, what was just committed, what changes together.
+//! Queries git repositories: hook files, the last commit, files that change together.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,30 +7,29 @@ use std::time::Duration;
 
 use crate::{child, paths};
 
-/// The commit that a repository's `HEAD` is at.
+/// The commit that `HEAD` points to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// Its hash.
     pub sha: String,
-    /// The branch; empty if there is none.
+    /// Branch; empty if `HEAD` is detached.
     pub branch: String,
-    /// The first line of its message.
+    /// First line of the message.
     pub subject: String,
-    /// How many files it changed.
+    /// Number of changed files.
     pub files: u64,
 }
 
-/// How long git may take.
+/// Time limit for git.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The commit that was made last in the repository of `folder`.
+/// Returns the last commit in the repository of `folder`.
 pub fn head(folder: &Path) -> io::Result<Head> {
     let format = "--format=%H%n%D%n%s%n";
     let told = run(folder, &["-c", "log.showSignature=false", "log", "-1", "--name-only", format])?;
     parse(&told).ok_or_else(|| io::Error::other("git did not tell the commit"))
 }
 
-/// The hash of the commit that the repository of `folder` is at.
+/// Returns the hash of `HEAD` in the repository of `folder`.
 pub fn at(folder: &Path) -> io::Result<String> {
     run(folder, &["rev-parse", "HEAD"]).map(|told| told.trim_end().to_owned())
 }
@@ -47,7 +46,8 @@ fn parse(told: &str) -> Option<Head> {
     })
 }
 
-/// What the newest commits changed of `files`, commit by commit, as far as git tells it in time.
+/// Returns which of `files` each of the newest commits changed, as far as git's output arrives in
+/// time.
 pub fn changes(folder: &Path, files: &[&str]) -> io::Result<Vec<Vec<String>>> {
     const COMMITS: &str = "--max-count=500";
     let mut command = command(folder);
@@ -57,24 +57,25 @@ pub fn changes(folder: &Path, files: &[&str]) -> io::Result<Vec<Vec<String>>> {
     let input = format!("HEAD\n--\n{}\n", files.join("\n"));
     let ran = child::run(&mut command, input.into_bytes(), PATIENCE)?;
     let told = String::from_utf8_lossy(&ran.stdout);
-    // Of a long history the end is cut off, mostly within a name.
+    // With a long history the output is cut off, usually within a name.
     let whole = told.rfind('\n').map_or("", |end| &told[..end]);
     let names =
         |commit: &str| commit.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
     Ok(whole.split('\0').skip(1).map(names).collect())
 }
 
-/// The file of a hook of the repository of `folder`, wherever it keeps its hooks.
+/// Returns the file of a hook in the repository of `folder`, wherever its hooks are configured to
+/// be.
 pub fn hook_file(folder: &Path, name: &str) -> io::Result<PathBuf> {
     let told = run(folder, &["rev-parse", "--git-path", &format!("hooks/{name}")])?;
-    // From a folder further down it is told as the way back up.
+    // From a subfolder git prints a path with `..`.
     let file = folder.join(told.trim_end_matches('\n'));
     let hooks = file.parent().map_or_else(|| folder.to_owned(), paths::canonical);
     Ok(hooks.join(name))
 }
 
-/// Git, to be asked about a folder that may be anybody's: it runs no program that is to watch the files,
-/// and heeds no config that lies among the files, as that of a repository without a working tree does.
+/// Returns a git command for a folder that may be untrusted. Git runs no file system monitor, and
+/// ignores the config of a bare repository among the files.
 pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.args(["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit", "-C"]);

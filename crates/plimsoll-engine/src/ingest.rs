@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
-use plimsoll_agents::{Adapter, Owner};
+use plimsoll_agents::{Agent, Owner};
 use plimsoll_core::Millis;
 use plimsoll_core::entry::{Entry, Kind};
 use plimsoll_core::event::SessionId;
@@ -33,6 +33,8 @@ use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::World;
 
+pub(crate) use together::Transcript;
+
 /// How many bytes go into one transaction: others wait for it, and a deadline is looked at between
 /// two.
 const BATCH: u64 = 8 << 20;
@@ -45,7 +47,6 @@ const KEEP_SPOOL: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Fills the store.
 pub struct Ingester<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
     /// What it fills.
     pub store: Store,
     deadline: Option<Instant>,
@@ -55,11 +56,10 @@ impl<'a> Ingester<'a> {
     /// Opens the store, waiting so long for others, and stopping altogether at `deadline`.
     pub fn open(
         world: &'a World,
-        adapter: &'a dyn Adapter,
         patience: Duration,
         deadline: Option<Instant>,
     ) -> anyhow::Result<Self> {
-        Ok(Self { world, adapter, store: open_store(&world.paths, patience)?, deadline })
+        Ok(Self { world, store: open_store(&world.paths, patience)?, deadline })
     }
 
     /// Takes in what is new in the journal of saves.
@@ -81,7 +81,7 @@ impl<'a> Ingester<'a> {
         let mut unreadable = 0;
         for (done, window) in news.iter().enumerate() {
             progress(done, news.len());
-            match self.window(window) {
+            match self.window(window.agent, &window.path) {
                 Err(error) if error.is::<StoreError>() => return Err(error),
                 taken => unreadable += usize::from(taken.is_err()),
             }
@@ -93,7 +93,7 @@ impl<'a> Ingester<'a> {
 
     /// The transcripts of these sessions and their subagents that have grown since they were read,
     /// or whose spool has.
-    fn news(&self, sessions: &[Found]) -> anyhow::Result<Vec<PathBuf>> {
+    fn news(&self, sessions: &[Found]) -> anyhow::Result<Vec<Found>> {
         let read = self.store.bookmarks()?;
         let is_new = |path: &Path, inode, len| read.get(path) != Some(&(inode, len));
         let has_news = |found: &Found| {
@@ -105,43 +105,47 @@ impl<'a> Ingester<'a> {
         };
         let mut news = Vec::new();
         for session in sessions {
-            let subagents = sessions::subagents(self.adapter, session);
-            let windows = std::iter::once(session).chain(&subagents);
-            news.extend(windows.filter(|found| has_news(found)).map(|found| found.path.clone()));
+            let windows = std::iter::once(session.clone()).chain(sessions::subagents(session));
+            news.extend(windows.filter(has_news));
         }
         Ok(news)
     }
 
     /// Takes in a session: its transcript, its subagents', and their spools.
-    pub fn session(&mut self, transcript: &Path) -> anyhow::Result<()> {
-        self.window(transcript)?;
-        let folder = self.adapter.subagents(transcript);
+    pub fn session(&mut self, agent: &'static dyn Agent, transcript: &Path) -> anyhow::Result<()> {
+        self.window(agent, transcript)?;
+        let Some(folder) = agent.transcript().subagents(transcript) else { return Ok(()) };
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "jsonl") {
-                self.window(&entry.path())?;
+                self.window(agent, &entry.path())?;
             }
         }
         Ok(())
     }
 
-    fn window(&mut self, transcript: &Path) -> anyhow::Result<()> {
-        let Some(owner) = self.adapter.owner(transcript) else { return Ok(()) };
-        self.transcript(transcript, &owner)?;
+    fn window(&mut self, agent: &'static dyn Agent, transcript: &Path) -> anyhow::Result<()> {
+        let Some(owner) = agent.transcript().owner(transcript) else { return Ok(()) };
+        self.transcript(agent, transcript, &owner)?;
         let spool = self.world.paths.spool_of(&owner.session, owner.subagent.as_ref());
         self.spool(&spool, &owner)
     }
 
-    fn transcript(&mut self, path: &Path, owner: &Owner) -> anyhow::Result<()> {
-        let (adapter, batch) = (self.adapter, self.batch());
+    fn transcript(
+        &mut self,
+        agent: &'static dyn Agent,
+        path: &Path,
+        owner: &Owner,
+    ) -> anyhow::Result<()> {
+        let batch = self.batch();
         self.file(path, |file, bookmark| {
-            let mut reader = Reader::new(adapter, file, owner, path, &bookmark);
+            let mut reader = Reader::new(agent, file, owner, path, &bookmark);
             let offset = whole_lines(file, bookmark.offset, batch, |line| reader.take(line.bytes))?;
             Ok(reader.batch(offset))
         })
     }
 
     fn spool(&mut self, path: &Path, owner: &Owner) -> anyhow::Result<()> {
-        let (agent, most) = (self.adapter.name(), self.batch());
+        let (agent, most) = (agent_name(&owner.session), self.batch());
         self.file(path, |file, bookmark| {
             let mut batch = Batch::default();
             batch.next.offset = whole_lines(file, bookmark.offset, most, |line| {
@@ -254,6 +258,11 @@ fn decision(owner: &Owner, line: u64, found: SpoolLine) -> DecisionRow {
     DecisionRow { line, session, subagent, time: at as Millis, what, used, window }
 }
 
+/// Returns the id of a session's agent, whether or not this release knows it.
+fn agent_name(session: &SessionId) -> &str {
+    session.agent().unwrap_or_else(|| plimsoll_agents::DEFAULT.id().as_str())
+}
+
 /// The session of a spool, whose transcript may be gone.
 fn spoken_in(owner: &Owner, agent: &str, decisions: &[DecisionRow]) -> Option<SessionRow> {
     let times = || decisions.iter().map(|decision| decision.time);
@@ -270,8 +279,8 @@ fn spoken_in(owner: &Owner, agent: &str, decisions: &[DecisionRow]) -> Option<Se
 }
 
 /// Turns the lines of a transcript into rows.
-struct Reader<'a> {
-    adapter: &'a dyn Adapter,
+struct Reader {
+    agent: &'static dyn Agent,
     scope: Scope,
     session: SessionRow,
     subagent: Option<SessionId>,
@@ -279,20 +288,20 @@ struct Reader<'a> {
     batch: Batch,
 }
 
-impl<'a> Reader<'a> {
+impl Reader {
     fn new(
-        adapter: &'a dyn Adapter,
+        agent: &'static dyn Agent,
         file: &JsonLines,
         owner: &Owner,
         path: &Path,
         bookmark: &Bookmark,
     ) -> Self {
         let (turn, model) = bookmark.note.split_once(' ').unwrap_or_default();
-        let project = || load::first_folder(adapter, file).map(|folder| paths::canonical(&folder));
+        let project = || load::first_folder(agent, file).map(|folder| paths::canonical(&folder));
         let is_young = bookmark.offset < BEGINNING;
         let session = SessionRow {
             id: owner.session.clone(),
-            agent: adapter.name().to_owned(),
+            agent: agent.id().to_string(),
             project: is_young.then(project).flatten(),
             transcript: owner.subagent.is_none().then(|| path.to_owned()),
             version: None,
@@ -303,11 +312,11 @@ impl<'a> Reader<'a> {
         let scope = if owner.subagent.is_some() { Scope::Subagent } else { Scope::Main };
         let turn = turn.parse().unwrap_or(0);
         let subagent = owner.subagent.clone();
-        Self { adapter, scope, session, subagent, turn, batch: Batch::default() }
+        Self { agent, scope, session, subagent, turn, batch: Batch::default() }
     }
 
     fn take(&mut self, line: &[u8]) {
-        let Some(entry) = self.adapter.entry(line, self.scope) else { return };
+        let Some(entry) = self.agent.transcript().entry(line, self.scope) else { return };
         let Some(time) = entry.time else { return };
         self.session.started = self.session.started.min(time);
         self.session.last_seen = self.session.last_seen.max(time);
@@ -317,7 +326,7 @@ impl<'a> Reader<'a> {
         self.turn += u32::from(entry.kind == Kind::Prompt);
         self.rows(&entry, time);
         if matches!(entry.kind, Kind::Attachment | Kind::Link) {
-            let runs = self.adapter.hook_runs(line).into_iter();
+            let runs = self.agent.transcript().hook_runs(line).into_iter();
             let (session, subagent) = (&self.session.id, &self.subagent);
             self.batch.hook_runs.extend(runs.map(|run| HookRunRow {
                 session: session.clone(),
@@ -332,18 +341,26 @@ impl<'a> Reader<'a> {
         let (session, subagent) = (self.session.id.clone(), self.subagent.clone());
         match entry.kind {
             Kind::Response(response) => {
-                let variant = models::variant(response.model, response.long_context);
-                self.session.model = Some(variant.into_owned());
+                if let Some(model) = response.model {
+                    let variant = models::variant(model, response.long_context);
+                    self.session.model = Some(variant.into_owned());
+                }
+                let known = self.session.model.as_deref().map(|model| models::of_variant(model).0);
+                let model = response.model.or(known).unwrap_or_default().to_owned();
                 self.batch.readings.push(ReadingRow {
                     session,
                     subagent,
                     message: response.message.to_string(),
                     time,
-                    model: response.model.to_owned(),
+                    model,
                     prompt_tokens: response.prompt_tokens,
                     output_tokens: response.output_tokens,
                     turn: self.turn,
                 });
+            }
+            Kind::ModelChange(change) => {
+                let model = change.model.map(str::to_owned);
+                self.session.model = model.or(self.session.model.take());
             }
             Kind::Boundary(boundary) => self.batch.compactions.push(CompactionRow {
                 session,

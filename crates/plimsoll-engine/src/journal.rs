@@ -1,4 +1,4 @@
-//! Journals: files to which whole lines are appended, and which outlast a crash.
+//! Journals: files of appended lines that survive a crash.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::lock::lock;
 use crate::paths;
 
-/// Appends whole lines to a journal and waits until they are on the disk. What cannot be written
-/// whole leaves nothing behind. Waits so long for others.
+/// Appends whole lines to a journal and syncs it. On failure nothing is appended. Waits up to
+/// `patience` for the lock.
 pub(crate) fn append(path: &Path, mut lines: Vec<u8>, patience: Duration) -> io::Result<()> {
     let mut journal = lock(|| paths::append(path), Instant::now() + patience)?;
     let before = journal.metadata()?.len();
@@ -18,12 +18,12 @@ pub(crate) fn append(path: &Path, mut lines: Vec<u8>, patience: Duration) -> io:
     }
     let written = journal.write_all(&lines).and_then(|()| journal.sync_data());
     if written.is_err() {
-        // If that fails, too, a torn line is left, which nobody was told about.
+        // If this fails too, a torn line is left, which readers skip.
         let _ = journal.set_len(before);
     }
     written?;
     if before == 0 {
-        // The file's name must outlast a crash, too.
+        // Sync the folder, so that the file's name survives a crash too.
         File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()?;
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! Reading files of JSON lines, from either end: transcripts, and our own spools.
+//! Reads JSON Lines files from either end: transcripts, and our own spools.
 //!
-//! Such a file grows while it is read, may end in half a line, may be replaced by a shorter one,
-//! and its path may come from outside: only a regular file is ever read, and nothing here waits.
-//! Of a line past [`LONG_LINE`] the long strings are cut, so that a picture or a whole file inside it
-//! costs no memory; that leaves everything a reading needs.
+//! Such a file grows while it is read, may end in half a line or be replaced by a shorter one, and
+//! its path may come from outside: only regular files are read, and nothing here blocks. In a line
+//! longer than [`LONG_LINE`], long strings are cut, so that an embedded image or file costs no
+//! memory. Readings do not need that content.
 
 use std::fs::File;
 use std::io;
@@ -18,20 +18,20 @@ use rustix::io::Errno;
 
 use crate::paths::{self, Links};
 
-/// A line longer than this is not held in memory whole.
+/// Lines longer than this are not loaded completely.
 pub const LONG_LINE: u64 = 4 << 20;
-/// What is kept of a string in such a line.
+/// Length to which strings in such a line are cut.
 const LONG_STRING: usize = 256 << 10;
-/// The first step back from the end: most readings need no second.
+/// First step back from the end; enough for most readings.
 const FIRST_STEP: u64 = 8 << 10;
 const LARGEST_STEP: u64 = 1 << 20;
-/// How far back from the end anything is looked for.
+/// Maximum distance from the end for backward searches.
 pub const HORIZON: u64 = 32 << 20;
 const FORWARD_STEP: usize = 256 << 10;
-/// The first step on from where a line begins: often a look at a few lines is enough.
+/// First step of a forward reader: often a few lines are enough.
 const FIRST_FORWARD_STEP: usize = 16 << 10;
 
-/// An open file, as long as it was when it was opened.
+/// An open file, limited to its length at the time of opening.
 #[derive(Debug)]
 pub struct JsonLines {
     file: File,
@@ -39,26 +39,24 @@ pub struct JsonLines {
     inode: u64,
 }
 
-/// Whether a path is absolute and never goes back up.
+/// Reports whether a path is absolute and contains no `..`.
 fn is_plain(path: &Path) -> bool {
     let name = path.as_os_str().as_encoded_bytes();
     let goes_up = || name.split(|byte| *byte == b'/').any(|part| part == b"..");
     name.starts_with(b"/") && !(bytes::contains_once(b"/..", name) && goes_up())
 }
 
-/// One line.
 #[derive(Debug)]
 pub struct Line<'a> {
-    /// Where it begins in the file.
     pub offset: u64,
-    /// How long it is in the file.
+    /// Length in the file.
     pub len: u64,
-    /// Its bytes, without the newline; long strings are cut if the line is very long.
+    /// Content without the newline; long strings are cut if the line is very long.
     pub bytes: &'a [u8],
 }
 
 impl JsonLines {
-    /// Opens the file at `path`; nothing if there is none.
+    /// Opens the file at `path`; `None` if it does not exist.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         if !is_plain(path) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain absolute path"));
@@ -74,12 +72,18 @@ impl JsonLines {
         Ok(Some(Self { file, len: metadata.len(), inode: metadata.ino() }))
     }
 
-    /// The same file, as it was when it was only so long.
+    /// Opens a file without any lines, for a session that has no transcript.
+    pub fn empty() -> io::Result<Self> {
+        Ok(Self { file: File::open("/dev/null")?, len: 0, inode: 0 })
+    }
+
+    /// Returns the same file limited to the first `len` bytes.
     pub fn until(&self, len: u64) -> io::Result<Self> {
         Ok(Self { file: self.file.try_clone()?, len: len.min(self.len), inode: self.inode })
     }
 
-    /// The same file up to the end of its last whole line: half a line is next time's line.
+    /// Returns the same file up to the end of its last complete line. The next read picks up the
+    /// rest.
     pub fn in_whole_lines(mut self) -> io::Result<Self> {
         let last = self.bytes(self.len.saturating_sub(1)..self.len)?;
         if last != [b'\n'] {
@@ -88,28 +92,27 @@ impl JsonLines {
         Ok(self)
     }
 
-    /// Its length when it was opened.
+    /// Returns the length at the time of opening.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there was nothing in it.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// When it was last written to, in milliseconds since the epoch.
+    /// Returns the modification time in milliseconds since the epoch.
     pub(crate) fn written(&self) -> io::Result<u64> {
         let age = self.file.metadata()?.modified()?.duration_since(UNIX_EPOCH);
         Ok(age.unwrap_or_default().as_millis() as u64)
     }
 
-    /// The identity of the file behind the path.
+    /// Returns the inode, which changes if the file is replaced.
     pub fn inode(&self) -> u64 {
         self.inode
     }
 
-    /// The lines from the end backwards.
+    /// Returns a reader of the lines from the end backwards.
     pub fn backward(&self) -> Backward<'_> {
         Backward {
             file: self,
@@ -123,19 +126,19 @@ impl JsonLines {
         }
     }
 
-    /// The lines from `offset` on, which is the beginning of one.
+    /// Returns a reader of the lines from `offset`, which must be the start of a line.
     pub fn forward(&self, offset: u64) -> Forward<'_> {
         let (buffer, long) = (Vec::new(), Vec::new());
         Forward { file: self, buffer, start: offset, from: 0, to: 0, long }
     }
 
-    /// Where the last line begins of those in `range` in which `mark` stands.
+    /// Returns the offset of the last line in `range` that contains `mark`.
     pub fn last_line_with(&self, mark: &[u8], range: Range<u64>) -> io::Result<Option<u64>> {
         let (mut end, mut chunk) = (range.end, Vec::new());
         while end > range.start {
             let start = end.saturating_sub(FORWARD_STEP as u64).max(range.start);
             chunk.clear();
-            // A mark may stand across the end of what is looked at.
+            // A mark may straddle two chunks.
             let to = range.end.min(end + mark.len() as u64 - 1);
             self.read(start, (to - start) as usize, &mut chunk)?;
             if let Some(at) = bytes::last(mark, &chunk) {
@@ -146,14 +149,14 @@ impl JsonLines {
         Ok(None)
     }
 
-    /// A stretch of the file as it is.
+    /// Reads a range of the file unchanged.
     pub fn bytes(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.read(range.start, (range.end - range.start) as usize, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Reads up to `len` bytes at `offset` to the end of `into`; fewer only at the end of the file.
+    /// Appends up to `len` bytes at `offset` to `into`; fewer only at the end of the file.
     fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) -> io::Result<()> {
         let (before, wanted) = (into.len(), self.rest(offset, len));
         into.reserve_exact(wanted);
@@ -169,12 +172,12 @@ impl JsonLines {
         Ok(())
     }
 
-    /// How much of `len` bytes at `offset` there is.
+    /// Returns how many of `len` bytes at `offset` exist.
     fn rest(&self, offset: u64, len: usize) -> usize {
         usize::try_from(self.len.saturating_sub(offset)).map_or(len, |rest| rest.min(len))
     }
 
-    /// Fills `into` with the bytes at `offset`, and says how many there were.
+    /// Fills `into` with the bytes at `offset`. Returns how many were read.
     fn read_into(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let mut done = 0;
         while done < into.len() {
@@ -188,7 +191,7 @@ impl JsonLines {
         Ok(done)
     }
 
-    /// The line at `start..end` with its long strings cut.
+    /// Returns the line at `start..end` with its long strings cut.
     fn long_line(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
         let mut cutter = Cutter::default();
         let mut chunk = Vec::new();
@@ -205,7 +208,7 @@ impl JsonLines {
         Ok(cutter.kept)
     }
 
-    /// Where the line that goes on at `offset` ends: at its newline, or with the file.
+    /// Returns the end of the line that contains `offset`: its newline, or the end of the file.
     fn line_end(&self, mut offset: u64) -> io::Result<u64> {
         let mut chunk = Vec::new();
         loop {
@@ -221,7 +224,7 @@ impl JsonLines {
         }
     }
 
-    /// Where the line that ends before `offset` begins.
+    /// Returns the start of the line that contains the byte before `offset`.
     fn line_start(&self, mut offset: u64) -> io::Result<u64> {
         let mut chunk = Vec::new();
         while offset > 0 {
@@ -237,23 +240,23 @@ impl JsonLines {
     }
 }
 
-/// Lines from the end backwards; see [`JsonLines::backward`].
+/// Reads lines from the end backwards; see [`JsonLines::backward`].
 #[derive(Debug)]
 pub struct Backward<'t> {
     file: &'t JsonLines,
-    /// Bytes of the file from `start` on, of which those before `end` are still to be given.
+    /// Bytes of the file from `start` on. Those before `end` are still to be returned.
     buffer: Vec<u8>,
     start: u64,
     end: usize,
     step: u64,
     long: Vec<u8>,
-    /// Nothing was given yet: what follows the last newline may be empty.
+    /// No line has been returned yet, so an empty text after the last newline is skipped.
     at_end: bool,
     given_first: bool,
 }
 
 impl Backward<'_> {
-    /// The line before the one given last.
+    /// Returns the line before the one returned last.
     #[expect(clippy::should_implement_trait, reason = "a line borrows from the reader")]
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
@@ -278,7 +281,7 @@ impl Backward<'_> {
         }
     }
 
-    /// The line before the one given last, if it is in memory already.
+    /// Returns the line before the one returned last, if it is in memory already.
     pub fn next_at_hand(&mut self) -> Option<Line<'_>> {
         let newline = bytes::rfind(b'\n', &self.buffer[..self.end])?;
         let (from, to) = (newline + 1, self.end);
@@ -291,7 +294,7 @@ impl Backward<'_> {
         Line { offset, len: (to - from) as u64, bytes: &self.buffer[from..to] }
     }
 
-    /// Puts the bytes before the buffer in front of what is left of it.
+    /// Prepends the preceding bytes of the file to the rest of the buffer.
     fn read_back(&mut self) -> io::Result<()> {
         let step = self.step.min(self.start);
         self.step = (self.step * 4).min(LARGEST_STEP);
@@ -310,7 +313,7 @@ impl Backward<'_> {
         let offset = self.file.line_start(self.start)?;
         self.long = self.file.long_line(offset, end)?;
         self.buffer = Vec::new();
-        // The newline before the line is given up with it.
+        // Skip the newline before the line.
         self.start = offset.saturating_sub(1);
         self.end = 0;
         self.at_end = false;
@@ -320,21 +323,21 @@ impl Backward<'_> {
     }
 }
 
-/// Lines in the order of the file; see [`JsonLines::forward`].
+/// Reads lines in file order; see [`JsonLines::forward`].
 #[derive(Debug)]
 pub struct Forward<'t> {
     file: &'t JsonLines,
-    /// Bytes of the file, of which `from..to` are still to be given.
+    /// Bytes of the file. Those in `from..to` are still to be returned.
     buffer: Vec<u8>,
     from: usize,
     to: usize,
-    /// Where those begin in the file.
+    /// File offset of `from`.
     start: u64,
     long: Vec<u8>,
 }
 
 impl Forward<'_> {
-    /// The next line; the last one may have no newline.
+    /// Returns the next line; the last one may lack a newline.
     #[expect(clippy::should_implement_trait, reason = "a line borrows from the reader")]
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = 0;
@@ -353,7 +356,7 @@ impl Forward<'_> {
         }
     }
 
-    /// Gives the next `len` bytes as a line, and passes over what ends it.
+    /// Returns the next `len` bytes as a line, and skips its `end` bytes of newline.
     fn line(&mut self, len: usize, end: usize) -> Line<'_> {
         let (offset, from) = (self.start, self.from);
         self.from += len + end;
@@ -361,7 +364,7 @@ impl Forward<'_> {
         Line { offset, len: len as u64, bytes: &self.buffer[from..from + len] }
     }
 
-    /// Reads on behind the buffer; false at the end of the file.
+    /// Reads more bytes into the buffer. Returns false at the end of the file.
     fn read_on(&mut self) -> io::Result<bool> {
         let offset = self.start + (self.to - self.from) as u64;
         self.buffer.copy_within(self.from..self.to, 0);
@@ -387,14 +390,14 @@ impl Forward<'_> {
     }
 }
 
-/// Copies JSON, leaving out what goes past [`LONG_STRING`] in a string. Escapes and characters stay
-/// whole.
+/// Copies JSON and drops what exceeds [`LONG_STRING`] in a string. Escapes and UTF-8 sequences stay
+/// complete.
 #[derive(Default)]
 struct Cutter {
     kept: Vec<u8>,
-    /// The length of the string we are in.
+    /// Length of the current string.
     string: Option<usize>,
-    /// Bytes of an escape that are still to come.
+    /// Remaining bytes of an escape.
     escape: usize,
     cutting: bool,
 }
@@ -426,8 +429,8 @@ impl Cutter {
     }
 }
 
-/// Gives `take` the whole lines from `offset` on, about `most` bytes of them, and says where the next
-/// one begins.
+/// Passes the complete lines from `offset` on to `take`, about `most` bytes of them. Returns the
+/// offset of the next line.
 pub fn whole_lines(
     file: &JsonLines,
     offset: u64,
@@ -438,7 +441,7 @@ pub fn whole_lines(
     let mut next = offset;
     while let Some(line) = reader.next()? {
         let end = line.offset + line.len;
-        // Half a line is next time's line.
+        // An incomplete line is left for the next call.
         if end >= file.len() {
             break;
         }
@@ -484,7 +487,7 @@ mod tests {
         lines
     }
 
-    /// A file of lines with these lengths.
+    /// Builds a file of lines with these lengths.
     fn lines_of(lengths: &[usize], torn: bool) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (n, length) in lengths.iter().enumerate() {

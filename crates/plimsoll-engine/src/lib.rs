@@ -1,7 +1,7 @@
-//! Does it: the only crate that touches the user's files. Synchronous throughout.
+//! The engine: the only crate that touches the user's files. Synchronous throughout.
 //!
-//! A hook call is one movement through [`hook::answer`]; everything else here serves it, or the
-//! commands a person runs.
+//! A hook call is one pass through [`hook::answer`]. Everything else here serves that function, or
+//! the commands that a person runs.
 
 mod activity;
 pub mod audit;

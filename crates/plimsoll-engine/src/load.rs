@@ -1,13 +1,14 @@
-//! How a window stands: the settings, window and trigger that hold for it.
+//! Measures a window: its fill, size, trigger and thresholds.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Tokens;
+use plimsoll_core::event::ReportedUsage;
 use plimsoll_core::models;
 use plimsoll_core::policy::{Levels, Outlook};
-use plimsoll_core::reading::{self, Fold, Reading, Scope};
+use plimsoll_core::reading::{self, Fold, Reading, ReadingSource, Scope};
 use plimsoll_core::session::SessionState;
 use plimsoll_core::settings::Lines;
 use plimsoll_core::trigger::{self, Trigger};
@@ -20,83 +21,103 @@ use crate::settings::{self, InForce};
 use crate::tail::{self, Start, Tail};
 use crate::world::World;
 
-/// A window, looked at from the end of its transcript.
+/// State of a window, from the end of its transcript.
 pub struct Load<'a> {
-    adapter: &'a dyn Adapter,
+    agent: &'static dyn Agent,
     transcript: &'a JsonLines,
     scope: Scope,
-    /// What the look back found.
+    /// Result of reading the transcript backwards.
     pub tail: Tail,
-    /// The window's size.
     pub window: Window,
-    /// Where the client compacts it.
+    /// Where the client compacts the window.
     pub trigger: Trigger,
 }
 
 impl<'a> Load<'a> {
-    /// Looks at the end of `transcript`.
+    /// Reads the end of `transcript`.
     pub fn look(
-        adapter: &'a dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &'a JsonLines,
         scope: Scope,
         in_force: &InForce,
         state: &SessionState,
     ) -> io::Result<Self> {
-        let tail = tail::look_back(adapter, transcript, scope)?;
+        Self::look_with(agent, transcript, scope, in_force, state, None)
+    }
+
+    /// Looks at the end of `transcript`. What the agent reports with an event comes before what the
+    /// transcript says.
+    pub fn look_with(
+        agent: &'static dyn Agent,
+        transcript: &'a JsonLines,
+        scope: Scope,
+        in_force: &InForce,
+        state: &SessionState,
+        reported: Option<&ReportedUsage>,
+    ) -> io::Result<Self> {
+        let mut tail = tail::look_back(agent, transcript, scope)?;
+        if let Some(usage) = reported {
+            tail.apply(usage, transcript.len());
+        }
         let newest = tail.newest.as_ref();
-        let model = newest.map(|newest| newest.model.as_str());
+        let model = newest.and_then(|newest| newest.model.as_deref());
+        let long_context = newest.is_some_and(|newest| newest.long_context);
         let facts = WindowFacts {
             override_tokens: in_force.settings.window,
+            reported: newest.and_then(|newest| newest.window),
             proven: state.proven(model),
             model,
-            long_context: newest.is_some_and(|newest| newest.long_context),
+            long_context,
             largest_prompt: newest.map_or(0, |newest| newest.prompt_tokens),
         };
         let (models, client) = (&in_force.settings.models, &in_force.client);
         let window = window::resolve(&facts, models, client);
         let client_window = window::of_client(window, &facts, models, client);
         let version = newest.and_then(|newest| newest.version.as_deref());
-        let variant = newest.map(|newest| models::variant(&newest.model, newest.long_context));
+        let variant = model.map(|model| models::variant(model, long_context));
         let seen = in_force.seen(variant.as_deref(), version);
         let trigger = trigger::resolve(client_window.tokens, model, client, seen);
-        Ok(Self { adapter, transcript, scope, tail, window, trigger })
+        Ok(Self { agent, transcript, scope, tail, window, trigger })
     }
 
-    /// What policy goes by.
+    /// Returns the input for policy.
     pub fn outlook<'b>(&'b self, in_force: &'b InForce) -> Outlook<'b> {
         Outlook {
             settings: &in_force.settings,
             can_save: false,
             window: self.window,
             trigger: self.trigger,
-            model: self.tail.newest.as_ref().map(|newest| newest.model.as_str()),
+            model: self.tail.newest.as_ref().and_then(|newest| newest.model.as_deref()),
         }
     }
 
-    /// The reading: where nothing was ever counted, by the size of the file, and nothing where the
-    /// last count is out of sight.
+    /// Returns the reading. Without any token count it is estimated from the file size; `None` if
+    /// the last count is further back than [`HORIZON`](crate::jsonl::HORIZON).
     pub fn reading(&self) -> io::Result<Option<Reading>> {
+        if let Some(used) = self.tail.reported {
+            return Ok(Some(Reading { used, source: ReadingSource::Measured, anchor: None }));
+        }
         if self.tail.start == Start::OutOfSight
-            && tail::begins_with_a_count(self.adapter, self.transcript, self.scope)?
+            && tail::begins_with_a_count(self.agent, self.transcript, self.scope)?
         {
             return Ok(None);
         }
-        let read = crate::reading::take(self.adapter, self.transcript, self.scope, &self.tail)?;
+        let read = crate::reading::take(self.agent, self.transcript, self.scope, &self.tail)?;
         let by_size = || reading::of_bytes(self.transcript.len(), self.window.tokens);
         Ok(Some(read.unwrap_or_else(by_size)))
     }
 
-    /// What the reading is taken from, however far back the last count lies; nothing where nothing
-    /// was ever counted.
+    /// Returns the fold for the reading, however far back the last count is. `None` if the
+    /// transcript has no token count.
     pub(crate) fn fold(&self) -> io::Result<Option<Fold>> {
-        let Self { adapter, transcript, scope, tail, .. } = self;
+        let Self { agent, transcript, scope, tail, .. } = self;
         match tail.start {
-            Start::OutOfSight => crate::reading::scan(*adapter, transcript, *scope).map(Some),
-            _ => crate::reading::fold(*adapter, transcript, *scope, tail),
+            Start::OutOfSight => crate::reading::scan(*agent, transcript, *scope).map(Some),
+            _ => crate::reading::fold(*agent, transcript, *scope, tail),
         }
     }
 
-    /// The reading, however far back the last count lies.
+    /// Returns the reading, however far back the last count is.
     fn far_reading(&self, fallback: Fallback) -> io::Result<Reading> {
         if let Some(reading) = self.fold()?.as_ref().and_then(Fold::reading) {
             return Ok(reading);
@@ -105,19 +126,19 @@ impl<'a> Load<'a> {
         Ok(match fallback {
             Fallback::FileSize => reading::of_bytes(self.transcript.len(), window),
             Fallback::Activity => {
-                let counts = Activity::count(self.adapter, self.transcript, self.scope)?;
+                let counts = Activity::count(self.agent, self.transcript, self.scope)?;
                 counts.reading(self.transcript.len(), window)
             }
         })
     }
 
-    /// The model that answered last.
+    /// Returns the model of the last response.
     pub(crate) fn model(&self) -> Option<String> {
-        self.tail.newest.as_ref().map(|newest| newest.model.clone())
+        self.tail.newest.as_ref()?.model.clone()
     }
 
-    /// Where a checkpoint is due, as the last response stands. The session's growth may move that, and
-    /// is looked at from halfway on.
+    /// Returns the checkpoint threshold as of the last response. The session's growth can lower it,
+    /// but is read only if the window is at least half way there.
     pub(crate) fn checkpoint(&self, in_force: &InForce) -> Tokens {
         let outlook = self.outlook(in_force);
         let counted = self.tail.newest.as_ref().map_or(0, |newest| newest.tokens);
@@ -128,101 +149,104 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// When the session began, in milliseconds since the epoch, as far as its transcript tells.
+    /// Returns when the session began, in milliseconds since the epoch; `None` if the transcript
+    /// does not say.
     pub(crate) fn started(&self) -> Option<u64> {
-        started(self.adapter, self.transcript, self.scope)
+        started(self.agent, self.transcript, self.scope)
     }
 
-    /// The session's median growth per call; none where the transcript cannot be read any more.
+    /// Returns the session's median growth per call; 0 if the transcript cannot be read.
     pub fn growth(&self) -> Tokens {
-        let prompts = tail::recent_prompts(self.adapter, self.transcript, self.scope);
+        let prompts = tail::recent_prompts(self.agent, self.transcript, self.scope);
         prompts.map_or(0, |prompts| reading::median_growth(&prompts))
     }
 }
 
-/// How a window is estimated if the transcript contains no token counts.
+/// How to estimate a window if the transcript contains no token counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallback {
-    /// By the size of the file, as hooks do: they cannot afford to read all of it.
+    /// From the file size, as hooks do: they cannot afford to read the whole file.
     FileSize,
-    /// By the number of messages and tool calls, as the watcher does.
+    /// From the number of messages and tool calls, as the watcher does.
     Activity,
 }
 
-/// When the first line of a conversation was written, in milliseconds since the epoch.
-pub(crate) fn started(adapter: &dyn Adapter, transcript: &JsonLines, scope: Scope) -> Option<u64> {
+/// Returns the time of the first record with a timestamp, in milliseconds since the epoch.
+pub(crate) fn started(
+    agent: &'static dyn Agent,
+    transcript: &JsonLines,
+    scope: Scope,
+) -> Option<u64> {
     const LINES: usize = 32;
     let mut lines = transcript.forward(0);
     for _ in 0..LINES {
         let line = lines.next().ok()??;
-        if let Some(time) = adapter.entry(line.bytes, scope).and_then(|entry| entry.time) {
+        if let Some(time) = agent.transcript().entry(line.bytes, scope).and_then(|entry| entry.time)
+        {
             return u64::try_from(time).ok();
         }
     }
     None
 }
 
-/// What the beginning of a transcript tells, for good.
+/// Facts from the beginning of a transcript, which never change.
 #[derive(Clone, Debug)]
 pub(crate) struct Ground {
-    /// The folder the agent was started in.
+    /// Folder in which the agent was started.
     pub(crate) project: PathBuf,
-    /// Whose window it is.
     pub(crate) scope: Scope,
-    /// When the session began, in milliseconds since the epoch, if that is known.
+    /// Start of the session in milliseconds since the epoch, if known.
     pub(crate) started: Option<u64>,
 }
 
 impl Ground {
-    /// Looks at the beginning of `transcript`.
-    pub(crate) fn of(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Self> {
-        let project = paths::canonical(&first_folder(adapter, transcript).unwrap_or_default());
-        let scope = scope(adapter, transcript)?;
-        Ok(Self { project, scope, started: started(adapter, transcript, scope) })
+    /// Reads the beginning of `transcript`.
+    pub(crate) fn of(agent: &'static dyn Agent, transcript: &JsonLines) -> io::Result<Self> {
+        let project = paths::canonical(&first_folder(agent, transcript).unwrap_or_default());
+        let scope = scope(agent, transcript)?;
+        Ok(Self { project, scope, started: started(agent, transcript, scope) })
     }
 }
 
-/// All that is known of one window.
+/// A measured window.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// How full it is.
     pub reading: Reading,
-    /// Its size.
     pub window: Window,
-    /// Where the client compacts it.
+    /// Where the client compacts the window.
     pub trigger: Trigger,
-    /// Our lines, as they are set.
+    /// Configured thresholds.
     pub lines: Lines,
-    /// Whether anything is recommended in this project (`auto_context.enabled`).
+    /// Whether advice is enabled in this project (`auto_context.enabled`).
     pub advises: bool,
-    /// Where they lie in it.
+    /// Thresholds in tokens.
     pub levels: Levels,
-    /// Whether the trigger has moved any of them.
+    /// Whether the trigger lowered any threshold.
     pub moved: bool,
-    /// The model that answered last.
+    /// Model of the last response.
     pub model: Option<String>,
-    /// The client that wrote the transcript.
+    /// Version of the client that wrote the transcript.
     pub version: Option<String>,
-    /// The folder the agent was started in.
+    /// Folder in which the agent was started.
     pub project: PathBuf,
-    /// What could not be taken from the settings as it is written.
+    /// Values of the settings that could not be used.
     pub complaints: Vec<String>,
 }
 
-/// Measures the window behind a transcript; nothing if there is no such file.
+/// Measures the window of a transcript; `None` if the file does not exist.
 pub fn measure(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     transcript: &Path,
     window: Option<Tokens>,
     state: &SessionState,
     fallback: Fallback,
 ) -> io::Result<Option<Measured>> {
     let Some(file) = JsonLines::open(transcript)? else { return Ok(None) };
-    let Ground { project, scope, .. } = Ground::of(adapter, &file)?;
-    let mut in_force = settings::load(world, adapter, &project);
+    let Ground { project, scope, .. } = Ground::of(agent, &file)?;
+    let mut in_force = settings::load(world, agent, &project);
     in_force.settings.window = window.or(in_force.settings.window);
-    let load = Load::look(adapter, &file, scope, &in_force, state)?;
+    let load = Load::look(agent, &file, scope, &in_force, state)?;
     let outlook = load.outlook(&in_force);
     let levels = outlook.levels(load.growth());
     Ok(Some(Measured {
@@ -240,89 +264,91 @@ pub fn measure(
     }))
 }
 
-/// How full a session's window is, for the record.
+/// Fill of a session's window, for checkpoints.
 #[derive(Clone, Debug)]
 pub(crate) struct Fullness {
-    /// The tokens in it.
     pub(crate) used: Tokens,
-    /// Its size.
     pub(crate) window: Tokens,
-    /// The model that answered last.
+    /// Model of the last response.
     pub(crate) model: Option<String>,
 }
 
-/// How full the window of a session is: no more than that is looked at.
+/// Returns the fill of a session's window, without the rest of [`measure`].
 pub(crate) fn fullness(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     transcript: &JsonLines,
     in_force: &InForce,
     state: &SessionState,
 ) -> io::Result<Fullness> {
-    let load = Load::look(adapter, transcript, Scope::Main, in_force, state)?;
+    let load = Load::look(agent, transcript, Scope::Main, in_force, state)?;
     let reading = load.far_reading(Fallback::FileSize)?;
     Ok(Fullness { used: reading.used, window: load.window.tokens, model: load.model() })
 }
 
-/// Whose window a transcript is of: a subagent's own file holds nothing but its lines, while in a
-/// session's they may stand among others.
-fn scope(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<Scope> {
+/// Returns whose window a transcript belongs to. A subagent's own file contains only its records;
+/// in a session's file they may be mixed with others.
+fn scope(agent: &'static dyn Agent, file: &JsonLines) -> io::Result<Scope> {
     const FAR_ENOUGH: u64 = 4 << 20;
     let mut scope = Scope::Main;
     let mut lines = file.forward(0);
     while let Some(line) = lines.next()?.filter(|line| line.offset < FAR_ENOUGH) {
-        if adapter.entry(line.bytes, Scope::Main).is_some() {
+        if agent.transcript().entry(line.bytes, Scope::Main).is_some() {
             return Ok(Scope::Main);
         }
-        if adapter.entry(line.bytes, Scope::Subagent).is_some() {
+        if agent.transcript().entry(line.bytes, Scope::Subagent).is_some() {
             scope = Scope::Subagent;
         }
     }
     Ok(scope)
 }
 
-/// The project a session works on.
+/// Returns the project that a session works on.
 ///
-/// The folder the agent was started in, else the first one its transcript names, else `cwd`: never
-/// one that the agent merely moved to.
+/// The folder in which the agent was started, else the first one named in the transcript, else
+/// `cwd`: never a folder that the agent merely changed to.
 pub fn project(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     transcript: Option<&JsonLines>,
     cwd: &Path,
 ) -> PathBuf {
-    let told = world.env(adapter.project_variable()).map(PathBuf::from);
-    let first = || transcript.and_then(|transcript| first_folder(adapter, transcript));
-    // An older client may name no folder: then it is the one we were started in.
+    let told = world.agent_env(agent.profile().variables.project).map(PathBuf::from);
+    let first = || transcript.and_then(|transcript| first_folder(agent, transcript));
+    // Older clients may send no folder; use the current one.
     let here = || std::env::current_dir().unwrap_or_default();
     let said = || if cwd.as_os_str().is_empty() { here() } else { cwd.to_owned() };
     told.or_else(first).unwrap_or_else(said)
 }
 
-/// The project of the folder that the user stands in.
-pub fn project_here(world: &World, adapter: &dyn Adapter) -> io::Result<PathBuf> {
+/// Returns the project of the current folder.
+pub fn project_here(world: &World) -> io::Result<PathBuf> {
     let here = std::env::current_dir()?;
-    Ok(paths::canonical(&project(world, adapter, None, &here)))
+    let named = plimsoll_agents::ALL
+        .iter()
+        .find_map(|agent| world.agent_env(agent.profile().variables.project));
+    Ok(paths::canonical(&named.map_or(here, PathBuf::from)))
 }
 
-/// The root of the repository that `folder` lies in; nothing if there is none, or it is the root.
+/// Returns the root of the repository that contains `folder`; `None` if there is none or `folder`
+/// is the root.
 ///
-/// A client reads the settings of the folder it is started in, which mostly is the root.
+/// A client reads the settings of the folder it is started in, which usually is the root.
 pub fn repository_above(folder: &Path) -> Option<&Path> {
     repository_root(folder).filter(|root| *root != folder)
 }
 
-/// The root of the repository that `folder` lies in; `None` if there is none.
+/// Returns the root of the repository that contains `folder`; `None` if there is none.
 pub(crate) fn repository_root(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|folder| folder.join(".git").exists())
 }
 
-/// The first folder named in a transcript, among its first lines.
-pub fn first_folder(adapter: &dyn Adapter, transcript: &JsonLines) -> Option<PathBuf> {
+/// Returns the first folder named in the first lines of a transcript.
+pub fn first_folder(agent: &'static dyn Agent, transcript: &JsonLines) -> Option<PathBuf> {
     const LINES: usize = 32;
     let mut lines = transcript.forward(0);
     for _ in 0..LINES {
         let line = lines.next().ok()??;
-        if let Some(folder) = adapter.folder_of(line.bytes) {
+        if let Some(folder) = agent.transcript().folder_of(line.bytes) {
             return Some(folder.into());
         }
     }

@@ -1,4 +1,4 @@
-//! The log of what went wrong in a hook: one line each, without a word of any payload.
+//! The log of errors in hooks: one line each, without any payload text.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,10 +10,10 @@ use rustix::fs::{FlockOperation, flock};
 use crate::paths::Links;
 use crate::{paths, world};
 
-/// The log is begun anew past this size; the old one is kept beside it.
+/// Size at which the log is rotated. One old log is kept beside it.
 const LARGEST_LOG: u64 = 1 << 20;
 
-/// Writes one line. A log that cannot be written is no reason to disturb anybody.
+/// Writes one line. Failures are ignored: a hook must not fail because of its log.
 pub fn write(log: &Path, what: &str) {
     let now = world::now();
     let line = format!("{now} pid {} {}\n", std::process::id(), what.replace('\n', " "));
@@ -24,33 +24,30 @@ pub fn write(log: &Path, what: &str) {
     }
 }
 
-/// Puts `file`, which has grown too large, aside.
+/// Rotates `file`, which has grown too large.
 ///
-/// Of many writers one does it. It holds the lock of the very file that it moves, so nobody else can
-/// move that one meanwhile; and what another has begun since is not moved over it.
+/// Of many writers one does so: it locks the very file that it moves, so no other can move it, and
+/// a log begun meanwhile is not moved over the old one.
 fn begin_anew(log: &Path, file: &File) -> io::Result<()> {
     flock(file, FlockOperation::NonBlockingLockExclusive)?;
     if is_at(file, log) { fs::rename(log, before(log)) } else { Ok(()) }
 }
 
-/// Whether `path` is the name of `file`.
+/// Reports whether `path` is the current name of `file`.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(own), Ok(named)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
     (own.dev(), own.ino()) == (named.dev(), named.ino())
 }
 
-/// Where the log before this one is kept.
+/// Returns the path of the previous log.
 fn before(log: &Path) -> PathBuf {
     log.with_extension("log.1")
 }
 
-/// A line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// When it was written, in milliseconds since the epoch, and by which process; nothing where the
-    /// line does not tell.
+    /// Time in milliseconds since the epoch, and process id. `None` if the line contains neither.
     pub written: Option<(i64, u32)>,
-    /// What went wrong.
     pub what: String,
 }
 
@@ -68,17 +65,18 @@ impl Line {
     }
 }
 
-/// Reads the log, and then what is added to it.
+/// Reads the log, then follows it.
 #[derive(Debug)]
 pub struct Reader {
     log: PathBuf,
     file: Option<File>,
-    /// The beginning of a line whose end is not written yet.
+    /// Start of an incomplete line.
     rest: Vec<u8>,
 }
 
 impl Reader {
-    /// All lines so far, the oldest first, those of the log before this one included.
+    /// Opens the log and returns all lines so far, oldest first, including those of the previous
+    /// log.
     pub fn open(log: &Path) -> io::Result<(Self, Vec<Line>)> {
         let mut reader = Self { log: before(log), file: None, rest: Vec::new() };
         let mut lines = reader.read_on()?;
@@ -87,10 +85,10 @@ impl Reader {
         Ok((reader, lines))
     }
 
-    /// The lines that were added since. A log that was begun anew is read from its start, once the
-    /// old one has been read to its end.
+    /// Returns the lines added since the last call. After a rotation, reads the rest of the old log
+    /// first, then the new one.
     pub fn read_on(&mut self) -> io::Result<Vec<Line>> {
-        // Looked at first: what is written to the old one before it is put aside is read below.
+        // Check first: lines written to the old log before the rotation are then read below.
         let is_anew = !self.file.as_ref().is_some_and(|file| is_at(file, &self.log));
         let mut lines = self.drain()?;
         if is_anew {
@@ -135,7 +133,7 @@ mod tests {
         const WRITERS: usize = 8;
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("hook.log");
-        // So long that the log is begun anew once, and only once, while all of them write.
+        // Long enough that the log is rotated exactly once while all of them write.
         let filler = "x".repeat(LARGEST_LOG as usize / WRITERS / 10);
         std::thread::scope(|scope| {
             for writer in 0..WRITERS {

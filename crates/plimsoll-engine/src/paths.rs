@@ -108,6 +108,11 @@ impl Paths {
         below(&self.data, &["receipts/", checkpoint])
     }
 
+    /// The list of the checkpoints of all projects, for agents without one of their own.
+    pub fn checkpoint_index(&self) -> PathBuf {
+        self.data.join("checkpoints.json")
+    }
+
     /// The journal of saves.
     pub fn saves(&self) -> PathBuf {
         below(&self.data, &["saves.jsonl"])
@@ -226,6 +231,7 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             matches!(
                 name,
                 "learned.json"
+                    | "checkpoints.json"
                     | "installed.json"
                     | "saves.jsonl"
                     | "watch.lock"

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_agents::{Adapter, Step};
+use plimsoll_agents::{Agent, Home, HookCall, Step};
 use plimsoll_core::event::{Event, EventKind, Reply};
 use plimsoll_core::session::SessionState;
 
@@ -30,17 +30,18 @@ pub struct Moment {
     pub refusal: Option<String>,
 }
 
-/// Plays the session that was recorded from `adapter`'s agent, from its first call to its last.
+/// Plays the session that was recorded from `agent`'s agent, from its first call to its last.
 ///
 /// Nothing of the user's is read or written, be it settings, environment or data.
-pub fn play(adapter: &dyn Adapter) -> anyhow::Result<Vec<Moment>> {
+pub fn play(agent: &'static dyn Agent) -> anyhow::Result<Vec<Moment>> {
     let parent = std::env::temp_dir();
     let scratch = Scratch::new(&parent)
         .with_context(|| format!("could not make a folder in `{}`", parent.display()))?;
     let home = scratch.path().to_str().context("the path of the scratch folder is not text")?;
-    let mut player = Player::new(adapter, scratch.path())?;
+    let mut player = Player::new(agent, scratch.path())?;
     let mut moments = Vec::new();
-    for step in adapter.sample().steps(home) {
+    let sample = agent.sample().context("there is no recorded session of this agent")?;
+    for step in sample.steps(home) {
         match step {
             Step::Record(line) => player.write(&line).context("could not write the transcript")?,
             Step::Hook(payload) => moments.extend(player.call(payload.into_bytes())?),
@@ -49,8 +50,8 @@ pub fn play(adapter: &dyn Adapter) -> anyhow::Result<Vec<Moment>> {
     Ok(moments)
 }
 
-struct Player<'a> {
-    adapter: &'a dyn Adapter,
+struct Player {
+    agent: &'static dyn Agent,
     world: World,
     /// Another user with the same home, whose guard is strict.
     strict: World,
@@ -59,8 +60,8 @@ struct Player<'a> {
     transcript: PathBuf,
 }
 
-impl<'a> Player<'a> {
-    fn new(adapter: &'a dyn Adapter, home: &Path) -> anyhow::Result<Self> {
+impl Player {
+    fn new(agent: &'static dyn Agent, home: &Path) -> anyhow::Result<Self> {
         let world = |variables: Vec<(&'static str, String)>| {
             let known = move |name: &str| {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
@@ -71,7 +72,7 @@ impl<'a> Player<'a> {
         let home_is = ("HOME", text(home));
         let data_is = ("PLIMSOLL_DATA_DIR", text(&home.join("strict")));
         Ok(Self {
-            adapter,
+            agent,
             world: world(vec![home_is.clone()])?,
             strict: world(vec![home_is, data_is, (STRICT_VARIABLE, "on".to_owned())])?,
             home: home.to_owned(),
@@ -88,18 +89,25 @@ impl<'a> Player<'a> {
 
     /// Calls the hook; nothing comes of an event that we have no use for.
     fn call(&mut self, payload: Vec<u8>) -> anyhow::Result<Option<Moment>> {
-        let Some(event) = self.adapter.event(&payload)? else { return Ok(None) };
-        self.transcript.clone_from(&event.transcript);
+        let call = HookCall {
+            payload: &payload,
+            event: None,
+            home: Home { user: &self.home, config: None },
+        };
+        let Some(event) = self.agent.hooks().decode(&call)? else { return Ok(None) };
+        if let Some(transcript) = &event.transcript {
+            self.transcript.clone_from(transcript);
+        }
         if event.cwd.starts_with(&self.home) {
             fs::create_dir_all(&event.cwd).context("could not make the project's folder")?;
         }
         let measured = self.measure(&event)?;
         let refusal = match event.kind {
-            EventKind::Loading(_) => answer(&self.strict, self.adapter, payload.clone())?.refusal,
+            EventKind::Loading(_) => answer(&self.strict, self.agent, payload.clone())?.refusal,
             _ => None,
         };
         let before = self.state(&event)?.sealed;
-        let reply = answer(&self.world, self.adapter, payload)?;
+        let reply = answer(&self.world, self.agent, payload)?;
         let sealed = self.state(&event)?.sealed != before;
         Ok(Some(Moment { event: event.kind, measured, reply, sealed, refusal }))
     }
@@ -110,21 +118,14 @@ impl<'a> Player<'a> {
 
     fn measure(&self, event: &Event) -> anyhow::Result<Option<Measured>> {
         let state = self.state(event)?;
-        load::measure(
-            &self.world,
-            self.adapter,
-            &event.transcript,
-            None,
-            &state,
-            Fallback::FileSize,
-        )
-        .context("could not read the transcript")
+        load::measure(&self.world, self.agent, &self.transcript, None, &state, Fallback::FileSize)
+            .context("could not read the transcript")
     }
 }
 
 /// The answer to one call, delivered.
-fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow::Result<Reply> {
-    let answer = hook::answer(world, adapter, payload)?;
+fn answer(world: &World, agent: &'static dyn Agent, payload: Vec<u8>) -> anyhow::Result<Reply> {
+    let answer = hook::answer(world, agent, None, payload)?;
     let reply = answer.reply.clone();
     answer.delivered()?;
     Ok(reply)

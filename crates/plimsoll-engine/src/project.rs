@@ -2,10 +2,9 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::{Agent, Layout};
 
 use crate::checkpoint::{self, Place};
 use crate::load;
@@ -18,7 +17,7 @@ use crate::world::World;
 ///
 /// The search ends at the root of the repository. Outside of repositories it ends below the home folder,
 /// which holds everything else as well, and only checkpoints that we sealed count.
-pub fn enclosing(world: &World, adapter: &dyn Adapter, folder: &Path) -> PathBuf {
+pub fn enclosing(world: &World, folder: &Path) -> PathBuf {
     let home = paths::canonical(&world.paths.home);
     let root = load::repository_root(folder);
     let is_inside = |above: &&Path| match root {
@@ -26,28 +25,33 @@ pub fn enclosing(world: &World, adapter: &dyn Adapter, folder: &Path) -> PathBuf
         None => *above == folder || !home.starts_with(above),
     };
     let has_checkpoints = |folder: &Path| {
-        let place = Place::of(world, adapter, folder.to_owned());
+        let place = Place::of_project(world, folder.to_owned());
         match root {
-            Some(_) => place.path().is_dir(),
+            Some(_) => place.is_there(),
             None => checkpoint::newest_own(&place).is_ok_and(|newest| newest.is_some()),
         }
     };
     let held = OnceCell::new();
     let had_session =
-        |folder: &Path| held.get_or_init(|| projects_of_sessions(world, adapter)).contains(folder);
+        |folder: &Path| held.get_or_init(|| projects_of_sessions(world)).contains(folder);
     let mut folders = folder.ancestors().take_while(is_inside);
     let nearest = folders.find(|folder| has_checkpoints(folder) || had_session(folder));
     nearest.unwrap_or(folder).to_owned()
 }
 
-/// The projects in which sessions were held. The transcripts of one project lie in one folder, so one
-/// of each folder is looked at.
-fn projects_of_sessions(world: &World, adapter: &dyn Adapter) -> BTreeSet<PathBuf> {
-    let root = world.with_home(adapter, |home| adapter.transcripts(home));
-    let folders = fs::read_dir(root).into_iter().flatten().flatten();
-    let project = |folder: PathBuf| {
-        let mut transcripts = sessions::transcripts(adapter, folder);
-        transcripts.find_map(|found| sessions::project(adapter, &found))
+/// Returns the projects in which sessions were held.
+fn projects_of_sessions(world: &World) -> BTreeSet<PathBuf> {
+    let agents = plimsoll_agents::ALL.iter();
+    agents.flat_map(|agent| projects_of_agent(world, *agent)).collect()
+}
+
+fn projects_of_agent(world: &World, agent: &'static dyn Agent) -> BTreeSet<PathBuf> {
+    let Layout { root, depth, folder_per_project } = sessions::layout(world, agent);
+    let of_folder = |folder: PathBuf| -> Vec<PathBuf> {
+        let projects =
+            sessions::transcripts(agent, folder).filter_map(|found| sessions::project(&found));
+        // The sessions of one project share a folder: one of them tells it.
+        if folder_per_project { projects.take(1).collect() } else { projects.collect() }
     };
-    folders.filter_map(|folder| project(folder.path())).collect()
+    sessions::folders(root, depth).flat_map(of_folder).collect()
 }

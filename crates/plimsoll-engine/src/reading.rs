@@ -2,7 +2,7 @@
 
 use std::io;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::reading::{Fold, Reading, Scope};
 
 use crate::jsonl::{HORIZON, JsonLines};
@@ -12,43 +12,43 @@ use crate::tail::{Start, Tail};
 ///
 /// It equals that of [`scan`] over the whole file.
 pub fn take(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     file: &JsonLines,
     scope: Scope,
     tail: &Tail,
 ) -> io::Result<Option<Reading>> {
-    Ok(fold(adapter, file, scope, tail)?.and_then(|fold| fold.reading()))
+    Ok(fold(agent, file, scope, tail)?.and_then(|fold| fold.reading()))
 }
 
 /// What that reading is taken from; nothing if nothing was ever counted within sight.
 pub(crate) fn fold(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     file: &JsonLines,
     scope: Scope,
     tail: &Tail,
 ) -> io::Result<Option<Fold>> {
     let (offset, mut fold) = match tail.start {
         Start::Nowhere | Start::OutOfSight => return Ok(None),
-        Start::Response(offset) => (offset, Fold::new()),
+        Start::Response(offset) => (offset, Fold::new(agent.profile().estimation)),
         Start::Compaction(offset) => {
-            let model = tail.newest.as_ref().map(|newest| newest.model.clone());
-            let opening = opening(adapter, file, scope)?;
-            (offset, Fold::after_compaction(&opening, model))
+            let model = tail.newest.as_ref().and_then(|newest| newest.model.clone());
+            let opening = opening(agent, file, scope)?;
+            (offset, Fold::after_compaction(&opening, tail.newest.is_some(), model))
         }
     };
-    fold_from(adapter, file, scope, offset, &mut fold)?;
+    fold_from(agent, file, scope, offset, &mut fold)?;
     Ok(Some(fold))
 }
 
 /// Folds a whole transcript.
-pub fn scan(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::Result<Fold> {
-    let mut fold = Fold::new();
-    fold_from(adapter, file, scope, 0, &mut fold)?;
+pub fn scan(agent: &'static dyn Agent, file: &JsonLines, scope: Scope) -> io::Result<Fold> {
+    let mut fold = Fold::new(agent.profile().estimation);
+    fold_from(agent, file, scope, 0, &mut fold)?;
     Ok(fold)
 }
 
 fn fold_from(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     file: &JsonLines,
     scope: Scope,
     offset: u64,
@@ -56,23 +56,23 @@ fn fold_from(
 ) -> io::Result<()> {
     let mut lines = file.forward(offset);
     while let Some(line) = lines.next()? {
-        if let Some(entry) = adapter.entry(line.bytes, scope) {
-            fold.push(&entry, &adapter.weigh(line.bytes));
+        if let Some(entry) = agent.transcript().entry(line.bytes, scope) {
+            fold.push(&entry, &agent.transcript().weigh(line.bytes));
         }
     }
     Ok(())
 }
 
 /// Folds a transcript up to its first response, which tells what the client adds to every prompt.
-fn opening(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::Result<Fold> {
-    let mut fold = Fold::new();
+fn opening(agent: &'static dyn Agent, file: &JsonLines, scope: Scope) -> io::Result<Fold> {
+    let mut fold = Fold::new(agent.profile().estimation);
     let mut lines = file.forward(0);
     while let Some(line) = lines.next()? {
         if line.offset > HORIZON || fold.overhead().is_some() {
             break;
         }
-        if let Some(entry) = adapter.entry(line.bytes, scope) {
-            fold.push(&entry, &adapter.weigh(line.bytes));
+        if let Some(entry) = agent.transcript().entry(line.bytes, scope) {
+            fold.push(&entry, &agent.transcript().weigh(line.bytes));
         }
     }
     Ok(fold)

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
@@ -36,43 +35,40 @@ pub struct Resumable {
 /// no other.
 pub fn newest(
     world: &World,
-    adapter: &dyn Adapter,
     place: &Place,
     asks: Option<&SessionId>,
 ) -> Result<Option<Resumable>, NotFound> {
-    newest_among(world, adapter, place, asks, &|_| true)
+    newest_among(world, place, asks, &|_| true)
 }
 
 /// The same among the checkpoints of sessions that a person started or resumed.
 pub(crate) fn newest_interactive(
     world: &World,
-    adapter: &dyn Adapter,
     place: &Place,
     asks: Option<&SessionId>,
 ) -> Result<Option<Resumable>, NotFound> {
     let is_interactive = |meta: &Meta| {
-        let session = SessionId::new(&meta.session_id);
-        session.is_none_or(|session| !last_session::was_started_headless(world, &session))
+        SessionId::new(&meta.session_id)
+            .is_none_or(|session| !last_session::was_started_headless(world, &session))
     };
-    newest_among(world, adapter, place, asks, &is_interactive)
+    newest_among(world, place, asks, &is_interactive)
 }
 
 fn newest_among(
     world: &World,
-    adapter: &dyn Adapter,
     place: &Place,
     asks: Option<&SessionId>,
     is_wanted: &dyn Fn(&Meta) -> bool,
 ) -> Result<Option<Resumable>, NotFound> {
     let busy: Vec<SessionId> =
-        running(world, adapter).into_iter().filter(|session| !has_ended(world, session)).collect();
+        running(world).into_iter().filter(|session| !has_ended(world, session)).collect();
     // What it goes on from comes first; what it did since is there once it has been given that.
     let has_been_given = asks.is_some_and(|asks| {
         let state = spool::state(&world.paths.spool_of(asks, None));
         state.is_ok_and(|state| state.given.is_some() || state.restored.is_some())
     });
     let fits = |meta: &Meta, own: bool| {
-        let is = |session: &SessionId| session.as_str() == meta.session_id;
+        let is = |session: &SessionId| is_of(meta, session);
         let is_free = if asks.is_some_and(is) { own } else { !busy.iter().any(is) };
         has_content(meta) && is_free && is_wanted(meta)
     };
@@ -88,9 +84,14 @@ pub fn newest_of_session(
     place: &Place,
     session: &SessionId,
 ) -> Result<Option<Resumable>, NotFound> {
-    let fits = |meta: &Meta| has_content(meta) && meta.session_id == session.as_str();
+    let fits = |meta: &Meta| has_content(meta) && is_of(meta, session);
     let found = checkpoint::newest_fitting(place, &fits)?;
     found.map_or(Ok(None), |found| of(place, &found, None))
+}
+
+/// Returns whether a checkpoint was made of a session.
+fn is_of(meta: &Meta, session: &SessionId) -> bool {
+    meta.session_id == session.as_str()
 }
 
 /// Whether there is anything to continue from: a transcript could be read.
@@ -121,7 +122,7 @@ pub fn named(
 ) -> Result<Option<Resumable>, NotFound> {
     let own = checkpoint::read_own(place, id)?;
     Ok(own.map(|(meta, body)| {
-        let to_another = asks.is_none_or(|session| session.as_str() != meta.session_id);
+        let to_another = asks.is_none_or(|session| !is_of(&meta, session));
         Resumable { summary: core::summary(&body), meta, body, to_another }
     }))
 }
@@ -139,8 +140,14 @@ pub fn note_given(world: &World, session: &SessionId, resumed: &Resumable) -> io
 }
 
 /// The session that a command runs in.
-pub fn asking(world: &World, adapter: &dyn Adapter) -> Option<SessionId> {
-    SessionId::new(&world.env(adapter.session_variable())?)
+pub fn asking(world: &World) -> Option<SessionId> {
+    plimsoll_agents::ALL.iter().find_map(|agent| {
+        let id = world.agent_env(agent.profile().variables.session)?;
+        match *agent == plimsoll_agents::DEFAULT {
+            true => SessionId::own(&id),
+            false => SessionId::of_agent(agent.id(), &id),
+        }
+    })
 }
 
 impl Resumable {

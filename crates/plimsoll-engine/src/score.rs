@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::entry::Kind;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
@@ -14,7 +14,7 @@ use plimsoll_extract::work::{Judgement, Recall, Shown, Tally, restore, unlooked}
 use plimsoll_store::{Store, StoreError};
 
 use crate::jsonl::JsonLines;
-use crate::sessions::Found;
+use crate::sessions::{self, Found};
 use crate::work::Folding;
 
 /// What a session is given back, in tokens, where nothing else is configured.
@@ -39,10 +39,11 @@ pub fn find(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Judges the compactions of a transcript by the work after each.
-pub fn judge(adapter: &dyn Adapter, transcript: &Path) -> io::Result<Vec<Judgement>> {
+pub fn judge(transcript: &Path) -> io::Result<Vec<Judgement>> {
     let file = open(transcript)?;
-    let judgements = match is_compacted(adapter, &file)? {
-        true => read(adapter, &file, None)?,
+    let agent = sessions::agent_of(&file);
+    let judgements = match is_compacted(agent, &file)? {
+        true => read(agent, &file, None)?,
         false => None,
     };
     Ok(judgements.unwrap_or_default())
@@ -53,12 +54,14 @@ fn open(transcript: &Path) -> io::Result<JsonLines> {
 }
 
 /// Whether there is any compaction: most transcripts have none, and need no second look.
-fn is_compacted(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<bool> {
+fn is_compacted(agent: &'static dyn Agent, file: &JsonLines) -> io::Result<bool> {
     let mut lines = file.forward(0);
     let mut talks = false;
     while let Some(line) = lines.next()? {
-        let entry = adapter.entry(line.bytes, Scope::Main);
-        talks = talks || entry.is_some() || adapter.entry(line.bytes, Scope::Subagent).is_some();
+        let entry = agent.transcript().entry(line.bytes, Scope::Main);
+        talks = talks
+            || entry.is_some()
+            || agent.transcript().entry(line.bytes, Scope::Subagent).is_some();
         if entry.is_some_and(|entry| matches!(entry.kind, Kind::Boundary(_))) {
             return Ok(true);
         }
@@ -69,7 +72,7 @@ fn is_compacted(adapter: &dyn Adapter, file: &JsonLines) -> io::Result<bool> {
 
 /// Reads the file and judges; nothing if `deadline` came first.
 fn read(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     file: &JsonLines,
     deadline: Option<Instant>,
 ) -> io::Result<Option<Vec<Judgement>>> {
@@ -80,11 +83,11 @@ fn read(
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(None);
         }
-        let record = adapter.record(line.bytes, Scope::Main);
-        let shown = adapter.shown(line.bytes, Scope::Main);
+        let record = agent.transcript().record(line.bytes, Scope::Main);
+        let shown = agent.transcript().shown(line.bytes, Scope::Main);
         if let Some(Shown::Compacted { kept_from }) = shown {
             let time = record.as_ref().and_then(|record| record.time);
-            let work = folding.read_on(adapter, &file.until(line.offset)?)?;
+            let work = folding.read_on(agent, &file.until(line.offset)?)?;
             judgements.extend(recall.compacted(time, kept_from, restore(&work, BUDGET, &unlooked)));
         }
         record.iter().for_each(|record| recall.take(record));
@@ -109,18 +112,13 @@ pub struct Newest {
 const MOST_SESSIONS: usize = 20;
 
 /// Judges the newest sessions that were compacted, as many as there is time for.
-pub fn newest(
-    adapter: &dyn Adapter,
-    store: &Store,
-    found: &[Found],
-    patience: Duration,
-) -> anyhow::Result<Newest> {
+pub fn newest(store: &Store, found: &[Found], patience: Duration) -> anyhow::Result<Newest> {
     let deadline = Instant::now() + patience;
     let compacted = compacted(store, found)?;
     let mut newest = Newest { of: compacted.len(), ..Newest::default() };
     for found in compacted.into_iter().take(MOST_SESSIONS) {
         // One that cannot be read is like one that there is no time for: it is not in the figure.
-        let judged = open(&found.path).and_then(|file| read(adapter, &file, Some(deadline)));
+        let judged = open(&found.path).and_then(|file| read(found.agent, &file, Some(deadline)));
         let Ok(Some(judgements)) = judged else { continue };
         newest.sessions += 1;
         newest.tally += comparable(&judgements);

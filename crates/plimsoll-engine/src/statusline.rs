@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Tokens;
 use plimsoll_core::event::Status;
 use plimsoll_core::models;
@@ -36,9 +36,9 @@ pub struct Standing {
 }
 
 /// How the session stands of which the client tells its status line.
-pub fn standing(world: &World, adapter: &dyn Adapter, status: &Status) -> Standing {
-    let project = paths::canonical(&load::project(world, adapter, None, &status.project));
-    let in_force = settings::load(world, adapter, &project);
+pub fn standing(world: &World, agent: &'static dyn Agent, status: &Status) -> Standing {
+    let project = paths::canonical(&load::project(world, agent, None, &status.project));
+    let in_force = settings::load(world, agent, &project);
     let (models, client) = (&in_force.settings.models, &in_force.client);
     let facts = WindowFacts {
         override_tokens: in_force.settings.window,

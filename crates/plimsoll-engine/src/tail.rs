@@ -6,9 +6,10 @@
 
 use std::io;
 
-use plimsoll_agents::{Adapter, Request};
+use plimsoll_agents::{Agent, Request};
 use plimsoll_core::Tokens;
-use plimsoll_core::entry::{Entry, EntryId, Kind, Response};
+use plimsoll_core::entry::{Entry, EntryId, Follows, Kind, ModelChange, Response};
+use plimsoll_core::event::ReportedUsage;
 use plimsoll_core::models::{self, LONG_WINDOW};
 use plimsoll_core::reading::{GROWTH_CALLS, Scope};
 
@@ -23,9 +24,31 @@ pub struct Tail {
     pub newest: Option<Counted>,
     /// Bytes of transcript lines behind the anchor that may add to the window.
     pub bytes_since: u64,
+    /// Tokens in the window, if the agent reports them with an event.
+    pub reported: Option<Tokens>,
 }
 
 impl Tail {
+    /// Puts what an agent reports in the place of what its transcript says.
+    pub(crate) fn apply(&mut self, usage: &ReportedUsage, len: u64) {
+        let newest = self.newest.get_or_insert_with(Counted::default);
+        newest.model = usage.model.clone().or(newest.model.take());
+        newest.window = usage.window.or(newest.window);
+        if let Some(used) = usage.used {
+            (newest.tokens, newest.prompt_tokens) = (used, used);
+            (self.start, self.bytes_since) = (Start::Response(len), 0);
+            self.reported = Some(used);
+        }
+    }
+
+    /// Returns where the compaction is that nothing was counted since, if there is one.
+    pub fn compaction(&self) -> Option<u64> {
+        match self.start {
+            Start::Compaction(offset) => Some(offset),
+            _ => None,
+        }
+    }
+
     /// Whether the service has counted since the last compaction.
     pub fn is_counted(&self) -> bool {
         matches!(self.start, Start::Response(_))
@@ -47,10 +70,12 @@ pub enum Start {
 }
 
 /// What the service counted for a response.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// The model that answered.
-    pub model: String,
+    /// The model that answered; `None` if the transcript does not name it.
+    pub model: Option<String>,
+    /// The model's window, if the transcript names it.
+    pub window: Option<Tokens>,
     /// It was asked for with a long-context mark.
     pub long_context: bool,
     /// Tokens of the prompt and, where the count is final, of the answer.
@@ -62,15 +87,24 @@ pub struct Counted {
 }
 
 impl Counted {
+    fn apply(&mut self, named: NamedModel) {
+        (self.model, self.window) = (named.model, self.window.or(named.window));
+    }
+
     /// Whether a long-context mark would make a difference.
     fn may_be_long(&self) -> bool {
         !self.long_context
-            && models::known(&self.model).is_none_or(|model| model.window < LONG_WINDOW)
+            && self.window.is_none()
+            && self
+                .model
+                .as_deref()
+                .and_then(models::known)
+                .is_none_or(|model| model.window < LONG_WINDOW)
     }
 }
 
 /// Looks back from the end of a transcript for the response that counts.
-pub fn look_back(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::Result<Tail> {
+pub fn look_back(agent: &'static dyn Agent, file: &JsonLines, scope: Scope) -> io::Result<Tail> {
     let mut search = Search::default();
     let mut lines = file.backward();
     while let Some(line) = lines.next()? {
@@ -78,31 +112,65 @@ pub fn look_back(adapter: &dyn Adapter, file: &JsonLines, scope: Scope) -> io::R
             search.cut_off = true;
             break;
         }
-        let Some(entry) = adapter.entry(line.bytes, scope) else {
+        let Some(entry) = agent.transcript().entry(line.bytes, scope) else {
             continue;
         };
         if search.take(&line, &entry) == Step::Done {
             break;
         }
     }
+    let change = search.change.take();
     let mut tail = search.finish();
+    if let Some(newest) = tail.newest.as_mut().filter(|newest| newest.model.is_none()) {
+        let change = change.map_or_else(|| model_change(agent, file, &mut lines, scope), Ok)?;
+        newest.apply(change);
+    }
     if let Some(newest) = tail.newest.as_mut().filter(|newest| newest.may_be_long()) {
-        newest.long_context |= asked_for_long_context(adapter, &mut lines);
+        newest.long_context |= asked_for_long_context(agent, &mut lines);
     }
     Ok(tail)
 }
 
+/// Looks further back for the record that names the model, in logs where responses do not.
+fn model_change(
+    agent: &'static dyn Agent,
+    file: &JsonLines,
+    lines: &mut Backward<'_>,
+    scope: Scope,
+) -> io::Result<NamedModel> {
+    while let Some(line) = lines.next()?.filter(|line| file.len() - line.offset <= HORIZON) {
+        let entry = agent.transcript().entry(line.bytes, scope);
+        if let Some(Kind::ModelChange(change)) = entry.map(|entry| entry.kind) {
+            return Ok(NamedModel::new(&change));
+        }
+    }
+    Ok(NamedModel::default())
+}
+
 /// Whether the record of the request, right before the response, asks for a long context. It is
 /// not worth another read: the status line tells the window too.
-fn asked_for_long_context(adapter: &dyn Adapter, lines: &mut Backward<'_>) -> bool {
+fn asked_for_long_context(agent: &'static dyn Agent, lines: &mut Backward<'_>) -> bool {
     while let Some(line) = lines.next_at_hand() {
-        match adapter.request(line.bytes) {
+        match agent.transcript().request(line.bytes) {
             Request::Recorded { long_context } => return long_context,
             Request::Unrecorded => return false,
             Request::Elsewhere => {}
         }
     }
     false
+}
+
+/// The model that a transcript names apart from its responses.
+#[derive(Default)]
+struct NamedModel {
+    model: Option<String>,
+    window: Option<Tokens>,
+}
+
+impl NamedModel {
+    fn new(change: &ModelChange<'_>) -> Self {
+        Self { model: change.model.map(str::to_owned), window: change.window }
+    }
 }
 
 #[derive(PartialEq, Eq)]
@@ -120,6 +188,8 @@ struct Search {
     /// The place in `seen` of the response that counts.
     anchor: Option<usize>,
     compaction: Option<u64>,
+    /// The newest record that names the model.
+    change: Option<NamedModel>,
     bytes: u64,
     /// The search ended at the horizon.
     cut_off: bool,
@@ -127,7 +197,7 @@ struct Search {
 
 #[derive(Default, PartialEq, Eq)]
 enum Link {
-    /// Nothing was seen yet.
+    /// The next entry read: the newest one, or in a flat log the one before.
     #[default]
     Newest,
     To(EntryId),
@@ -163,10 +233,17 @@ impl Search {
             }
             Kind::Boundary(_) => return Step::Done,
             Kind::Response(response) => return self.respond(line, entry, response, linked),
+            Kind::ModelChange(change) if self.change.is_none() => {
+                self.change = Some(NamedModel::new(change));
+            }
             _ => self.bytes += line.len,
         }
         if linked {
-            self.link = entry.parent.map_or(Link::Lost, Link::To);
+            self.link = match entry.follows {
+                Follows::Previous => Link::Newest,
+                Follows::Entry(id) => Link::To(id),
+                Follows::Nothing => Link::Lost,
+            };
         }
         if self.link == Link::Lost && !self.seen.is_empty() {
             // A chain that leads nowhere leaves the newest response.
@@ -207,11 +284,12 @@ impl Search {
         if self.seen.is_empty() {
             let nothing = if self.cut_off { Start::OutOfSight } else { Start::Nowhere };
             let start = self.compaction.map_or(nothing, Start::Compaction);
-            return Tail { start, newest: None, bytes_since: self.bytes };
+            return Tail { start, bytes_since: self.bytes, ..Tail::default() };
         }
         let seen = self.seen.swap_remove(anchor);
         let start = self.compaction.map_or(Start::Response(seen.offset), Start::Compaction);
-        Tail { start, bytes_since: seen.bytes_at_most(), newest: Some(seen.counted()) }
+        let bytes_since = seen.bytes_at_most();
+        Tail { start, bytes_since, newest: Some(seen.counted()), reported: None }
     }
 }
 
@@ -221,7 +299,8 @@ impl Seen {
             message: response.message,
             offset: 0,
             counted: Counted {
-                model: response.model.to_owned(),
+                model: response.model.map(str::to_owned),
+                window: response.window,
                 long_context: response.long_context,
                 tokens: response.prompt_tokens,
                 prompt_tokens: response.prompt_tokens,
@@ -255,14 +334,14 @@ impl Seen {
 /// Whether the service has counted anything at the beginning of a transcript. Where it has not, it
 /// never has: a client that records counts records that of its first call.
 pub fn begins_with_a_count(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     file: &JsonLines,
     scope: Scope,
 ) -> io::Result<bool> {
     const FAR_ENOUGH: u64 = 4 << 20;
     let mut lines = file.forward(0);
     while let Some(line) = lines.next()?.filter(|line| line.offset < FAR_ENOUGH) {
-        let entry = adapter.entry(line.bytes, scope);
+        let entry = agent.transcript().entry(line.bytes, scope);
         if entry.is_some_and(|entry| matches!(entry.kind, Kind::Response(_))) {
             return Ok(true);
         }
@@ -272,7 +351,7 @@ pub fn begins_with_a_count(
 
 /// Prompt sizes of the newest calls since the last compaction, oldest first.
 pub fn recent_prompts(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     file: &JsonLines,
     scope: Scope,
 ) -> io::Result<Vec<Tokens>> {
@@ -282,7 +361,7 @@ pub fn recent_prompts(
         if file.len() - line.offset > HORIZON {
             break;
         }
-        match adapter.entry(line.bytes, scope).map(|entry| entry.kind) {
+        match agent.transcript().entry(line.bytes, scope).map(|entry| entry.kind) {
             Some(Kind::Boundary(_)) => break,
             Some(Kind::Response(response)) => {
                 if prompts.last().is_some_and(|(message, _)| *message == response.message) {

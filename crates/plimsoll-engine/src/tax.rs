@@ -1,6 +1,6 @@
 //! What everybody's hooks cost, ours included.
 //!
-//! Other people's figures are the client's own, from the transcripts; each adapter says which runs
+//! Other people's figures are the client's own, from the transcripts; each agent says which runs
 //! leave no trace there. Ours mostly leave none, so that ours are timed on the spot.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use plimsoll_agents::{Adapter, Owner};
+use plimsoll_agents::{Agent, Owner};
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::hook_run::Outcome;
@@ -132,17 +132,17 @@ const TIMED: usize = 20;
 /// scratch folder that stands for everything it may write to, so that nothing is left of it.
 pub fn time_ours(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     program: &Path,
 ) -> anyhow::Result<Option<Times>> {
     let folder = world.paths.scratch();
     let failed = || format!("could not make a folder in `{}`", folder.display());
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
     let scratch = made.and_then(|()| Scratch::new(&folder)).with_context(failed)?;
-    let payload = payload(world, adapter, scratch.path())?;
+    let payload = payload(world, agent, scratch.path())?;
     let mut taken = Vec::with_capacity(TIMED);
     for round in 0..WARM_UP + TIMED {
-        let time = call(adapter, program, scratch.path(), &payload);
+        let time = call(agent, program, scratch.path(), &payload);
         let time = time.context("could not run our own hook")?;
         if round >= WARM_UP {
             taken.push(time.as_secs_f64() * 1000.0);
@@ -155,26 +155,30 @@ pub fn time_ours(
     Ok(times(taken.into_iter().map(|millis| (millis, 1))))
 }
 
-fn payload(world: &World, adapter: &dyn Adapter, scratch: &Path) -> anyhow::Result<Vec<u8>> {
-    let newest = sessions::find(world, adapter)?.into_iter().next();
+fn payload(world: &World, agent: &'static dyn Agent, scratch: &Path) -> anyhow::Result<Vec<u8>> {
+    let newest = sessions::find(world)?.into_iter().next();
     let found = newest.map(|found| (found.owner, found.path)).or_else(|| {
         let session = SessionId::new("none")?;
         Some((Owner { session, subagent: None }, scratch.join("none.jsonl")))
     });
     let (owner, path) = found.context("no session to call about")?;
-    Ok(adapter.everyday_payload(&owner.session, &path))
+    Ok(agent.hooks().everyday_payload(&owner.session, &path))
 }
 
 fn call(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     program: &Path,
     scratch: &Path,
     payload: &[u8],
 ) -> io::Result<Duration> {
     let mut command = Command::new(program);
-    command.arg("hook").env("PLIMSOLL_DATA_DIR", scratch).env_remove("PLIMSOLL");
+    command
+        .args(["hook", "--agent", agent.id().as_str()])
+        .env("PLIMSOLL_DATA_DIR", scratch)
+        .env_remove("PLIMSOLL");
     // A session that is past its line is given a checkpoint, in its project and in the agent's list.
-    for variable in [adapter.project_variable(), adapter.folder_variable()] {
+    let variables = &agent.profile().variables;
+    for variable in [variables.project, variables.config_folder].into_iter().flatten() {
         command.env(variable, scratch);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::bytes;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
@@ -59,7 +59,7 @@ fn made() -> Made {
 /// Folds the transcript of a session to its end, or to `deadline`, and keeps the result for next time.
 pub fn fold(
     paths: &Paths,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     session: &SessionId,
     transcript: &JsonLines,
     deadline: Option<Instant>,
@@ -68,7 +68,7 @@ pub fn fold(
     let known = read(&path).filter(|kept| kept.fits(transcript));
     let is_known = known.is_some();
     let mut kept = known.unwrap_or_default();
-    let Reading { partial, bytes } = kept.read_on(adapter, transcript, deadline)?;
+    let Reading { partial, bytes } = kept.read_on(agent, transcript, deadline)?;
     if !is_known || partial || bytes > LITTLE {
         kept.last = kept.last_bytes(transcript)?;
         // Without it the next look takes longer, and comes to the same.
@@ -89,9 +89,9 @@ struct Reading {
 }
 
 /// Folds a transcript from its start, and keeps nothing.
-pub fn scan(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Folded> {
+pub fn scan(agent: &'static dyn Agent, transcript: &JsonLines) -> io::Result<Folded> {
     let mut kept = Kept::default();
-    let Reading { partial, .. } = kept.read_on(adapter, transcript, None)?;
+    let Reading { partial, .. } = kept.read_on(agent, transcript, None)?;
     Ok(Folded { work: kept.fold.work(), offset: kept.offset, partial })
 }
 
@@ -99,12 +99,12 @@ pub fn scan(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Folded>
 /// nothing on its active branch. A branch on which the model answered comes first. `None` if there is no
 /// branch.
 pub fn scan_left_branch(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     transcript: &JsonLines,
 ) -> io::Result<Option<Folded>> {
     let mut unanswered = None;
-    for rewind in rewinds(adapter, transcript)?.into_iter().rev() {
-        let folded = scan(adapter, &transcript.until(rewind)?)?;
+    for rewind in rewinds(agent, transcript)?.into_iter().rev() {
+        let folded = scan(agent, &transcript.until(rewind)?)?;
         if folded.work.turns() > 0 {
             return Ok(Some(folded));
         }
@@ -114,11 +114,11 @@ pub fn scan_left_branch(
 }
 
 /// Where the prompts begin with which the user went back.
-fn rewinds(adapter: &dyn Adapter, transcript: &JsonLines) -> io::Result<Vec<u64>> {
+fn rewinds(agent: &'static dyn Agent, transcript: &JsonLines) -> io::Result<Vec<u64>> {
     let (mut chain, mut rewinds) = (Chain::default(), Vec::new());
     let mut lines = transcript.forward(0);
     while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
-        let record = adapter.record(bytes, Scope::Main);
+        let record = agent.transcript().record(bytes, Scope::Main);
         if record.is_some_and(|record| chain.follow(&record, &place)) {
             rewinds.push(place.start);
         }
@@ -134,10 +134,10 @@ impl Folding {
     /// Folds on to the transcript's end.
     pub(crate) fn read_on(
         &mut self,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &JsonLines,
     ) -> io::Result<Work> {
-        self.0.read_on(adapter, transcript, None)?;
+        self.0.read_on(agent, transcript, None)?;
         Ok(self.0.fold.clone().work())
     }
 }
@@ -175,7 +175,7 @@ impl Kept {
     /// Reads on to the last whole line, or to the deadline.
     fn read_on(
         &mut self,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &JsonLines,
         deadline: Option<Instant>,
     ) -> io::Result<Reading> {
@@ -183,23 +183,23 @@ impl Kept {
         let mut bytes = 0;
         loop {
             let from = self.offset;
-            let stop = self.fold_on(adapter, transcript, deadline)?;
+            let stop = self.fold_on(agent, transcript, deadline)?;
             bytes += self.offset - from;
             match stop {
                 Stop::End => return Ok(Reading { partial: false, bytes }),
                 Stop::Deadline => return Ok(Reading { partial: true, bytes }),
-                Stop::Rewound => self.begin_again(adapter, transcript, deadline)?,
+                Stop::Rewound => self.begin_again(agent, transcript, deadline)?,
             }
         }
     }
 
     fn fold_on(
         &mut self,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &JsonLines,
         deadline: Option<Instant>,
     ) -> io::Result<Stop> {
-        self.fold.skim_to(self.last_but_one_compaction(adapter, transcript)?);
+        self.fold.skim_to(self.last_but_one_compaction(agent, transcript)?);
         let mut lines = transcript.forward(self.offset);
         let mut look_at_the_clock = self.offset;
         while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
@@ -211,7 +211,7 @@ impl Kept {
             }
             let skims = |call: &str| self.fold.skims(place.start + 1, call);
             let is_held = self.chain.holds(place.start);
-            let record = is_held.then(|| adapter.skim(bytes, Scope::Main, &skims));
+            let record = is_held.then(|| agent.transcript().skim(bytes, Scope::Main, &skims));
             if let Some(mut record) = record.flatten() {
                 if self.chain.follow(&record, &place) {
                     return Ok(Stop::Rewound);
@@ -229,16 +229,17 @@ impl Kept {
     /// 0 where there is none, or where a search costs more than it saves.
     fn last_but_one_compaction(
         &self,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &JsonLines,
     ) -> io::Result<u64> {
         const WORTH_IT: u64 = 256 << 10;
         let (mut end, mut found) = (transcript.len(), 0);
         while end.saturating_sub(self.offset) > WORTH_IT {
-            let mark = adapter.compaction_mark();
+            let mark = agent.transcript().compaction_mark();
             let Some(place) = transcript.last_line_with(mark, self.offset..end)? else { break };
             let mut lines = transcript.forward(place);
-            let record = lines.next()?.and_then(|line| adapter.record(line.bytes, Scope::Main));
+            let record =
+                lines.next()?.and_then(|line| agent.transcript().record(line.bytes, Scope::Main));
             let is_one = record.is_some_and(|record| record.acts.contains(&Act::Compacted));
             found += u32::from(is_one && self.chain.holds(place));
             if found == 2 {
@@ -253,7 +254,7 @@ impl Kept {
     /// dear, so the rest of the file is looked through first for where they went back, too.
     fn begin_again(
         &mut self,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &JsonLines,
         deadline: Option<Instant>,
     ) -> io::Result<()> {
@@ -263,7 +264,7 @@ impl Kept {
             if is_over(deadline) {
                 break;
             }
-            if let Some(record) = adapter.record(bytes, Scope::Main) {
+            if let Some(record) = agent.transcript().record(bytes, Scope::Main) {
                 self.chain.follow(&record, &place);
             }
             self.chain.end = place.end;

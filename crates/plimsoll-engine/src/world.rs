@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use plimsoll_agents::{Adapter, Home};
+use plimsoll_agents::{Agent, Home};
 use plimsoll_core::Tokens;
 use plimsoll_core::settings::keys::{Variable, variables};
 use plimsoll_core::settings::{Overrides, Percent};
@@ -42,6 +42,11 @@ impl World {
         (self.env)(name)
     }
 
+    /// Returns a variable that an agent may have; `None` if it has no such variable, or it is not set.
+    pub fn agent_env(&self, name: Option<&str>) -> Option<String> {
+        self.env(name?)
+    }
+
     /// What the system calls the user.
     pub fn login(&self) -> String {
         let name = ["USER", "LOGNAME"].into_iter().find_map(|name| self.env(name));
@@ -53,14 +58,14 @@ impl World {
         &*self.env
     }
 
-    /// Where `adapter`'s agent keeps its files.
-    pub fn agent_folder(&self, adapter: &dyn Adapter) -> Option<PathBuf> {
-        self.env(adapter.folder_variable()).map(PathBuf::from)
+    /// Where `agent`'s agent keeps its files.
+    pub fn agent_folder(&self, agent: &'static dyn Agent) -> Option<PathBuf> {
+        self.agent_env(agent.profile().variables.config_folder).map(PathBuf::from)
     }
 
-    /// Runs `with` on where `adapter`'s agent keeps its files.
-    pub fn with_home<T>(&self, adapter: &dyn Adapter, with: impl FnOnce(&Home<'_>) -> T) -> T {
-        let config = self.agent_folder(adapter);
+    /// Runs `with` on where `agent`'s agent keeps its files.
+    pub fn with_home<T>(&self, agent: &'static dyn Agent, with: impl FnOnce(&Home<'_>) -> T) -> T {
+        let config = self.agent_folder(agent);
         with(&Home { user: &self.paths.home, config: config.as_deref() })
     }
 

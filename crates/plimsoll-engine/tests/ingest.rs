@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use plimsoll_agents::{ALL, Adapter};
+use plimsoll_agents::DEFAULT;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
 use plimsoll_engine::ingest::Ingester;
@@ -38,16 +38,12 @@ impl Home {
         path
     }
 
-    fn adapter(&self) -> &'static dyn Adapter {
-        ALL[0]
-    }
-
     fn ingester(&self) -> Ingester<'_> {
-        Ingester::open(&self.world, self.adapter(), Duration::from_secs(5), None).unwrap()
+        Ingester::open(&self.world, Duration::from_secs(5), None).unwrap()
     }
 
     fn ingest(&self) {
-        self.ingester().session(&self.transcript()).unwrap();
+        self.ingester().session(DEFAULT, &self.transcript()).unwrap();
     }
 
     /// All that the store has of the session, without the rows' own ids.
@@ -109,8 +105,8 @@ fn many_processes_may_ingest_at_once() {
             scope.spawn(|| {
                 let world = world_in(folder);
                 let patience = Duration::from_secs(30);
-                let mut own = Ingester::open(&world, ALL[0], patience, None).unwrap();
-                own.session(&transcript).unwrap();
+                let mut own = Ingester::open(&world, patience, None).unwrap();
+                own.session(DEFAULT, &transcript).unwrap();
             });
         }
     });
@@ -138,7 +134,7 @@ fn only_what_has_news_is_read_again() {
     let home = Home::new();
     append(&home.transcript(), &generated(7));
     let read = || {
-        let found = sessions::find(&home.world, home.adapter()).unwrap();
+        let found = sessions::find(&home.world).unwrap();
         let files = Cell::new(0);
         home.ingester().catch_up(&found, |_, of| files.set(of)).unwrap();
         files.get()

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use plimsoll_agents::ALL;
+use plimsoll_agents::DEFAULT;
 use plimsoll_agents::install::{Scope, Wish};
 use plimsoll_engine::install::{self, NotPurged, Order, Plan, Purge, Why};
 use plimsoll_engine::world::World;
@@ -22,11 +22,11 @@ fn plan(world: &World) -> Plan {
     let project = Path::new("/nowhere");
     let order =
         Order { scope: Scope::User, project, wish: WISH, commands: false, paragraph: false };
-    install::plan(world, ALL[0], &order).unwrap()
+    install::plan(world, DEFAULT, &order).unwrap()
 }
 
 fn removal(world: &World) -> Plan {
-    install::plan_removal(world, ALL[0], Scope::User, Path::new("/nowhere")).unwrap()
+    install::plan_removal(world, DEFAULT, Scope::User, Path::new("/nowhere")).unwrap()
 }
 
 /// What is in the folder of the settings.
@@ -39,7 +39,7 @@ fn names(settings: &Path) -> Vec<String> {
 fn a_file_that_was_changed_meanwhile_stays_as_it_was_changed() {
     let home = tempfile::tempdir().unwrap();
     let world = world(home.path());
-    let settings = install::files(&world, ALL[0], Scope::User, Path::new("/nowhere")).settings;
+    let settings = install::files(&world, DEFAULT, Scope::User, Path::new("/nowhere")).settings;
     fs::create_dir_all(settings.parent().unwrap()).unwrap();
     for (before, meanwhile) in [(Some("{}"), "{\"a\": 1}"), (None, "{}")] {
         let _ = fs::remove_file(&settings);
@@ -62,7 +62,7 @@ fn a_removal_spares_what_was_changed_meanwhile() {
     let home = tempfile::tempdir().unwrap();
     let world = world(home.path());
     install::carry_out(&world, &plan(&world)).unwrap();
-    let settings = install::files(&world, ALL[0], Scope::User, Path::new("/nowhere")).settings;
+    let settings = install::files(&world, DEFAULT, Scope::User, Path::new("/nowhere")).settings;
     let plan = removal(&world);
     fs::write(&settings, "{\"mine\": 1}").unwrap();
     let failed = install::carry_out(&world, &plan).unwrap_err();
@@ -74,7 +74,7 @@ fn a_removal_spares_what_was_changed_meanwhile() {
 fn what_was_cut_off_after_the_record_was_written_is_done_by_the_next_call() {
     let home = tempfile::tempdir().unwrap();
     let world = world(home.path());
-    let settings = install::files(&world, ALL[0], Scope::User, Path::new("/nowhere")).settings;
+    let settings = install::files(&world, DEFAULT, Scope::User, Path::new("/nowhere")).settings;
     install::carry_out(&world, &plan(&world)).unwrap();
     // As if it had never come to the file.
     fs::remove_dir_all(settings.parent().unwrap()).unwrap();
@@ -97,7 +97,7 @@ fn of_several_installations_at_once_all_are_remembered() {
                 let wish = WISH;
                 let order =
                     Order { scope, project: &project, wish, commands: false, paragraph: false };
-                let plan = install::plan(&world, ALL[0], &order).unwrap();
+                let plan = install::plan(&world, DEFAULT, &order).unwrap();
                 install::carry_out(&world, &plan).unwrap();
             });
         }

@@ -6,15 +6,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::event::SessionId;
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::paths::Paths;
 use plimsoll_engine::work::{Folded, fold, scan};
 use plimsoll_extract::work::{body, restore, steer, unlooked};
 
-fn adapter() -> &'static dyn Adapter {
-    plimsoll_agents::ALL[0]
+fn agent() -> &'static dyn Agent {
+    plimsoll_agents::DEFAULT
 }
 
 fn captured() -> Vec<PathBuf> {
@@ -50,12 +50,12 @@ impl Machine {
         file.write_all(&bytes[known..]).unwrap();
         let transcript = JsonLines::open(&self.transcript()).unwrap().unwrap();
         let session = SessionId::new("session").unwrap();
-        fold(&self.paths, adapter(), &session, &transcript, None).unwrap()
+        fold(&self.paths, agent(), &session, &transcript, None).unwrap()
     }
 }
 
 fn whole(path: &Path) -> Folded {
-    scan(adapter(), &JsonLines::open(path).unwrap().unwrap()).unwrap()
+    scan(agent(), &JsonLines::open(path).unwrap().unwrap()).unwrap()
 }
 
 #[test]

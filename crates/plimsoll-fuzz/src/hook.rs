@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
-use plimsoll_agents::{Adapter, Output};
+use plimsoll_agents::{Agent, BadPayload, Home, HookCall, Output};
 use plimsoll_core::event::{Event, EventKind};
 use plimsoll_engine::hook;
 use plimsoll_engine::world::World;
 use serde_json::Value;
 
-use crate::sandbox::{Sandbox, adapter};
+use crate::sandbox::{Sandbox, agent};
 
 pub(crate) fn run(input: &[u8]) {
-    let adapter = adapter();
-    let _ = adapter.status(input);
-    let event = adapter.event(input);
+    let agent = agent();
+    if let Some(dialect) = agent.status_line() {
+        let _ = dialect.decode(input);
+    }
+    let event = decode(agent, input);
     let Ok(mut payload) = serde_json::from_slice::<Value>(input) else { return };
     if let Ok(Some(event)) = &event {
         same_as_a_full_reader(event, &payload, input);
@@ -27,8 +29,13 @@ pub(crate) fn run(input: &[u8]) {
     payload["transcript_path"] = transcript.to_str().into();
     payload["cwd"] = sandbox.project().to_str().into();
     for world in [sandbox.world(&[]), sandbox.world(FULL)] {
-        answered(&world, adapter, payload.to_string().into_bytes());
+        answered(&world, agent, payload.to_string().into_bytes());
     }
+}
+
+fn decode(agent: &'static dyn Agent, payload: &[u8]) -> Result<Option<Event>, BadPayload> {
+    let home = Home { user: Path::new("/h"), config: None };
+    agent.hooks().decode(&HookCall { payload, event: None, home })
 }
 
 /// A window so small that the recorded session exceeds every threshold.
@@ -53,9 +60,9 @@ fn same_as_a_full_reader(event: &Event, payload: &Value, input: &[u8]) {
 }
 
 /// Answers a hook call, checks that the agent understands the answer, and records it.
-pub(crate) fn answered(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) {
-    let Ok(Some(event)) = adapter.event(&payload) else { return };
-    let answer = hook::answer(world, adapter, payload).unwrap();
+pub(crate) fn answered(world: &World, agent: &'static dyn Agent, payload: Vec<u8>) {
+    let Ok(Some(event)) = decode(agent, &payload) else { return };
+    let answer = hook::answer(world, agent, None, payload).unwrap();
     understood(&event.kind, &answer.output);
     answer.delivered().unwrap();
 }
@@ -69,7 +76,7 @@ fn understood(event: &EventKind, output: &Output) {
         exit => panic!("no client understands {exit}"),
     }
     let printed = std::str::from_utf8(&output.stdout).unwrap();
-    if printed.is_empty() || *event == EventKind::Compacting {
+    if printed.is_empty() || matches!(event, EventKind::Compacting { .. }) {
         return;
     }
     assert_eq!(printed.matches('\n').count(), 1, "{printed}");

@@ -10,7 +10,7 @@ use plimsoll_server::{AppState, LogForm, Options, router};
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt;
 
-use crate::sandbox::{Sandbox, adapter};
+use crate::sandbox::{Sandbox, agent};
 
 /// Takes `METHOD PATH` from the first line and the body from the rest.
 pub(crate) fn run(input: &[u8]) {
@@ -52,13 +52,13 @@ impl Server {
     fn new() -> Self {
         let sandbox = Sandbox::new();
         let world = sandbox.world(&[]);
-        let transcripts = world.with_home(adapter(), |home| adapter().transcripts(home));
+        let transcripts = world.with_home(agent(), |home| agent().transcript().layout(home).root);
         let transcript = transcripts.join("project/recorded.jsonl");
         sandbox.file(transcript.to_str().unwrap(), sandbox.recorded().as_bytes());
         let token = token::read_or_make(&world.paths).unwrap();
         let bearer = format!("Bearer {}", String::from_utf8(token).unwrap());
         let options = Options { log: LogForm::Text, writes_per_second: u32::MAX };
-        let router = router(AppState::new(world, adapter(), &options).unwrap());
+        let router = router(AppState::new(world, &options).unwrap());
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         Self { answered: 0, router, bearer, runtime, _sandbox: sandbox }
     }

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use plimsoll_agents::{Adapter, Step};
+use plimsoll_agents::{Agent, Step};
 use plimsoll_engine::world::World;
 use tempfile::TempDir;
 
 /// Returns the agent whose formats are fuzzed.
-pub(crate) fn adapter() -> &'static dyn Adapter {
-    plimsoll_agents::ALL[0]
+pub(crate) fn agent() -> &'static dyn Agent {
+    plimsoll_agents::DEFAULT
 }
 
 /// A temporary home folder with a project in it.
@@ -44,7 +44,7 @@ impl Sandbox {
     /// Returns the transcript of a recorded session, with its paths moved to this home folder.
     pub(crate) fn recorded(&self) -> String {
         let home = self.folder.path().to_str().unwrap();
-        let records = adapter().sample().steps(home).filter_map(|step| match step {
+        let records = agent().sample().unwrap().steps(home).filter_map(|step| match step {
             Step::Record(line) => Some(line + "\n"),
             Step::Hook(_) => None,
         });

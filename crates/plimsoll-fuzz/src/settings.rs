@@ -5,15 +5,15 @@ use plimsoll_agents::install::{
     HookEntry, Inspection, Installed, Installer, Version, Wish, with_paragraph, without_paragraph,
 };
 
-use crate::sandbox::adapter;
+use crate::sandbox::agent;
 
 pub(crate) fn run(input: &[u8]) {
     let Some((choice, text)) = input.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
-    let installer = adapter().installer();
+    let installer = agent().installer();
     in_and_out(installer, text, &wish(*choice));
     paragraph_in_and_out(text, installer.paragraph());
-    let _ = adapter().client_settings(&[text]);
+    let _ = agent().client().settings(&[text]);
     let _ = installer.is_trusted(text, "/p".as_ref());
     let _ = installer.uninstall(text, None);
 }

@@ -5,7 +5,7 @@ use plimsoll_engine::spool;
 use serde_json::Value;
 
 use crate::hook;
-use crate::sandbox::{Sandbox, adapter};
+use crate::sandbox::{Sandbox, agent};
 
 pub(crate) fn run(input: &[u8]) {
     let sandbox = Sandbox::new();
@@ -13,11 +13,11 @@ pub(crate) fn run(input: &[u8]) {
     let transcript = sandbox.file("session.jsonl", sandbox.recorded().as_bytes());
     let path = sandbox.world(&[]).paths.spool_of(&session, None);
     sandbox.file(path.to_str().unwrap(), input);
-    let payload = adapter().everyday_payload(&session, &transcript);
+    let payload = agent().hooks().everyday_payload(&session, &transcript);
     let mut payload: Value = serde_json::from_slice(&payload).unwrap();
     payload["cwd"] = sandbox.project().to_str().into();
     for world in [sandbox.world(&[]), sandbox.world(hook::FULL)] {
-        hook::answered(&world, adapter(), payload.to_string().into_bytes());
+        hook::answered(&world, agent(), payload.to_string().into_bytes());
         spool::state(&path).unwrap();
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
 use plimsoll_engine::jsonl::JsonLines;
@@ -14,42 +14,42 @@ use plimsoll_extract::redact::redact;
 use plimsoll_extract::work::{self, Work};
 
 use crate::fence;
-use crate::sandbox::{Sandbox, adapter};
+use crate::sandbox::{Sandbox, agent};
 
 pub(crate) fn run(input: &[u8]) {
-    let adapter = adapter();
-    input.split(|byte| *byte == b'\n').for_each(|line| look_at(adapter, line));
+    let agent = agent();
+    input.split(|byte| *byte == b'\n').for_each(|line| look_at(agent, line));
     let sandbox = Sandbox::new();
     let path = sandbox.file("session.jsonl", input);
     let transcript = JsonLines::open(&path).unwrap().unwrap();
     for scope in [Scope::Main, Scope::Subagent] {
-        read_from_both_ends(adapter, &transcript, scope);
+        read_from_both_ends(agent, &transcript, scope);
     }
-    let whole = scan(adapter, &transcript).unwrap();
+    let whole = scan(agent, &transcript).unwrap();
     assert_eq!(in_pieces(&sandbox, input), whole, "any split gives what one pass gives");
     told(&whole.work);
 }
 
 /// Parses a single line in every way.
-fn look_at(adapter: &dyn Adapter, line: &[u8]) {
+fn look_at(agent: &'static dyn Agent, line: &[u8]) {
     for scope in [Scope::Main, Scope::Subagent] {
-        let _ = adapter.entry(line, scope);
-        let _ = adapter.record(line, scope);
-        let _ = adapter.shown(line, scope);
+        let _ = agent.transcript().entry(line, scope);
+        let _ = agent.transcript().record(line, scope);
+        let _ = agent.transcript().shown(line, scope);
     }
-    let _ = adapter.weigh(line);
-    let _ = adapter.request(line);
-    let _ = adapter.hook_runs(line);
-    let _ = adapter.folder_of(line);
+    let _ = agent.transcript().weigh(line);
+    let _ = agent.transcript().request(line);
+    let _ = agent.transcript().hook_runs(line);
+    let _ = agent.transcript().folder_of(line);
 }
 
 /// Takes a reading from either end of a transcript. The two may differ for lines that no client
 /// writes, such as one response with two different usages.
-fn read_from_both_ends(adapter: &dyn Adapter, transcript: &JsonLines, scope: Scope) {
-    let tail = tail::look_back(adapter, transcript, scope).unwrap();
+fn read_from_both_ends(agent: &'static dyn Agent, transcript: &JsonLines, scope: Scope) {
+    let tail = tail::look_back(agent, transcript, scope).unwrap();
     assert_ne!(tail.start, Start::OutOfSight, "nothing so short is out of sight");
-    let _ = plimsoll_engine::reading::take(adapter, transcript, scope, &tail).unwrap();
-    let _ = plimsoll_engine::reading::scan(adapter, transcript, scope).unwrap().reading();
+    let _ = plimsoll_engine::reading::take(agent, transcript, scope, &tail).unwrap();
+    let _ = plimsoll_engine::reading::scan(agent, transcript, scope).unwrap().reading();
 }
 
 /// Returns the work of a transcript that grows in three steps and is read after each.
@@ -62,7 +62,7 @@ fn in_pieces(sandbox: &Sandbox, input: &[u8]) -> Folded {
     for piece in input.chunks(third) {
         append(&path, piece);
         let transcript = JsonLines::open(&path).unwrap().unwrap();
-        grown = fold(&paths, adapter(), &session, &transcript, None).unwrap();
+        grown = fold(&paths, agent(), &session, &transcript, None).unwrap();
     }
     grown
 }

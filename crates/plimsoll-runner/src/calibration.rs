@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::entry::{self, Response};
 use plimsoll_core::plan::{Case, Kind};
 use plimsoll_core::reading::Scope;
@@ -34,18 +34,17 @@ const BATCH: u64 = 8 << 20;
 /// and their total.
 pub fn learn(
     world: &World,
-    adapter: &dyn Adapter,
     store: &mut Store,
     progress: impl Fn(usize, usize),
 ) -> anyhow::Result<Calibration> {
     runs::take_in(&world.paths, store)?;
     let read = store.bookmarks()?;
-    let mut news = sessions::find(world, adapter)?;
+    let mut news = sessions::find(world)?;
     news.truncate(MOST);
     news.retain(|found| read.get(&source(found).path) != Some(&(found.inode, found.len)));
     for (done, found) in news.iter().enumerate() {
         progress(done, news.len());
-        match take_in(adapter, store, found) {
+        match take_in(store, found) {
             Err(error) if error.is::<StoreError>() => return Err(error),
             // Skip a transcript that cannot be read.
             _ => {}
@@ -70,14 +69,14 @@ fn source(found: &Found) -> SourceFile {
     SourceFile { path: PathBuf::from(name), inode: found.inode }
 }
 
-fn take_in(adapter: &dyn Adapter, store: &mut Store, found: &Found) -> anyhow::Result<()> {
+fn take_in(store: &mut Store, found: &Found) -> anyhow::Result<()> {
     let Some(file) = JsonLines::open(&found.path)? else { return Ok(()) };
     let source = SourceFile { inode: file.inode(), ..source(found) };
     let mut read_to = None;
     loop {
         let done = store.ingest(&source, |here| {
             let here = if here.offset > file.len() { Bookmark::default() } else { here };
-            read(adapter, &file, found, &here)
+            read(found.agent, &file, found, &here)
         })?;
         if done.read_to >= file.len() || read_to == Some(done.read_to) {
             return Ok(());
@@ -87,7 +86,7 @@ fn take_in(adapter: &dyn Adapter, store: &mut Store, found: &Found) -> anyhow::R
 }
 
 fn read(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     file: &JsonLines,
     found: &Found,
     here: &Bookmark,
@@ -95,7 +94,7 @@ fn read(
     // A note that this version cannot parse, written by a later version, is ignored. Rows that are
     // already stored stay.
     let mut seen: Seen = serde_json::from_str(&here.note).unwrap_or_default();
-    let offset = whole_lines(file, here.offset, BATCH, |line| seen.take(adapter, line.bytes))?;
+    let offset = whole_lines(file, here.offset, BATCH, |line| seen.take(agent, line.bytes))?;
     let next = Bookmark { offset, note: serde_json::to_string(&seen)? };
     let past_tasks = seen.task(found).into_iter().collect();
     Ok(Batch { past_tasks, next, ..Batch::default() })
@@ -116,11 +115,11 @@ struct Seen {
 }
 
 impl Seen {
-    fn take(&mut self, adapter: &dyn Adapter, line: &[u8]) {
+    fn take(&mut self, agent: &'static dyn Agent, line: &[u8]) {
         if self.asked.is_none() {
-            self.asked = request(adapter, line);
+            self.asked = request(agent, line);
         }
-        let Some(entry) = adapter.entry(line, Scope::Main) else { return };
+        let Some(entry) = agent.transcript().entry(line, Scope::Main) else { return };
         self.last_word = self.last_word.max(entry.time.unwrap_or(0));
         match entry.kind {
             entry::Kind::Response(Response { prompt_tokens, output_tokens, .. }) => {
@@ -148,8 +147,8 @@ impl Seen {
 }
 
 /// Returns the kind and estimate of the request in a line; `None` if the line contains no request.
-fn request(adapter: &dyn Adapter, line: &[u8]) -> Option<(Kind, Tokens)> {
-    let record = adapter.record(line, Scope::Main)?;
+fn request(agent: &'static dyn Agent, line: &[u8]) -> Option<(Kind, Tokens)> {
+    let record = agent.transcript().record(line, Scope::Main)?;
     let asked = record.acts.into_iter().find_map(|act| match act {
         Act::Asked(text) => Some(text.into_owned()),
         _ => None,
@@ -191,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_window_grows_on_behind_a_compaction_and_the_first_request_counts() {
-        let adapter = plimsoll_agents::ALL[0];
+        let agent = plimsoll_agents::DEFAULT;
         let lines = [
             asked("Implement the pump"),
             answer(20_040),
@@ -205,7 +204,7 @@ mod tests {
         for line in &lines {
             // Resuming from a stored note must give the same result.
             seen = serde_json::from_str(&serde_json::to_string(&seen).unwrap()).unwrap();
-            seen.take(adapter, line);
+            seen.take(agent, line);
         }
         assert_eq!(seen.grown(), 80_000 + 20_000);
         let (kind, predicted) = seen.asked.unwrap();

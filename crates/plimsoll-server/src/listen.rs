@@ -103,7 +103,7 @@ impl Server {
         let watch = Watch::start(app.clone())?;
         past::start(app.clone())?;
         let log = app.log.clone();
-        let shipper = Shipper::start(app.clone(), app.adapter, move |text| log.say(text))?;
+        let shipper = Shipper::start(app.clone(), move |text| log.say(text))?;
         let writing = tokio::spawn(write_log(app.clone()));
         let following = tokio::spawn(runs::follow(app.clone()));
         let connections = GracefulShutdown::new();

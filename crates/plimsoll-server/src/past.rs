@@ -34,8 +34,8 @@ pub(crate) fn start(app: AppState) -> io::Result<()> {
 }
 
 fn take_in(app: &App) -> anyhow::Result<()> {
-    let mut ingester = Ingester::open(&app.world, app.adapter, PATIENCE, None)?;
-    let found = sessions::find(&app.world, app.adapter)?;
+    let mut ingester = Ingester::open(&app.world, PATIENCE, None)?;
+    let found = sessions::find(&app.world)?;
     ingester.catch_up(&found, |_, _| {})?;
     ingester.all_checkpoints()
 }

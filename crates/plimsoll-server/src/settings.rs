@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use plimsoll_agents::Adapter;
 use plimsoll_core::settings::{Settings, Team};
 use plimsoll_engine::settings;
 use plimsoll_engine::world::World;
@@ -16,15 +15,14 @@ pub(crate) struct Current(Mutex<Option<(Instant, Arc<Settings>)>>);
 const FRESH: Duration = Duration::from_secs(1);
 
 impl Current {
-    pub(crate) fn get(&self, world: &World, adapter: &dyn Adapter) -> Arc<Settings> {
+    pub(crate) fn get(&self, world: &World) -> Arc<Settings> {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
             Some((looked, settings)) if looked.elapsed() < FRESH => settings.clone(),
             _ => {
                 // The data folder is no project and has no config file, so only the user's settings
                 // apply.
-                let in_force = settings::load(world, adapter, &world.paths.data);
-                let settings = Arc::new(in_force.settings);
+                let settings = Arc::new(settings::of_project(world, &world.paths.data));
                 *current = Some((Instant::now(), settings.clone()));
                 settings
             }

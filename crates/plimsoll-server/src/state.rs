@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::http::StatusCode;
-use plimsoll_agents::Adapter;
 use plimsoll_core::settings::{Settings, Team};
 use plimsoll_engine::criteria::Criteria;
 use plimsoll_engine::damage;
@@ -43,7 +42,6 @@ pub struct App {
     /// Paths and environment of the user.
     pub(crate) world: World,
     /// The agent whose sessions are served.
-    pub(crate) adapter: &'static dyn Adapter,
     /// Live windows and events.
     pub(crate) live: Live,
     pub(crate) token: Vec<u8>,
@@ -81,16 +79,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl AppState {
     /// Opens the store, reads the token and starts the writer thread.
-    pub fn new(
-        world: World,
-        adapter: &'static dyn Adapter,
-        options: &Options,
-    ) -> anyhow::Result<Self> {
+    pub fn new(world: World, options: &Options) -> anyhow::Result<Self> {
         let token = token::read_or_make(&world.paths)?;
         let (live, metrics, log) = (Live::default(), Metrics::new(), Log::new(options.log));
         let desk = Desk {
             paths: world.paths.clone(),
-            store: open(&world, adapter)?,
+            store: open(&world)?,
             live: live.clone(),
             metrics: metrics.clone(),
             log: log.clone(),
@@ -111,13 +105,12 @@ impl AppState {
             link: Link::default(),
             stores: Mutex::default(),
             world,
-            adapter,
         })))
     }
 
     /// Returns the user's settings.
     pub(crate) fn settings(&self) -> Arc<Settings> {
-        self.settings.get(&self.world, self.adapter)
+        self.settings.get(&self.world)
     }
 
     /// Returns the team settings.
@@ -187,8 +180,7 @@ impl App {
 
     fn store(&self) -> Result<Store, Problem> {
         let kept = self.stores().pop();
-        kept.map_or_else(|| open(&self.world, self.adapter), Ok)
-            .map_err(|error| self.failed(&error))
+        kept.map_or_else(|| open(&self.world), Ok).map_err(|error| self.failed(&error))
     }
 
     fn stores(&self) -> std::sync::MutexGuard<'_, Vec<Store>> {
@@ -196,7 +188,7 @@ impl App {
     }
 }
 
-fn open(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Store> {
-    let ingester = Ingester::open(world, adapter, PATIENCE, None);
+fn open(world: &World) -> anyhow::Result<Store> {
+    let ingester = Ingester::open(world, PATIENCE, None);
     ingester.map(|ingester| ingester.store).context("could not open the store")
 }

@@ -44,14 +44,13 @@ impl Watch {
 
 fn watch(app: &App, stop: &Stop, is_over: &AtomicBool) {
     let Some(_lock) = lock(app, is_over) else { return };
-    let watched =
-        review::beside(&app.world, app.adapter, &|notices| take(app, notices), |noticed| {
-            Watcher::new(&app.world, app.adapter).run(stop, |notices| {
-                noticed(&notices);
-                take(app, notices);
-                ControlFlow::Continue(())
-            })
-        });
+    let watched = review::beside(&app.world, &|notices| take(app, notices), |noticed| {
+        Watcher::new(&app.world, plimsoll_agents::ALL).run(stop, |notices| {
+            noticed(&notices);
+            take(app, notices);
+            ControlFlow::Continue(())
+        })
+    });
     watched.unwrap_or_else(|error| no_readings(app, &error));
 }
 
@@ -86,10 +85,11 @@ fn wait_for_lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
 
 /// Observes sessions beside the process that has the watch lock, without asking them for anything.
 fn look(app: &App, stop: &Stop) {
-    let looked = Watcher::new(&app.world, app.adapter).only_looking().run(stop, |notices| {
-        take(app, notices);
-        ControlFlow::Continue(())
-    });
+    let looked =
+        Watcher::new(&app.world, plimsoll_agents::ALL).only_looking().run(stop, |notices| {
+            take(app, notices);
+            ControlFlow::Continue(())
+        });
     looked.unwrap_or_else(|error| no_readings(app, &error));
 }
 

@@ -6,7 +6,7 @@ mod team;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use plimsoll_core::event::SessionId;
+use plimsoll_core::event::{AgentId, SessionId};
 use plimsoll_core::forecast::Sample;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 use plimsoll_core::plan::Kind;
@@ -189,6 +189,7 @@ pub struct HookSpan {
 /// A combination of model and client version that sessions used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRow {
+    pub agent: AgentId,
     pub model: String,
     pub version: String,
     pub sessions: u64,

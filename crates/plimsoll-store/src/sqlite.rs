@@ -46,6 +46,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("../migrations/sqlite/0008_runs.sql")),
     M::up(include_str!("../migrations/sqlite/0009_attempts.sql")),
     M::up(include_str!("../migrations/sqlite/0010_restorable_saves.sql")),
+    M::up(include_str!("../migrations/sqlite/0011_agents.sql")),
 ];
 
 /// The local store of this machine.

@@ -153,7 +153,12 @@ fn it_compacts_and_the_trigger_is_learned(store: &mut Store) {
 }
 
 fn learned() -> Learned {
-    Learned { model: MODEL.to_owned(), version: VERSION.to_owned(), seen: vec![167_412] }
+    Learned {
+        agent: None,
+        model: MODEL.to_owned(),
+        version: VERSION.to_owned(),
+        seen: vec![167_412],
+    }
 }
 
 fn a_fork_repeats_it_all_and_counts_for_what_is_its_own(store: &mut Store) {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_engine::checkpoint::Place;
 use plimsoll_engine::damage;
 use plimsoll_engine::ingest::Ingester;
@@ -21,21 +20,16 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) fn sessions<'a>(
     world: &'a World,
     ui: &Ui,
-    adapter: &'a dyn Adapter,
     found: &[Found],
 ) -> anyhow::Result<Ingester<'a>> {
-    take_in(world, ui, adapter, found).map(|(ingester, _)| ingester)
+    take_in(world, ui, found).map(|(ingester, _)| ingester)
 }
 
 /// Takes in every session there is, and says how many could not be.
-pub(crate) fn everything<'a>(
-    world: &'a World,
-    ui: &Ui,
-    adapter: &'a dyn Adapter,
-) -> anyhow::Result<Ingester<'a>> {
-    let found = sessions::find(world, adapter)?;
+pub(crate) fn everything<'a>(world: &'a World, ui: &Ui) -> anyhow::Result<Ingester<'a>> {
+    let found = sessions::find(world)?;
     let data = ui::pasted(&world.paths.data);
-    let (ingester, unreadable) = take_in(world, ui, adapter, &found)
+    let (ingester, unreadable) = take_in(world, ui, &found)
         .context("could not take in your transcripts")
         .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
     match unreadable {
@@ -50,15 +44,14 @@ pub(crate) fn everything<'a>(
 pub(crate) fn checkpoints<'a>(
     world: &'a World,
     ui: &Ui,
-    adapter: &'a dyn Adapter,
     here: &Place,
 ) -> anyhow::Result<Ingester<'a>> {
     let data = ui::pasted(&world.paths.data);
     let taken = mended(world, ui, || {
-        let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
+        let mut ingester = Ingester::open(world, STORE_PATIENCE, None)?;
         take_checkpoints(ui, &mut ingester)?;
         // What is wrong with it was said just now, unless nobody knew of it.
-        let _ = ingester.checkpoints(here);
+        let _ = ingester.checkpoints(&here.project);
         Ok(ingester)
     });
     taken.hint(format!("run `ls -l {data}` to see whether it can be written"))
@@ -107,11 +100,10 @@ fn take_checkpoints(ui: &Ui, ingester: &mut Ingester<'_>) -> anyhow::Result<()> 
 fn take_in<'a>(
     world: &'a World,
     ui: &Ui,
-    adapter: &'a dyn Adapter,
     found: &[Found],
 ) -> anyhow::Result<(Ingester<'a>, usize)> {
     mended(world, ui, || {
-        let mut ingester = Ingester::open(world, adapter, STORE_PATIENCE, None)?;
+        let mut ingester = Ingester::open(world, STORE_PATIENCE, None)?;
         let unreadable =
             ingester.catch_up(found, |done, of| ui.progress("reading transcripts", done, of))?;
         take_checkpoints(ui, &mut ingester)?;

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_engine::board;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::load::Measured;
@@ -44,7 +43,6 @@ impl Shown {
 /// Measures sessions, and says on the way what is not as it should be.
 pub(crate) struct Listing<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
     ingester: Option<&'a Ingester<'a>>,
     warn: &'a dyn Fn(&str),
     /// All claims on the board.
@@ -56,13 +54,12 @@ pub(crate) struct Listing<'a> {
 impl<'a> Listing<'a> {
     pub(crate) fn new(
         world: &'a World,
-        adapter: &'a dyn Adapter,
         ingester: Option<&'a Ingester<'a>>,
         warn: &'a dyn Fn(&str),
     ) -> Self {
         // What cannot be read is told by `board list`.
         let claims = board::claims(&world.paths).unwrap_or_default();
-        Self { world, adapter, ingester, warn, claims, complaints: HashSet::new() }
+        Self { world, ingester, warn, claims, complaints: HashSet::new() }
     }
 
     /// All claims on the board, as they were when this was made.
@@ -92,7 +89,7 @@ impl<'a> Listing<'a> {
 
     fn measure(&self, found: &Found) -> anyhow::Result<Option<Shown>> {
         let failed = || format!("could not read session `{}`", found.owner.session);
-        let measure = |found: &Found| sessions::measure(self.world, self.adapter, found);
+        let measure = |found: &Found| sessions::measure(self.world, found);
         let Some(measured) = measure(found).with_context(failed)? else { return Ok(None) };
         let pace = self.ingester.map(|store| sessions::pace(&store.store, &found.owner.session));
         let pace = pace.transpose()?;
@@ -100,7 +97,7 @@ impl<'a> Listing<'a> {
         let checkpoint = store.map(|store| store.last_checkpoint(&found.owner.session));
         let checkpoint = checkpoint.transpose()?.flatten();
         let mut subagents = Vec::new();
-        for subagent in sessions::subagents(self.adapter, found) {
+        for subagent in sessions::subagents(found) {
             if is_within(subagent.modified, SUBAGENT_RECENT) {
                 subagents.extend(measure(&subagent)?.map(|measured| (subagent, measured)));
             }

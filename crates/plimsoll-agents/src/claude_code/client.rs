@@ -2,8 +2,18 @@
 
 use plimsoll_core::Tokens;
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
+use plimsoll_core::trigger::CompactionRule;
 use serde::Deserialize;
 use serde_json::Value;
+
+/// Where the client compacts unless the user has set anything.
+pub(super) const RULE: CompactionRule = CompactionRule {
+    reserve: 20_000,
+    headroom: 13_000,
+    percent: None,
+    smallest_window: 100_000,
+    on_refusal: &["opus-4-5", "sonnet-4-5", "haiku-4-5"],
+};
 
 /// A settings file, as far as it concerns us. Values of the wrong type count as absent.
 #[derive(Default, Deserialize)]
@@ -21,6 +31,7 @@ pub(super) fn settings(files: &[&str]) -> ClientSettings {
     let read = |text: &&str| serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
     let files: Vec<File> = files.iter().filter_map(read).collect();
     let own = ClientSettings {
+        rule: RULE,
         auto_compact: files
             .iter()
             .find_map(|file| file.auto_compact_enabled.as_bool())
@@ -151,7 +162,8 @@ mod tests {
         let wrong =
             r#"{"autoCompactWindow": "x", "autoCompactEnabled": 3, "env": [], "modelSettings": 1}"#;
         let files = ["{", "[]", wrong];
-        assert_eq!(settings(&files), ClientSettings::default());
+        let usual = ClientSettings { rule: RULE, ..ClientSettings::default() };
+        assert_eq!(settings(&files), usual);
         let env = |_: &str| Some("nonsense".to_owned());
         assert_eq!(environment(ClientSettings::default(), &env), ClientSettings::default());
     }

@@ -4,7 +4,7 @@
 //! kept that nobody asks for.
 
 use plimsoll_core::Tokens;
-use plimsoll_core::entry::{Boundary, Entry, EntryId, Kind, Response};
+use plimsoll_core::entry::{Boundary, Entry, EntryId, Follows, Kind, Response};
 use plimsoll_core::reading::Scope;
 use plimsoll_core::time::moment;
 
@@ -15,7 +15,7 @@ pub(super) fn entry(bytes: &[u8], scope: Scope) -> Option<Entry<'_>> {
     let record = Record::read(bytes, scope)?;
     Some(Entry {
         id: record.id,
-        parent: record.parent,
+        follows: Follows::parent(record.parent),
         time: record.time.and_then(Json::escaped).and_then(moment),
         version: record.version.and_then(Json::plain),
         kind: record.into_kind(),
@@ -103,7 +103,8 @@ impl<'a> Record<'a> {
         let prompt_tokens = usage.prompt_tokens();
         (is_the_models && prompt_tokens > 0).then_some(Response {
             message: id.and_then(Json::escaped).map(EntryId::new)?,
-            model,
+            model: Some(model),
+            window: None,
             // `model` has lost the mark.
             long_context: self
                 .requested_model

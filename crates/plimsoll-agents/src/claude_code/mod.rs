@@ -17,57 +17,122 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::breakpoint::{self, Breakpoint};
 use plimsoll_core::entry::Entry;
-use plimsoll_core::event::{Event, EventKind, Load, Reply, SessionId, Status, Subagent};
+use plimsoll_core::event::{
+    Accepts, AgentId, Event, EventKind, Load, Reply, SessionId, Status, Subagent,
+};
 use plimsoll_core::hook_run::HookRun;
-use plimsoll_core::reading::Scope;
+use plimsoll_core::reading::{Estimation, Scope};
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
-use plimsoll_core::weight::Weight;
+use plimsoll_core::weight::{CURRENT, Weight};
 use plimsoll_extract::work::{Record, Shown};
 
 use crate::install::Installer;
 use crate::json::Json;
 use crate::{
-    Adapter, BadPayload, Home, Launch, NotConducted, Output, Owner, Request, Running, Sample,
+    Agent, BadPayload, ClientConfig, Home, HookCall, HookDialect, Launch, Launcher, Layout,
+    Liveness, NotConducted, Output, Owner, Profile, Request, Running, Sample, StatusLineDialect,
+    TranscriptDialect, Variables,
 };
 use wire::Payload;
 
-/// The adapter of Claude Code.
+/// Claude Code.
 #[derive(Debug)]
 pub struct ClaudeCode;
 
-impl Adapter for ClaudeCode {
-    fn name(&self) -> &'static str {
-        "claude-code"
+static PROFILE: Profile = Profile {
+    id: AgentId::new_static("claude-code"),
+    product: "Claude Code",
+    variables: Variables {
+        project: Some("CLAUDE_PROJECT_DIR"),
+        session: Some("CLAUDE_CODE_SESSION_ID"),
+        entry_point: Some("CLAUDE_CODE_ENTRYPOINT"),
+        config_folder: Some("CLAUDE_CONFIG_DIR"),
+    },
+    headless_entry_points: &[
+        "sdk-cli",
+        "sdk-ts",
+        "sdk-py",
+        "mcp",
+        "bench",
+        "claude-code-github-action",
+        "remote_trigger",
+        "remote_cowork_trigger",
+    ],
+    compact_command: "/compact",
+    clear_command: "/clear",
+    checkpoint_folder: ".claude/checkpoints",
+    estimation: &Estimation { tokenizer: &CURRENT, overhead: 20_000, unrecorded_files: 8_200 },
+    reports_compactions: true,
+    unrecorded_hook_runs: Some(
+        "Calls that succeed and print nothing leave no record, except at Stop.",
+    ),
+    plugin_variable: Some("${CLAUDE_PLUGIN_ROOT}"),
+    unrecorded_flag: Some("--no-session-persistence"),
+};
+
+impl Agent for ClaudeCode {
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
-    fn product(&self) -> &'static str {
-        "Claude Code"
+    fn hooks(&self) -> &dyn HookDialect {
+        self
     }
 
-    fn event(&self, payload: &[u8]) -> Result<Option<Event>, BadPayload> {
-        let payload = Payload::read(payload).ok_or(BadPayload("the payload is not JSON"))?;
+    fn transcript(&self) -> &dyn TranscriptDialect {
+        self
+    }
+
+    fn client(&self) -> &dyn ClientConfig {
+        self
+    }
+
+    fn installer(&self) -> &dyn Installer {
+        self
+    }
+
+    fn launcher(&self) -> Option<&dyn Launcher> {
+        Some(self)
+    }
+
+    fn status_line(&self) -> Option<&dyn StatusLineDialect> {
+        Some(self)
+    }
+
+    fn liveness(&self) -> Option<&dyn Liveness> {
+        Some(self)
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        // The testbed's example `capture_demo` records it anew.
+        let tape = include_str!("../../assets/claude-code/sample.jsonl");
+        Some(Sample { tape, home: "/home/dev" })
+    }
+}
+
+impl HookDialect for ClaudeCode {
+    fn decode(&self, call: &HookCall<'_>) -> Result<Option<Event>, BadPayload> {
+        let payload = Payload::read(call.payload).ok_or(BadPayload("the payload is not JSON"))?;
         let kind = kind(&payload);
         if kind == EventKind::Other {
             return Ok(None);
         }
-        let session = payload.session_id.as_deref().and_then(SessionId::new);
+        let session = payload.session_id.as_deref().and_then(SessionId::own);
         let session = session.ok_or(BadPayload("the payload names no session"))?;
         let transcript = payload.transcript_path.as_deref().filter(|path| !path.is_empty());
         let transcript =
             PathBuf::from(transcript.ok_or(BadPayload("the payload names no transcript"))?);
         let subagent = subagent(&payload)?;
-        let transcript = match &subagent {
-            Some(subagent) => {
-                self.subagents(&transcript).join(format!("agent-{}.jsonl", subagent.id))
-            }
+        let transcript = Some(match &subagent {
+            Some(subagent) => subagents(&transcript).join(format!("agent-{}.jsonl", subagent.id)),
             None => transcript,
-        };
+        });
         let cwd = payload.cwd.as_deref().unwrap_or_default().into();
         let breakpoint = breakpoint(&payload);
-        Ok(Some(Event { session, subagent, transcript, cwd, kind, breakpoint }))
+        Ok(Some(Event { session, subagent, transcript, usage: None, cwd, kind, breakpoint }))
     }
 
-    fn reply(&self, event: &EventKind, reply: &Reply) -> Output {
+    fn encode(&self, event: &EventKind, reply: &Reply) -> Output {
         match &reply.refusal {
             Some(reason) => Output {
                 stdout: wire::refusal(reason),
@@ -78,8 +143,33 @@ impl Adapter for ClaudeCode {
         }
     }
 
-    fn status(&self, payload: &[u8]) -> Result<Status, BadPayload> {
-        status::read(payload)
+    fn accepts(&self, event: &EventKind) -> Accepts {
+        wire::accepts(event)
+    }
+
+    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8> {
+        wire::everyday(session, transcript)
+    }
+}
+
+impl TranscriptDialect for ClaudeCode {
+    fn layout(&self, home: &Home<'_>) -> Layout {
+        Layout { root: folder(home).join("projects"), depth: 1, folder_per_project: true }
+    }
+
+    fn owner(&self, transcript: &Path) -> Option<Owner> {
+        let name = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
+        let folder = transcript.parent()?;
+        let stem = name(transcript)?;
+        if folder.file_name()? != "subagents" {
+            return Some(Owner { session: SessionId::own(&stem)?, subagent: None });
+        }
+        let session = SessionId::own(&name(folder.parent()?)?)?;
+        Some(Owner { session, subagent: Some(SessionId::own(stem.strip_prefix("agent-")?)?) })
+    }
+
+    fn subagents(&self, transcript: &Path) -> Option<PathBuf> {
+        Some(subagents(transcript))
     }
 
     fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>> {
@@ -115,26 +205,17 @@ impl Adapter for ClaudeCode {
         b"\"compact_boundary\""
     }
 
-    fn transcripts(&self, home: &Home<'_>) -> PathBuf {
-        folder(home).join("projects")
+    fn folder_of(&self, line: &[u8]) -> Option<String> {
+        transcript::folder(line)
     }
 
-    fn owner(&self, transcript: &Path) -> Option<Owner> {
-        let name = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
-        let folder = transcript.parent()?;
-        let stem = name(transcript)?;
-        if folder.file_name()? != "subagents" {
-            return Some(Owner { session: SessionId::new(&stem)?, subagent: None });
-        }
-        let session = SessionId::new(&name(folder.parent()?)?)?;
-        Some(Owner { session, subagent: Some(SessionId::new(stem.strip_prefix("agent-")?)?) })
+    fn entry_point_of(&self, line: &[u8]) -> Option<String> {
+        transcript::entry_point(line)
     }
+}
 
-    fn subagents(&self, transcript: &Path) -> PathBuf {
-        transcript.with_extension("").join("subagents")
-    }
-
-    fn settings_files(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf> {
+impl ClientConfig for ClaudeCode {
+    fn files(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf> {
         let own = project.join(".claude");
         vec![
             PathBuf::from("/etc/claude-code/managed-settings.json"),
@@ -144,19 +225,19 @@ impl Adapter for ClaudeCode {
         ]
     }
 
-    fn client_settings(&self, files: &[&str]) -> ClientSettings {
+    fn settings(&self, files: &[&str]) -> ClientSettings {
         client::settings(files)
     }
 
-    fn client_environment(
+    fn with_environment(
         &self,
         settings: ClientSettings,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> ClientSettings {
-        client::environment(settings, env)
+        client::environment(ClientSettings { rule: client::RULE, ..settings }, env)
     }
 
-    fn client_variables(&self) -> &'static [&'static str] {
+    fn variables(&self) -> &'static [&'static str] {
         &client::VARIABLES
     }
 
@@ -164,96 +245,35 @@ impl Adapter for ClaudeCode {
         client::setting_name(setting)
     }
 
-    fn everyday_payload(&self, session: &SessionId, transcript: &Path) -> Vec<u8> {
-        wire::everyday(session, transcript)
-    }
-
-    fn unrecorded_hook_runs(&self) -> &'static str {
-        "Calls that succeed and print nothing leave no record, except at Stop."
-    }
-
-    fn plugin_variable(&self) -> &'static str {
-        "${CLAUDE_PLUGIN_ROOT}"
-    }
-
-    fn folder_of(&self, line: &[u8]) -> Option<String> {
-        transcript::folder(line)
-    }
-
-    fn project_variable(&self) -> &'static str {
-        "CLAUDE_PROJECT_DIR"
-    }
-
-    fn session_variable(&self) -> &'static str {
-        "CLAUDE_CODE_SESSION_ID"
-    }
-
-    fn entry_point_variable(&self) -> &'static str {
-        "CLAUDE_CODE_ENTRYPOINT"
-    }
-
-    fn entry_point_of(&self, line: &[u8]) -> Option<String> {
-        transcript::entry_point(line)
-    }
-
-    fn is_headless(&self, entry_point: &str) -> bool {
-        const HEADLESS: [&str; 8] = [
-            "sdk-cli",
-            "sdk-ts",
-            "sdk-py",
-            "mcp",
-            "bench",
-            "claude-code-github-action",
-            "remote_trigger",
-            "remote_cowork_trigger",
-        ];
-        HEADLESS.contains(&entry_point)
-    }
-
-    fn folder_variable(&self) -> &'static str {
-        "CLAUDE_CONFIG_DIR"
-    }
-
     fn command_folders(&self, home: &Home<'_>, project: &Path) -> Vec<PathBuf> {
         vec![project.join(".claude/commands"), folder(home).join("commands")]
     }
 
-    fn unrecorded_flag(&self) -> &'static str {
-        "--no-session-persistence"
+    fn checkpoint_index(&self, home: &Home<'_>) -> Option<PathBuf> {
+        Some(folder(home).join("clc/checkpoints/index.json"))
     }
+}
 
-    fn room_command(&self) -> &'static str {
-        "/compact"
-    }
-
-    fn fresh_command(&self) -> &'static str {
-        "/clear"
-    }
-
-    fn running_folder(&self, home: &Home<'_>) -> PathBuf {
+impl Liveness for ClaudeCode {
+    fn folder(&self, home: &Home<'_>) -> PathBuf {
         folder(home).join("sessions")
     }
 
-    fn running(&self, text: &str) -> Option<Running> {
+    fn read(&self, text: &str) -> Option<Running> {
         let (note, _) = Json::first(text.as_bytes())?;
-        let session = SessionId::new(&note.get("sessionId")?.text()?)?;
+        let session = SessionId::own(&note.get("sessionId")?.text()?)?;
         let process = i32::try_from(note.get("pid")?.number()?).ok()?;
         Some(Running { session, process })
     }
+}
 
-    fn checkpoint_folder(&self) -> &'static str {
-        ".claude/checkpoints"
+impl StatusLineDialect for ClaudeCode {
+    fn decode(&self, payload: &[u8]) -> Result<Status, BadPayload> {
+        status::read(payload)
     }
+}
 
-    fn checkpoint_index(&self, home: &Home<'_>) -> PathBuf {
-        folder(home).join("clc/checkpoints/index.json")
-    }
-
-    fn sample(&self) -> Sample {
-        // The testbed's example `capture_demo` records it anew.
-        Sample { tape: include_str!("../../assets/claude-code/sample.jsonl"), home: "/home/dev" }
-    }
-
+impl Launcher for ClaudeCode {
     fn headless_command(&self) -> &'static [&'static str] {
         &launch::HEADLESS
     }
@@ -270,10 +290,10 @@ impl Adapter for ClaudeCode {
     ) -> Vec<String> {
         launch::started(command, session, prompt)
     }
+}
 
-    fn installer(&self) -> &dyn Installer {
-        self
-    }
+fn subagents(transcript: &Path) -> PathBuf {
+    transcript.with_extension("").join("subagents")
 }
 
 fn folder(home: &Home<'_>) -> PathBuf {
@@ -292,7 +312,7 @@ fn kind(payload: &Payload<'_>) -> EventKind {
             Some("resume" | "fork") => EventKind::Resumed,
             _ => EventKind::Started,
         },
-        "PreCompact" => EventKind::Compacting,
+        "PreCompact" => EventKind::Compacting { certain: true },
         "PostCompact" => {
             let summary = payload.compact_summary.and_then(Json::text);
             EventKind::Summarised(summary.unwrap_or_default().into_owned())
@@ -347,7 +367,7 @@ fn load(payload: &Payload<'_>) -> Option<Load> {
 
 fn subagent(payload: &Payload<'_>) -> Result<Option<Subagent>, BadPayload> {
     let Some(id) = payload.agent_id.as_deref() else { return Ok(None) };
-    let id = SessionId::new(id).ok_or(BadPayload("the payload names no proper subagent"))?;
+    let id = SessionId::own(id).ok_or(BadPayload("the payload names no proper subagent"))?;
     let kind = payload.agent_type.as_deref().unwrap_or_default().to_owned();
     Ok(Some(Subagent { id, kind }))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use plimsoll_core::event::{EventKind, Reply, SessionId};
+use plimsoll_core::event::{Accepts, EventKind, Reply, SessionId};
 use serde::Serialize;
 use serde_json::json;
 
@@ -106,7 +106,7 @@ struct HookSpecificOutput<'a> {
 /// nothing to say.
 pub(super) fn answer(event: &EventKind, reply: &Reply) -> Vec<u8> {
     // What is printed before a compaction goes to the summariser as it is, JSON included.
-    if *event == EventKind::Compacting {
+    if matches!(event, EventKind::Compacting { .. }) {
         return reply.to_model.clone().unwrap_or_default().into_bytes();
     }
     let to_model = reply.to_model.as_deref().zip(injects(event));
@@ -149,12 +149,21 @@ fn injects(event: &EventKind) -> Option<&'static str> {
         EventKind::Started | EventKind::Resumed | EventKind::Cleared | EventKind::Compacted => {
             Some("SessionStart")
         }
-        EventKind::Compacting
+        EventKind::Compacting { .. }
         | EventKind::Summarised(_)
         | EventKind::Stopped
         | EventKind::Ended
         | EventKind::Other => None,
     }
+}
+
+/// Returns what the client does with the answer to an event.
+pub(super) fn accepts(event: &EventKind) -> Accepts {
+    let to_model = injects(event).is_some() || matches!(event, EventKind::Compacting { .. });
+    let refusal = matches!(event, EventKind::Loading(_));
+    let stop = matches!(event, EventKind::ToolFinished | EventKind::ToolFailed);
+    let to_user = !matches!(event, EventKind::Compacting { .. } | EventKind::Ended);
+    Accepts { to_model, to_user, refusal, stop }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use plimsoll_core::entry::EntryId;
+use plimsoll_core::entry::{EntryId, Follows};
 use plimsoll_core::reading::Scope;
 use plimsoll_extract::redact::redact_member;
 use plimsoll_extract::work::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
@@ -38,7 +38,7 @@ pub(super) fn record<'a>(
     Some(Record {
         place: 0,
         id: line.id,
-        parent: line.parent,
+        follows: Follows::parent(line.parent),
         is_prompt: line.kind == "user" && !line.summary && !is_result,
         advances: has_words
             || is_the_models(&line)

@@ -1,5 +1,7 @@
-//! Breakpoints of the work: a commit, a run of tests. Told from a command and what it said, by hand:
-//! this runs in hooks.
+//! Recognizes breakpoints of the work: commits and test runs.
+//!
+//! Matches a command and its output by hand, without regular expressions, because this runs in
+//! hooks.
 
 mod runner;
 mod tally;
@@ -8,50 +10,48 @@ pub use tally::{Tally, tally};
 
 use crate::shell::{self, Command};
 
-/// A moment at which the work stands firm, or is known not to.
+/// A moment at which the work is in a known state, good or bad.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Breakpoint {
-    /// Something was committed.
     Commit {
-        /// The commit, as short as git shows it; nothing where it was not shown.
+        /// The abbreviated hash as git prints it; `None` if git printed nothing.
         sha: Option<String>,
-        /// The first line of its message.
+        /// The first line of the message.
         message: Option<String>,
-        /// The branch it was made on, where that was shown.
+        /// `None` if git did not print the branch.
         branch: Option<String>,
-        /// How many files it changed, likewise.
+        /// The number of changed files; `None` if git did not print it.
         files: Option<u32>,
     },
-    /// Tests were run to their end.
+    /// A test run that completed.
     Tests {
-        /// Whether all of them passed.
         passed: bool,
-        /// How many ran.
+        /// The number of tests that ran.
         count: Option<u32>,
-        /// How many failed.
         failed: Option<u32>,
     },
 }
 
-/// The breakpoint that a command line was, by how it ended and what it said. A commit comes before
-/// the tests that were run in the same line.
+/// Returns the breakpoint that a command line reached, judged by its exit status and output. A
+/// commit takes precedence over tests in the same line.
 pub fn of(line: &str, failed: bool, output: &str) -> Option<Breakpoint> {
     let commands = shell::commands(line);
     commit(line, &commands, failed, output).or_else(|| tests(&commands, failed, output))
 }
 
-/// A command line that is one has such a word in it.
+/// Words of which every breakpoint's command line contains at least one.
 const TELLING: [&str; 16] = [
     "test", "commit", "check", "verify", "spec", "jest", "phpunit", "mocha", "karma", "nose2",
     "tox", "nox", "behave", "ava", "busted", "pest",
 ];
 
-/// Whether a command line can be one at all: a short look, before anybody reads what it said.
+/// Returns whether a command line can be a breakpoint. This cheap check comes before anything reads
+/// the output.
 pub fn may_be(line: &str) -> bool {
     line.as_bytes().windows(3).any(begins_telling) && TELLING.iter().any(|word| line.contains(word))
 }
 
-/// Whether one of those words begins so: most lines are told by that, in one pass.
+/// Returns whether one of these words starts with `bytes`. Rejects most command lines in one pass.
 fn begins_telling(bytes: &[u8]) -> bool {
     matches!(
         bytes,
@@ -74,12 +74,12 @@ fn begins_telling(bytes: &[u8]) -> bool {
     )
 }
 
-/// Whether a command runs tests.
+/// Returns whether a command runs tests.
 pub fn runs_tests(command: &Command) -> bool {
     runner::runs_tests(&command.words)
 }
 
-/// Whether a program does nothing but run tests.
+/// Returns whether a program does nothing but run tests.
 pub fn is_runner(program: &str) -> bool {
     runner::RUNNERS.contains(&program)
 }
@@ -87,7 +87,8 @@ pub fn is_runner(program: &str) -> bool {
 fn commit(line: &str, commands: &[Command], failed: bool, output: &str) -> Option<Breakpoint> {
     let words = commands.iter().find_map(|command| committing(&command.words))?;
     let shown = output.lines().find_map(shown_commit);
-    // The exit code is the whole line's: what git showed was committed whatever failed after it.
+    // The exit code belongs to the whole line: if git printed a commit, the commit exists, even if
+    // something failed after it.
     if let Some((branch, sha, subject)) = shown {
         return Some(Breakpoint::Commit {
             sha: Some(sha.to_owned()),
@@ -108,7 +109,7 @@ fn commit(line: &str, commands: &[Command], failed: bool, output: &str) -> Optio
     })
 }
 
-/// What stands after `git commit`, if that is what a command does.
+/// Returns the arguments of `git commit`, if the command is one.
 fn committing(words: &[String]) -> Option<&[String]> {
     if words.first().is_none_or(|program| program != "git") {
         return None;
@@ -127,7 +128,8 @@ fn committing(words: &[String]) -> Option<&[String]> {
         .then_some(rest)
 }
 
-/// `[main 1a2b3c4] message`, with what git puts between branch and hash.
+/// Parses `[main 1a2b3c4] message` into branch, hash and subject. Ignores git's note between branch
+/// and hash.
 fn shown_commit(line: &str) -> Option<(&str, &str, &str)> {
     let (inside, subject) = line.trim_start().strip_prefix('[')?.split_once("] ")?;
     let (branch, sha) = inside.rsplit_once(' ')?;
@@ -136,14 +138,14 @@ fn shown_commit(line: &str) -> Option<(&str, &str, &str)> {
     is_sha.then(|| (branch, sha, subject.trim()))
 }
 
-/// ` 4 files changed, 187 insertions(+)`.
+/// Parses ` 4 files changed, 187 insertions(+)`.
 fn files_changed(line: &str) -> Option<u32> {
     let (count, rest) = line.trim_start().split_once(" file")?;
     let changed = rest.trim_start_matches('s').starts_with(" changed");
     count.parse().ok().filter(|_| changed)
 }
 
-/// The first line of the message that a command gives.
+/// Returns the first line of the commit message in a command.
 fn message(line: &str, words: &[String]) -> Option<String> {
     let given = words.iter().enumerate().find_map(|(at, word)| {
         let is_short = word.starts_with('-') && !word.starts_with("--") && word.ends_with('m');
@@ -152,7 +154,7 @@ fn message(line: &str, words: &[String]) -> Option<String> {
             false => word.strip_prefix("--message="),
         }
     })?;
-    // A message from a here-document stands in the line, below its mark.
+    // The text of a here-document follows in the command line, after the line with `<<`.
     let text = match given.starts_with("$(cat <<") {
         true => line.split_once("<<")?.1.split_once('\n')?.1,
         false => given,
@@ -163,14 +165,14 @@ fn message(line: &str, words: &[String]) -> Option<String> {
 fn tests(commands: &[Command], failed: bool, output: &str) -> Option<Breakpoint> {
     let last = commands.iter().rposition(runs_tests)?;
     let tally = tally(output);
-    // The exit code is the whole line's: another command may have failed after the tests.
+    // The exit code belongs to the whole line: another command may have failed after the tests.
     let others = commands[last + 1..].iter().any(|command| !is_filter(&command.words));
     let told = tally.failed == Some(0) && others;
     let passed = !tally.is_bad() && (!failed || told);
     Some(Breakpoint::Tests { passed, count: tally.count(), failed: tally.failed })
 }
 
-/// Whether a command only shows less of what another said.
+/// Returns whether a command only filters the output of another.
 fn is_filter(words: &[String]) -> bool {
     let program = words.first().map(String::as_str);
     matches!(program, Some("cat" | "grep" | "head" | "rg" | "sed" | "tail" | "tee"))

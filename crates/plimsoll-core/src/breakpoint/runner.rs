@@ -1,6 +1,6 @@
-//! Which commands run tests.
+//! Recognizes commands that run tests.
 
-/// Words before a program that only start it, and how many words go with each.
+/// Words before a program that only start it, each with the number of its arguments.
 const STARTERS: &[(&str, usize)] = &[
     ("bundle", 1),
     ("command", 0),
@@ -24,7 +24,7 @@ pub(super) const RUNNERS: &[&str] = &[
     "pest", "py.test", "pytest", "rspec", "tox", "vitest",
 ];
 
-/// Programs that run tests when one of their words says so.
+/// Programs that run tests if one of their arguments names a test task.
 const TOOLS: &[&str] = &[
     "artisan",
     "bazel",
@@ -55,13 +55,13 @@ const TOOLS: &[&str] = &[
     "zig",
 ];
 
-/// Those of them for which to check is to run the tests.
+/// Like [`TOOLS`], but `check` and `verify` run the tests too.
 const CHECKERS: &[&str] = &["gradle", "gradlew", "just", "make", "mvn", "mvnw"];
 
 /// Programs that run a package's scripts.
 const PACKAGERS: &[&str] = &["bun", "npm", "pnpm", "yarn"];
 
-/// Words with which a runner does not run.
+/// Arguments with which a program does not run the tests.
 const IDLE: &[&str] = &[
     "--collect-only",
     "--help",
@@ -74,7 +74,7 @@ const IDLE: &[&str] = &[
     "list",
 ];
 
-/// Whether a command runs tests.
+/// Returns whether a command runs tests.
 pub(super) fn runs_tests(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let words = started(&words);
@@ -98,7 +98,7 @@ pub(super) fn runs_tests(words: &[String]) -> bool {
     }
 }
 
-/// The words from the program on: without variables and without what starts it.
+/// Returns the words from the program on. Skips variables and starters.
 fn started<'w, 'a>(mut words: &'w [&'a str]) -> &'w [&'a str] {
     loop {
         let Some(first) = words.first() else { return words };
@@ -118,7 +118,7 @@ fn started<'w, 'a>(mut words: &'w [&'a str]) -> &'w [&'a str] {
     }
 }
 
-/// `npm test`, `pnpm --filter web run test:unit`, `yarn exec jest`.
+/// Handles `npm test`, `pnpm --filter web run test:unit`, `yarn exec jest`.
 fn packaged(rest: &[&str]) -> bool {
     let at = rest.iter().position(|word| matches!(*word, "exec" | "x" | "dlx"));
     if let Some(at) = at {
@@ -130,7 +130,7 @@ fn packaged(rest: &[&str]) -> bool {
     named || rest.first().is_some_and(|word| *word == "t" || RUNNERS.contains(word))
 }
 
-/// `python -m pytest`, `python manage.py test`, `python tests/run_tests.py`.
+/// Handles `python -m pytest`, `python manage.py test`, `python tests/run_tests.py`.
 fn python(rest: &[&str]) -> bool {
     match rest {
         ["-m", module, ..] => RUNNERS.contains(module) || *module == "unittest",
@@ -140,14 +140,14 @@ fn python(rest: &[&str]) -> bool {
     }
 }
 
-/// Whether a word is the name of a task that runs tests: `test`, `test:unit`, `nextest`.
+/// Returns whether a word names a task that runs tests: `test`, `test:unit`, `nextest`.
 fn is_test(word: &str) -> bool {
     let task = word.rsplit(':').next().unwrap_or_default();
     let begins = ["test:", "test-", "test_", "tests:"].iter().any(|start| word.starts_with(start));
     begins || matches!(task, "test" | "tests" | "nextest" | "spec" | "integrationTest")
 }
 
-/// Whether a file is a script that runs tests: `./scripts/test.sh`, `./run_tests`.
+/// Returns whether a file is a script that runs tests: `./scripts/test.sh`, `./run_tests`.
 fn is_test_script(path: &str) -> bool {
     let Some((_, name)) = path.rsplit_once('/') else { return false };
     let stem = name.split('.').next().unwrap_or_default();

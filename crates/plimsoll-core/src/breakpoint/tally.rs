@@ -1,22 +1,21 @@
-//! What a run of tests said of itself.
+//! Counts test results in the output of a test run.
 
 use crate::bytes;
 
-/// How many tests passed and failed, as far as that was said.
+/// The number of passed and failed tests, as far as the output says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many passed.
     pub passed: Option<u32>,
-    /// How many failed, errors among them.
+    /// The number of failed tests, including errors.
     pub failed: Option<u32>,
-    /// The first of those that failed, by their names.
+    /// The names of the first failed tests.
     pub names: Vec<String>,
     total: Option<u32>,
-    /// Something said in words that the run failed.
+    /// The output says in words that the run failed.
     broken: bool,
 }
 
-/// What the output of a run tells.
+/// Counts the test results in the output of a run.
 pub fn tally(output: &str) -> Tally {
     let mut tally = Tally::default();
     for line in bytes::lines(output) {
@@ -41,7 +40,7 @@ pub fn tally(output: &str) -> Tally {
 }
 
 impl Tally {
-    /// How many ran.
+    /// Returns the number of tests that ran.
     pub fn count(&self) -> Option<u32> {
         match (self.passed, self.failed) {
             (None, None) => None,
@@ -49,12 +48,12 @@ impl Tally {
         }
     }
 
-    /// Whether anything failed, by counts or words.
+    /// Returns whether anything failed, by counts or by words.
     pub fn is_bad(&self) -> bool {
         self.broken || self.failed.is_some_and(|failed| failed > 0)
     }
 
-    /// `12 passed, 1 failed (name)`; nothing where no counts were said.
+    /// Formats the counts: `12 passed, 1 failed (name)`. `None` if the output has no counts.
     pub fn words(&self) -> Option<String> {
         let passed = self.passed.map(|count| format!("{count} passed"));
         let failed = self.failed.filter(|count| *count > 0 || passed.is_none());
@@ -67,8 +66,8 @@ impl Tally {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// Takes what a summary line says. Every binary of a cargo run has one of its own; other runners
-    /// have one for all, the last.
+    /// Adds the counts of a summary line. Each binary of a cargo run prints one; other runners
+    /// print one for all, and the last one wins.
     fn take(&mut self, line: &str) {
         let counts = pairs(line);
         let of = |words: &[&str]| {
@@ -89,7 +88,8 @@ impl Tally {
         note(&mut self.total, of(&["tests", "test", "examples", "example", "total", "run"]));
     }
 
-    /// The count that a test's own line belongs to. One test of go may hold others, further in.
+    /// Returns the count that the line of a single test adds to. Indented lines are ignored: a Go
+    /// test may contain other tests.
     fn of_one(&mut self, line: &str) -> Option<&mut Option<u32>> {
         if line.starts_with("--- PASS: ") {
             return Some(&mut self.passed);
@@ -97,7 +97,7 @@ impl Tally {
         line.starts_with("--- FAIL: ").then_some(&mut self.failed)
     }
 
-    /// Notes the test that a line says has failed.
+    /// Records the name of a failed test, if the line names one.
     fn name(&mut self, line: &str) {
         const MOST: usize = 3;
         const LONGEST: usize = 80;
@@ -112,7 +112,7 @@ impl Tally {
     }
 }
 
-/// A line without what runners draw around it.
+/// Trims the decoration that runners print around a line.
 fn trim(line: &str) -> &str {
     let is_drawn = |byte: &u8| matches!(byte, b'=' | b' ' | b'\t' | b'\r');
     let bytes = line.as_bytes();
@@ -121,14 +121,14 @@ fn trim(line: &str) -> &str {
     &line[from..to]
 }
 
-/// Whether a line begins like one that tells of tests: most of what is printed does not.
+/// Returns whether a line may contain test results, judged by its first byte. Most output does not.
 fn may_tell(line: &str) -> bool {
     line.as_bytes().first().is_some_and(|first| {
         first.is_ascii_digit() || !first.is_ascii() || b"#(-FOPRSTemnt".contains(first)
     })
 }
 
-/// Whether a line sums a run up.
+/// Returns whether a line summarizes a run.
 fn is_summary(line: &str) -> bool {
     const STARTS: [&str; 10] = [
         "test result: ",
@@ -154,7 +154,7 @@ fn is_summary(line: &str) -> bool {
     }
 }
 
-/// The counts of a summary: `12 passed`, `Passed: 12`, `failures=1`, `# pass 12`.
+/// Parses the counts of a summary: `12 passed`, `Passed: 12`, `failures=1`, `# pass 12`.
 fn pairs(line: &str) -> Vec<(String, u32)> {
     let line = line.replace('=', ": ");
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -172,7 +172,7 @@ fn pairs(line: &str) -> Vec<(String, u32)> {
         if let (Some(count), Some(key), false) = (number(word), next.filter(follows), ends) {
             pairs.push((trimmed(key), count));
         } else if let (true, Some(count)) = (word.ends_with(':'), next.and_then(|it| number(it))) {
-            // `12 tests run: 12 passed`: the count belongs to the word behind it.
+            // In `12 tests run: 12 passed` the second count belongs to the word after it.
             if words.get(at + 2).is_none_or(|_| next.is_some_and(|it| it.ends_with([',', ')']))) {
                 pairs.push((trimmed(word), count));
             }
@@ -181,7 +181,7 @@ fn pairs(line: &str) -> Vec<(String, u32)> {
     pairs
 }
 
-/// Whether a line says in words that a run failed.
+/// Returns whether a line says in words that a run failed.
 fn is_bad(line: &str) -> bool {
     const STARTS: [&str; 11] = [
         "FAIL ",
@@ -199,7 +199,7 @@ fn is_bad(line: &str) -> bool {
     line == "FAIL" || STARTS.iter().any(|start| line.starts_with(start))
 }
 
-/// The name of the test that a line says has failed.
+/// Returns the name of the failed test in a line.
 fn failed_test(line: &str) -> Option<&str> {
     let after = |start: &str| line.strip_prefix(start);
     if let Some(rest) = after("--- FAIL: ") {

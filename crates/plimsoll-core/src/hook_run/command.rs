@@ -1,28 +1,28 @@
-//! What is kept of a command line: what people know it by, and nothing that may be a secret.
+//! Reduces a command line to a recognizable form without secrets.
 //!
-//! Secrets have no common look, so that nothing is sought out and struck: what is known to be
-//! harmless is kept, and everything else becomes `…`.
+//! Secrets have no common format, so this module does not search for them. It keeps words that are
+//! known to be harmless and replaces everything else with `…`.
 
 use crate::bytes;
 use crate::shell::{self, Word};
 
-/// A hook's command, fit to be remembered.
+/// A hook's command, safe to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Tells the whole command line from every other, however alike they are shown.
+    /// Hash of the whole command line. It distinguishes commands whose shown text is equal.
     pub id: u64,
-    /// What is shown of it.
+    /// The command line without anything that may be secret.
     pub shown: String,
 }
 
 impl Command {
-    /// Keeps of `line` what may be kept.
+    /// Hashes `line` and removes everything that may be secret from its shown text.
     pub fn new(line: &str) -> Self {
         Self { id: bytes::fnv1a(line.as_bytes()), shown: cut(without_secrets(line)) }
     }
 }
 
-/// How much of a command line is kept.
+/// Maximum length of the shown text, in characters.
 const LONGEST: usize = 200;
 
 fn cut(text: String) -> String {
@@ -34,8 +34,8 @@ fn cut(text: String) -> String {
 
 const LEFT_OUT: &str = "…";
 
-/// Keeps of each command of the line the program, the script that an interpreter runs, names of
-/// variables and long flags, and plain words that no flag claims.
+/// Keeps the program of each command, the script that an interpreter runs, names of variables and
+/// long flags, and plain words that are not a flag's value.
 fn without_secrets(line: &str) -> String {
     let mut kept: Vec<String> = Vec::new();
     let mut next = Next::Program;
@@ -65,14 +65,14 @@ fn without_secrets(line: &str) -> String {
     kept.join(" ")
 }
 
-/// Whether what follows a word, as it is written, is no list of words any more: the inside of a
-/// substitution, or a text for stdin.
+/// Returns whether the rest of the line is more than a list of words: the inside of a substitution,
+/// or text for stdin.
 fn escapes_us(written: &str) -> bool {
     let count = |character| written.matches(character).count();
     count('(') != count(')') || written.contains('`') || written.contains("<<")
 }
 
-/// A word and the operator at its end, after which another command begins.
+/// Splits a word from the operator at its end, which begins another command.
 fn split_operator<'t>(text: &'t str, written: &str) -> (&'t str, &'t str) {
     match written.contains(['\'', '"', '\\']) {
         true => (text, ""),
@@ -80,29 +80,28 @@ fn split_operator<'t>(text: &'t str, written: &str) -> (&'t str, &'t str) {
     }
 }
 
-/// What the next word is.
+/// The role of the next word.
 #[derive(Clone, Copy)]
 enum Next {
-    /// The program, after assignments maybe.
+    /// The program, possibly after assignments.
     Program,
-    /// What comes first after a shell …
+    /// The first word after a shell.
     OfShell,
-    /// … or another interpreter.
+    /// The first word after another interpreter.
     OfInterpreter,
-    /// The script of an interpreter that has been given flags, or another flag.
+    /// The script of an interpreter that has flags, or another flag.
     Script,
     /// The script that an interpreter's subcommand runs, or another word.
     ScriptOrWord,
     /// Commands for a shell.
     Commands,
-    /// Another word.
     Word,
-    /// What a flag is given.
+    /// The value of a flag.
     Value,
 }
 
 impl Next {
-    /// What is shown of the next word, and what follows it.
+    /// Returns the shown form of the next word, and the role of the word after it.
     fn take(self, word: &str) -> (String, Self) {
         if let Self::Commands = self {
             return (format!("'{}'", without_secrets(word)), Self::Word);
@@ -132,7 +131,8 @@ impl Next {
     }
 }
 
-/// `NAME=…`. What is no such name may be the secret itself: base64 ends in `=`.
+/// Shows an assignment as `NAME=…`. A word without such a name may be the secret itself: base64
+/// ends in `=`.
 fn assignment(word: &str) -> Option<String> {
     let (name, value) = word.split_once('=')?;
     let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -171,7 +171,7 @@ fn after_program(word: &str) -> Next {
     }
 }
 
-/// A flag's name, if it is one: `-phunter2` is a flag and its value.
+/// Shows a flag's name. Hides the word if it may contain a value, as in `-phunter2`.
 fn flag(word: &str) -> String {
     let (name, value) = word.split_once('=').map_or((word, ""), |(name, _)| (name, "=…"));
     let is_long = name.strip_prefix("--").is_some_and(is_plain);
@@ -186,7 +186,7 @@ fn after_flag(word: &str) -> Next {
     if word.contains('=') { Next::Word } else { Next::Value }
 }
 
-/// Whether a word is one of a language rather than somebody's: what a subcommand is called.
+/// Returns whether a word is an ordinary lowercase word, such as a subcommand.
 fn is_plain(word: &str) -> bool {
     const LONGEST: usize = 24;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || b"-_.".contains(&byte);
@@ -195,7 +195,7 @@ fn is_plain(word: &str) -> bool {
         && word.bytes().all(is_plain)
 }
 
-/// Whether a word names a file: it begins at a folder, or ends in what files end in.
+/// Returns whether a word names a file: it starts with a folder, or has a file extension.
 fn is_script(word: &str) -> bool {
     let is_ending = |ending: &str| {
         (1..=4).contains(&ending.len()) && ending.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -204,13 +204,13 @@ fn is_script(word: &str) -> bool {
     begins_at_folder || word.rsplit_once('.').is_some_and(|(_, ending)| is_ending(ending))
 }
 
-/// Whether a word is a path in a folder that a variable names, which nobody has filled in yet.
+/// Returns whether a word is a path in a folder named by a variable that has not been expanded.
 fn is_of_variable(word: &str) -> bool {
     let name = word.strip_prefix("${").and_then(|rest| Some(rest.split_once("}/")?.0));
     name.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
 }
 
-/// A path without names that look random; nothing, if it is no path.
+/// Shows a path without components that look random. Hides the word if it is not a path.
 fn path(word: &str) -> String {
     let of_path =
         |character: char| character.is_alphanumeric() || "/._-+@~${}[ ".contains(character);
@@ -222,7 +222,7 @@ fn path(word: &str) -> String {
     if path.contains(' ') { format!("\"{path}\"") } else { path }
 }
 
-/// Whether a name has a piece that nobody would think of.
+/// Returns whether part of a name looks random.
 fn looks_random(name: &str) -> bool {
     let is_random = |piece: &str| {
         let digits = piece.bytes().filter(u8::is_ascii_digit).count();

@@ -1,18 +1,18 @@
-//! The circuit breaker: a run that goes round in circles is ended.
+//! The circuit breaker: ends a run that makes no progress.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Ending, Fingerprint, LegEnd};
 
-/// How many legs in a row end a run.
+/// Number of sessions in a row that end a run.
 const PATIENCE: u32 = 3;
-/// A session that meets the restart line within so many responses has no room to work in.
+/// A session that reaches the restart threshold within this many responses has no room to work.
 const FEW_RESPONSES: u32 = 3;
 
-/// Watches the legs of a job as they end.
+/// Checks for progress after each session of a job.
 ///
-/// A leg that leaves nothing behind that was not there after some leg before it has done nothing: a
-/// run that swings between two states goes round in circles as well as one that stands still.
+/// A session makes no progress if it leaves the same state as any earlier session. So a run that
+/// alternates between two states is caught, just like one that stands still.
 #[derive(Clone, Debug)]
 pub struct Breaker {
     known: Vec<String>,
@@ -21,37 +21,27 @@ pub struct Breaker {
     last: Fingerprint,
 }
 
-/// What repeats.
+/// The kind of repetition that ended a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repeats {
-    /// Sessions in a row left the same files and the same errors behind.
-    Work {
-        /// How many sessions.
-        sessions: u32,
-        /// Some of the files.
-        files: Vec<String>,
-        /// Some of the errors.
-        errors: Vec<String>,
-    },
-    /// Sessions in a row were full almost at once.
-    Fullness {
-        /// How many sessions.
-        sessions: u32,
-    },
+    /// Sessions in a row left the same files and errors.
+    Work { sessions: u32, files: Vec<String>, errors: Vec<String> },
+    /// Sessions in a row filled their window almost at once.
+    Fullness { sessions: u32 },
 }
 
 impl Default for Breaker {
     fn default() -> Self {
-        // Nothing is what was there before the first leg.
+        // Before the first session there is nothing.
         let known = vec![String::new()];
         Self { known, idle: 0, thrashing: 0, last: Fingerprint::default() }
     }
 }
 
 impl Breaker {
-    /// Takes note of how a leg ended. Whether one that gave up by itself is tried again is not ours to
-    /// say.
+    /// Records the end of a session. Ignores sessions that exited on their own: the runner decides
+    /// whether to retry those.
     pub fn note(&mut self, end: &LegEnd) {
         if let Ending::Exited { .. } = end.how {
             return;
@@ -67,7 +57,7 @@ impl Breaker {
         self.last = end.fingerprint.clone();
     }
 
-    /// What repeats, if that ends the run.
+    /// Returns the repetition that ends the run; `None` if the run may continue.
     pub fn open(&self) -> Option<Repeats> {
         let Fingerprint { files, errors, .. } = self.last.clone();
         if self.thrashing >= PATIENCE {
@@ -118,7 +108,7 @@ mod tests {
         }
     }
 
-    /// After how many legs the breaker opens.
+    /// Returns the index of the session after which the breaker opens.
     fn opens_after(legs: &[LegEnd]) -> Option<usize> {
         let mut breaker = Breaker::default();
         legs.iter().position(|leg| {

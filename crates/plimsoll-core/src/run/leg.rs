@@ -1,77 +1,71 @@
-//! A leg: one session of a job.
+//! The sessions of a job.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Tokens;
 use crate::event::SessionId;
 
-/// A session that is about to be started. Written before the start, so that a conductor that is
-/// killed right after it leaves no session that nobody knows.
+/// A session that is about to start. The journal records it before the start, so that no session is
+/// unknown if the runner is killed right afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LegBegun {
-    /// The job.
     pub job: u32,
-    /// The leg's number in the job, from 1 on.
+    /// The number of the session in the job, from 1.
     pub leg: u32,
-    /// How many times the job has been tried, from 1 on.
+    /// The number of the attempt at the job, from 1.
     pub attempt: u32,
-    /// The session, where the agent takes its name from us.
+    /// The session id, if the agent lets us choose it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// The checkpoint that it is given.
+    /// The checkpoint that the session starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restore: Option<String>,
 }
 
-/// How a leg ended, and what came of it.
+/// How a session ended, and its results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LegEnd {
-    /// The job.
     pub job: u32,
-    /// The leg.
     pub leg: u32,
-    /// How it ended.
     #[serde(flatten)]
     pub how: Ending,
-    /// What the window held at the first response; nothing where nobody could measure it.
+    /// Tokens in the window at the first response; `None` if they could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Tokens>,
-    /// What it held at the end.
+    /// Tokens in the window at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Tokens>,
-    /// How large it is.
+    /// The window's size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Tokens>,
-    /// How many times the model answered.
+    /// The number of model responses.
     #[serde(default)]
     pub responses: u32,
-    /// The checkpoint that was sealed of it.
+    /// The checkpoint that was made from the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,
-    /// What it left behind.
     #[serde(default)]
     pub fingerprint: Fingerprint,
 }
 
-/// How a leg ended.
+/// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ending {
-    /// Our hook stopped it at the restart line.
+    /// Our hook stopped it at the restart threshold.
     Stopped,
-    /// It ended by itself, or its conductor saw that it was killed.
+    /// It exited on its own, or the runner saw that it was killed.
     Exited {
-        /// With this exit code, which tells of a signal as a shell does: see [`killed_by`].
+        /// The exit code. It encodes signals as a shell does: see [`killed_by`].
         code: i32,
     },
-    /// It was killed, or is gone without a trace, while nobody conducted it.
+    /// It was killed or disappeared while no runner was active.
     Lost,
-    /// The conductor ended it: a limit was reached, or somebody ended the run.
+    /// The runner ended it, because of a limit or because the user ended the run.
     Halted,
 }
 
 impl Ending {
-    /// Its name.
     pub fn label(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",
@@ -82,14 +76,14 @@ impl Ending {
     }
 }
 
-/// The signal that killed or crashed a process of that exit code; nothing if it ended by itself.
+/// Returns the signal that killed or crashed a process; `None` if it exited on its own.
 pub fn killed_by(code: i32) -> Option<i32> {
-    /// ILL, ABRT, BUS, FPE, KILL and SEGV: agents end by themselves when they get another one.
+    /// ILL, ABRT, BUS, FPE, KILL and SEGV. Agents handle other signals and exit on their own.
     const DEATHS: [i32; 6] = [4, 6, 7, 8, 9, 11];
     DEATHS.into_iter().find(|signal| code == 128 + signal)
 }
 
-/// How an agent ended, in words.
+/// Describes an exit code in words.
 pub fn how_ended(code: i32) -> String {
     match killed_by(code) {
         Some(signal) => format!("was killed by signal {signal}"),
@@ -97,17 +91,17 @@ pub fn how_ended(code: i32) -> String {
     }
 }
 
-/// What a leg left behind: two that are the same have done the same.
+/// The state that a session left. Two sessions with equal fingerprints have done the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
-    /// A hash of the changed files with their contents, and of the errors that are open. Empty where
-    /// there is neither.
+    /// Hash of the changed files with their contents and of the open errors. Empty if there are
+    /// none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hash: String,
-    /// Some of these files.
+    /// Some of the changed files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Some of these errors.
+    /// Some of the open errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
 }

@@ -1,37 +1,34 @@
-//! Where a run ends, whatever is done by then.
+//! The limits that end a run before its work is done.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Tokens;
 use crate::text;
 
-/// Limits of a run; what is not set is not limited.
+/// The limits of a run. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// How many sessions may be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u32>,
-    /// How many tokens the windows of all sessions may hold at their ends, added up.
+    /// Sum of the tokens in the windows of all sessions at their ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// How long it may be conducted, in seconds.
+    /// Maximum active time, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
-    /// How many jobs may fail.
+    /// Maximum number of failed jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<u32>,
 }
 
-/// What a run has taken so far.
+/// The resources that a run has used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Spent {
-    /// Sessions that were started.
     pub sessions: u32,
-    /// Tokens that the windows of ended sessions held at their ends.
+    /// Sum of the tokens in the windows of ended sessions at their ends.
     pub tokens: Tokens,
-    /// How long somebody has conducted it, in seconds.
+    /// Active time, in seconds.
     pub seconds: u64,
-    /// Jobs that have failed.
     pub failures: u32,
 }
 
@@ -50,7 +47,7 @@ pub enum Limit {
 }
 
 impl Limits {
-    /// The limit that forbids another session, if one does.
+    /// Returns the limit that forbids another session; `None` if none does.
     pub fn reached(&self, spent: &Spent) -> Option<Limit> {
         let sessions = self.sessions.filter(|most| spent.sessions >= *most).map(Limit::Sessions);
         let tokens = self.tokens.filter(|most| spent.tokens >= *most).map(Limit::Tokens);
@@ -59,7 +56,7 @@ impl Limits {
         sessions.or(tokens).or(seconds).or(failures)
     }
 
-    /// The same with what is not set taken from `other`.
+    /// Fills unset limits from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -72,7 +69,7 @@ impl Limits {
 }
 
 impl Limit {
-    /// The option of a command that raises it.
+    /// Returns the command-line option that doubles the limit.
     pub fn raised(&self) -> String {
         match self {
             Self::Sessions(most) => format!("--max-sessions {}", most.saturating_mul(2)),

@@ -1,9 +1,9 @@
-//! Runs: work that goes on over as many sessions as it takes.
+//! Runs: work that continues over as many sessions as it needs.
 //!
-//! A run is told in an append-only file, its journal, of which each line is a [`Line`]. Whoever wants
-//! to know how a run stands folds the lines ([`Run`]); whoever conducts it asks the fold what is left
-//! to do, whether a limit is reached ([`Limits`]), and whether it goes round in circles ([`Breaker`]).
-//! Starting agents is the runner's business, writing the file the engine's.
+//! A run is recorded in a journal, an append-only file in which each line is a [`Line`]. [`Run`] is
+//! the state that results from folding the journal. It tells the runner which work is left, whether
+//! a limit is reached ([`Limits`]), and whether the run makes progress ([`Breaker`]).
+//! `plimsoll-runner` starts the agents, `plimsoll-engine` writes the file.
 
 mod breaker;
 mod leg;
@@ -25,13 +25,13 @@ pub use nodes::Waiting;
 pub use state::{Job, JobState, Leg, Run};
 pub use told::{PieceTold, Progress, Standing};
 
-/// The name of a run: a UUID, so that it can name a file and tells when the run began.
+/// The id of a run: a version 7 UUID. It can name a file and contains the time when the run began.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
 
 impl RunId {
-    /// `text`, if it is the name of a run.
+    /// Parses the id of a run; `None` if it is not a lowercase UUID.
     pub fn new(text: &str) -> Option<Self> {
         let fits = |(at, byte): (usize, u8)| match at {
             8 | 13 | 18 | 23 => byte == b'-',
@@ -40,12 +40,11 @@ impl RunId {
         (text.len() == 36 && text.bytes().enumerate().all(fits)).then(|| Self(text.to_owned()))
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What people call it by.
+    /// Returns the short name that users see.
     pub fn short(&self) -> &str {
         name::short(&self.0)
     }
@@ -71,90 +70,75 @@ impl std::fmt::Display for RunId {
     }
 }
 
-/// One line of a run's journal.
+/// One record of a run's journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// When.
     pub at: Millis,
-    /// What happened.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// What happens in a run.
+/// An event in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum What {
-    /// The run begins: the first line, and never again.
+    /// The run begins. Always the first record, and never repeated.
     Begun(Begun),
-    /// A process conducts the run from now on: at its beginning, and whenever it is resumed.
+    /// A process starts to execute the run: at its beginning, and whenever it is resumed.
     Conducted {
-        /// Which.
         by: Process,
-        /// The limits from now on, where they are others.
+        /// The limits from now on, if they change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<Limits>,
-        /// How its plan is carried out from now on, where that is another way.
+        /// The pace from now on, if it changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pace: Option<Pace>,
     },
-    /// The plan of the run from now on, the whole of it: what is done, and what is left.
+    /// The run's plan from now on: all of it, including completed work.
     Planned {
-        /// The plan.
         plan: Plan,
-        /// Why it took the place of the one before.
+        /// Why it replaced the previous plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// A job begins.
     JobBegun(JobBegun),
-    /// A session is about to be started for a job.
+    /// A session of a job is about to start.
     LegBegun(LegBegun),
-    /// Its process runs.
+    /// The process of a session is running.
     LegStarted {
-        /// The job.
         job: u32,
-        /// The leg.
         leg: u32,
-        /// The process.
         process: Process,
     },
-    /// The session of a leg has ended.
     LegEnded(LegEnd),
-    /// A job is done, and will never be done again.
+    /// A job is done and will never run again.
     JobDone {
-        /// The job.
         job: u32,
-        /// The checkpoint that was verified before this was written.
+        /// The checkpoint, which was verified before this record was written.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         checkpoint: Option<String>,
     },
     /// A job has failed for good.
     JobFailed {
-        /// The job.
         job: u32,
-        /// Why.
         why: String,
     },
-    /// The run has ended, or rests until somebody resumes it.
+    /// The run has ended, or is paused until the user resumes it.
     Ended(Outcome),
 }
 
-/// What a run is.
+/// The description of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
-    /// What sort of work it is.
     pub sort: Sort,
-    /// The project it works in.
     pub project: String,
-    /// What it is about, in a line.
+    /// A one-line description.
     pub title: String,
     /// The agent's command, word by word.
     pub command: Vec<String>,
-    /// Where it ends, whatever is done by then.
     #[serde(default)]
     pub limits: Limits,
-    /// How its plan is carried out, if it has one; an earlier release did not write that down.
+    /// `None` if the run has no plan, or an earlier release wrote the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
 }
@@ -162,15 +146,15 @@ pub struct Begun {
 /// How a plan is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
-    /// What a fresh session is begun for.
+    /// The unit of work for which a new session starts.
     pub session: SessionPer,
-    /// How many sessions of a batch run at once.
+    /// The number of sessions of a batch that run at once.
     pub at_once: u32,
-    /// How often a job that fails is tried again.
+    /// The number of retries of a failed job.
     pub retries: u32,
 }
 
-/// What sort of work a run is.
+/// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sort {
@@ -181,7 +165,6 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// Its name.
     pub fn label(self) -> &'static str {
         match self {
             Self::Task => "task",
@@ -190,63 +173,55 @@ impl Sort {
     }
 }
 
-/// A process, told from a later one that got its number.
+/// A process. The start time distinguishes it from a later process with the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
     pub pid: u32,
-    /// When it was started, as its system counts.
+    /// The start time in the unit of the operating system.
     pub started: u64,
 }
 
-/// What one prompt asks of an agent.
+/// The work that one prompt asks of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobBegun {
-    /// Its number in the run, from 1 on.
+    /// The number of the job in the run, from 1.
     pub job: u32,
-    /// What it is about, in a line.
+    /// A one-line description.
     pub title: String,
-    /// The batch of the plan it carries out, from 1 on.
+    /// The batch of the plan that it carries out, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<u32>,
-    /// The pieces of the plan it carries out.
+    /// The ids of the pieces that it carries out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<String>,
-    /// What it was estimated to take.
+    /// The estimated tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
 }
 
-/// How a run ended, or why it rests.
+/// How a run ended, or why it is paused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// The work is done.
     Done,
-    /// An agent gave up, and the run with it.
+    /// An agent failed, and the run with it.
     Failed {
-        /// The exit code.
         code: i32,
     },
-    /// A limit was reached.
     Limited {
-        /// Which.
         limit: Limit,
     },
-    /// It went round in circles.
+    /// The circuit breaker ended it: the run made no progress.
     Broken {
-        /// What repeats.
         repeats: Repeats,
     },
-    /// Somebody ended it.
+    /// A signal ended it.
     Interrupted {
-        /// The signal.
         signal: i32,
     },
 }
 
 impl Outcome {
-    /// Its name.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -257,7 +232,7 @@ impl Outcome {
         }
     }
 
-    /// Whether there is something left to do.
+    /// Returns whether there is work left.
     pub fn is_resumable(&self) -> bool {
         *self != Self::Done
     }

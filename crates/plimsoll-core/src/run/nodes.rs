@@ -1,4 +1,4 @@
-//! Where the pieces of a run's plan stand.
+//! Queries about the pieces of a run's plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,18 @@ use crate::Millis;
 use crate::plan::{Piece, Plan};
 use crate::settings::SessionPer;
 
-/// A piece that nobody has begun.
+/// A piece that no job has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting<'r> {
-    /// Its batch, from 1 on.
+    /// The number of its batch, from 1.
     pub batch: usize,
-    /// The piece.
     pub piece: &'r Piece,
-    /// The piece that has failed and for which it waits in vain, if there is one.
+    /// The failed piece that keeps this one from running, if any.
     pub failed: Option<&'r str>,
 }
 
 impl Run {
-    /// Pieces that are done or have failed, and those that come after one that has failed.
+    /// Returns the pieces that are done or failed, and those that depend on a failed one.
     pub fn closed<'p>(&'p self, plan: &'p Plan) -> BTreeSet<&'p str> {
         let mut closed: BTreeSet<&str> = self.hopeless(plan).into_keys().collect();
         let done = self.jobs.iter().filter(|job| job.is_done());
@@ -27,11 +26,11 @@ impl Run {
         closed
     }
 
-    /// Pieces that have failed, and those that come after one that has, each with the one that has.
+    /// Maps each failed piece, and each piece that depends on a failed one, to the failed piece.
     fn hopeless<'p>(&'p self, plan: &'p Plan) -> BTreeMap<&'p str, &'p str> {
         let failed = self.failed_pieces().into_iter();
         let mut hopeless: BTreeMap<&str, &str> = failed.map(|id| (id, id)).collect();
-        // What a piece comes after is in an earlier batch.
+        // A piece depends only on pieces of earlier batches.
         for piece in plan.pieces() {
             let failed = piece.after.iter().find_map(|id| hopeless.get(id.as_str()).copied());
             if let Some(failed) = failed {
@@ -41,13 +40,13 @@ impl Run {
         hopeless
     }
 
-    /// Pieces that have failed, by their names.
+    /// Returns the ids of the failed pieces.
     pub fn failed_pieces(&self) -> Vec<&str> {
         let pieces = self.failed_jobs().flat_map(|job| &job.begun.pieces);
         pieces.filter(|id| !self.is_done(id)).map(String::as_str).collect()
     }
 
-    /// The pieces that nobody has begun, in the order of the plan.
+    /// Returns the pieces that no job has begun, in plan order.
     pub fn waiting(&self) -> Vec<Waiting<'_>> {
         let Some(plan) = &self.plan else { return Vec::new() };
         let hopeless = self.hopeless(plan);
@@ -63,12 +62,12 @@ impl Run {
         .collect()
     }
 
-    /// The last batch of the plan of which anything was begun.
+    /// Returns the last batch of which a job has begun.
     pub fn last_batch(&self) -> Option<u32> {
         self.jobs.iter().filter_map(|job| job.begun.batch).max()
     }
 
-    /// What its sessions were begun for, where that can be told.
+    /// Returns the unit of work for which sessions started; `None` if that cannot be determined.
     pub fn session_per(&self) -> Option<SessionPer> {
         let job = self.jobs.first()?;
         let batch = self.plan.as_ref()?.batches.get(job.begun.batch?.checked_sub(1)? as usize)?;
@@ -79,12 +78,12 @@ impl Run {
         }
     }
 
-    /// Jobs that have failed for good.
+    /// Returns the jobs that have failed for good.
     pub fn failed_jobs(&self) -> impl Iterator<Item = &Job> {
         self.jobs.iter().filter(|job| matches!(job.state, JobState::Failed { .. }))
     }
 
-    /// The pieces that are done, in the order in which they were.
+    /// Returns the completed pieces, in order of completion.
     pub fn done_pieces(&self) -> Vec<&Piece> {
         let mut done: Vec<(Millis, &Job)> = self.done_jobs().collect();
         done.sort_by_key(|(at, job)| (*at, job.begun.job));
@@ -92,23 +91,22 @@ impl Run {
         pieces.filter_map(|id| self.piece(id)).collect()
     }
 
-    /// The pieces that are not done, in the order of the plan.
+    /// Returns the pieces that are not done, in plan order.
     pub fn open_pieces(&self) -> Vec<&Piece> {
         let pieces = self.plan.iter().flat_map(Plan::pieces);
         pieces.filter(|piece| !self.is_done(&piece.id)).collect()
     }
 
-    /// Whether a piece is done.
     fn is_done(&self, id: &String) -> bool {
         self.jobs.iter().any(|job| job.is_done() && job.begun.pieces.contains(id))
     }
 
-    /// A piece of the plan by its name.
+    /// Returns a piece of the plan by its id.
     pub fn piece(&self, id: &str) -> Option<&Piece> {
         self.plan.as_ref()?.pieces().find(|piece| piece.id == id)
     }
 
-    /// The checkpoint that tells of all that is done: that of the job that was done last.
+    /// Returns the checkpoint of the job that was completed last. It covers all completed work.
     pub fn last_checkpoint(&self) -> Option<&str> {
         let last = self.done_jobs().max_by_key(|(at, job)| (*at, job.begun.job))?.1;
         match &last.state {

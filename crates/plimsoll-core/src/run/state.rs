@@ -1,4 +1,4 @@
-//! How a run stands: its journal, folded.
+//! The state of a run, folded from its journal.
 
 use serde::Serialize;
 
@@ -8,93 +8,78 @@ use super::{
 use crate::plan::Plan;
 use crate::{Millis, Tokens};
 
-/// A run, as its journal tells it.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Run {
-    /// Its name.
     pub id: RunId,
-    /// What it is.
     #[serde(flatten)]
     pub begun: Begun,
     /// When it began.
     pub since: Millis,
-    /// When something was last written about it.
+    /// The time of the last journal record.
     pub until: Millis,
-    /// How long somebody has conducted it, in milliseconds; the pauses between two conductors are left
-    /// out.
+    /// Active time in milliseconds. Pauses between two runner processes do not count.
     pub conducted: Millis,
-    /// Who conducts it, or did last.
+    /// The process that executes the run, or the last one that did.
     pub conductor: Option<Process>,
-    /// Its plan, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
-    /// Why the plan took the place of an earlier one, each time that happened.
+    /// Why the plan was replaced, once per replacement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replanned: Vec<String>,
-    /// Its jobs, in the order they began.
+    /// Jobs in the order in which they began.
     pub jobs: Vec<Job>,
-    /// How it ended; nothing as long as it goes on, or where its conductor was killed.
+    /// `None` while the run continues, or if its runner was killed.
     pub outcome: Option<Outcome>,
-    /// The batch after which what was left was last planned again.
+    /// The last batch begun before the current plan was made.
     #[serde(skip)]
     planned_after: Option<u32>,
-    /// When somebody last took it up.
+    /// When the run was last started or resumed.
     #[serde(skip)]
     taken_up: Millis,
 }
 
-/// A job of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Job {
-    /// What it is.
     #[serde(flatten)]
     pub begun: JobBegun,
     /// When it began.
     pub since: Millis,
-    /// Its sessions, in order.
+    /// The sessions of the job, in order.
     pub legs: Vec<Leg>,
-    /// How it stands.
     pub state: JobState,
 }
 
-/// How a job stands.
+/// The state of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum JobState {
-    /// There is something left to do.
+    /// There is work left.
     Open,
-    /// It is done.
     Done {
-        /// Since when.
         at: Millis,
-        /// The checkpoint that tells of it.
+        /// The checkpoint that describes the result.
         checkpoint: Option<String>,
     },
-    /// It has failed for good.
-    Failed {
-        /// Since when.
-        at: Millis,
-        /// Why.
-        why: String,
-    },
+    /// The job has failed for good.
+    Failed { at: Millis, why: String },
 }
 
 /// A session of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Leg {
-    /// What it was begun with.
     #[serde(flatten)]
     pub begun: LegBegun,
     /// When it began.
     pub since: Millis,
-    /// Its process; nothing where the conductor was killed before it could say.
+    /// `None` if the runner was killed before it could record the process.
     pub process: Option<Process>,
-    /// When and how it ended.
+    /// The time of the end, and its details.
     pub end: Option<(Millis, LegEnd)>,
 }
 
 impl Run {
-    /// Folds a journal; nothing if it does not begin with the beginning.
+    /// Folds a journal; `None` if its first record does not begin a run.
     pub fn fold(id: RunId, lines: impl IntoIterator<Item = Line>) -> Option<Self> {
         let mut lines = lines.into_iter();
         let Line { at, what: What::Begun(begun) } = lines.next()? else { return None };
@@ -116,7 +101,7 @@ impl Run {
         Some(run)
     }
 
-    /// Takes in one line more. One that makes no sense here changes nothing.
+    /// Applies one more record. Ignores records that do not fit the state.
     pub fn take(&mut self, Line { at, what }: Line) {
         match &what {
             What::Conducted { .. } => self.taken_up = at,
@@ -153,7 +138,7 @@ impl Run {
         }
     }
 
-    /// A title that tells how much the plan is tells it of the one that takes its place.
+    /// Updates the title if it contains the size of the previous plan.
     fn retitle(&mut self, plan: &Plan) {
         let extent = self.plan.as_ref().map(Plan::extent);
         let about = extent.and_then(|extent| self.begun.title.strip_suffix(&extent));
@@ -162,7 +147,7 @@ impl Run {
         }
     }
 
-    /// A job that has failed may be begun again, by whoever resumes the run.
+    /// Begins a job. A failed job may begin again when the user resumes the run.
     fn begin(&mut self, at: Millis, begun: JobBegun) {
         match self.job_mut(begun.job) {
             Some(job) if job.is_done() => {}
@@ -179,19 +164,19 @@ impl Run {
         }
     }
 
-    /// A job that is done stays done.
+    /// Closes a job. A completed job stays done.
     fn close(&mut self, job: u32, state: JobState) {
         if let Some(job) = self.job_mut(job).filter(|job| !job.is_done()) {
             job.state = state;
         }
     }
 
-    /// The batch after which what was left was last planned again.
+    /// Returns the last batch that had begun when the current plan was made.
     pub fn planned_after(&self) -> Option<u32> {
         self.planned_after
     }
 
-    /// A job by its number.
+    /// Returns a job by its number.
     pub fn job(&self, number: u32) -> Option<&Job> {
         self.jobs.iter().find(|job| job.begun.job == number)
     }
@@ -204,12 +189,12 @@ impl Run {
         self.job_mut(job)?.legs.iter_mut().find(|leg| leg.begun.leg == number)
     }
 
-    /// All legs, job by job.
+    /// Returns all sessions, job by job.
     pub fn legs(&self) -> impl Iterator<Item = &Leg> {
         self.jobs.iter().flat_map(|job| &job.legs)
     }
 
-    /// What the run has taken by `now`, somebody conducting it.
+    /// Returns the resources used by `now`, for an active run.
     pub fn spent(&self, now: Millis) -> Spent {
         let failed = |job: &&Job| matches!(job.state, JobState::Failed { .. });
         let conducted = self.conducted_by(now);
@@ -221,19 +206,19 @@ impl Run {
         }
     }
 
-    /// What the windows of its sessions held at their ends, added up, as far as it is known: what its
-    /// limit counts.
+    /// Returns the tokens in the windows of all sessions at their ends, added up. The token limit
+    /// counts these. `None` if nothing was measured.
     pub fn held(&self) -> Option<Tokens> {
         self.legs().filter_map(Leg::used).reduce(Tokens::saturating_add)
     }
 
-    /// How long somebody has conducted it by `now`. The clock may have been set meanwhile, by any amount.
+    /// Returns the active time by `now`. The clock may have been changed in between, by any amount.
     fn conducted_by(&self, now: Millis) -> Millis {
         self.conducted.saturating_add(now.saturating_sub(self.until).max(0))
     }
 
-    /// The breaker of a job, as it stands. Whoever takes a run up again has looked at it, so what was
-    /// before does not count.
+    /// Returns the circuit breaker of a job. Sessions before the last resume do not count, because
+    /// the user has looked at the run since.
     pub fn breaker(&self, job: u32) -> Breaker {
         let mut breaker = Breaker::default();
         let legs = self.job(job).into_iter().flat_map(|job| &job.legs);
@@ -244,18 +229,17 @@ impl Run {
 }
 
 impl Job {
-    /// Whether it is done.
     pub fn is_done(&self) -> bool {
         matches!(self.state, JobState::Done { .. })
     }
 
-    /// The newest checkpoint of its sessions.
+    /// Returns the newest checkpoint of its sessions.
     pub fn checkpoint(&self) -> Option<&str> {
         let ends = self.legs.iter().rev().filter_map(|leg| leg.end.as_ref());
         ends.filter_map(|(_, end)| end.checkpoint.as_deref()).next()
     }
 
-    /// What its sessions have put into their windows: what the work has really taken.
+    /// Returns the tokens that its sessions have added to their windows: the real cost of the work.
     pub fn measured(&self) -> Option<Tokens> {
         let ends = self.legs.iter().filter_map(|leg| leg.end.as_ref());
         let grown = ends.filter_map(|(_, end)| Some(end.used?.saturating_sub(end.first?)));
@@ -264,7 +248,7 @@ impl Job {
 }
 
 impl Leg {
-    /// What its window held at the end.
+    /// Returns the tokens in the window at the end.
     pub fn used(&self) -> Option<Tokens> {
         self.end.as_ref()?.1.used
     }

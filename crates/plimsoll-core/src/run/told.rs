@@ -1,42 +1,40 @@
-//! What people are told of a run: how far it is, how it stands, and how it goes on.
+//! Reports on a run for users: progress, status, and how to resume it.
 
 use super::{Job, JobState, Leg, Outcome, Run, Sort};
 use crate::plan::{self, Case, Piece};
 use crate::{Millis, Tokens};
 
-/// How far a run is: in pieces of its plan, or in jobs where it has none.
+/// The progress of a run, in pieces of its plan, or in jobs if it has no plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// So many are done.
+    /// Completed.
     pub done: usize,
-    /// Of so many.
+    /// Total.
     pub of: usize,
 }
 
-/// How a run stands right now.
+/// The current status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Somebody conducts it.
+    /// A runner is active.
     Running,
-    /// Its conductor is gone, or somebody has ended it: there is work left.
+    /// The runner is gone or was interrupted, and there is work left.
     Interrupted,
-    /// All of it is done.
     Done,
-    /// An agent gave up.
+    /// An agent failed.
     Failed,
     /// A limit was reached.
     Limited,
-    /// It went round in circles.
+    /// The circuit breaker ended it: the run made no progress.
     Broken,
 }
 
 impl Standing {
-    /// Whether there is work left that nobody does.
+    /// Returns whether there is work left but no active runner.
     pub fn is_resting(self) -> bool {
         !matches!(self, Self::Running | Self::Done)
     }
 
-    /// Its name.
     pub fn label(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -49,17 +47,16 @@ impl Standing {
     }
 }
 
-/// How a piece of a plan stands.
+/// A piece of a plan and its latest job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieceTold<'r> {
-    /// The piece.
     pub piece: &'r Piece,
-    /// The last job that it was given to, if it was.
+    /// The last job that includes the piece; `None` if no job has begun it.
     pub job: Option<&'r Job>,
 }
 
 impl PieceTold<'_> {
-    /// How it stands, in a word.
+    /// Returns the state as a word.
     pub fn state(&self) -> &'static str {
         match self.job.map(|job| &job.state) {
             None => "waiting",
@@ -71,7 +68,7 @@ impl PieceTold<'_> {
 }
 
 impl Run {
-    /// How it stands, if it is known whether its conductor still is there.
+    /// Returns the current status. `is_conducted` says whether the runner is still alive.
     pub fn standing(&self, is_conducted: bool) -> Standing {
         match &self.outcome {
             Some(Outcome::Done) => Standing::Done,
@@ -84,7 +81,7 @@ impl Run {
         }
     }
 
-    /// The command that takes it up again; nothing if there is nothing left to do.
+    /// Returns the command that resumes the run; `None` if there is no work left.
     pub fn resume(&self) -> Option<String> {
         let command = match self.begun.sort {
             Sort::Task => "plimsoll run --resume",
@@ -92,14 +89,13 @@ impl Run {
         };
         let is_done = self.outcome.as_ref().is_some_and(|outcome| !outcome.is_resumable());
         let raised = match &self.outcome {
-            // As it is, it would end the run again at once.
+            // With the same limit the run would end again at once.
             Some(Outcome::Limited { limit }) => format!(" {}", limit.raised()),
             _ => String::new(),
         };
         (!is_done).then(|| format!("{command} {}{raised}", self.id))
     }
 
-    /// How far it is.
     pub fn progress(&self) -> Progress {
         match &self.plan {
             Some(_) => {
@@ -114,7 +110,7 @@ impl Run {
         }
     }
 
-    /// The pieces of its plan, in their order.
+    /// Returns the pieces of the plan, in order, with their jobs.
     pub fn pieces(&self) -> impl Iterator<Item = PieceTold<'_>> {
         let pieces = self.plan.iter().flat_map(|plan| plan.pieces());
         pieces.map(|piece| {
@@ -124,36 +120,37 @@ impl Run {
         })
     }
 
-    /// The pieces that may be too large for a session and are not done.
+    /// Returns the pieces that may be too large for a session and are not done.
     pub fn warned(&self) -> impl Iterator<Item = &Piece> {
         let open = self.pieces().filter(|told| told.state() != "done").map(|told| told.piece);
         open.filter(|piece| piece.warning.is_some())
     }
 
-    /// The jobs that are being worked on, each with its session that runs.
+    /// Returns the open jobs that have a running session, with that session.
     pub fn at_work(&self) -> impl Iterator<Item = (&Job, &Leg)> {
         let open = self.jobs.iter().filter(|job| job.state == JobState::Open);
         let running = open.filter_map(|job| Some((job, job.legs.last()?)));
         running.filter(|(_, leg)| leg.end.is_none())
     }
 
-    /// How many sessions went on with a job that one before them had begun.
+    /// Returns the number of sessions that continued the work of an earlier session of the same
+    /// job.
     pub fn restarts(&self) -> usize {
         self.jobs.iter().map(Job::restarts).sum()
     }
 
-    /// How many sessions tried a job again that had failed.
+    /// Returns the number of sessions that retried a failed job.
     pub fn retries(&self) -> usize {
         let later = |job: &Job| job.legs.len().saturating_sub(1);
         self.jobs.iter().map(|job| later(job) - job.restarts()).sum()
     }
 
-    /// What the work has really taken, as far as it is known: what an estimate is to be held against.
+    /// Returns the real cost of the work so far, to compare with the estimate; `None` if unknown.
     pub fn measured(&self) -> Option<Tokens> {
         self.jobs.iter().filter_map(Job::measured).reduce(|sum, more| sum + more)
     }
 
-    /// What calibration learns from it: each piece that is done, with its share of what its job took.
+    /// Returns the cases for calibration: each completed piece with its share of its job's tokens.
     pub fn cases(&self) -> impl Iterator<Item = Case> {
         self.pieces().filter_map(|told| {
             let (piece, job) = (told.piece, told.job?);
@@ -169,7 +166,8 @@ impl Run {
 }
 
 impl Job {
-    /// The checkpoint that tells of it: the one it was closed with, else the newest of its sessions.
+    /// Returns the checkpoint that describes the job: the one it was closed with, or the newest one
+    /// of its sessions.
     pub fn told_by(&self) -> Option<&str> {
         match &self.state {
             JobState::Done { checkpoint: Some(id), .. } => Some(id),
@@ -177,13 +175,13 @@ impl Job {
         }
     }
 
-    /// How many of its sessions went on with what one before them had begun.
+    /// Returns the number of sessions that continued the work of an earlier one.
     fn restarts(&self) -> usize {
         let goes_on = |pair: &&[Leg]| pair[0].begun.attempt == pair[1].begun.attempt;
         self.legs.windows(2).filter(goes_on).count()
     }
 
-    /// When it was done, and what it has really taken.
+    /// Returns when the job was completed, and its real cost.
     fn taken(&self) -> Option<(Millis, Tokens)> {
         match self.state {
             JobState::Done { at, .. } => Some((at, self.measured()?)),

@@ -1,4 +1,4 @@
-//! How work is planned and carried out, where the user has a say in it.
+//! Settings for planning work and carrying out plans.
 
 use std::num::NonZero;
 
@@ -8,46 +8,43 @@ use super::config::BatchConfig;
 use crate::Tokens;
 use crate::run::Limits;
 
-/// How work is planned, and how plans are carried out.
+/// Settings for planning work and carrying out plans.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BatchSettings {
-    /// What a session may hold; the model's window if nothing is said.
+    /// Maximum tokens of a session; `None` for the model's window.
     pub budget: Option<Tokens>,
-    /// The agent's command and its arguments; none where the agent's own is meant.
+    /// The agent's command and its arguments; empty for the agent's default command.
     pub command: Vec<String>,
-    /// What a fresh session is begun for.
+    /// The unit of work for which a new session starts.
     pub session: SessionPer,
-    /// How many sessions run at once.
+    /// Number of sessions that run at once.
     pub at_once: u64,
-    /// How often a job that has failed is tried again.
+    /// Number of retries of a failed job.
     pub retries: u64,
-    /// How many jobs may fail.
+    /// Number of failed jobs that ends a run.
     pub max_failures: u64,
-    /// How many sessions may be started.
     pub max_sessions: Option<u64>,
-    /// How many tokens all sessions together may hold at their ends.
+    /// Sum of the tokens in the windows of all sessions at their ends.
     pub max_tokens: Option<Tokens>,
-    /// How many minutes it may take.
     pub max_minutes: Option<u64>,
 }
 
-/// What a fresh session is begun for.
+/// The unit of work for which a new session starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionPer {
-    /// Every batch.
     #[default]
     Batch,
-    /// Every task, or every part of one that was split.
+    /// A task, or each part of a task that was split.
     Task,
 }
 
 impl SessionPer {
-    /// Both, as they are written.
+    /// The values as written in a config.
     pub const WORDS: [&str; 2] = ["batch", "task"];
 
-    /// This one, as it is written.
+    /// Returns the value as written in a config.
     pub fn word(self) -> &'static str {
         match self {
             Self::Batch => "batch",
@@ -73,7 +70,7 @@ impl Default for BatchSettings {
 }
 
 impl BatchSettings {
-    /// Lays a config over these settings.
+    /// Overrides these settings with those in a config.
     pub(super) fn take(&mut self, config: &BatchConfig) {
         self.budget = config.budget.map(NonZero::get).or(self.budget);
         if let Some(command) = &config.command {
@@ -88,7 +85,7 @@ impl BatchSettings {
         self.max_minutes = config.max_minutes.map(NonZero::get).or(self.max_minutes);
     }
 
-    /// What is to be said where one of them does nothing beside another.
+    /// Returns a warning if one setting makes another ineffective.
     pub fn contradiction(&self) -> Option<&'static str> {
         (self.at_once > 1 && self.session == SessionPer::Batch).then_some(
             "`batch.at_once` does nothing while `batch.session` is `batch`: batches run one after the \
@@ -96,7 +93,7 @@ impl BatchSettings {
         )
     }
 
-    /// Where a run of a plan ends, whatever is done by then.
+    /// Returns the limits of a run of a plan.
     pub fn limits(&self) -> Limits {
         let number = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         Limits {

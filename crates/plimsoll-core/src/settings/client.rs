@@ -1,38 +1,43 @@
-//! What the agent's own client is set to.
+//! The settings of the agent's client.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Tokens;
+use crate::trigger::CompactionRule;
 
-/// What the agent's client is set to do with its windows.
+/// The client's settings for windows and compaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientSettings {
-    /// Compacts by itself.
+    /// The rule that these settings modify. It comes from the agent with every call, never from the
+    /// cache.
+    #[serde(skip)]
+    pub rule: CompactionRule,
+    /// The client compacts automatically.
     pub auto_compact: bool,
-    /// Compacts if the user asks for it.
+    /// The client compacts when the user asks for it.
     pub can_compact: bool,
-    /// The window its threshold is reckoned from, whatever the model.
+    /// The window used to compute the threshold, for every model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forced_compact_window: Option<Tokens>,
-    /// The same for single models …
+    /// The window used to compute the threshold, for single models.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model_compact_windows: Vec<(String, Tokens)>,
-    /// … and for all others.
+    /// The window used to compute the threshold, for all other models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compact_window: Option<Tokens>,
     /// Lowers the threshold to this percentage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compact_percent: Option<f64>,
-    /// The longest answer it asks for.
+    /// The longest answer that the client requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<Tokens>,
     /// Long-context models get the ordinary window.
     pub disable_long_context: bool,
-    /// The window it assumes for models it does not know.
+    /// The window that the client assumes for models it does not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown_model_window: Option<Tokens>,
-    /// The window it assumes for every model.
+    /// The window that the client assumes for every model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub any_model_window: Option<Tokens>,
 }
@@ -40,6 +45,7 @@ pub struct ClientSettings {
 impl Default for ClientSettings {
     fn default() -> Self {
         Self {
+            rule: CompactionRule::default(),
             auto_compact: true,
             can_compact: true,
             forced_compact_window: None,
@@ -55,7 +61,7 @@ impl Default for ClientSettings {
 }
 
 impl ClientSettings {
-    /// The configured window for `model`, and by which setting.
+    /// Returns the configured window for `model`, and the setting that it comes from.
     pub fn compact_window(&self, model: Option<&str>) -> Option<(Tokens, ClientSetting)> {
         let own = |model: &str| {
             let found = self.model_compact_windows.iter().find(|(name, _)| name == model);
@@ -69,17 +75,17 @@ impl ClientSettings {
     }
 }
 
-/// A setting of the client's that decides where it compacts. Only adapters know its name.
+/// A client setting that decides where the client compacts. Only the agent's module knows its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientSetting {
-    /// Whether it compacts by itself.
+    /// Automatic compaction on or off.
     AutoCompact,
-    /// The percentage that lowers its threshold.
+    /// The percentage that lowers the threshold.
     Percent,
-    /// The window its threshold is reckoned from, whatever the model.
+    /// The window for every model.
     ForcedWindow,
-    /// The same for one model.
+    /// The window for one model.
     ModelWindow,
-    /// The same for all models without one of their own.
+    /// The window for all models without one of their own.
     Window,
 }

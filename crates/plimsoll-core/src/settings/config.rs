@@ -1,7 +1,7 @@
-//! A config file as it is written.
+//! The format of a config file.
 //!
-//! What a value may be is decided here; the words for it are in the table of [`super::keys`], and a
-//! test holds the two together.
+//! The types here decide which values are valid. The table in [`super::keys`] describes them, and a
+//! test checks that both agree.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::team::TeamConfig;
 use super::{GuardMode, OnLine, Percent, RestoreMode, SessionPer};
 
-/// A config file as it is written; every key is optional.
+/// A config file. Every key is optional.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 #[serde(default, deny_unknown_fields)]
@@ -125,7 +125,7 @@ pub(super) struct AutoContextConfig {
     pub(super) poll_interval_seconds: Option<NonZeroU64>,
 }
 
-/// Which breakpoints are saved.
+/// The breakpoints that are saved.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 #[serde(default, deny_unknown_fields)]
@@ -134,7 +134,7 @@ pub(super) struct HooksConfig {
     pub(super) test_result: Option<bool>,
 }
 
-/// The levels by their older names: `warning` is `lines.save`, `critical` is `lines.restart`.
+/// The older names of two thresholds: `warning` is `lines.save`, `critical` is `lines.restart`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 #[serde(default, deny_unknown_fields)]

@@ -1,7 +1,7 @@
-//! Every key of a config: what it means, what it takes, who may set it.
+//! The table of all config keys: their meaning, values, and who may set them.
 //!
-//! One table. What `config` shows, checks and writes for editors comes from it, and the hooks take
-//! the names of the environment's variables from it.
+//! `plimsoll config` shows and checks keys and writes schemas from this table. Hooks take the names
+//! of environment variables from it.
 
 mod table;
 
@@ -13,39 +13,33 @@ pub use self::table::KEYS;
 use super::{ModelSettings, Percent, Settings};
 use crate::Tokens;
 
-/// One key.
 #[derive(Debug)]
 pub struct Key {
-    /// Its name, with the sections it stands in: `lines.warn`.
+    /// The full name including sections: `lines.warn`.
     pub name: &'static str,
-    /// What it is for, in a line.
+    /// A one-line description.
     pub meaning: &'static str,
-    /// What it takes.
     pub kind: Kind,
-    /// Who may set it.
     pub setter: Setter,
-    /// What in the environment comes before any config, the strongest first.
+    /// Environment variables that override any config, strongest first.
     pub variables: &'static [Variable],
-    /// The key that it is an older name of.
+    /// The key of which this is an older name.
     pub alias_of: Option<&'static str>,
-    /// Its value in force.
+    /// Returns the effective value.
     pub value: for<'a> fn(&'a Settings) -> Value<'a>,
 }
 
-/// What a key takes.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A share of the window.
     Percent,
-    /// A number of tokens.
     Tokens,
-    /// A number of seconds.
     Seconds,
-    /// A number of times.
+    /// A positive number.
     Times,
-    /// A number, which may be none.
+    /// A number that may be 0.
     Number,
-    /// Yes or no.
     Switch,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -53,22 +47,19 @@ pub enum Kind {
     Choices(&'static [&'static str]),
     /// Any number of words.
     Words,
-    /// Any text.
     Text,
-    /// The address of a database.
+    /// The URL of a database.
     Database,
     /// Models by name, each with its window.
     Models,
 }
 
-/// What a number of tokens must be, in words.
 const TOKENS: &str = "a whole number of tokens above 0";
 
-/// What the address of a database must be, in words.
 const DATABASE: &str = "an address such as `postgres://me@host/plimsoll`";
 
 impl Kind {
-    /// What is allowed, as the end of a sentence.
+    /// Describes the valid values, as the end of a sentence.
     pub fn allowed(self) -> String {
         match self {
             Self::Percent => "a percentage above 0 and at most 100".to_owned(),
@@ -95,82 +86,71 @@ fn alternatives(words: &[&str]) -> String {
     }
 }
 
-/// Who may set a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setter {
-    /// The user, and a project for whoever works on it.
+    /// The user or a project.
     Anyone,
-    /// The user alone: a repository must not decide this for whoever opens it.
+    /// The user only: a repository must not decide this for everyone who opens it.
     User,
 }
 
-/// A variable of the environment, under all its names.
+/// An environment variable and its aliases.
 #[derive(Debug)]
 pub struct Variable {
-    /// Its names, the strongest first; the older ones let existing users switch in place.
+    /// The names, strongest first. Older names let existing users switch without changes.
     pub names: &'static [&'static str],
-    /// What it takes, as the end of a sentence.
+    /// Describes the valid values, as the end of a sentence.
     pub takes: &'static str,
 }
 
-/// The variables that come before a config.
+/// The environment variables that override a config.
 pub mod variables {
     use super::{DATABASE, TOKENS, Variable};
 
-    /// The window in tokens.
     pub const WINDOW: Variable =
         Variable { names: &["PLIMSOLL_CONTEXT_WINDOW", "DEV_TEAM_CONTEXT_WINDOW"], takes: TOKENS };
-    /// The ceiling in percent.
     pub const CEILING_PERCENT: Variable = Variable {
         names: &["PLIMSOLL_CONTEXT_CEILING_PCT", "DEV_TEAM_CONTEXT_CEILING_PCT"],
         takes: "a percentage above 0 and at most 100",
     };
-    /// The ceiling in tokens.
     pub const CEILING_TOKENS: Variable = Variable {
         names: &["PLIMSOLL_CONTEXT_ABS_CEILING", "DEV_TEAM_CONTEXT_ABS_CEILING"],
         takes: TOKENS,
     };
-    /// Refuse, or only warn.
+    /// Chooses between refusing and warning.
     pub const STRICT: Variable = Variable {
         names: &["PLIMSOLL_CONTEXT_STRICT", "DEV_TEAM_CONTEXT_STRICT"],
         takes: "`on` or `off`",
     };
-    /// Switches the guard off.
+    /// Disables the guard.
     pub const CEILING: Variable = Variable {
         names: &["PLIMSOLL_CONTEXT_CEILING", "DEV_TEAM_CONTEXT_CEILING"],
         takes: "`off`",
     };
-    /// What saves are filed under.
+    /// The environment under which saves are filed.
     pub const ENVIRONMENT: Variable =
         Variable { names: &["PLIMSOLL_ENV", "CONTEXTS_ENV"], takes: "the name of an environment" };
-    /// The team's database.
     pub const DATABASE_URL: Variable =
         Variable { names: &["PLIMSOLL_DATABASE_URL"], takes: DATABASE };
-    /// Switches everything off.
+    /// Disables everything.
     pub const ALL: Variable = Variable { names: &["PLIMSOLL"], takes: "`off`" };
 }
 
-/// A value in force. It reads as it would be written in a config.
+/// An effective value. It is formatted as it would be written in a config.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value<'a> {
-    /// Nothing is set, which is a default of its own.
+    /// The key has no value, not even a default.
     Unset,
     /// A share of the window.
     Percent(Percent),
-    /// A number of tokens.
     Tokens(Tokens),
-    /// A number of seconds.
     Seconds(u64),
-    /// A number of times.
     Times(u64),
-    /// Yes or no.
     Switch(bool),
     /// A word or a text.
     Text(&'a str),
-    /// Any number of words.
     Words(&'a [String]),
-    /// Models by name.
     #[serde(serialize_with = "by_name")]
     Models(&'a [(String, ModelSettings)]),
 }
@@ -210,26 +190,26 @@ impl Display for Value<'_> {
     }
 }
 
-/// The save line, and its older name.
+/// The save threshold and its older name.
 pub(super) const SAVE: [&str; 2] = ["lines.save", "auto_context.thresholds.warning"];
-/// The restart line, and its older name.
+/// The restart threshold and its older name.
 pub(super) const RESTART: [&str; 2] = ["lines.restart", "auto_context.thresholds.critical"];
-/// All lines, under all names.
+/// All thresholds under all names.
 pub(super) const LINES: [&str; 7] =
     ["lines.ceiling", "lines.checkpoint", SAVE[0], "lines.warn", RESTART[0], SAVE[1], RESTART[1]];
 
-/// The key called `name`.
+/// Returns the key called `name`.
 pub fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
-/// The first key of the section called `name`, if that is one.
+/// Returns the first key of the section called `name`; `None` if there is no such section.
 pub fn first_of(name: &str) -> Option<&'static Key> {
     let within = |key: &&Key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     KEYS.iter().find(within)
 }
 
-/// The key or section that whoever wrote `name` may have meant.
+/// Returns the key or section that the user probably meant by `name`.
 pub fn suggest(name: &str) -> Option<&'static str> {
     let sections = |name: &'static str| name.match_indices('.').map(|(dot, _)| &name[..dot]);
     let candidates = KEYS.iter().flat_map(|key| sections(key.name).chain([key.name]));
@@ -237,8 +217,8 @@ pub fn suggest(name: &str) -> Option<&'static str> {
     near.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
 }
 
-/// How many slips lead from `known` to `written`; nothing where they have little in common. A wrong
-/// section counts as one slip.
+/// Returns the number of typos between `known` and `written`; `None` if they have little in common.
+/// A wrong section counts as one typo.
 fn distance(written: &str, known: &'static str) -> Option<usize> {
     let own = |name| str::rsplit(name, '.').next().unwrap_or_default();
     let (own_written, own_known) = (own(written), own(known));
@@ -247,7 +227,7 @@ fn distance(written: &str, known: &'static str) -> Option<usize> {
     (slips <= most).then(|| strsim::osa_distance(written, known).min(slips + 1))
 }
 
-/// A config in which every key stands at its default, behind a comment sign.
+/// Returns a config that has every key commented out with its default.
 pub fn default_file() -> String {
     let defaults = Settings::default();
     let mut text = String::from(FILE_HEAD);

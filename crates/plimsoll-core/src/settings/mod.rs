@@ -1,8 +1,9 @@
-//! What the user has set, and every default.
+//! User settings and their defaults.
 //!
-//! Four layers, later ones win: defaults, the user's config, the project's config, the environment.
-//! A project's config may change lines, words and budgets only; whatever could run a command, open
-//! a port or name a path comes from the user's own. [`keys`] is the table of all that can be set.
+//! There are four layers, and later ones win: defaults, the user's config, the project's config,
+//! the environment. A project's config may change thresholds, texts and budgets only. Anything that
+//! could run a command, open a port or name a path comes from the user's own config. [`keys`] is
+//! the table of all settings.
 
 mod batch;
 mod client;
@@ -35,17 +36,17 @@ use crate::Tokens;
 pub struct Percent(u32);
 
 impl Percent {
-    /// So many whole percent.
+    /// Converts a whole number of percent.
     pub const fn whole(percent: u32) -> Self {
         Self(percent * 100)
     }
 
-    /// `percent`, if it lies between 0 (not included) and 100.
+    /// Converts a percentage; `None` unless it is above 0 and at most 100.
     pub fn new(percent: f64) -> Option<Self> {
         (percent > 0.0 && percent <= 100.0).then(|| Self((percent * 100.0).round().max(1.0) as u32))
     }
 
-    /// The first token count of `window` that lies at this share or above.
+    /// Returns the smallest token count that is at least this share of `window`.
     pub fn of(self, window: Tokens) -> Tokens {
         window.saturating_mul(u64::from(self.0)).div_ceil(10_000)
     }
@@ -71,18 +72,18 @@ impl TryFrom<f64> for Percent {
     }
 }
 
-/// The configured levels, in percent of the window.
+/// The configured thresholds, in percent of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {
-    /// Where loading further agents and skills is advised against, or refused.
+    /// Loading further agents and skills is discouraged or refused.
     pub ceiling: Percent,
-    /// Where a checkpoint is taken.
+    /// A checkpoint is made.
     pub checkpoint: Percent,
-    /// Where saving the session is suggested.
+    /// The user is advised to save the session.
     pub save: Percent,
-    /// Where the user and the model are warned.
+    /// The user and the model are warned.
     pub warn: Percent,
-    /// Where the session is saved and a restart suggested.
+    /// The session is saved, and the user is advised to restart.
     pub restart: Percent,
 }
 
@@ -98,21 +99,21 @@ impl Default for Lines {
     }
 }
 
-/// How many tokens are given back where the user has not said.
+/// The default of [`Settings::restore_budget`].
 const RESTORE_BUDGET: Tokens = 2_000;
 
 fn is_usual_budget(budget: &Tokens) -> bool {
     *budget == RESTORE_BUDGET
 }
 
-/// How often the watcher looks at every transcript, where nothing is set.
+/// The default of [`Settings::poll_interval_seconds`].
 const POLL_INTERVAL_SECONDS: u64 = 60;
 
 fn is_usual_poll_interval(seconds: &u64) -> bool {
     *seconds == POLL_INTERVAL_SECONDS
 }
 
-/// Skills that lead back under the ceiling: they are never gated.
+/// Skills that help to get below the ceiling. The guard never stops them.
 pub const RECOVERY_SKILLS: [&str; 10] = [
     "context-summarization",
     "context-loading-protocol",
@@ -126,63 +127,60 @@ pub const RECOVERY_SKILLS: [&str; 10] = [
     "handoff",
 ];
 
-/// Everything in force for one project, the environment aside.
+/// The effective settings of a project, without the environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Speak and guard at all (`auto_context.enabled`).
+    /// Warns, guards and saves at all (`auto_context.enabled`).
     pub enabled: bool,
-    /// Keep words away from user and model.
+    /// Sends no text to the user or the model.
     pub quiet: bool,
-    /// Which breakpoints are saved.
     #[serde(skip_serializing_if = "is_default")]
     pub breakpoints: Breakpoints,
-    /// The window, where the user knows better than the client.
+    /// The window, if the user overrides the client's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Tokens>,
-    /// The levels.
     #[serde(skip_serializing_if = "is_default")]
     pub lines: Lines,
-    /// Who makes the checkpoint at the line.
+    /// Who makes the checkpoint at the checkpoint threshold.
     #[serde(skip_serializing_if = "is_default")]
     pub on_line: OnLine,
-    /// Whether the board is shown in a file of the project, for other tools.
+    /// Mirrors the board to a file in the project, for other tools.
     #[serde(skip_serializing_if = "is_default")]
     pub board_file: bool,
-    /// What the guard does.
     #[serde(skip_serializing_if = "is_default")]
     pub guard: GuardMode,
-    /// A ceiling in tokens, whatever the window.
+    /// A ceiling in tokens, for every window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_tokens: Option<Tokens>,
-    /// Skills that are never gated, beside [`RECOVERY_SKILLS`].
+    /// Skills that the guard never stops, in addition to [`RECOVERY_SKILLS`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recovery_skills: Vec<String>,
-    /// The command a warning names, where the user has one of their own.
+    /// The command that a warning names, if the user has set one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warn_command: Option<String>,
-    /// What a session is given when it begins.
+    /// What a session receives when it begins.
     #[serde(skip_serializing_if = "is_default")]
     pub restore: RestoreMode,
-    /// How many tokens of it.
+    /// Maximum tokens of a restore.
     #[serde(skip_serializing_if = "is_usual_budget")]
     pub restore_budget: Tokens,
-    /// How often the watcher looks at every transcript (`auto_context.poll_interval_seconds`).
+    /// How often the watcher checks every transcript (`auto_context.poll_interval_seconds`).
     #[serde(skip_serializing_if = "is_usual_poll_interval")]
     pub poll_interval_seconds: u64,
-    /// Who looks at the fleet beside the policy.
+    /// A command that reviews all sessions in addition to the policy.
     #[serde(skip_serializing_if = "is_default")]
     pub reviewer: ReviewerSettings,
-    /// Where a run ends that nobody has limited.
+    /// Limits of a run without limits on its command line.
     #[serde(skip_serializing_if = "is_default")]
     pub run: RunSettings,
-    /// How work is planned and carried out.
     #[serde(skip_serializing_if = "is_default")]
     pub batch: BatchSettings,
-    /// The user's own models, looked up before the table.
+    /// The user's own models, which take precedence over the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<(String, ModelSettings)>,
-    /// What a team shares. No hook asks, and the address may hold a password: it is never cached.
+    /// What a team shares. Never cached: the database URL may contain a password, and no hook needs
+    /// it.
     #[serde(skip)]
     pub team: Team,
 }
@@ -213,12 +211,10 @@ impl Default for Settings {
     }
 }
 
-/// Which breakpoints are saved.
+/// The breakpoints that are saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breakpoints {
-    /// Commits.
     pub git_commit: bool,
-    /// Runs of tests.
     pub test_result: bool,
 }
 
@@ -228,29 +224,29 @@ impl Default for Breakpoints {
     }
 }
 
-/// Whether a value need not be written down.
+/// Returns whether a value can be omitted from a file.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What a user says of a model.
+/// A user's settings for a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelSettings {
-    /// Its context window.
     pub window: Tokens,
 }
 
-/// Keys of a config that do not count, and why.
+/// A problem in a config that makes some keys ineffective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// The keys that are left as they were.
+    /// The keys that keep their previous values.
     pub keys: &'static [&'static str],
     /// A sentence for the user.
     pub why: String,
 }
 
 impl Settings {
-    /// Lays a config over these settings. What cannot hold is left as it was and named.
+    /// Overrides these settings with those in a config. Returns a complaint for each value that
+    /// cannot be used; such values change nothing.
     pub fn take(&mut self, config: &Config) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         self.take_lines(config, &mut complaints);
@@ -330,55 +326,50 @@ fn out_of_order(lines: &Lines) -> Complaint {
     Complaint { keys: &keys::LINES, why }
 }
 
-/// What the environment says, on top of any config.
+/// Settings from the environment, which override any config.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overrides {
-    /// The window.
     pub window: Option<Tokens>,
-    /// The ceiling.
     pub ceiling: Option<Percent>,
-    /// A ceiling in tokens.
     pub ceiling_tokens: Option<Tokens>,
-    /// Refuse, or only warn.
+    /// Refuse calls above the ceiling, or only warn.
     pub strict: Option<bool>,
-    /// The guard is off.
     pub guard_off: bool,
 }
 
 impl Settings {
-    /// Whether the skill called `name` leads back under the ceiling.
+    /// Returns whether the guard always lets the skill called `name` pass.
     pub fn recovers(&self, name: &str) -> bool {
         RECOVERY_SKILLS.contains(&name) || self.recovery_skills.iter().any(|skill| skill == name)
     }
 
-    /// The skills that are never gated, ours and the user's own, by name.
+    /// Returns the names of all skills that the guard never stops, built in or configured.
     pub fn allowed_skills(&self) -> Vec<String> {
         let own = self.recovery_skills.iter().map(String::as_str);
         RECOVERY_SKILLS.into_iter().chain(own).map(crate::policy::brief).collect()
     }
 
-    /// Whether nobody is to be told anything.
+    /// Returns whether the user and the model receive no text.
     pub fn is_silent(&self) -> bool {
         self.quiet || !self.enabled
     }
 
-    /// Whether commits are saved.
     pub fn saves_commits(&self) -> bool {
         self.enabled && self.breakpoints.git_commit
     }
 
-    /// Whether runs of tests are saved.
     pub fn saves_tests(&self) -> bool {
         self.enabled && self.breakpoints.test_result
     }
 
-    /// How many tokens a session is given back at most: the client puts longer texts aside.
+    /// Returns the maximum tokens of a restore. It is capped because the client does not show
+    /// longer texts in full.
     pub fn budget(&self) -> usize {
         const MOST: Tokens = 2_400;
         self.restore_budget.min(MOST) as usize
     }
 
-    /// Lays the environment over the config.
+    /// Overrides these settings with those from the environment.
     pub fn overridden(mut self, by: &Overrides) -> Self {
         self.window = by.window.or(self.window);
         self.lines.ceiling = by.ceiling.unwrap_or(self.lines.ceiling);

@@ -1,21 +1,20 @@
-//! Modes: words that a key takes.
+//! Settings whose values are words.
 
 use serde::{Deserialize, Serialize};
 
-/// What the ceiling guard does.
+/// What the ceiling guard does above the ceiling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", from = "Written<ModeWord>")]
 pub enum GuardMode {
-    /// Tells the user and the model.
+    /// Warns the user and the model.
     #[default]
     Warn,
     /// Refuses the call.
     Strict,
-    /// Nothing.
     Off,
 }
 
-/// A mode as it is written: YAML takes a bare `off` for a switch.
+/// A mode as written in a config. YAML reads a bare `off` as a boolean.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written<W> {
@@ -32,10 +31,10 @@ enum ModeWord {
 }
 
 impl GuardMode {
-    /// Every mode, as it is written.
+    /// The modes as written in a config.
     pub const WORDS: [&str; 3] = ["warn", "strict", "off"];
 
-    /// This mode, as it is written.
+    /// Returns the mode as written in a config.
     pub fn word(self) -> &'static str {
         match self {
             Self::Warn => "warn",
@@ -55,18 +54,19 @@ impl From<Written<ModeWord>> for GuardMode {
     }
 }
 
-/// What a session is given when it begins.
+/// What a session receives when it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", from = "Written<RestoreWord>")]
 pub enum RestoreMode {
-    /// The last checkpoint where the work was cut off or the window was nearly full, else an offer.
+    /// The last checkpoint if the work was interrupted or the window was nearly full, otherwise an
+    /// offer.
     #[default]
     Auto,
     /// The last checkpoint.
     Inject,
-    /// A word that there is one.
+    /// A note that there is a checkpoint.
     Offer,
-    /// Nothing, after a compaction neither.
+    /// Nothing, not even after a compaction.
     Off,
 }
 
@@ -80,10 +80,10 @@ enum RestoreWord {
 }
 
 impl RestoreMode {
-    /// Every mode, as it is written.
+    /// The modes as written in a config.
     pub const WORDS: [&str; 4] = ["auto", "inject", "offer", "off"];
 
-    /// This mode, as it is written.
+    /// Returns the mode as written in a config.
     pub fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",

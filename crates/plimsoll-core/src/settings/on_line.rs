@@ -1,23 +1,24 @@
-//! Who makes the checkpoint that a line or the clock asks for.
+//! Who makes a checkpoint when a threshold is crossed or the last checkpoint is too old.
 
 use serde::{Deserialize, Serialize};
 
-/// Who acts when the checkpoint line is crossed, or half an hour has passed without a checkpoint.
+/// Who acts when the session crosses the checkpoint threshold, or works half an hour without a
+/// checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnLine {
-    /// The session's own hook, at once; the watcher asks for it only if none was made.
+    /// The session's own hook, at once. The watcher asks for a checkpoint only if none was made.
     #[default]
     Hook,
-    /// The watcher alone decides; the hook does what it asks for.
+    /// Only the watcher decides. The hook makes the checkpoints that the watcher asks for.
     Watcher,
 }
 
 impl OnLine {
-    /// Both, as they are written.
+    /// The values as written in a config.
     pub const WORDS: [&str; 2] = ["hook", "watcher"];
 
-    /// This one, as it is written.
+    /// Returns the value as written in a config.
     pub fn word(self) -> &'static str {
         match self {
             Self::Hook => "hook",

@@ -1,4 +1,4 @@
-//! Who looks at the fleet beside the policy, where the user wants somebody to.
+//! Settings of the reviewer, a command that checks all sessions in addition to the policy.
 
 use std::num::NonZero;
 
@@ -6,17 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::config::ReviewerConfig;
 
-/// A command of the user's that is shown the fleet now and then.
+/// A user's command that regularly receives the state of all sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReviewerSettings {
-    /// The command and its arguments; none where nobody looks.
+    /// The command and its arguments; empty for no reviewer.
     pub command: Vec<String>,
-    /// Whom it may call in; none where there is nobody.
+    /// The command to which the first one can escalate; empty for none.
     pub second_command: Vec<String>,
-    /// How often it is shown the fleet.
     pub interval_seconds: u64,
-    /// How often the commands are run in a day, at most.
+    /// Maximum number of times that the commands run per day.
     pub most_per_day: u64,
 }
 
@@ -28,7 +27,7 @@ impl Default for ReviewerSettings {
 }
 
 impl ReviewerSettings {
-    /// Lays a config over these settings.
+    /// Overrides these settings with those in a config.
     pub(super) fn take(&mut self, config: &ReviewerConfig) {
         if let Some(command) = &config.command {
             self.command.clone_from(command);

@@ -1,21 +1,21 @@
-//! What a team shares: which database, what of which projects goes there, and who is who.
+//! Settings of a team: its database, the shared data and projects, and the user's name.
 
 use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// What goes to a team's database, and where that is.
+/// Settings of a team.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Team {
-    /// The database; nothing leaves this machine without one.
+    /// Nothing leaves this machine if `None`.
     pub database_url: Option<DatabaseUrl>,
-    /// What goes there, of [`Shared::WORDS`].
+    /// The kinds of data to share, from [`Shared::WORDS`].
     pub share: Vec<String>,
-    /// The projects it is of: folders, with everything in them. A `*` stands for any part of a name,
-    /// `**` for any folders.
+    /// The shared projects: folders with everything in them. `*` matches any part of a name, `**`
+    /// any folders.
     pub projects: Vec<String>,
-    /// What its user is called there.
+    /// The user's name in the team's database.
     pub person: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl Default for Team {
 }
 
 impl Team {
-    /// Lays what a config says over these.
+    /// Overrides these settings with those in a config.
     pub(super) fn take(&mut self, config: &TeamConfig) {
         if let Some(url) = &config.database_url {
             self.database_url = Some(url.clone());
@@ -43,13 +43,13 @@ impl Team {
         }
     }
 
-    /// Whether something of that kind goes there.
+    /// Returns whether this kind of data is shared.
     pub fn shares(&self, what: Shared) -> bool {
         self.share.iter().any(|word| word == what.word())
     }
 
-    /// Whether anything of a project goes there. What belongs to no project does only where all
-    /// projects do.
+    /// Returns whether data of a project is shared. Data without a project is shared only if all
+    /// projects are.
     pub fn sends(&self, project: Option<&Path>, home: &Path) -> bool {
         self.projects.iter().any(|pattern| match project {
             Some(project) => is_within(pattern, project, home),
@@ -58,26 +58,26 @@ impl Team {
     }
 }
 
-/// A kind of what can be shared.
+/// A kind of data that can be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 #[serde(rename_all = "snake_case")]
 pub enum Shared {
     /// Sessions: how full their windows are, and their compactions.
     Readings,
-    /// Checkpoints with all they say.
+    /// Checkpoints with their contents.
     Checkpoints,
-    /// Saves with all they say.
+    /// Saves with their contents.
     Saves,
     /// Messages and claims.
     Board,
 }
 
 impl Shared {
-    /// Every kind, as it is written.
+    /// The kinds as written in a config.
     pub const WORDS: [&str; 4] = ["readings", "checkpoints", "saves", "board"];
 
-    /// This kind, as it is written.
+    /// Returns the kind as written in a config.
     pub fn word(self) -> &'static str {
         match self {
             Self::Readings => Self::WORDS[0],
@@ -88,7 +88,7 @@ impl Shared {
     }
 }
 
-/// The address of a database. It may hold a password, so it is shown without one and never printed.
+/// The URL of a database. It may contain a password, so `Debug` and all output show it without one.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 #[serde(try_from = "String", into = "String")]
@@ -100,32 +100,33 @@ pub struct DatabaseUrl {
 impl DatabaseUrl {
     const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-    /// `url`, if it is one of a PostgreSQL database.
+    /// Parses the URL of a PostgreSQL database; `None` if it has another scheme.
     pub fn new(url: &str) -> Option<Self> {
         let scheme = Self::SCHEMES.into_iter().find(|scheme| url.starts_with(scheme))?;
         let shown = format!("{scheme}{}", without_password(&url[scheme.len()..]));
         Some(Self { whole: url.to_owned(), shown })
     }
 
-    /// All of it, for whoever connects.
+    /// Returns the whole URL, to connect with.
     pub fn whole(&self) -> &str {
         &self.whole
     }
 
-    /// What may be shown of it: neither a password nor parameters, which may be one.
+    /// Returns the URL without its password, and without its parameters, which may contain one.
     pub fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// Whether there is a password in it.
+    /// Returns whether the URL contains a password.
     pub fn has_password(&self) -> bool {
         self.shown.contains("***") || self.whole.contains("password=")
     }
 }
 
-/// What follows the scheme of an address, as far as it may be shown. A password that should have been
-/// escaped may hold any of the signs that part an address: what stands before the last `@` is taken for
-/// one, and where that is not sure nothing is shown.
+/// Removes the password from the part after the scheme.
+///
+/// An unescaped password may contain any separator of a URL. So everything between the user and the
+/// last `@` is hidden, and all of the URL if even that is uncertain.
 fn without_password(rest: &str) -> String {
     let (user, place) = rest.rsplit_once('@').unwrap_or(("", rest));
     if user.contains('?') {
@@ -160,7 +161,7 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// What a config says of the team.
+/// The team section of a config.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 #[serde(default, deny_unknown_fields)]
@@ -171,7 +172,7 @@ pub(super) struct TeamConfig {
     pub(super) person: Option<String>,
 }
 
-/// Whether a path is, or lies in, what a pattern names.
+/// Returns whether a path is a folder that the pattern matches, or is inside one.
 fn is_within(pattern: &str, path: &Path, home: &Path) -> bool {
     let path = path.to_string_lossy();
     let pattern = match pattern.strip_prefix("~/") {
@@ -195,7 +196,7 @@ fn fits(pattern: &[String], path: &[String]) -> bool {
     }
 }
 
-/// Whether a name is like a part of a pattern, in which `*` stands for any letters.
+/// Returns whether a name matches a part of a pattern, in which `*` matches any characters.
 fn is_like(part: &str, name: &str) -> bool {
     match part.split_once('*') {
         None => part == name,

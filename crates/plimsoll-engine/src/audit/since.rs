@@ -1,13 +1,14 @@
-//! Since when the client has been set as it is.
+//! Finds out since when the client has had its current settings.
 //!
-//! The time of its settings files does not tell: they hold much else, and the client writes to them
-//! itself. So the values are remembered at each look, with the time since which they are known.
+//! Modification times do not answer this: the settings files contain many other settings, and the
+//! client writes to them too. So each audit stores the values with the time since which they are
+//! known.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Millis;
 use plimsoll_core::settings::{ClientSettings, is_default};
 use plimsoll_store::{ClientSettingsRow, Store};
@@ -15,30 +16,30 @@ use plimsoll_store::{ClientSettingsRow, Store};
 use crate::settings;
 use crate::world::{World, now};
 
-/// The client's settings in a project, looked at now.
+/// The client's settings in a project, read now.
 #[derive(Clone, Debug)]
 pub struct Look {
     agent: &'static str,
     project: PathBuf,
     settings: ClientSettings,
-    /// When any of the files was last written.
+    /// Newest modification time of the settings files.
     written: Millis,
     at: Millis,
 }
 
 impl Look {
-    /// Looks at them.
-    pub fn take(world: &World, adapter: &dyn Adapter, project: &Path) -> Self {
+    /// Reads the client's settings.
+    pub fn take(world: &World, agent: &'static dyn Agent, project: &Path) -> Self {
         Self {
-            agent: adapter.name(),
+            agent: agent.id().as_str(),
             project: project.to_owned(),
-            written: written(world, adapter, project),
-            settings: settings::client_now(world, adapter, project),
+            written: written(world, agent, project),
+            settings: settings::client_now(world, agent, project),
             at: now() as Millis,
         }
     }
 
-    /// Remembers them, and says since when they have been what they are.
+    /// Stores the settings and returns since when they have had these values.
     pub fn remember(&self, store: &Store) -> anyhow::Result<Millis> {
         let settings = serde_json::to_string(&self.settings)?;
         let known = store.client_settings(self.agent, &self.project)?;
@@ -58,20 +59,21 @@ impl Look {
         Ok(since)
     }
 
-    /// When settings changed that were others at the last look: with a file, if one was written
-    /// since; otherwise it is the environment that differs, from now on.
+    /// Returns when settings that differ from the last look changed. If a file was written since
+    /// then, that is the time; otherwise the environment differs, as of now.
     fn changed(&self, last_look: Millis) -> Millis {
         if self.written > last_look { self.written } else { self.at }
     }
 
-    /// Whoever has set anything wrote a file no later than that; who has not never changed it.
+    /// Returns the start time for settings seen for the first time. Defaults never changed; any
+    /// other value was written to a file at its modification time at the latest.
     fn at_first_sight(&self) -> Millis {
         if is_default(&self.settings) { Millis::MIN } else { self.written }
     }
 }
 
-fn written(world: &World, adapter: &dyn Adapter, project: &Path) -> Millis {
-    let files = world.with_home(adapter, |home| adapter.settings_files(home, project));
+fn written(world: &World, agent: &'static dyn Agent, project: &Path) -> Millis {
+    let files = world.with_home(agent, |home| agent.client().files(home, project));
     let modified = files.iter().filter_map(|file| fs::metadata(file).ok()?.modified().ok());
     let newest = modified.filter_map(|time| time.duration_since(UNIX_EPOCH).ok()).max();
     newest.map_or(Millis::MIN, |since| since.as_millis() as Millis)

@@ -1,9 +1,9 @@
-//! Whom a message is for: a session, everybody in a project, everybody.
+//! Recipients of a message: one session, all running sessions of a project, or all running
+//! sessions.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use plimsoll_agents::Adapter;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::is_meant;
 
@@ -13,35 +13,33 @@ use crate::sessions::{self, Found};
 use crate::spool;
 use crate::world::World;
 
-/// A session that a message is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipient {
-    /// The session.
     pub session: SessionId,
-    /// The project it works on.
+    /// Project that the session works on.
     pub project: Option<PathBuf>,
 }
 
-/// Why nobody can be found.
+/// Reason why a name has no recipient.
 #[derive(Debug, thiserror::Error)]
 pub enum NoRecipient {
-    /// Nobody is called so.
+    /// No session or project has this name.
     #[error("{}", unknown(.0))]
     Unknown(String),
-    /// Several are.
+    /// Several sessions match the name.
     #[error("`{name}` stands for several sessions: {}", among.join(", "))]
     Several {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Some of them.
+        /// Up to three of the matches.
         among: Vec<String>,
     },
-    /// The sessions cannot be looked at.
+    /// Listing the sessions failed.
     #[error("could not look for sessions")]
     Unseen(#[source] anyhow::Error),
 }
 
-/// What everybody is called.
+/// Name that addresses every running session.
 pub const ALL: &str = "all";
 
 fn unknown(name: &str) -> String {
@@ -51,23 +49,22 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// How long ago a session may have written that counts as one that runs.
+/// A session that wrote within this time counts as running.
 pub const LATELY: Duration = Duration::from_secs(600);
 
-/// The sessions that `name` stands for: `all` that run, those that run in a project (by its path or
-/// the name of its folder), or one by what people call it, whether it runs or not. Who asks is
-/// not among those of a project.
+/// Returns the sessions that `name` addresses: `all` running ones, those running in a project (by
+/// path or folder name), or one session by id or short id, running or not. The asking session
+/// `asks` is left out unless it is named itself.
 pub fn recipients(
     world: &World,
-    adapter: &dyn Adapter,
     name: &str,
     asks: Option<&SessionId>,
 ) -> Result<Vec<Recipient>, NoRecipient> {
-    let found = sessions::find(world, adapter).map_err(NoRecipient::Unseen)?;
+    let found = sessions::find(world).map_err(NoRecipient::Unseen)?;
     if let Some(one) = by_name(&found, name)? {
-        return Ok(vec![recipient(adapter, one)]);
+        return Ok(vec![recipient(one)]);
     }
-    let alive = alive(world, adapter, &found).into_iter().map(|found| recipient(adapter, found));
+    let alive = alive(world, &found).into_iter().map(recipient);
     let is_meant = |recipient: &Recipient| {
         is_among(name, recipient.project.as_deref()) && Some(&recipient.session) != asks
     };
@@ -78,8 +75,8 @@ pub fn recipients(
     }
 }
 
-/// Whether `name` stands for everybody who works on `project`: it is `all`, its path or a folder's above
-/// it, or the name of its folder.
+/// Reports whether `name` addresses all sessions of `project`: it is `all`, the name of the
+/// project's folder, or the path of the project or of a folder above it.
 pub fn is_among(name: &str, project: Option<&Path>) -> bool {
     let path = paths::canonical(Path::new(name));
     let is_named = project.and_then(Path::file_name).is_some_and(|folder| folder == name);
@@ -87,7 +84,7 @@ pub fn is_among(name: &str, project: Option<&Path>) -> bool {
     name == ALL || is_named || is_at
 }
 
-/// The one session that is meant; of those with several transcripts the newest.
+/// Returns the session that `name` identifies, with its newest transcript if there are several.
 fn by_name<'f>(found: &'f [Found], name: &str) -> Result<Option<&'f Found>, NoRecipient> {
     const SOME: usize = 3;
     let is_meant = |found: &&Found| is_meant(found.owner.session.as_str(), name);
@@ -106,14 +103,14 @@ fn by_name<'f>(found: &'f [Found], name: &str) -> Result<Option<&'f Found>, NoRe
     }
 }
 
-fn recipient(adapter: &dyn Adapter, found: &Found) -> Recipient {
-    let project = sessions::project(adapter, found);
+fn recipient(found: &Found) -> Recipient {
+    let project = sessions::project(found);
     Recipient { session: found.owner.session.clone(), project }
 }
 
-/// The sessions that run, or have written lately and have not said that they are over.
-fn alive<'f>(world: &World, adapter: &dyn Adapter, found: &'f [Found]) -> Vec<&'f Found> {
-    let running = running(world, adapter);
+/// Returns the sessions that run, or that wrote recently and have not ended.
+fn alive<'f>(world: &World, found: &'f [Found]) -> Vec<&'f Found> {
+    let running = running(world);
     let is_over = |session: &SessionId| {
         let last = spool::last(&world.paths.spool_of(session, None)).ok().flatten();
         last.is_some_and(|line| line.what == spool::ENDED)

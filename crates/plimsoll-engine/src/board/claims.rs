@@ -1,4 +1,4 @@
-//! Claims as files: one each, changed by one process at a time.
+//! Claims on paths: one file each, changed by one process at a time.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,32 +14,30 @@ use crate::lock::lock;
 use crate::paths::{self, Links, Paths};
 use crate::world::now;
 
-/// Why a path cannot be claimed.
+/// Reason why a path cannot be claimed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotClaimed {
-    /// Somebody else works there.
+    /// Another holder has a claim in the way.
     #[error("`{}` is claimed by `{}`", .0.path.display(), .0.holder)]
     Held(Claim),
-    /// The system refuses.
     #[error("could not write the claim")]
     Io(#[from] io::Error),
 }
 
-/// Why a claim is not given up.
+/// Reason why a claim cannot be released.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReleased {
-    /// There is none.
+    /// The path is not claimed.
     #[error("`{}` is not claimed", .0.display())]
     Unknown(PathBuf),
-    /// It is somebody else's.
+    /// Another holder has the claim.
     #[error("`{}` is claimed by `{}`", .0.path.display(), .0.holder)]
     NotYours(Claim),
-    /// The system refuses.
     #[error("could not remove the claim")]
     Io(#[from] io::Error),
 }
 
-/// Claims a path for `holder`, for so long. What is held already is held for longer.
+/// Claims a path for `holder` for `time`. Claiming a path again extends the claim.
 pub fn claim(
     paths: &Paths,
     path: PathBuf,
@@ -60,7 +58,7 @@ pub fn claim(
     Ok(claim)
 }
 
-/// Gives up the claim of `holder` on a path; without a holder, whoever's it is.
+/// Releases a claim on a path. With `holder`, only that holder's claim is released.
 pub fn release(paths: &Paths, path: &Path, holder: Option<&str>) -> Result<Claim, NotReleased> {
     let _locked = locked(paths)?;
     let found = claims(paths)?.into_iter().find(|claim| claim.path == path);
@@ -72,7 +70,7 @@ pub fn release(paths: &Paths, path: &Path, holder: Option<&str>) -> Result<Claim
     Ok(claim)
 }
 
-/// The claims that hold, by their paths.
+/// Lists the claims in effect, ordered by path.
 pub fn claims(paths: &Paths) -> io::Result<Vec<Claim>> {
     let now = now() as Millis;
     let files = listed(&paths.claims())?.into_iter().filter(|file| !is_unfinished(file));
@@ -82,7 +80,7 @@ pub fn claims(paths: &Paths) -> io::Result<Vec<Claim>> {
     Ok(claims)
 }
 
-/// Removes the claims that have run out, and those that somebody was killed over.
+/// Removes expired claims and the temporary files of killed processes.
 pub(super) fn tidy(paths: &Paths) -> io::Result<()> {
     let now = now() as Millis;
     let is_over =
@@ -97,7 +95,8 @@ pub(super) fn tidy(paths: &Paths) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file is yet to take the place of a claim: whoever writes one holds the lock, or is dead.
+/// Reports whether a file is a temporary one. Writers hold the lock, so under the lock such a file
+/// is left over from a killed process.
 fn is_unfinished(file: &Path) -> bool {
     file.extension().is_none_or(|ending| ending != "json")
 }
@@ -106,13 +105,13 @@ fn read(file: &Path) -> Option<Claim> {
     serde_json::from_slice(&paths::read_bytes(file, Links::Refused).ok()?).ok()
 }
 
-/// Where a claim on a path is kept.
+/// Returns the file of the claim on `path`.
 fn file(paths: &Paths, path: &Path) -> PathBuf {
     let name = sha256(path.as_os_str().as_encoded_bytes());
     paths.claims().join(format!("{}.json", &name[..32]))
 }
 
-/// Keeps everybody else from changing claims.
+/// Locks the claims against changes by other processes.
 fn locked(paths: &Paths) -> io::Result<File> {
     const PATIENCE: Duration = Duration::from_secs(2);
     lock(|| paths::append(&paths.claims_lock()), Instant::now() + PATIENCE)

@@ -12,17 +12,17 @@ use plimsoll_extract::board::{Message, MessageId};
 use super::{Taker, listed};
 use crate::paths::{self, Links, Paths};
 
-/// What a message that was posted outlasts.
+/// What a posted message survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
-    /// A crash of the machine: it is on the disk.
+    /// A crash of the machine: the message is synced to disk.
     Crash,
-    /// The end of any process. Enough for a message to a session that would not outlast the crash
-    /// either, and many times faster.
+    /// The end of any process, but not a crash of the machine. Many times faster, and enough for
+    /// messages to a session that would not survive the crash either.
     Kill,
 }
 
-/// One file of an inbox.
+/// One message file of an inbox.
 pub(super) struct Entry {
     path: PathBuf,
     pub(super) id: MessageId,
@@ -30,7 +30,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// A file by its name: the message's, and the taker's behind a dot if there is one.
+    /// Parses a file name: the message id, then the taker after a dot if the message was taken.
     fn of(path: PathBuf) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let (id, taker) = match name.split_once('.') {
@@ -40,15 +40,15 @@ impl Entry {
         Some(Self { id: MessageId::new(id)?, taker, path })
     }
 
-    /// The message, fit to be told whoever wrote the file; nothing where somebody else has it by now,
-    /// or it makes no sense.
+    /// Reads the message, sanitized because anyone may have written the file. `None` if another
+    /// process took it meanwhile or the content is invalid.
     pub(super) fn read(&self) -> Option<Message> {
         let text = paths::read_bytes(&self.path, Links::Refused).ok()?;
         let message: Message = serde_json::from_slice(&text).ok()?;
         (message.id == self.id).then(|| message.cleaned())
     }
 
-    /// Takes it; false if somebody else was faster.
+    /// Takes the message by renaming its file. Returns false if another process was faster.
     pub(super) fn take(&self, taker: Taker) -> io::Result<bool> {
         let name = format!("{}.{taker}", self.id);
         match fs::rename(&self.path, self.path.with_file_name(name)) {
@@ -57,7 +57,7 @@ impl Entry {
         }
     }
 
-    /// Whether a crash of the machine has left nothing but the name of it.
+    /// Reports whether the file is empty, as a crash of the machine can leave it.
     pub(super) fn is_empty(&self) -> bool {
         fs::symlink_metadata(&self.path).is_ok_and(|it| it.is_file() && it.len() == 0)
     }
@@ -70,7 +70,7 @@ impl Entry {
     }
 }
 
-/// The files of a session's inbox, the oldest first.
+/// Lists the files of a session's inbox, oldest first.
 pub(super) fn entries(paths: &Paths, session: &SessionId) -> io::Result<Vec<Entry>> {
     let files = listed(&paths.inbox(session))?;
     let mut entries: Vec<Entry> = files.into_iter().filter_map(Entry::of).collect();
@@ -78,19 +78,19 @@ pub(super) fn entries(paths: &Paths, session: &SessionId) -> io::Result<Vec<Entr
     Ok(entries)
 }
 
-/// The sessions that have an inbox.
+/// Lists the sessions that have an inbox.
 pub(super) fn sessions(paths: &Paths) -> io::Result<Vec<SessionId>> {
     let folders = listed(&paths.inboxes())?;
     Ok(folders.iter().filter_map(|path| SessionId::new(path.file_name()?.to_str()?)).collect())
 }
 
-/// Removes an inbox in which nothing is left.
+/// Removes an inbox if it is empty.
 pub(super) fn close(paths: &Paths, session: &SessionId) {
-    // One that holds something stays.
+    // Fails if the folder is not empty, as intended.
     let _ = fs::remove_dir(paths.inbox(session));
 }
 
-/// Writes a message to its inbox, whole or not at all; one that is there already stays.
+/// Writes a message to its inbox atomically. A message that is already there is left alone.
 pub(super) fn put(paths: &Paths, message: &Message, lasting: Lasting) -> io::Result<()> {
     if entries(paths, &message.to)?.iter().any(|entry| entry.id == message.id) {
         return Ok(());
@@ -99,7 +99,7 @@ pub(super) fn put(paths: &Paths, message: &Message, lasting: Lasting) -> io::Res
     let put = write(&temporary, message, lasting)
         .and_then(|()| publish(&temporary, &paths.inbox(&message.to), &message.id));
     if put.is_err() {
-        // Nothing is left behind; that it failed is what is told.
+        // The original error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     put?;
@@ -109,7 +109,8 @@ pub(super) fn put(paths: &Paths, message: &Message, lasting: Lasting) -> io::Res
     }
 }
 
-/// Where a message is written: its name says by whom.
+/// Returns the path of a draft. It contains the process id so that drafts of dead processes can be
+/// removed.
 fn temporary(paths: &Paths, id: &MessageId) -> PathBuf {
     paths.drafts().join(format!("{id}.{}", std::process::id()))
 }
@@ -123,8 +124,8 @@ fn write(path: &Path, message: &Message, lasting: Lasting) -> io::Result<()> {
     }
 }
 
-/// Renames a draft into an inbox. The inbox may be closed between being made and being used, and once
-/// more by the next who finds it empty: later tries wait for a moment when nobody does.
+/// Renames a draft into an inbox. Another process may remove the empty inbox between its creation
+/// and the rename, repeatedly; later attempts wait for a millisecond first.
 fn publish(draft: &Path, inbox: &Path, id: &MessageId) -> io::Result<()> {
     const AT_ONCE: usize = 10;
     const TRIES: usize = 1000;
@@ -134,7 +135,7 @@ fn publish(draft: &Path, inbox: &Path, id: &MessageId) -> io::Result<()> {
             thread::sleep(Duration::from_millis(1));
         }
         match paths::make_folder(&target).and_then(|()| fs::rename(draft, &target)) {
-            // It was there when it was to be made, and gone a moment later; or the other way round.
+            // The inbox was created or removed by another process in between.
             Err(error)
                 if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {}
             renamed => return renamed,
@@ -143,7 +144,7 @@ fn publish(draft: &Path, inbox: &Path, id: &MessageId) -> io::Result<()> {
     Err(io::Error::other("the inbox is removed again and again"))
 }
 
-/// Makes the names outlast a crash. An inbox that is gone by now has been read.
+/// Syncs the folders so that the names survive a crash. An inbox that is gone has been read.
 fn sync(paths: &Paths, session: &SessionId) -> io::Result<()> {
     for folder in [paths.inbox(session), paths.inboxes(), paths.board()] {
         match File::open(folder) {
@@ -154,12 +155,12 @@ fn sync(paths: &Paths, session: &SessionId) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes drafts of processes that are gone.
+/// Removes drafts of dead processes.
 pub(super) fn sweep(paths: &Paths) {
     for draft in listed(&paths.drafts()).unwrap_or_default() {
         let process = draft.extension().and_then(|process| process.to_str()?.parse().ok());
         if process.is_none_or(paths::has_ended) {
-            // Whoever comes next tries again.
+            // If this fails, the next sweep tries again.
             let _ = fs::remove_file(draft);
         }
     }

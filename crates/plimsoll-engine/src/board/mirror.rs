@@ -1,8 +1,8 @@
-//! The board of a project in a file of the project, for tools that expect it there:
-//! `.coordination/blackboard.json`.
+//! Mirrors the board of a project to `.coordination/blackboard.json` in the project, for tools that
+//! expect it there.
 //!
-//! A project may be anybody's: neither the folder nor the file is reached through a link, and a file
-//! that somebody else has made stays as it is.
+//! A project may be untrusted: neither folder nor file is reached through a symbolic link, and a
+//! file written by another tool is left alone.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -24,23 +24,23 @@ const NAME: &str = "blackboard.json";
 const TEMPORARY: &str = ".blackboard.json.tmp";
 const GENERATOR: &str = "plimsoll";
 
-/// What stands in the file.
+/// Content of the file.
 #[derive(Serialize)]
 struct Shown<'a> {
     generator: &'a str,
     messages: Vec<Message>,
 }
 
-/// What tells whose file it is.
+/// The field that identifies the tool that wrote the file.
 #[derive(Deserialize)]
 struct Mark {
     generator: String,
 }
 
-/// Brings the file of a project up to date with the board.
+/// Rewrites a project's file from the board.
 pub fn mirror(paths: &Paths, project: &Path) -> io::Result<()> {
     const PATIENCE: Duration = Duration::from_millis(500);
-    // Whoever writes last has looked last.
+    // List the messages under the lock, so that the last writer writes the newest state.
     let _locked = lock(|| paths::append(&paths.mirror_lock()), Instant::now() + PATIENCE)?;
     let name = project.to_string_lossy();
     let here = list(paths)?.into_iter().map(|posted| posted.message);
@@ -55,33 +55,33 @@ pub fn mirror(paths: &Paths, project: &Path) -> io::Result<()> {
     replace(&folder, &text)
 }
 
-/// Where the file of a project is.
+/// Returns the path of a project's file.
 pub fn mirror_of(project: &Path) -> PathBuf {
     project.join(FOLDER).join(NAME)
 }
 
-/// Whether a project has a file that we wrote.
+/// Reports whether a project has a file that we wrote.
 pub fn is_mirrored(project: &Path) -> bool {
     let folder = open_folder(project).ok();
     let is_there = |folder: &OwnedFd| statat(folder, NAME, AtFlags::SYMLINK_NOFOLLOW).is_ok();
     folder.is_some_and(|folder| is_there(&folder) && is_ours(&folder).unwrap_or(false))
 }
 
-/// Removes the file of a project, and its folder if nothing else is in it.
+/// Removes a project's file, and its folder if that is empty then.
 pub fn remove_mirror(project: &Path) -> io::Result<()> {
     unlinkat(open_folder(project)?, NAME, AtFlags::empty())?;
     let _ = std::fs::remove_dir(project.join(FOLDER));
     Ok(())
 }
 
-/// The folder, never through a link.
+/// Opens the folder without following symbolic links.
 fn open_folder(project: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let project = open(project, flags, Mode::empty())?;
     Ok(openat(&project, FOLDER, flags | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
-/// The folder, never through a link; it is made if need be.
+/// Opens the folder without following symbolic links, creating it if necessary.
 fn folder(project: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let project = open(project, flags, Mode::empty())?;
@@ -92,14 +92,14 @@ fn folder(project: &Path) -> io::Result<OwnedFd> {
     Ok(openat(&project, FOLDER, flags | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
-/// Whether the file is not there, or is one that we wrote.
+/// Reports whether the file is missing or was written by us.
 fn is_ours(folder: &OwnedFd) -> io::Result<bool> {
     const LARGEST: u64 = 16 << 20;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(folder, NAME, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::NOENT) => return Ok(true),
-        // A link is somebody else's.
+        // We never create a symbolic link here.
         Err(Errno::LOOP) => return Ok(false),
         Err(error) => return Err(error.into()),
     };
@@ -112,7 +112,7 @@ fn is_ours(folder: &OwnedFd) -> io::Result<bool> {
 }
 
 fn replace(folder: &OwnedFd, text: &[u8]) -> io::Result<()> {
-    // We are alone: it is of a killed process, or was put there to lead us astray.
+    // We hold the lock, so this file is a leftover or was planted by someone else.
     let _ = unlinkat(folder, TEMPORARY, AtFlags::empty());
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(folder, TEMPORARY, flags, Mode::RUSR | Mode::WUSR)?;

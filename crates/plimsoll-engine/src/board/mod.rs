@@ -1,11 +1,11 @@
-//! The board: messages get from whoever posts them to the session they are for.
+//! The board: delivers messages to sessions.
 //!
-//! Each session has an inbox, a folder that is there only as long as something lies in it: so a hook
-//! finds out with one look that there is nothing. A message is a file that is written elsewhere and
-//! renamed into the inbox whole. It is taken by another rename, to a name that tells by whom and until
-//! when; if the taker dies or forgets it, the next one takes it from there. Once it is handled, a line
-//! of the session's spool says so, and then the file goes. So a message may arrive twice, after a
-//! kill -9 at the wrong moment, but it is handled once.
+//! Each session has an inbox, a folder that exists only while it contains messages: a hook needs
+//! one file system call to see that there is no mail. A message is a file that is written elsewhere
+//! and renamed into the inbox. Taking a message renames it again, to a name with the taker and a
+//! deadline; if the taker dies or misses the deadline, another one may take the message. A handled
+//! message is recorded in the session's spool before its file is removed. So after a `kill -9` at
+//! the wrong moment a message may be delivered twice, but it is handled once.
 
 mod address;
 mod claims;
@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
@@ -35,31 +34,28 @@ use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::{World, now};
 
-/// A message that has no name yet.
+/// A message to post, without id and timestamp.
 #[derive(Clone, Debug)]
 pub struct NewMessage {
-    /// The session it is for.
     pub to: SessionId,
-    /// The project of that session.
+    /// Project of the receiving session.
     pub project: Option<PathBuf>,
-    /// Who sends it.
+    /// Sender.
     pub from: String,
-    /// What it says.
     pub what: What,
-    /// How long somebody may want to read it.
+    /// Time until the message expires.
     pub lives: Duration,
 }
 
 /// A message on the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
-    /// The message.
     pub message: Message,
-    /// Who has taken it, if they still have it.
+    /// Who has taken the message, if the lease is still valid.
     pub taker: Option<Taker>,
 }
 
-/// Posts messages. When this returns they are in their inboxes, and outlast what `lasting` says.
+/// Posts messages. On return they are in their inboxes and survive what `lasting` says.
 pub fn post(paths: &Paths, new: Vec<NewMessage>, lasting: Lasting) -> io::Result<Vec<Message>> {
     let messages: Vec<Message> = new.into_iter().map(named).collect();
     for message in &messages {
@@ -68,7 +64,7 @@ pub fn post(paths: &Paths, new: Vec<NewMessage>, lasting: Lasting) -> io::Result
     Ok(messages)
 }
 
-/// A message with its name and its moment.
+/// Adds an id and the current time to a message.
 fn named(new: NewMessage) -> Message {
     let timestamp = now() as Millis;
     let message = Message {
@@ -83,14 +79,13 @@ fn named(new: NewMessage) -> Message {
     message.cleaned()
 }
 
-/// Puts a message that has a name into its inbox, whole or not at all. One that is there already, or
-/// was handled, stays one.
+/// Puts a message into its inbox atomically. A message that is already there is left alone.
 pub fn deliver(paths: &Paths, message: &Message, lasting: Lasting) -> io::Result<()> {
     file::put(paths, message, lasting)
 }
 
-/// All messages that wait, or were taken and not acknowledged, the oldest first. What has expired is
-/// left out.
+/// Lists all messages that wait or were taken but not acknowledged, oldest first, without expired
+/// ones.
 pub fn list(paths: &Paths) -> io::Result<Vec<Posted>> {
     let now = now() as Millis;
     let mut posted = Vec::new();
@@ -107,13 +102,13 @@ pub fn list(paths: &Paths) -> io::Result<Vec<Posted>> {
     Ok(posted)
 }
 
-/// Whether something may lie in a session's inbox: one look at the disk.
+/// Reports whether a session may have mail, with one file system call.
 pub fn has_mail(paths: &Paths, session: &SessionId) -> bool {
     rustix::fs::access(paths.inbox(session), rustix::fs::Access::EXISTS).is_ok()
 }
 
-/// Takes messages of a session that `wants` them, the oldest first, at most `most`. Nobody else gets
-/// them until the taker is gone, or late.
+/// Takes up to `most` messages of a session for which `wants` returns true, oldest first. Nobody
+/// else gets them until the taker ends or its time is up.
 pub fn take(
     paths: &Paths,
     session: &SessionId,
@@ -141,17 +136,17 @@ pub fn take(
     Ok(taken)
 }
 
-/// Whether a request for a checkpoint lies in a session's inbox.
+/// Reports whether a session's inbox contains a request for a checkpoint.
 pub(crate) fn is_asked(paths: &Paths, session: &SessionId) -> io::Result<bool> {
     let now = now() as Millis;
     let mut messages = file::entries(paths, session)?.into_iter().filter_map(|entry| entry.read());
     Ok(messages.any(|message| message.trigger().is_some() && !message.has_expired(now)))
 }
 
-/// How many of the messages that a session has handled are remembered.
+/// Number of handled messages that a session's state remembers.
 const REMEMBERED: usize = 16;
 
-/// The state of a session that has handled these messages, too.
+/// Returns the state with these messages recorded as handled.
 #[must_use]
 pub(crate) fn handled(mut state: SessionState, ids: &[MessageId]) -> SessionState {
     state.handled.extend(ids.iter().map(MessageId::to_string));
@@ -159,18 +154,18 @@ pub(crate) fn handled(mut state: SessionState, ids: &[MessageId]) -> SessionStat
     state
 }
 
-/// Whether a session has handled a message.
+/// Reports whether the session has handled a message.
 pub(crate) fn is_handled(state: &SessionState, id: &MessageId) -> bool {
     state.handled.iter().any(|handled| handled == id.as_str())
 }
 
-/// Acknowledges messages: the session's spool says that they are handled, then the files go.
+/// Acknowledges messages: records them in the session's spool as handled, then removes their files.
 pub fn acknowledge(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> anyhow::Result<()> {
     let spool = paths.spool_of(session, None);
     let locked = Locked::open(&spool).context("could not lock the spool")?;
     let locked = locked.context("the session's spool is busy")?;
     let last = spool::last(&spool).context("could not read the spool")?;
-    // A session that is over stays so.
+    // A session that has ended stays ended.
     let is_over = last.as_ref().is_some_and(|line| line.what == spool::ENDED);
     let what = if is_over { spool::ENDED } else { "acknowledged" };
     let state = last.map(|line| line.state).unwrap_or_default();
@@ -179,7 +174,7 @@ pub fn acknowledge(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> any
     remove(paths, session, ids).context("could not remove the message")
 }
 
-/// Keeps messages of a session from everybody for so long.
+/// Withholds messages of a session from every taker for `time`.
 pub(crate) fn put_off(
     paths: &Paths,
     session: &SessionId,
@@ -194,7 +189,7 @@ pub(crate) fn put_off(
     Ok(())
 }
 
-/// Removes messages that are handled, or have gone elsewhere, from a session's inbox.
+/// Removes messages from a session's inbox.
 pub fn remove(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> io::Result<()> {
     for entry in file::entries(paths, session)? {
         if ids.contains(&entry.id) {
@@ -205,8 +200,8 @@ pub fn remove(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> io::Resu
     Ok(())
 }
 
-/// Removes what nobody need read any more, and what killed processes left half written. Gives the
-/// messages that are gone.
+/// Removes expired messages, expired claims and leftovers of killed processes. Returns the expired
+/// messages.
 pub fn tidy(paths: &Paths) -> io::Result<Vec<Message>> {
     let now = now() as Millis;
     file::sweep(paths);
@@ -225,27 +220,27 @@ pub fn tidy(paths: &Paths) -> io::Result<Vec<Message>> {
     Ok(removed)
 }
 
-/// The same, and brings the files of the projects up to date that show the board.
-pub fn tidy_and_show(world: &World, adapter: &dyn Adapter) -> io::Result<()> {
+/// Calls [`tidy`], then updates the mirror files of the affected projects.
+pub fn tidy_and_show(world: &World) -> io::Result<()> {
     let removed = tidy(&world.paths)?;
-    show(world, adapter, &removed)
+    show(world, &removed)
 }
 
-/// Brings the files of the projects up to date that messages on the board concern, where the user
-/// wants them.
-pub fn show(world: &World, adapter: &dyn Adapter, changed: &[Message]) -> io::Result<()> {
+/// Updates the mirror files of the projects that the changed messages belong to, if the project's
+/// settings ask for one.
+pub fn show(world: &World, changed: &[Message]) -> io::Result<()> {
     let mut projects: Vec<&str> = changed.iter().filter_map(|it| it.project.as_deref()).collect();
     projects.sort_unstable();
     projects.dedup();
     for project in projects.into_iter().map(Path::new) {
-        if settings::load(world, adapter, project).settings.board_file {
+        if settings::of_project(world, project).board_file {
             mirror(&world.paths, project)?;
         }
     }
     Ok(())
 }
 
-/// What is in a folder; nothing where there is none.
+/// Lists a folder's entries; a missing folder is empty.
 fn listed(folder: &Path) -> io::Result<Vec<PathBuf>> {
     match folder.read_dir() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Who has taken a message, as the name of its file tells.
+//! The lease on a message, which is part of its file name.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,40 +8,38 @@ use plimsoll_core::Millis;
 use crate::process::started;
 use crate::world::now;
 
-/// Who has a message, and until when.
+/// A lease on a message: the process that took the message, and until when it is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taker {
-    /// The process and when it was started; nothing where whoever took it needs no process.
+    /// Process id and start time. `None` if the lease does not depend on a process.
     process: Option<(u32, u64)>,
-    /// When the message is taken from it.
     until: Millis,
 }
 
 impl Taker {
-    /// This process, for so long at most.
+    /// Creates a lease for this process that lasts for `time` at most.
     pub fn this_process(time: Duration) -> Self {
         let own = std::process::id();
         Self { process: Some((own, started(own).unwrap_or(0))), ..Self::anybody(time) }
     }
 
-    /// Whoever reads what this process prints, for so long.
+    /// Creates a lease without a process, for the reader of what this process prints.
     pub fn anybody(time: Duration) -> Self {
         Self { process: None, until: (now() as Millis).saturating_add(time.as_millis() as Millis) }
     }
 
-    /// Until when it may have the message.
     pub fn until(&self) -> Millis {
         self.until
     }
 
-    /// Whether the message is still its own.
+    /// Reports whether the lease is still valid: its time is not up and its process lives.
     pub fn holds(&self, now: Millis) -> bool {
         let is_alive =
             |(process, start)| started(process).is_some_and(|other| start == 0 || other == start);
         now < self.until && self.process.is_none_or(is_alive)
     }
 
-    /// A taker by what [`fmt::Display`] writes.
+    /// Parses the [`fmt::Display`] form.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let mut next = || parts.next()?.parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! Single files: those that anybody may have put there, and those of our own.
+//! Reads untrusted files, and writes our own.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -9,12 +9,12 @@ use rustix::io::Errno;
 
 use crate::paths::{self, Links};
 
-/// The text of a checkpoint, as the file at `path` has it.
+/// Reads the text of a checkpoint file.
 pub(super) fn read(path: &Path) -> Result<String, Problem> {
     text(paths::open(path, Links::Refused), LARGEST_READ)
 }
 
-/// The text of an opened file, which must be a regular one and not longer than `largest`.
+/// Reads the text of an opened file, which must be regular and at most `largest` bytes long.
 pub(super) fn text(opened: io::Result<File>, largest: usize) -> Result<String, Problem> {
     let file = opened.map_err(|error| problem(&error))?;
     let unreadable = |error: io::Error| Problem::Unreadable(error.to_string());
@@ -29,7 +29,7 @@ pub(super) fn text(opened: io::Result<File>, largest: usize) -> Result<String, P
     String::from_utf8(bytes).map_err(|_| Problem::NotText)
 }
 
-/// Whether an opened file has these bytes, and nothing else.
+/// Reports whether an opened file contains exactly these bytes.
 pub(super) fn holds(opened: io::Result<File>, mut bytes: &[u8]) -> Result<bool, Problem> {
     let mut file = opened.map_err(|error| problem(&error))?;
     let mut piece = [0; 32 << 10];
@@ -46,19 +46,18 @@ pub(super) fn holds(opened: io::Result<File>, mut bytes: &[u8]) -> Result<bool, 
 fn problem(error: &io::Error) -> Problem {
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NOTDIR) => Problem::Missing,
-        // A link, or a socket.
+        // A symbolic link, or a socket.
         Some(Errno::LOOP | Errno::NXIO) => Problem::NotRegular,
         _ => Problem::Unreadable(error.to_string()),
     }
 }
 
-/// Puts `bytes` in the place of one of our own files, whole or not at all. The caller keeps everybody
-/// else out.
+/// Replaces one of our own files atomically. The caller holds the lock.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, |_| Ok(()))
 }
 
-/// The same, and no crash takes it.
+/// Like [`replace`], and syncs the file so that it survives a crash.
 pub(crate) fn replace_for_good(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, File::sync_all)
 }
@@ -69,11 +68,11 @@ fn put(path: &Path, bytes: &[u8], finish: fn(&File) -> io::Result<()>) -> io::Re
         file.write_all(bytes)?;
         finish(&file)
     };
-    // What a killed process left is written anew.
+    // Overwrites the leftover of a killed process, if any.
     let written = paths::write_anew(&temporary).and_then(write);
     let replaced = written.and_then(|()| fs::rename(&temporary, path));
     if replaced.is_err() {
-        // Nothing is left behind; that the write failed is what is told.
+        // The original error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     replaced

@@ -1,8 +1,8 @@
-//! The folder of a project's checkpoints, held open.
+//! The open folder of a project's checkpoints.
 //!
-//! It is opened component by component without following links, and everything after that is done
-//! relative to what was opened: a link that somebody puts in its place, at whatever moment, leads
-//! nobody outside.
+//! The folder is opened component by component without following symbolic links, and all operations
+//! are relative to the opened folder: a link put in its place at any moment cannot lead outside the
+//! project.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -21,25 +21,23 @@ use super::Place;
 use super::file;
 use crate::lock::lock;
 
-/// A folder, held open.
+/// An open folder.
 #[derive(Debug)]
 pub(super) struct Folder {
-    /// The folder itself.
     own: OwnedFd,
-    /// The folder that it lies in.
+    /// The folder that contains it.
     outer: OwnedFd,
 }
 
-/// Why a folder stays closed to us.
+/// Reason why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Closed {
-    /// A link could lead anywhere.
+    /// A symbolic link could lead anywhere.
     #[error("`{}` is a link; checkpoints are kept in real folders only", .0.display())]
     Link(PathBuf),
-    /// Something else is in its place.
+    /// Something other than a folder has its name.
     #[error("`{}` is not a folder", .0.display())]
     NotAFolder(PathBuf),
-    /// The system refuses.
     #[error("could not open the folder `{}`", .0.display())]
     Io(PathBuf, #[source] io::Error),
 }
@@ -50,14 +48,14 @@ pub(super) const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
 
-/// Never through a link, never waiting.
+/// Never follow symbolic links, never block.
 pub(super) const FILE: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
-/// For everybody, less what the umask takes away.
+/// Full access, reduced by the umask.
 const USUAL: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
-/// A file that was not there.
+/// Create a file that must not exist yet.
 const NEW: OFlags = FILE.union(OFlags::WRONLY).union(OFlags::CREATE).union(OFlags::EXCL);
 pub(super) const LOCK: &str = ".lock";
 const IGNORE: &str = ".gitignore";
@@ -67,11 +65,11 @@ const LATEST: &str = "latest.md";
 const LATEST_TEMPORARY: &str = ".latest.tmp";
 pub(super) const COUNT: &str = ".checkpoint_iteration";
 const COUNT_TEMPORARY: &str = ".checkpoint_iteration.tmp";
-/// What a file is called while it is written: its name between these two.
+/// Prefix and suffix of the name of a file that is being written.
 const TEMPORARY: (&str, &str) = (".", ".md.tmp");
 
 impl Folder {
-    /// Opens the folder of a place; nothing if it is not there.
+    /// Opens the folder of a place; `None` if it does not exist.
     pub(super) fn open(place: &Place) -> Result<Option<Self>, Closed> {
         match Self::walk(place, |_, _| Ok(())) {
             Err(Closed::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -79,15 +77,15 @@ impl Folder {
         }
     }
 
-    /// Opens the folder of a place. What is missing of it is made: the folder itself for the user
-    /// alone, the folders above it, which hold others' files too, with the usual mode.
+    /// Opens the folder of a place and creates missing components. The folder itself is private to
+    /// the user. The folders above it, which also contain other files, get the usual mode.
     pub(super) fn make(place: &Place) -> Result<Self, Closed> {
         let private = Path::new(place.folder).file_name();
         Self::walk(place, |outer, name| {
             let is_private = Some(name.as_os_str()) == private;
             let mode = if is_private { Mode::RWXU } else { USUAL };
             match mkdirat(outer, name, mode) {
-                // A crash must not take the folder with all that is in it.
+                // Without this a crash could lose the folder and everything in it.
                 Ok(()) => fsync(outer),
                 Err(Errno::EXIST) => Ok(()),
                 Err(error) => Err(error),
@@ -101,7 +99,7 @@ impl Folder {
     ) -> Result<Self, Closed> {
         let mut path = place.project.clone();
         let failed = |path: &Path, error: Errno| Closed::Io(path.to_owned(), error.into());
-        // The project itself is where the user is.
+        // The project folder itself may be a link: the user chose it.
         let project = open(&path, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty());
         let mut own = project.map_err(|error| failed(&path, error))?;
         let mut outer = own.try_clone().map_err(|error| Closed::Io(path.clone(), error))?;
@@ -123,7 +121,7 @@ impl Folder {
         Ok(Self { own, outer })
     }
 
-    /// Whether this is the folder that the place leads to now.
+    /// Reports whether the place still leads to this folder.
     pub(super) fn is_at(&self, place: &Place) -> bool {
         let identity = |folder: &Self| fstat(&folder.own).map(|stat| (stat.st_dev, stat.st_ino));
         let there = Self::open(place).ok().flatten();
@@ -132,7 +130,7 @@ impl Folder {
         })
     }
 
-    /// Keeps everybody else out until the lock is dropped.
+    /// Locks the folder until the result is dropped.
     pub(super) fn lock(&self, deadline: Instant) -> io::Result<Locked<'_>> {
         let flags = FILE | OFlags::RDWR | OFlags::CREATE;
         let open = || -> io::Result<File> {
@@ -145,7 +143,7 @@ impl Folder {
         Ok(Locked { folder: self, file: lock(open, deadline)? })
     }
 
-    /// The ids of the files that have a checkpoint's name, newest first by that name.
+    /// Lists the ids of files with a checkpoint's name, newest first according to the name.
     pub(super) fn ids(&self) -> io::Result<Vec<String>> {
         self.names().map(|names| ids(&names))
     }
@@ -158,21 +156,21 @@ impl Folder {
         Dir::read_from(&self.own)?.filter_map(name).collect()
     }
 
-    /// The text of a checkpoint's file, which must not be longer than `largest`.
+    /// Reads a checkpoint file, which must be at most `largest` bytes long.
     pub(super) fn read(&self, id: &str, largest: usize) -> Result<String, Problem> {
         let name = format!("{id}{ENDING}");
         let opened = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty());
         file::text(opened.map(File::from).map_err(io::Error::from), largest)
     }
 
-    /// Whether a checkpoint's file has this text, and nothing else.
+    /// Reports whether a checkpoint file contains exactly this text.
     pub(super) fn holds(&self, id: &str, text: &str) -> Result<bool, Problem> {
         let name = format!("{id}{ENDING}");
         let opened = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty());
         file::holds(opened.map(File::from).map_err(io::Error::from), text.as_bytes())
     }
 
-    /// The beginning of a checkpoint's file, as far as it is text.
+    /// Reads the start of a checkpoint file, up to the first byte that is not UTF-8.
     pub(super) fn read_beginning(&self, id: &str) -> Option<String> {
         const LONGEST: usize = 4 << 10;
         let name = format!("{id}{ENDING}");
@@ -184,12 +182,12 @@ impl Folder {
         Some(text.to_owned())
     }
 
-    /// Removes a checkpoint's file.
+    /// Removes a checkpoint file.
     pub(super) fn remove(&self, id: &str) -> io::Result<()> {
         Ok(unlinkat(&self.own, format!("{id}{ENDING}"), AtFlags::empty())?)
     }
 
-    /// The names of the files that we keep beside the checkpoints, and of those that are not ours.
+    /// Lists the other files in the folder: first our own, then foreign ones.
     pub(super) fn companions(&self) -> io::Result<(Vec<String>, Vec<String>)> {
         let names = self.names()?;
         let checkpoints = ids(&names);
@@ -216,7 +214,8 @@ impl Folder {
         }
     }
 
-    /// Removes files that [`Self::companions`] named. A folder that stays keeps itself out of git.
+    /// Removes files that [`Self::companions`] listed. If the folder stays, so does its
+    /// `.gitignore`.
     pub(super) fn remove_companions(&self, names: &[String], folder_goes: bool) -> io::Result<()> {
         for name in names.iter().filter(|name| folder_goes || *name != IGNORE) {
             match unlinkat(&self.own, name, AtFlags::empty()) {
@@ -227,7 +226,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Whether the mirrored count is the one that we wrote last.
+    /// Reports whether the mirrored count is the one that we wrote last.
     pub(super) fn has_own_count(&self) -> bool {
         let count = |folder: &OwnedFd, name: &str| {
             let file = openat(folder, name, FILE | OFlags::RDONLY, Mode::empty()).ok()?;
@@ -242,13 +241,13 @@ impl Folder {
         Ok(unlinkat(&self.outer, COUNT, AtFlags::empty())?)
     }
 
-    /// Makes what was done in the folder last.
+    /// Syncs the folder so that changes in it survive a crash.
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(fsync(&self.own)?)
     }
 }
 
-/// The ids among names of files, newest first.
+/// Extracts checkpoint ids from file names, newest first.
 fn ids(names: &[String]) -> Vec<String> {
     let is_id = |id: &&str| !id.starts_with('.') && *id != LATEST.trim_end_matches(ENDING);
     let id = |name: &String| name.strip_suffix(ENDING).filter(is_id).map(str::to_owned);
@@ -257,29 +256,30 @@ fn ids(names: &[String]) -> Vec<String> {
     ids
 }
 
-/// Whether an id is a newer one than the other.
+/// Reports whether an id is newer than another.
 pub(super) fn is_newer(id: &str, other: &str) -> bool {
     age(id) > age(other)
 }
 
-/// What ids are ordered by: the second, and within a second the tenth comes after the ninth.
+/// Returns the sort key of an id: the second, then the length, so that within a second the tenth
+/// follows the ninth.
 fn age(id: &str) -> (&[u8], usize, &str) {
     (&id.as_bytes()[..id.len().min("2026-11-15-055814".len())], id.len(), id)
 }
 
-/// A folder that nobody else changes right now, but for files that were begun before.
+/// A locked folder. Only files reserved before may still be written.
 #[derive(Debug)]
 pub(super) struct Locked<'f> {
     folder: &'f Folder,
     file: File,
 }
 
-/// No project has more checkpoints than this; whoever says so has made it up.
+/// Upper bound for plausible counts. A larger one is made up.
 const MOST: u64 = 1 << 40;
 
 impl<'f> Locked<'f> {
-    /// Removes what killed processes left, and gives the ids of the files that have a checkpoint's
-    /// name, newest first.
+    /// Removes leftovers of killed processes and lists the ids of files with a checkpoint's name,
+    /// newest first.
     pub(super) fn swept(&self) -> io::Result<Vec<String>> {
         let names = self.folder.names()?;
         self.sweep(&names);
@@ -287,40 +287,40 @@ impl<'f> Locked<'f> {
         Ok(ids(&names))
     }
 
-    /// Where `latest.md` leads to.
+    /// Returns the id that `latest.md` points to.
     pub(super) fn latest(&self) -> Option<String> {
         let target = readlinkat(&self.folder.own, LATEST, Vec::new()).ok()?;
         Some(target.to_str().ok()?.strip_suffix(ENDING)?.to_owned())
     }
 
-    /// The highest iteration that was given away, as far as it was noted down.
+    /// Returns the highest iteration assigned so far, according to our count and its mirror.
     pub(super) fn count(&mut self) -> io::Result<u64> {
         let noted = self.noted()?;
         let flags = FILE | OFlags::RDONLY;
         let mirror = openat(&self.folder.outer, COUNT, flags, Mode::empty()).map(File::from);
-        // Whatever is in the mirror's place must not keep us: the note is what counts.
+        // An unreadable mirror is no obstacle: our own count is authoritative.
         let mirrored = mirror.ok().and_then(|mut file| read_count(&mut file).ok());
         Ok(noted.max(mirrored.unwrap_or(0)))
     }
 
-    /// The same, by our own note.
+    /// Returns the highest iteration assigned so far, according to our own count.
     pub(super) fn noted(&mut self) -> io::Result<u64> {
         read_count(&mut self.file)
     }
 
-    /// Notes an iteration down as given away.
+    /// Records an iteration as assigned.
     pub(super) fn set_count(&mut self, count: u64) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
-        // Always of one length: a shorter number leaves nothing of a longer one.
+        // Fixed width, so that a shorter number overwrites a longer one completely.
         self.file.write_all(format!("{count:020}\n").as_bytes())
     }
 
-    /// Whether the count was ever mirrored.
+    /// Reports whether a mirrored count exists.
     pub(super) fn is_mirrored(&self) -> bool {
         statat(&self.folder.outer, COUNT, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Tells everybody else's tools how many there were.
+    /// Writes the count to the file that other tools read.
     pub(super) fn mirror_count(&self, count: u64) -> io::Result<()> {
         let outer = &self.folder.outer;
         replace(outer, COUNT_TEMPORARY, COUNT, || {
@@ -329,7 +329,7 @@ impl<'f> Locked<'f> {
         })
     }
 
-    /// Begins a file under an id that nobody else has; nothing if the id is taken.
+    /// Creates a temporary file for an unused id; `None` if the id is taken.
     pub(super) fn reserve(&self, id: &str) -> io::Result<Option<Reserved<'f>>> {
         let folder = self.folder;
         let name = format!("{}{id}{}", TEMPORARY.0, TEMPORARY.1);
@@ -338,10 +338,10 @@ impl<'f> Locked<'f> {
             Err(Errno::EXIST) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        // As long as it is locked, whoever writes it is alive.
+        // The lock shows other processes that the writer is alive.
         file.lock()?;
         let reserved = Reserved { folder, file, name, target: format!("{id}{ENDING}") };
-        // Only now: who was writing it a moment ago has published it since.
+        // Check after locking: another process may just have published this id.
         match statat(&folder.own, &reserved.target, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(Some(reserved)),
             Ok(_) => Ok(None),
@@ -349,8 +349,8 @@ impl<'f> Locked<'f> {
         }
     }
 
-    /// Lets `latest.md` lead to the newest of our checkpoints: a relative link, so that it can be
-    /// opened like the file itself, and so that there is no second copy to go stale.
+    /// Points `latest.md` to a checkpoint. A relative link opens like the file itself and cannot go
+    /// stale as a copy would.
     pub(super) fn point_latest_to(&self, id: &str) -> io::Result<()> {
         let own = &self.folder.own;
         replace(own, LATEST_TEMPORARY, LATEST, || {
@@ -358,8 +358,8 @@ impl<'f> Locked<'f> {
         })
     }
 
-    /// Checkpoints are nobody's business but the user's: the folder keeps itself out of git. What is
-    /// there already has its reasons.
+    /// Adds a `.gitignore` that excludes the whole folder: checkpoints are private. An existing one
+    /// is left alone.
     fn ignore_itself(&self) -> io::Result<()> {
         let own = &self.folder.own;
         if !matches!(statat(own, IGNORE, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
@@ -371,19 +371,19 @@ impl<'f> Locked<'f> {
         })
     }
 
-    /// Removes what killed processes left.
+    /// Removes leftovers of killed processes.
     fn sweep(&self, names: &[String]) {
         for name in names {
             let is_file = name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1);
             if name == LATEST_TEMPORARY || (is_file && self.is_abandoned(name)) {
-                // Whoever comes next tries again.
+                // If this fails, the next sweep tries again.
                 let _ = unlinkat(&self.folder.own, name, AtFlags::empty());
             }
         }
     }
 
-    /// Whether nobody writes a temporary file any more. All are begun under our lock, so one that is
-    /// locked by nobody has been given up.
+    /// Reports whether a temporary file has no writer. All are created under the folder's lock and
+    /// locked by their writer, so an unlocked one is abandoned.
     fn is_abandoned(&self, name: &str) -> bool {
         match openat(&self.folder.own, name, FILE | OFlags::RDONLY, Mode::empty()) {
             Ok(file) => File::from(file).try_lock().is_ok(),
@@ -392,7 +392,7 @@ impl<'f> Locked<'f> {
     }
 }
 
-/// Puts what `make` makes under the name `temporary` in the place of `target`, whole or not at all.
+/// Replaces `target` atomically by the file that `make` creates under the name `temporary`.
 fn replace(
     folder: &OwnedFd,
     temporary: &str,
@@ -400,7 +400,7 @@ fn replace(
     make: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
     let remove = || unlinkat(folder, temporary, AtFlags::empty());
-    // Nobody else is here: it is of a killed process, or was put there to lead us astray.
+    // We hold the lock, so this file is a leftover or was planted by someone else.
     if let Err(error) = remove()
         && error != Errno::NOENT
     {
@@ -408,25 +408,25 @@ fn replace(
     }
     let made = make().and_then(|()| Ok(renameat(folder, temporary, folder, target)?));
     if made.is_err() {
-        // Nothing is left behind; that it failed is what is told.
+        // The original error is the one to report.
         let _ = remove();
     }
     made
 }
 
-/// A count in a file that anybody may have written: what makes no sense counts as none.
+/// Reads a count from an untrusted file; invalid content counts as 0.
 fn read_count(file: &mut File) -> io::Result<u64> {
     if !file.metadata()?.is_file() {
         return Ok(0);
     }
     let mut text = String::new();
-    // What is no text makes no sense either.
+    // Text that is not UTF-8 is invalid too.
     let _ = file.take(32).read_to_string(&mut text);
     Ok(text.trim().parse().ok().filter(|count| *count <= MOST).unwrap_or(0))
 }
 
-/// A file that is being written, for a name that was free. It is removed when dropped, unless it
-/// was published.
+/// A temporary file reserved for an unused name. Dropping it removes the file unless it was
+/// published.
 #[derive(Debug)]
 pub(super) struct Reserved<'f> {
     folder: &'f Folder,
@@ -436,16 +436,16 @@ pub(super) struct Reserved<'f> {
 }
 
 impl Reserved<'_> {
-    /// Writes the whole text, for good.
+    /// Writes the whole text and syncs it.
     pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
         self.file.write_all(text.as_bytes())?;
         self.file.sync_all()
     }
 
-    /// Gives the file its name; false if somebody has taken that name meanwhile.
+    /// Gives the file its final name. Returns false if the name was taken meanwhile.
     pub(super) fn publish(self) -> io::Result<bool> {
         let renamed = match self.rename() {
-            // Not every file system can.
+            // Some file systems lack `RENAME_NOREPLACE`.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => self.link(),
             renamed => renamed,
         };
@@ -461,7 +461,7 @@ impl Reserved<'_> {
         renameat_with(own, &self.name, own, &self.target, RenameFlags::NOREPLACE)
     }
 
-    /// Gives the file its name as a second one; the first goes when this is dropped.
+    /// Adds the final name as a second link; dropping removes the first.
     fn link(&self) -> rustix::io::Result<()> {
         let own = &self.folder.own;
         linkat(own, &self.name, own, &self.target, AtFlags::empty())
@@ -470,7 +470,7 @@ impl Reserved<'_> {
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        // Once published it is gone, or it is a second name.
+        // After publishing, the temporary name is gone or a second link.
         let _ = unlinkat(&self.folder.own, &self.name, AtFlags::empty());
     }
 }

@@ -1,8 +1,8 @@
-//! Keeping the mirrored count out of the user's `git status`.
+//! Keeps the mirrored count out of the user's `git status`.
 //!
-//! The folder of the checkpoints ignores itself; the count beside it cannot. Git has a list of what
-//! is ignored in this clone only, which nobody else sees and no commit holds: the count goes there,
-//! and the user's own `.gitignore` stays as it is.
+//! The checkpoints' folder ignores itself, but the count is beside it. Git has an exclude list that
+//! applies to one clone and is never committed. The count goes there, so the user's `.gitignore`
+//! stays unchanged.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -15,8 +15,8 @@ use super::Place;
 use super::folder::{COUNT, FILE, FOLDER};
 use crate::{child, git, paths};
 
-/// Puts the count on the list, unless git ignores it already. Only where the repository lies in the
-/// project itself: what is elsewhere is not ours to change.
+/// Adds the count to the exclude list unless git ignores it already. Only if the repository is in
+/// the project folder itself: one elsewhere is not ours to change.
 pub(super) fn keep_out_of_git(place: &Place) -> io::Result<()> {
     let Some(mut list) = list(&place.project)? else { return Ok(()) };
     let count = count(place);
@@ -30,14 +30,14 @@ pub(super) fn keep_out_of_git(place: &Place) -> io::Result<()> {
     list.write_all(format!("{gap}{line}").as_bytes())
 }
 
-/// Whether the count is on the list.
+/// Reports whether the count is in the exclude list.
 pub(super) fn is_excluded(place: &Place) -> bool {
     let mut text = String::new();
     let list = list(&place.project).ok().flatten();
     list.is_some_and(|mut list| list.read_to_string(&mut text).is_ok()) && has(&text, place)
 }
 
-/// Takes the count off the list again. Everything else in it stays.
+/// Removes the count from the exclude list. Other lines stay.
 pub(super) fn remove_line(place: &Place) -> io::Result<()> {
     let Some(mut list) = list(&place.project)? else { return Ok(()) };
     let mut text = String::new();
@@ -55,7 +55,7 @@ pub(super) fn remove_line(place: &Place) -> io::Result<()> {
     written
 }
 
-/// Where git has the list of the repository in `project`.
+/// Returns the path of the exclude list of the repository in `project`.
 pub(super) fn list_of(project: &Path) -> PathBuf {
     project.join(".git/info/exclude")
 }
@@ -65,7 +65,7 @@ fn has(text: &str, place: &Place) -> bool {
     text.split_inclusive('\n').any(|other| other == line)
 }
 
-/// The count, in its project.
+/// Returns the path of the count, relative to the project.
 fn count(place: &Place) -> PathBuf {
     Path::new(place.folder).parent().unwrap_or(Path::new("")).join(COUNT)
 }
@@ -74,7 +74,8 @@ fn line(place: &Place) -> String {
     format!("/{}\n", count(place).display())
 }
 
-/// The list of the repository in `project`, opened without following links; nothing if there is none.
+/// Opens the exclude list of the repository in `project` without following symbolic links; `None`
+/// if there is none.
 fn list(project: &Path) -> io::Result<Option<File>> {
     let flags = FILE | OFlags::RDWR | OFlags::APPEND;
     let open = || -> rustix::io::Result<File> {
@@ -90,7 +91,7 @@ fn list(project: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether git would show the file as new.
+/// Reports whether git would show the file as untracked.
 fn is_seen(project: &Path, file: &Path) -> bool {
     const PATIENCE: Duration = Duration::from_millis(500);
     const NOT_IGNORED: i32 = 1;
@@ -111,6 +112,7 @@ mod tests {
         Place {
             project: project.to_owned(),
             folder: ".agent/checkpoints",
+            other_folders: Vec::new(),
             index: project.join("index.json"),
             key: project.join("key"),
             patience: Duration::ZERO,

@@ -1,7 +1,7 @@
 //! `index.json`: the checkpoints of all projects, for people and other tools.
 //!
-//! It is derived from the files. One that is broken is made anew from those of the projects that it
-//! still names.
+//! The index is derived from the checkpoint files. A broken one is rebuilt from the projects that
+//! it still names.
 
 mod append;
 
@@ -25,33 +25,29 @@ use crate::lock::lock;
 use crate::paths::{self, Links};
 use crate::world;
 
-/// A checkpoint, as the index tells of it.
+/// A checkpoint in the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its id.
     pub id: String,
-    /// Its file.
     pub path: PathBuf,
-    /// The project it is of.
     pub project: PathBuf,
-    /// When it was made, in UTC.
+    /// Creation time in UTC.
     pub created: String,
-    /// What it was made for.
+    /// Occasion on which the checkpoint was made.
     pub trigger: String,
-    /// Whether it was there and whole when somebody last looked.
+    /// Whether the last check found the file present and intact.
     pub verified: bool,
-    /// Which checkpoint of the project it is.
+    /// Number of the checkpoint within its project.
     pub iteration: u64,
-    /// What it is about.
     #[serde(default)]
     pub summary: String,
-    /// What other tools say of it.
+    /// Fields written by other tools.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
 impl Entry {
-    /// The entry of a checkpoint that is there and whole.
+    /// Creates the entry of an intact checkpoint.
     pub(super) fn new(place: &Place, meta: &Meta, summary: String) -> Self {
         Self {
             id: meta.id.clone(),
@@ -66,7 +62,7 @@ impl Entry {
         }
     }
 
-    /// The entry of what a look found to be ours; nothing for what is not.
+    /// Creates the entry of a listed checkpoint; `None` if it is not our own.
     pub(super) fn of(place: &Place, listed: &Listed) -> Option<Self> {
         let meta = listed.verdict.meta.as_ref().filter(|_| listed.is_own())?;
         let place = place.in_project((&meta.project).into());
@@ -87,12 +83,12 @@ struct Index {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Item {
-    /// What other tools put there and we do not understand.
+    /// An item of another tool that we cannot parse.
     Strange(Value),
     Known(Entry),
 }
 
-/// Why the index was not brought up to date.
+/// Error of an update of the index.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {task} the index `{}`: {why}", path.display())]
 pub struct Unindexed {
@@ -101,7 +97,7 @@ pub struct Unindexed {
     why: io::Error,
 }
 
-/// Puts in the entry of a checkpoint that was just made. Says what had to be mended.
+/// Adds a new checkpoint. Returns a note if a broken index had to be rebuilt.
 pub(super) fn add(
     place: &Place,
     entry: Entry,
@@ -115,7 +111,7 @@ pub(super) fn add(
     }
 }
 
-/// Puts an entry in, or in the place of the one for the same file.
+/// Adds an entry or replaces the one for the same file.
 pub(super) fn put(entries: &mut Vec<Entry>, mut entry: Entry) {
     match entries.iter_mut().find(|known| known.path == entry.path) {
         Some(known) => {
@@ -126,7 +122,7 @@ pub(super) fn put(entries: &mut Vec<Entry>, mut entry: Entry) {
     }
 }
 
-/// The entries of the index; none if there is no index, or a broken one.
+/// Reads the entries of the index; empty if the index is missing or broken.
 pub fn entries(place: &Place) -> Vec<Entry> {
     match read(&place.index).map(|bytes| parse(&bytes)) {
         Ok(Found::Whole { entries, .. }) => entries,
@@ -134,14 +130,14 @@ pub fn entries(place: &Place) -> Vec<Entry> {
     }
 }
 
-/// The projects that the index names. Nothing else of it is kept meanwhile: it may tell of thousands of
-/// checkpoints, and a server asks again and again.
+/// Returns the projects that the index names. Entries are not kept in memory: there may be
+/// thousands, and a server calls this often.
 pub fn projects(place: &Place) -> BTreeSet<PathBuf> {
     read(&place.index).map(|bytes| named(&bytes)).unwrap_or_default()
 }
 
-/// Removes the index, its lock and the folders that are empty without them, up to `top`. One that
-/// other tools write to as well stays. Tells whether it is gone.
+/// Removes the index, its lock and the folders that are empty then, below `top`. Leaves an index
+/// that other tools write to. Returns whether the index was removed.
 pub fn remove(index: &Path, top: &Path) -> io::Result<bool> {
     match parse(&read(index)?) {
         Found::Whole { strange, .. } if strange.is_empty() => {}
@@ -157,14 +153,14 @@ pub fn remove(index: &Path, top: &Path) -> io::Result<bool> {
         index.ancestors().skip(1).take_while(|folder| folder.starts_with(top) && *folder != top);
     for folder in above {
         if std::fs::remove_dir(folder).is_err() {
-            break; // Somebody else has something in it.
+            break; // Not empty.
         }
     }
     Ok(true)
 }
 
-/// Changes the index: nobody else does meanwhile, and whoever reads it sees it before or after. Says
-/// what had to be mended.
+/// Changes the index under its lock; readers see the old or the new version. Returns a note if a
+/// broken index had to be rebuilt.
 pub(super) fn update(
     place: &Place,
     deadline: Instant,
@@ -175,7 +171,7 @@ pub(super) fn update(
     open.change(place, &bytes, change)
 }
 
-/// The index while nobody else changes it.
+/// The locked index.
 struct Open {
     path: PathBuf,
     _locked: File,
@@ -183,7 +179,7 @@ struct Open {
 
 impl Open {
     fn new(place: &Place, deadline: Instant) -> Result<Self, Unindexed> {
-        // The user may have put a link in its place.
+        // The user may have replaced the index by a symbolic link.
         let is_link = fs::read_link(&place.index).is_ok();
         let path = if is_link { paths::canonical(&place.index) } else { place.index.clone() };
         let failed = |task, why| Unindexed { task, path: path.clone(), why };
@@ -196,7 +192,8 @@ impl Open {
         read(&self.path).map_err(|why| self.failed("read", why))
     }
 
-    /// Changes the entries of an index with these bytes. Says what had to be mended.
+    /// Changes the entries of an index with these bytes. Returns a note if a broken index had to be
+    /// rebuilt.
     fn change(
         &self,
         place: &Place,
@@ -220,9 +217,9 @@ impl Open {
         Ok(mended)
     }
 
-    /// Puts a new index in the place of the old one.
+    /// Replaces the index.
     fn put(&self, bytes: &[u8]) -> Result<(), Unindexed> {
-        // It follows from the files: one that a crash takes is made anew, and no disk is waited for.
+        // Not synced: an index lost in a crash is rebuilt from the files.
         replace(&self.path, bytes).map_err(|why| self.failed("write", why))
     }
 
@@ -231,7 +228,8 @@ impl Open {
     }
 }
 
-/// Makes the index anew from the files of `projects`. Only what we sealed is taken in.
+/// Rebuilds the index from the files of `projects`. Only checkpoints that we sealed are included.
+/// Returns their number.
 pub fn rebuild(place: &Place, projects: &[PathBuf]) -> Result<usize, Unindexed> {
     let mut count = 0;
     update(place, place.deadline(), |entries| {
@@ -249,9 +247,9 @@ fn mend(place: &Place, projects: BTreeSet<PathBuf>) -> (Vec<Entry>, String) {
     (entries, told)
 }
 
-/// The entries of all that we sealed in these projects.
+/// Returns the entries of all checkpoints that we sealed in these projects.
 fn sealed(place: &Place, projects: impl IntoIterator<Item = PathBuf>) -> Vec<Entry> {
-    // Without the key nothing can be told to be ours.
+    // Without the key no checkpoint can be identified as ours.
     let key = key::read(&place.key).ok().flatten();
     let mut entries = Vec::new();
     for project in projects {
@@ -265,13 +263,13 @@ fn sealed(place: &Place, projects: impl IntoIterator<Item = PathBuf>) -> Vec<Ent
 }
 
 enum Found {
-    /// What it says.
+    /// A valid index.
     Whole { entries: Vec<Entry>, strange: Vec<Value> },
-    /// The projects that what is left of it names.
+    /// A broken index, with the projects that its text still names.
     Broken(BTreeSet<PathBuf>),
 }
 
-/// The bytes of an index; those of an empty one if there is none.
+/// Reads the bytes of an index; a missing one reads as [`EMPTY`].
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     const MOST: u64 = 64 << 20;
     let file = match paths::open(path, Links::Followed) {
@@ -281,7 +279,6 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     paths::read_whole(&file, file.metadata()?.len(), MOST)
 }
 
-/// An index that names nothing.
 const EMPTY: &[u8] = br#"{"checkpoints": []}"#;
 
 fn parse(bytes: &[u8]) -> Found {
@@ -301,7 +298,7 @@ fn parse(bytes: &[u8]) -> Found {
     Found::Whole { entries, strange }
 }
 
-/// The projects that an index names, be it broken.
+/// Finds the projects that an index names, even if it is broken.
 fn named(bytes: &[u8]) -> BTreeSet<PathBuf> {
     const KEY: &str = "\"project\"";
     let text = String::from_utf8_lossy(bytes);

@@ -1,4 +1,4 @@
-//! The user's key on disk: made once, and for nobody else to read.
+//! The user's key on disk: made once, and readable only by the user.
 
 use std::path::Path;
 use std::time::Instant;
@@ -14,19 +14,19 @@ const KIND: Kind = Kind {
     loss: "a new key is made, and older checkpoints count as foreign",
 };
 
-/// The key; nothing if none was made yet.
+/// Reads the key; `None` if there is none yet.
 pub(super) fn read(path: &Path) -> Result<Option<Key>, Unusable> {
     Ok(secret::read(path, &KIND)?.map(key))
 }
 
-/// The key, made if there is none. Of many at once one makes it, and all get the same.
+/// Reads the key, or makes one if there is none. Concurrent callers get the same key.
 pub(super) fn read_or_make(path: &Path, deadline: Instant) -> Result<Key, Unusable> {
     secret::read_or_make(path, &KIND, deadline).map(key)
 }
 
 fn key(bytes: Vec<u8>) -> Key {
     let mut key = [0; Key::LEN];
-    // What was read has the length of its kind.
+    // `secret::read` checks the length.
     key.copy_from_slice(&bytes);
     Key::new(key)
 }

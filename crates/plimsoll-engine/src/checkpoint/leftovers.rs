@@ -1,7 +1,7 @@
-//! What plimsoll has put into a project, and how to remove it.
+//! Finds and removes what plimsoll has written into a project.
 //!
-//! Only what is known to be ours goes: checkpoints whose mac is ours and which nobody has changed, and
-//! the files that we keep beside them. Everything else stays.
+//! Only files known to be ours are removed: unchanged checkpoints with our MAC, and our other files
+//! beside them.
 
 use std::fs;
 use std::io;
@@ -14,15 +14,15 @@ use super::list::{self, Listed, NotFound};
 use super::{Place, ignore, key};
 use crate::board;
 
-/// What is ours in one project.
+/// Our files in one project.
 #[derive(Debug)]
 pub struct Leftovers {
     place: Place,
-    /// The checkpoints that are ours.
+    /// Ids of our checkpoints.
     checkpoints: Vec<String>,
-    /// The names of files in their folder that are not ours.
+    /// Names of foreign files in the checkpoints' folder.
     foreign: Vec<String>,
-    /// The other files in their folder that are ours.
+    /// Names of our other files in the checkpoints' folder.
     companions: Vec<String>,
     has_folder: bool,
     has_count: bool,
@@ -30,7 +30,7 @@ pub struct Leftovers {
     has_board: bool,
 }
 
-/// Finds what is ours in the project of a place; `None` if there is nothing.
+/// Finds our files in the project of a place; `None` if there are none.
 pub fn leftovers(place: &Place) -> Result<Option<Leftovers>, NotFound> {
     let mut found = Leftovers {
         place: place.clone(),
@@ -62,7 +62,7 @@ impl Leftovers {
         }
         let (companions, foreign) = folder.companions().map_err(failed)?;
         self.foreign.extend(foreign);
-        // A folder in which we never sealed anything is somebody else's.
+        // If we never sealed anything in the folder, it is not ours.
         if self.checkpoints.is_empty() && !companions.iter().any(|name| name == LOCK) {
             return Ok(());
         }
@@ -76,12 +76,11 @@ impl Leftovers {
         !(self.has_folder || self.has_count || self.is_excluded || self.has_board)
     }
 
-    /// The project.
     pub fn project(&self) -> &Path {
         &self.place.project
     }
 
-    /// Lists the files that will be removed or changed, each with a word on which part of it.
+    /// Lists the files that will be removed or changed, with a note on the affected part.
     pub fn described(&self) -> Vec<String> {
         let count = match self.checkpoints.len() {
             1 => "1 checkpoint".to_owned(),
@@ -98,7 +97,7 @@ impl Leftovers {
         parts.into_iter().filter_map(|(is_there, text)| is_there.then_some(text)).collect()
     }
 
-    /// The files beside the checkpoints that are not ours, and stay.
+    /// Returns the foreign files beside the checkpoints, which stay.
     pub fn foreign(&self) -> Vec<PathBuf> {
         self.foreign.iter().map(|name| self.place.path().join(name)).collect()
     }
@@ -108,7 +107,7 @@ impl Leftovers {
         folder.parent().unwrap_or(Path::new("/")).join(COUNT)
     }
 
-    /// Removes it. Returns what could not be removed, in sentences.
+    /// Removes our files. Returns a sentence for each failure.
     pub fn remove(&self) -> Vec<String> {
         let mut failures = Vec::new();
         let mut note = |what: PathBuf, done: io::Result<()>| {
@@ -126,7 +125,7 @@ impl Leftovers {
         if self.has_board {
             note(board::mirror_of(self.project()), board::remove_mirror(self.project()));
         }
-        // The agent's folder goes if nothing else is in it.
+        // Also removes the agent's folder, if it is empty.
         let _ = self.place.path().parent().map(fs::remove_dir);
         failures
     }
@@ -149,7 +148,7 @@ impl Leftovers {
     }
 }
 
-/// Whether we sealed a file and nobody has changed it since. A copy in another project is ours too.
+/// Reports whether we sealed a file and it is unchanged. A copy in another project is ours too.
 fn is_ours(listed: &Listed) -> bool {
     let moved = |problem: &Problem| matches!(problem, Problem::Renamed | Problem::Elsewhere);
     listed.verdict.origin == Origin::Own && listed.verdict.problems.iter().all(moved)

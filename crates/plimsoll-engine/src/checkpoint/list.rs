@@ -1,4 +1,4 @@
-//! The checkpoints of a project, ours and others'.
+//! Lists and finds the checkpoints of a project, our own and foreign ones.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,24 +10,23 @@ use plimsoll_extract::checkpoint::{
 };
 
 use super::Place;
-use super::folder::{Closed, Folder};
+use super::folder::{Closed, Folder, is_newer};
 use super::key::{self, Unusable};
 
 /// A file with a checkpoint's name.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// The name, less its ending.
+    /// File name without extension.
     pub id: String,
-    /// The file.
     pub path: PathBuf,
-    /// What a look at it came to.
+    /// Result of checking the file.
     pub verdict: Verdict,
-    /// What it is about, in a line.
+    /// One-line summary.
     pub summary: String,
 }
 
 impl Listed {
-    /// What a look at a file came to, by its text.
+    /// Checks the text of a file.
     pub(super) fn new(
         id: String,
         path: PathBuf,
@@ -43,25 +42,26 @@ impl Listed {
         Self { id, path, verdict, summary }
     }
 
-    /// We made it here, and not a byte has changed since.
+    /// Reports whether we sealed this file here and it is unchanged.
     pub fn is_own(&self) -> bool {
         self.verdict.is_sealed()
     }
 
-    /// How old it says it is.
+    /// Returns the age according to the front matter.
     pub fn age(&self, now: Millis) -> Option<Duration> {
         let created = self.verdict.meta.as_ref()?.created;
         Some(Duration::from_millis(u64::try_from(now - created).unwrap_or(0)))
     }
 
-    /// Whether it is more than a day old: work goes on, and what it says may no longer be so.
+    /// Reports whether the checkpoint is more than a day old, so that its content may be out of
+    /// date.
     pub fn is_stale(&self, now: Millis) -> bool {
         const DAY: Duration = Duration::from_secs(24 * 3600);
         self.age(now).is_some_and(|age| age >= DAY)
     }
 }
 
-/// Why there is no checkpoint to show.
+/// Reason why a checkpoint cannot be listed or found.
 #[derive(Debug, thiserror::Error)]
 pub enum NotFound {
     /// The folder cannot be used.
@@ -73,56 +73,74 @@ pub enum NotFound {
     /// The folder cannot be read.
     #[error("could not list `{}`", .0.display())]
     Io(PathBuf, #[source] io::Error),
-    /// There is none of ours.
+    /// No checkpoint in the folder is ours.
     #[error("there is no checkpoint of ours in `{}`", .0.display())]
     NoneOwn(PathBuf),
-    /// There is none of that name.
     #[error("there is no checkpoint `{0}` in `{folder}`", folder = .1.display())]
     Unknown(String, PathBuf),
-    /// Several begin like that.
+    /// Several ids begin with the name.
     #[error("`{0}` fits several checkpoints: {1}")]
     Ambiguous(String, String),
 }
 
-/// All checkpoints of a place, newest first. What cannot be read comes last.
+/// Lists all checkpoints of a place, newest first, unreadable ones last.
 pub fn list(place: &Place) -> Result<Vec<Listed>, NotFound> {
-    let Some(folder) = Folder::open(place)? else { return Ok(Vec::new()) };
-    let key = key::read(&place.key)?;
-    let ids = folder.ids().map_err(|error| NotFound::Io(place.path(), error))?;
-    let look = |id: String| look(place, &folder, key.as_ref(), id, LARGEST_READ);
-    let mut listed: Vec<Listed> = ids.into_iter().map(look).collect();
-    let moment =
-        |listed: &Listed| listed.verdict.meta.as_ref().map(|meta| (meta.created, meta.iteration));
+    let mut listed = Vec::new();
+    for place in place.each_folder() {
+        let Some(folder) = Folder::open(&place)? else { continue };
+        let key = key::read(&place.key)?;
+        let ids = folder.ids().map_err(|error| NotFound::Io(place.path(), error))?;
+        listed.extend(
+            ids.into_iter().map(|id| look(&place, &folder, key.as_ref(), id, LARGEST_READ)),
+        );
+    }
     listed.sort_by_key(|listed| std::cmp::Reverse(moment(listed)));
     Ok(listed)
 }
 
-/// The ids of all checkpoints of a place, whoever wrote them, newest first by their names.
-pub fn ids(place: &Place) -> Result<Vec<String>, NotFound> {
-    let Some(folder) = Folder::open(place)? else { return Ok(Vec::new()) };
-    folder.ids().map_err(|error| NotFound::Io(place.path(), error))
+/// Returns the sort key from the front matter.
+fn moment(listed: &Listed) -> Option<(Millis, u64)> {
+    listed.verdict.meta.as_ref().map(|meta| (meta.created, meta.iteration))
 }
 
-/// The newest checkpoint that we sealed in this place. Others' are passed over, however new they say
-/// they are.
+/// Lists the ids of all checkpoints of a place, our own and foreign ones, newest first by name.
+pub fn ids(place: &Place) -> Result<Vec<String>, NotFound> {
+    let mut ids = Vec::new();
+    for place in place.each_folder() {
+        let Some(folder) = Folder::open(&place)? else { continue };
+        ids.extend(folder.ids().map_err(|error| NotFound::Io(place.path(), error))?);
+    }
+    if !place.other_folders.is_empty() {
+        ids.sort_by(|one, other| is_newer(other, one).cmp(&is_newer(one, other)));
+    }
+    Ok(ids)
+}
+
+/// Returns the newest checkpoint that we sealed in this place. Foreign ones are skipped, whatever
+/// age they claim.
 pub fn newest_own(place: &Place) -> Result<Option<Listed>, NotFound> {
     newest_fitting(place, &|_| true)
 }
 
-/// The newest of those that we sealed in this place that fits.
+/// Returns the newest checkpoint that we sealed in this place and that satisfies `fits`.
 pub fn newest_fitting(
     place: &Place,
     fits: &dyn Fn(&Meta) -> bool,
 ) -> Result<Option<Listed>, NotFound> {
-    let Some(folder) = Folder::open(place)? else { return Ok(None) };
-    let key = key::read(&place.key)?;
-    let failed = |error| NotFound::Io(place.path(), error);
-    let ids = folder.ids().map_err(failed)?;
-    Ok(newest_among(place, &folder, key.as_ref(), ids, fits))
+    let mut newest: Option<Listed> = None;
+    for place in place.each_folder() {
+        let Some(folder) = Folder::open(&place)? else { continue };
+        let key = key::read(&place.key)?;
+        let ids = folder.ids().map_err(|error| NotFound::Io(place.path(), error))?;
+        let here = newest_among(&place, &folder, key.as_ref(), ids, fits);
+        if here.as_ref().map(moment) > newest.as_ref().map(moment) {
+            newest = here;
+        }
+    }
+    Ok(newest)
 }
 
-/// The checkpoint that is meant by `name`: `latest` is the newest of ours; the beginning of an id is
-/// enough where only one begins like that.
+/// Finds a checkpoint by name: `latest` for our newest, or an id or an unambiguous prefix of one.
 pub fn find(place: &Place, name: &str) -> Result<Listed, NotFound> {
     if name == "latest" {
         return newest_own(place)?.ok_or_else(|| NotFound::NoneOwn(place.path()));
@@ -142,9 +160,18 @@ pub fn find(place: &Place, name: &str) -> Result<Listed, NotFound> {
     }
 }
 
-/// The body of a checkpoint that we sealed, and what its front matter says; nothing if it is not what
-/// we sealed. What is given is what was checked: the file may be another by now.
+/// Reads front matter and body of a checkpoint; `None` if we did not seal it or it has changed.
+/// Returns the bytes that were checked, because the file may change afterwards.
 pub fn read_own(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFound> {
+    for place in place.each_folder() {
+        if let Some(read) = read_own_in(&place, id)? {
+            return Ok(Some(read));
+        }
+    }
+    Ok(None)
+}
+
+fn read_own_in(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFound> {
     let Some(folder) = Folder::open(place)? else { return Ok(None) };
     let key = key::read(&place.key)?;
     let Ok(text) = folder.read(id, LARGEST) else { return Ok(None) };
@@ -154,13 +181,19 @@ pub fn read_own(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFo
     Ok(own.filter(|_| listed.verdict.origin == Origin::Own).map(|meta| (meta, body)))
 }
 
-/// The whole text of a checkpoint, whoever wrote it: to be shown, and nothing else.
+/// Reads the whole text of a checkpoint, our own or foreign. For display only.
 pub fn text(place: &Place, id: &str) -> Result<String, Problem> {
-    let folder = Folder::open(place).map_err(|closed| Problem::Unreadable(closed.to_string()))?;
-    folder.ok_or(Problem::Missing)?.read(id, LARGEST_READ)
+    let unreadable = |closed: Closed| Problem::Unreadable(closed.to_string());
+    for place in place.each_folder() {
+        match Folder::open(&place).map_err(unreadable)?.map(|it| it.read(id, LARGEST_READ)) {
+            None | Some(Err(Problem::Missing)) => {}
+            Some(read) => return read,
+        }
+    }
+    Err(Problem::Missing)
 }
 
-/// The newest checkpoint of ours among these, or of ours of a session.
+/// Returns our newest checkpoint among these ids, optionally only of one session.
 pub(super) fn newest_of(
     place: &Place,
     folder: &Folder,
@@ -174,8 +207,8 @@ pub(super) fn newest_of(
     newest_among(place, folder, key, ids, &is_meant)
 }
 
-/// The newest checkpoint of ours among these, or of ours of a session, with its iteration: by its
-/// front matter alone.
+/// Returns id and iteration of our newest checkpoint among these ids, optionally only of one
+/// session. Reads the front matter alone.
 pub(super) fn last<'i>(
     place: &Place,
     folder: &Folder,
@@ -194,7 +227,7 @@ pub(super) fn last<'i>(
     })
 }
 
-/// However many files somebody puts there, a look must come to an end.
+/// Bounds the search in a folder with any number of foreign files.
 const MOST: usize = 500;
 
 fn newest_among(
@@ -204,13 +237,13 @@ fn newest_among(
     ids: Vec<String>,
     fits: &dyn Fn(&Meta) -> bool,
 ) -> Option<Listed> {
-    // None of ours is longer.
+    // None of our own files is longer than `LARGEST`.
     let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id, LARGEST));
     newest.find(|listed| listed.is_own() && listed.verdict.meta.as_ref().is_some_and(fits))
 }
 
-/// Looks at a file in a place: a copy of ours under another name or in another project is not what
-/// we sealed.
+/// Checks a file in a place. A copy of our own checkpoint under another name or in another project
+/// is reported as a problem.
 pub(super) fn look(
     place: &Place,
     folder: &Folder,

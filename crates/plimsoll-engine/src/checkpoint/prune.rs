@@ -1,4 +1,4 @@
-//! Letting go of old checkpoints.
+//! Removes old checkpoints.
 
 use std::time::Duration;
 
@@ -8,29 +8,28 @@ use super::folder::Folder;
 use super::list::{self, Listed, NotFound};
 use super::{Place, index};
 
-/// What pruning came to.
+/// Result of pruning.
 #[derive(Debug, Default)]
 pub struct Pruned {
-    /// The checkpoints that are gone.
     pub removed: Vec<Listed>,
-    /// How many of ours are left.
+    /// Number of our own checkpoints that are left.
     pub kept: usize,
-    /// What did not succeed, in sentences.
+    /// Failures, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// How long a checkpoint is kept, and how many of a project are.
+/// Maximum age of a checkpoint, and maximum number per project.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 const MOST: usize = 50;
 
-/// The checkpoints of a place that have had their time: older than a week, or not among the newest
-/// fifty. Never the newest, never one that is referred to, and never what is not ours.
+/// Returns the checkpoints of a place that may be removed, and how many stay: those older than a
+/// week or not among the newest fifty. Never the newest, one that is referred to, or a foreign one.
 pub fn outlived(
     place: &Place,
     now: Millis,
     is_referred: &dyn Fn(&str) -> bool,
 ) -> Result<(Vec<Listed>, usize), NotFound> {
-    let own: Vec<Listed> = list::list(place)?.into_iter().filter(Listed::is_own).collect();
+    let own: Vec<Listed> = list::list(&place.alone())?.into_iter().filter(Listed::is_own).collect();
     let all = own.len();
     let is_outlived = |(at, listed): &(usize, Listed)| {
         let is_old = listed.age(now).is_some_and(|age| age > LONGEST);
@@ -42,7 +41,7 @@ pub fn outlived(
     Ok((outlived, kept))
 }
 
-/// Removes the checkpoints of a place that have had their time.
+/// Removes the checkpoints that [`outlived`] returns.
 pub fn prune(
     place: &Place,
     now: Millis,
@@ -53,7 +52,7 @@ pub fn prune(
     let Some(folder) = Folder::open(place)?.filter(|_| !outlived.is_empty()) else {
         return Ok(pruned);
     };
-    // Out of the index first: whatever happens in between, it never names what is not there.
+    // Update the index first, so that it never names a missing file.
     let is_gone = |path| outlived.iter().any(|listed| listed.path == path);
     match index::update(place, place.deadline(), |entries| {
         entries.retain(|entry| !is_gone(entry.path.clone()))

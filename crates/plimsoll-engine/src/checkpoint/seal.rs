@@ -1,4 +1,4 @@
-//! Sealing: from a draft to a checkpoint that is known to be there.
+//! Seals a draft: writes a checkpoint and verifies it on disk.
 
 use std::borrow::Cow;
 use std::io;
@@ -14,28 +14,23 @@ use super::folder::{Closed, Folder, Locked, Reserved, is_newer};
 use super::key::{self, Unusable};
 use super::{Place, ignore, index, list};
 
-/// A checkpoint that is to be.
+/// Content of a checkpoint to be sealed.
 #[derive(Clone, Debug)]
 pub struct Draft<'b> {
-    /// The session.
     pub session: SessionId,
-    /// What it is made for.
     pub occasion: Occasion,
-    /// When.
     pub created: Millis,
-    /// Whether not everything could be taken in.
+    /// Whether part of the transcript was left out.
     pub partial: bool,
-    /// The checkpoint that was restored into the session, if one was: the parent of its first.
+    /// Checkpoint that was restored into the session, if any: the parent of the session's first
+    /// one.
     pub restored: Option<String>,
-    /// The agent.
     pub agent: String,
-    /// The model, if it is known.
     pub model: Option<String>,
-    /// How full the window was, if that is known.
+    /// Window fill, if known.
     pub used: Option<Tokens>,
-    /// How large it was.
     pub window: Option<Tokens>,
-    /// How the repository stood, if there is one.
+    /// Git state, if there is a repository.
     pub git: Option<Git>,
     /// How far the transcript was read, if there is one.
     pub transcript: Option<Source>,
@@ -43,50 +38,42 @@ pub struct Draft<'b> {
     pub body: Cow<'b, str>,
 }
 
-/// A checkpoint that is there: it was read back, and is whole.
+/// A checkpoint that was read back and is intact.
 #[derive(Clone, Debug)]
 pub struct Sealed {
-    /// Its file.
     pub path: PathBuf,
-    /// What its front matter says.
     pub meta: Meta,
-    /// What of the rest (index, link, mirror) could not be brought up to date, in sentences.
+    /// Failures to update the index, link or mirror, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// Why there is no checkpoint. Nothing of it is left on disk.
+/// Reason why no checkpoint was made. Nothing of it is left on disk.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsealed {
-    /// The caller has to shorten it.
+    /// The caller has to shorten the body.
     #[error("the checkpoint would have {0} bytes, and must stay under {LARGEST}")]
     TooLong(usize),
-    /// The draft does not make a checkpoint.
+    /// The draft is not a valid checkpoint.
     #[error("the draft is no checkpoint: {0}")]
     Unfit(Problem),
-    /// There is no key to seal with.
+    /// There is no usable key.
     #[error(transparent)]
     Key(#[from] Unusable),
     /// The folder cannot be used.
     #[error(transparent)]
     Closed(#[from] Closed),
-    /// Writing did not succeed.
     #[error("could not write a checkpoint in `{}`", .0.display())]
     Io(PathBuf, #[source] io::Error),
-    /// It was written, and yet it is not there as it was written. It was removed.
+    /// The file did not read back as written, and was removed.
     #[error("the checkpoint `{}` did not read back as it was written: {problem}", path.display())]
-    NotThere {
-        /// Where it should be.
-        path: PathBuf,
-        /// What is wrong.
-        problem: Problem,
-    },
-    /// Somebody takes each name before we do.
+    NotThere { path: PathBuf, problem: Problem },
+    /// Other processes took every name that was tried.
     #[error("every name tried in `{}` was taken by somebody else", .0.display())]
     Crowded(PathBuf),
 }
 
 impl Unsealed {
-    /// What to do about it.
+    /// Returns what the user can do about the error.
     pub fn hint(&self) -> String {
         match self {
             Self::Key(unusable) => unusable.hint(),
@@ -106,7 +93,7 @@ impl Unsealed {
     }
 }
 
-/// Makes a checkpoint of a draft. What is returned is on disk, and was verified there.
+/// Writes a checkpoint from a draft. The result is on disk and verified.
 pub fn seal(place: &Place, draft: &Draft<'_>) -> Result<Sealed, Unsealed> {
     const ATTEMPTS: usize = 8;
     check_draft(draft)?;
@@ -126,7 +113,7 @@ pub fn seal(place: &Place, draft: &Draft<'_>) -> Result<Sealed, Unsealed> {
     Err(Unsealed::Crowded(place.path()))
 }
 
-/// What can be refused before anything is touched.
+/// Checks everything that can be refused before touching the disk.
 fn check_draft(draft: &Draft<'_>) -> Result<(), Unsealed> {
     let sections = checkpoint::sections(&draft.body);
     let missing = |name: &&&str| !sections.iter().any(|(known, _)| known == *name);
@@ -139,7 +126,7 @@ fn check_draft(draft: &Draft<'_>) -> Result<(), Unsealed> {
     }
 }
 
-/// Takes an iteration and an id that nobody else has, and begins the file.
+/// Reserves an iteration and an unused id, and creates the temporary file.
 fn reserve<'f>(
     place: &Place,
     folder: &'f Folder,
@@ -192,7 +179,7 @@ fn meta(
         session_id: draft.session.as_str().to_owned(),
         iteration,
         parent,
-        // It is read back before anybody hears of it, and removed if that fails.
+        // True because a checkpoint that fails to read back is removed before anyone learns of it.
         verified: true,
         partial: draft.partial,
         agent: Some(draft.agent.clone()),
@@ -206,7 +193,7 @@ fn meta(
     }
 }
 
-/// Writes the file and gives it its name; false if somebody has taken that.
+/// Writes the file and gives it its final name. Returns false if the name is taken.
 fn publish(place: &Place, mut reserved: Reserved<'_>, text: &str) -> Result<bool, Unsealed> {
     if text.len() >= LARGEST {
         return Err(Unsealed::TooLong(text.len()));
@@ -216,23 +203,23 @@ fn publish(place: &Place, mut reserved: Reserved<'_>, text: &str) -> Result<bool
     reserved.publish().map_err(failed)
 }
 
-/// Makes sure that what was written is there, and where everybody will look for it.
+/// Verifies that the file exists at its place with the written content.
 fn read_back(place: &Place, folder: &Folder, meta: &Meta, text: &str) -> Result<(), Unsealed> {
     let synced = folder.sync().map_err(|error| Problem::Unreadable(error.to_string()));
-    // What was sealed a moment ago is right to the byte: so are hash and mac.
+    // Equal bytes imply a valid hash and MAC, since the text was just sealed.
     let found = synced.and_then(|()| match folder.holds(&meta.id, text)? {
         true if folder.is_at(place) => Ok(()),
         true => Err(Problem::Missing),
         false => Err(Problem::Edited),
     });
     found.map_err(|problem| {
-        // If it cannot be removed either, nobody hears of it: it is in no index.
+        // If removal fails too, the file is still in no index.
         let _ = folder.remove(&meta.id);
         Unsealed::NotThere { path: place.file(&meta.id), problem }
     })
 }
 
-/// Brings up to date what follows from the file. The checkpoint is there whatever comes of it.
+/// Updates index, link and mirror. Failures become warnings, because the checkpoint itself exists.
 fn derive(
     place: &Place,
     folder: &Folder,
@@ -251,8 +238,8 @@ fn derive(
     warnings
 }
 
-/// Points `latest.md` to the newest and mirrors the count: of several sealed at once the newest, and
-/// the highest, whoever comes last.
+/// Points `latest.md` to the newest checkpoint and mirrors the highest count. With several
+/// processes sealing at once, the result does not depend on their order.
 fn point(
     place: &Place,
     folder: &Folder,
@@ -262,7 +249,7 @@ fn point(
 ) -> io::Result<()> {
     let mut locked = folder.lock(deadline)?;
     let newest = match locked.latest() {
-        // It has just been verified.
+        // The new checkpoint was just verified.
         Some(latest) if !is_newer(&latest, &entry.id) => None,
         _ => list::newest_of(place, folder, Some(key), folder.ids()?, None),
     };
@@ -271,7 +258,7 @@ fn point(
     let is_new = !locked.is_mirrored();
     locked.mirror_count(count)?;
     if is_new {
-        // If git shows one file more, nothing is lost.
+        // Harmless if it fails: git shows one more untracked file.
         let _ = ignore::keep_out_of_git(place);
     }
     Ok(())

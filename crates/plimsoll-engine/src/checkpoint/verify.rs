@@ -1,4 +1,4 @@
-//! Whether checkpoints are there, whole and ours; the index is told.
+//! Verifies that checkpoints exist, are intact and are ours, and updates the index.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,15 @@ use super::index::{self, Entry};
 use super::list::{self, Listed, NotFound};
 use super::{Place, file, key};
 
-/// What a look at checkpoints came to.
+/// Result of a verification.
 #[derive(Debug)]
 pub struct Checked {
-    /// The checkpoints.
     pub checkpoints: Vec<Listed>,
-    /// What the index needed, or why it was not told, in sentences.
+    /// Repairs and failures of the index, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// Looks at every checkpoint of a place, and at all that the index names.
+/// Verifies every checkpoint of a place and of the index.
 pub fn verify_all(place: &Place) -> Result<Checked, NotFound> {
     let mut checkpoints = list::list(place)?;
     let key = key::read(&place.key)?;
@@ -30,12 +29,12 @@ pub fn verify_all(place: &Place) -> Result<Checked, NotFound> {
     Ok(told(place, checkpoints))
 }
 
-/// Looks at one checkpoint of a place.
+/// Records a listed checkpoint in the index.
 pub fn verify_listed(place: &Place, listed: Listed) -> Checked {
     told(place, vec![listed])
 }
 
-/// Looks at a file that the user names. A link in its place leads to what it points to.
+/// Verifies a file named by the user. A symbolic link is resolved first.
 pub fn verify_file(place: &Place, path: &Path) -> Result<Checked, NotFound> {
     let key = key::read(&place.key)?;
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -53,7 +52,8 @@ pub fn verify_file(place: &Place, path: &Path) -> Result<Checked, NotFound> {
     Ok(told(place, vec![listed]))
 }
 
-/// Those that the index names and that are not there, or not whole. Nobody is told.
+/// Returns the checkpoints that the index names and that are missing or damaged, without updating
+/// the index.
 pub fn phantoms(place: &Place) -> Result<Vec<Listed>, NotFound> {
     let key = key::read(&place.key)?;
     let looked = index::entries(place).into_iter();
@@ -65,7 +65,7 @@ fn look_at_entry(place: &Place, key: Option<&Key>, entry: &Entry) -> Listed {
     let place = place.in_project(entry.project.clone());
     let unread = |text| Listed::new(entry.id.clone(), entry.path.clone(), text, key);
     match Folder::open(&place) {
-        // Other tools keep theirs where they like.
+        // Other tools choose their own location.
         _ if place.file(&entry.id) != entry.path => unread(file::read(&entry.path)),
         Ok(Some(folder)) => list::look(&place, &folder, key, entry.id.clone(), LARGEST_READ),
         Ok(None) => unread(Err(Problem::Missing)),
@@ -73,7 +73,7 @@ fn look_at_entry(place: &Place, key: Option<&Key>, entry: &Entry) -> Listed {
     }
 }
 
-/// Tells the index what was found: what it names is marked, what is ours and missing is put in.
+/// Updates the index: marks its entries as verified or not, and adds missing checkpoints of ours.
 fn told(place: &Place, checkpoints: Vec<Listed>) -> Checked {
     let (ours, others): (Vec<&Listed>, Vec<&Listed>) =
         checkpoints.iter().partition(|listed| listed.is_own());

@@ -1,6 +1,6 @@
-//! The agent's client: is it there, and one that plimsoll was tried with?
+//! Checks that the agent's client is installed, in a version that plimsoll was tested with.
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_agents::install::Version;
 
 use super::Finding;
@@ -9,9 +9,9 @@ use crate::world::World;
 
 const SUBJECT: &str = "client";
 
-/// The client's version, where it can be found out, and what is to be said of it.
-pub(super) fn examine(world: &World, adapter: &dyn Adapter) -> (Option<Version>, Finding) {
-    let installer = adapter.installer();
+/// Returns the client's version, if it can be determined, and the finding.
+pub(super) fn examine(world: &World, agent: &'static dyn Agent) -> (Option<Version>, Finding) {
+    let installer = agent.installer();
     let name = installer.program();
     let Some(program) = install::on_path(world, name).next() else {
         let text = format!("`{name}` is not on the PATH");

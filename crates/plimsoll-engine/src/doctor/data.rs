@@ -1,4 +1,4 @@
-//! The data folder: without it nothing is remembered, so nothing is said.
+//! Checks the data folder. If it cannot be written, plimsoll has no memory and stays silent.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ pub(super) fn examine(world: &World) -> Vec<Finding> {
     findings
 }
 
-/// Writes, syncs and removes a file; a folder that is not there yet only has to be makeable.
+/// Writes, syncs and removes a file. If the folder does not exist, checks that it can be created.
 fn try_write(folder: &Path) -> io::Result<()> {
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
     if there != folder {
@@ -44,7 +44,7 @@ fn try_write(folder: &Path) -> io::Result<()> {
     let written = options
         .open(&probe)
         .and_then(|mut file| file.write_all(b"plimsoll\n").and_then(|()| file.sync_all()));
-    // Where nothing could be written there is nothing to remove.
+    // If nothing could be written, there is nothing to remove.
     let _ = fs::remove_file(&probe);
     written
 }
@@ -62,7 +62,7 @@ fn unwritable(folder: &Path, error: &io::Error) -> Finding {
     Finding::broken(SUBJECT, text, mend)
 }
 
-/// File systems on which locks and write-ahead logs are not to be trusted, by their magic numbers.
+/// File systems with unreliable locks and write-ahead logs, by magic number.
 const NETWORKS: [(u32, &str); 9] = [
     (0x6969, "NFS"),
     (0x517b, "SMB"),
@@ -106,12 +106,12 @@ fn open_to_others(folder: &Path) -> Option<Finding> {
     (mode & 0o077 != 0).then(|| Finding::note(SUBJECT, text, mend))
 }
 
-/// A store that cannot be opened or filled.
+/// Reports a store that cannot be opened or filled.
 pub(super) fn unusable(world: &World, error: &anyhow::Error) -> Finding {
     let path = world.paths.store();
     let store = quoted(&path);
     let mend = match path.exists() {
-        // It is derived: everything in it comes from transcripts and spools.
+        // The store is derived from transcripts and spools, so moving it away is safe.
         true => format!("mv {store} {store}.bad && plimsoll status --all"),
         false => "plimsoll status --all   # once the data folder can be written".to_owned(),
     };

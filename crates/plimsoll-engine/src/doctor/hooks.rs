@@ -1,9 +1,9 @@
-//! The hooks: are they there, once, in a form the client takes, and does it run them?
+//! Checks the hooks: installed, once, in a form that the client accepts and runs.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_agents::install::{HookEntry, Inspection, Scope, Timeout, Version, Wish};
 use plimsoll_core::shell;
 
@@ -14,17 +14,17 @@ use crate::world::{self, World};
 
 const SUBJECT: &str = "hooks";
 
-/// What is looked at: where, and with which client.
+/// Input of the checks.
 pub(super) struct Scene<'a> {
     pub(super) world: &'a World,
-    pub(super) adapter: &'a dyn Adapter,
+    pub(super) agent: &'static dyn Agent,
     pub(super) project: &'a Path,
     pub(super) client: Option<Version>,
 }
 
-/// The settings in one file.
+/// Settings from one file.
 struct Settings {
-    /// For whom; nothing if an administrator wrote it.
+    /// `None` for a file managed by an administrator.
     scope: Option<Scope>,
     path: PathBuf,
     found: Inspection,
@@ -35,7 +35,7 @@ impl Settings {
         self.found.hooks.iter().filter(|hook| hook.is_ours)
     }
 
-    /// A command of ours for this file.
+    /// Returns one of our commands with the option for this file's scope.
     fn with_scope(&self, command: &str) -> String {
         match self.scope {
             None | Some(Scope::User) => format!("plimsoll {command}"),
@@ -74,30 +74,30 @@ fn installed(settings: &[Settings]) -> String {
     format!("{} run plimsoll", places.join(", "))
 }
 
-/// The settings in every file that the client reads here.
+/// Reads every settings file that the client reads for this project.
 fn read(scene: &Scene<'_>) -> (Vec<Settings>, Vec<Finding>) {
-    let Scene { world, adapter, project, .. } = *scene;
+    let Scene { world, agent, project, .. } = *scene;
     let (mut settings, mut findings) = (Vec::new(), Vec::new());
     let mut known: Vec<PathBuf> = Vec::new();
     for scope in Scope::ALL {
-        let path = install::files(world, adapter, scope, project).settings;
-        // In the user's own folder the project's settings are the user's.
+        let path = install::files(world, agent, scope, project).settings;
+        // In the home folder, project and user settings are the same file.
         let real = paths::canonical(&path);
         if known.contains(&real) {
             continue;
         }
         known.push(real);
-        match install::inspect(world, adapter, scope, project) {
+        match install::inspect(world, agent, scope, project) {
             Ok(Some(found)) => settings.push(Settings { scope: Some(scope), path, found }),
             Ok(None) => {}
             Err(failed) => findings.push(unreadable(&failed)),
         }
     }
-    let all = world.with_home(adapter, |home| adapter.settings_files(home, project));
+    let all = world.with_home(agent, |home| agent.client().files(home, project));
     let managed = all.into_iter().filter(|path| !known.contains(path));
     settings.extend(managed.filter_map(|path| {
         let text = paths::read_small(&path, Links::Followed).ok()?;
-        let found = adapter.installer().inspect(&text).ok()?;
+        let found = agent.installer().inspect(&text).ok()?;
         Some(Settings { scope: None, path, found })
     }));
     (settings, findings)
@@ -108,7 +108,7 @@ fn unreadable(failed: &Failed) -> Finding {
     Finding::broken(SUBJECT, text, edit(&failed.path))
 }
 
-/// What the client passes over, or stumbles on, in one file.
+/// Reports what the client ignores or rejects in one file.
 fn form(scene: &Scene<'_>, settings: &Settings) -> Vec<Finding> {
     let (path, found) = (settings.path.display(), &settings.found);
     let broken = |text: String| Finding::broken(SUBJECT, text, edit(&settings.path));
@@ -141,13 +141,13 @@ fn form(scene: &Scene<'_>, settings: &Settings) -> Vec<Finding> {
 
 fn unknown_events<'f>(scene: &Scene<'_>, found: &'f Inspection) -> BTreeSet<&'f String> {
     let knows = |event: &str| {
-        scene.client.is_none_or(|client| scene.adapter.installer().knows(client, event))
+        scene.client.is_none_or(|client| scene.agent.installer().knows(client, event))
     };
     let events = found.hooks.iter().map(|hook| &hook.event).filter(|event| !knows(event));
     found.unknown_events.iter().chain(events).collect()
 }
 
-/// A timeout is a number, in seconds.
+/// Checks that a timeout is a plausible number of seconds.
 fn timeout(settings: &Settings, hook: &HookEntry) -> Option<Finding> {
     const LONG: f64 = 600.0;
     let what = format!("a {} hook in `{}`", hook.event, settings.path.display());
@@ -167,7 +167,7 @@ fn timeout(settings: &Settings, hook: &HookEntry) -> Option<Finding> {
     }
 }
 
-/// The percentage at which the client is to compact, where it cannot be meant.
+/// Reports a compaction percentage that is out of range.
 fn override_of(settings: &Settings, percent: &str) -> Option<Finding> {
     let sound =
         percent.trim().parse::<f64>().is_ok_and(|percent| percent > 0.0 && percent <= 100.0);
@@ -178,25 +178,25 @@ fn override_of(settings: &Settings, percent: &str) -> Option<Finding> {
     (!sound).then(|| Finding::broken("trigger", text, edit(&settings.path)))
 }
 
-/// Hooks of ours that are not as `init` writes them: a wrong matcher, type or form.
+/// Reports hooks of ours that differ from what `init` writes: wrong matcher, type or form.
 fn odd(scene: &Scene<'_>, settings: &Settings) -> Option<Finding> {
     let (first, scope) = (settings.ours().next()?, settings.scope?);
     let wish = Wish {
         program: &program(first),
-        // Events that the client lacks or does not know are reported by themselves.
+        // Events that the client lacks or does not know have findings of their own.
         client: None,
         status_line: settings.found.status_line.as_ref().is_some_and(|line| line.is_ours),
         compact_at: None,
     };
     let (project, commands, paragraph) = (scene.project, false, false);
     let order = Order { scope, project, wish, commands, paragraph };
-    let plan = install::plan(scene.world, scene.adapter, &order).ok()?;
+    let plan = install::plan(scene.world, scene.agent, &order).ok()?;
     let text = format!("ours in `{}` are not as they should be", settings.path.display());
     let mend = settings.with_scope("init");
     (!plan.changes.is_empty()).then(|| Finding::broken(SUBJECT, text, mend))
 }
 
-/// Hooks of ours in the form of release 0.1.0.
+/// Reports hooks of ours in the form of release 0.1.0.
 fn with_arguments(settings: &Settings) -> Option<Finding> {
     let text = format!(
         "ours in `{}` pass `args`, which clients before 2.1.140 ignore",
@@ -206,7 +206,7 @@ fn with_arguments(settings: &Settings) -> Option<Finding> {
     is_old.then(|| Finding::broken(SUBJECT, text, settings.with_scope("init")))
 }
 
-/// Which of our hooks are missing.
+/// Reports missing hooks of ours.
 fn presence(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
     let ours: BTreeSet<&str> =
         settings.iter().flat_map(Settings::ours).map(|hook| hook.event.as_str()).collect();
@@ -214,7 +214,7 @@ fn presence(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
         let text = "none is installed: nobody is warned";
         return Some(Finding::broken(SUBJECT, text, "plimsoll init"));
     }
-    let installer = scene.adapter.installer();
+    let installer = scene.agent.installer();
     let missing = |client| -> Vec<&str> {
         let events = installer.events(client).into_iter();
         events.filter(|event| !ours.contains(event)).collect()
@@ -227,12 +227,12 @@ fn presence(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
     match missing.is_empty() {
         true => None,
         false if lacks_vital => Some(Finding::broken(SUBJECT, text, mend)),
-        // `init` did not know which client there is.
+        // A note only: `init` may not have known the client's version.
         false => Some(Finding::note(SUBJECT, text, mend)),
     }
 }
 
-/// The client runs equal entries once; others it runs all.
+/// Reports duplicate hooks of ours. The client runs equal entries once, but different ones all.
 fn repeated(settings: &[Settings]) -> Option<Finding> {
     let ours = || settings.iter().flat_map(Settings::ours);
     let entries: BTreeSet<_> =
@@ -240,13 +240,13 @@ fn repeated(settings: &[Settings]) -> Option<Finding> {
     let events: BTreeSet<_> = ours().map(|hook| &hook.event).collect();
     let mut places = settings.iter().filter(|settings| settings.ours().next().is_some());
     let (first, last) = (places.next()?, places.next_back());
-    // Within one file `init` puts it right.
+    // Within one file `init` removes the duplicates.
     let mend = last.map_or_else(|| first.with_scope("init"), |last| last.with_scope("uninstall"));
     let text = "plimsoll is installed by two command lines, so that both run at each event";
     (entries.len() > events.len()).then(|| Finding::broken(SUBJECT, text, mend))
 }
 
-/// Whether what the hooks call is there.
+/// Reports hooks of ours whose program is missing.
 fn programs(scene: &Scene<'_>, settings: &[Settings]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for settings in settings {
@@ -257,7 +257,7 @@ fn programs(scene: &Scene<'_>, settings: &[Settings]) -> Vec<Finding> {
     findings
 }
 
-/// Whether the copy of our program that hooks call runs, and is not older than this one.
+/// Checks that the copy of our program that hooks call can be run.
 fn copy(world: &World, settings: &[Settings]) -> Option<Finding> {
     let copy = world.paths.program_copy();
     let is_called = |settings: &Settings| settings.ours().any(|it| Path::new(&program(it)) == copy);
@@ -278,7 +278,7 @@ fn copy(world: &World, settings: &[Settings]) -> Option<Finding> {
     })
 }
 
-/// The program of a hook: of a line for the shell its first word.
+/// Returns the program of a hook; of a shell command, its first word.
 fn program(hook: &HookEntry) -> String {
     match hook.args {
         Some(_) => hook.command.clone(),
@@ -310,15 +310,15 @@ fn missing(world: &World, settings: &Settings, program: &str) -> Option<Finding>
     (!found).then(|| Finding::broken(SUBJECT, text, mend))
 }
 
-/// Hooks of a project wait until the user trusts its folder.
+/// Reports hooks of a project that the client does not run until the user trusts the folder.
 fn untrusted(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
-    let Scene { world, adapter, project, .. } = *scene;
+    let Scene { world, agent, project, .. } = *scene;
     let shared = |settings: &&Settings| {
         settings.scope.is_some_and(|scope| scope != Scope::User) && settings.ours().next().is_some()
     };
     settings.iter().find(shared)?;
-    let installer = adapter.installer();
-    let text = install::trust(world, adapter);
+    let installer = agent.installer();
+    let text = install::trust(world, agent);
     let trusted = text.is_none_or(|text| installer.is_trusted(&text, project));
     let text = format!("the hooks of `{}` wait until its folder is trusted", project.display());
     let folder = shell::quote(&project.display().to_string());
@@ -326,10 +326,10 @@ fn untrusted(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
     (!trusted).then(|| Finding::note(SUBJECT, text, mend))
 }
 
-/// The status line tells the hooks the window, and the user the load.
+/// Checks the status line, which reports the window to the hooks and the load to the user.
 fn status_line(scene: &Scene<'_>, settings: &[Settings]) -> Option<Finding> {
     const SUBJECT: &str = "status line";
-    // The strongest file that has one decides.
+    // The last file that has a status line takes precedence.
     let shown = settings
         .iter()
         .rev()

@@ -1,7 +1,7 @@
-//! Looking for what fails silently: whatever keeps a hook from being called, from seeing the
-//! session, or from remembering what it said.
+//! Finds silent failures: anything that keeps a hook from being called, from seeing the session, or
+//! from remembering its advice.
 //!
-//! Every finding comes with something to do about it. Nothing here mends anything by itself.
+//! Every finding suggests a remedy. Nothing is repaired automatically.
 
 mod client;
 mod data;
@@ -13,38 +13,34 @@ mod words;
 
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::shell;
 use plimsoll_store::Store;
 
 use crate::world::World;
 
-/// What one look came to.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at, in a word.
+    /// Subject of the check, in a word.
     pub subject: &'static str,
-    /// How bad it is.
     pub state: State,
-    /// What was found.
     pub text: String,
-    /// What to do about it: a command, where there is one.
+    /// Remedy: a command if possible.
     pub mend: Option<String>,
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// As it should be.
     Fine,
-    /// Worth knowing, and perhaps meant so.
+    /// Worth knowing, and possibly intended.
     Note,
-    /// Something does not work.
     Broken,
 }
 
 impl State {
-    /// As it is written in output.
+    /// Returns the form used in output.
     pub fn label(self) -> &'static str {
         match self {
             Self::Fine => "fine",
@@ -68,24 +64,23 @@ impl Finding {
     }
 }
 
-/// Looks at everything that matters to a session started in `project`. The store, with everything in
-/// it, tells of those before.
+/// Runs all checks for a session started in `project`. The store supplies data on past sessions.
 pub fn examine(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     project: &Path,
     store: anyhow::Result<&Store>,
 ) -> Vec<Finding> {
-    let (version, client) = client::examine(world, adapter);
+    let (version, client) = client::examine(world, agent);
     let mut findings = vec![client];
-    let scene = hooks::Scene { world, adapter, project, client: version };
+    let scene = hooks::Scene { world, agent, project, client: version };
     findings.extend(hooks::examine(&scene));
     findings.extend(data::examine(world));
-    findings.extend(words::examine(world, adapter, project));
-    findings.extend(sessions::examine(world, adapter));
+    findings.extend(words::examine(world, agent, project));
+    findings.extend(sessions::examine(world, agent));
     findings.extend(match store {
         Ok(store) => {
-            let past = past::examine(world, adapter, project, store);
+            let past = past::examine(world, agent, project, store);
             past.into_iter().chain(team::examine(world, store)).collect()
         }
         Err(error) => vec![data::unusable(world, &error)],
@@ -93,19 +88,19 @@ pub fn examine(
     findings
 }
 
-/// What keeps our hooks from being called in `project`, whatever version the client has.
-pub fn broken_hooks(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec<Finding> {
-    let mut findings = hooks::examine(&hooks::Scene { world, adapter, project, client: None });
+/// Returns what keeps our hooks from being called in `project`, whatever the client's version.
+pub fn broken_hooks(world: &World, agent: &'static dyn Agent, project: &Path) -> Vec<Finding> {
+    let mut findings = hooks::examine(&hooks::Scene { world, agent, project, client: None });
     findings.retain(|finding| finding.state == State::Broken);
     findings
 }
 
-/// The command that opens a file for the user to mend.
+/// Returns the command that opens a file in the user's editor.
 fn edit(path: &Path) -> String {
     format!("\"${{EDITOR:-vi}}\" {}", quoted(path))
 }
 
-/// A path as a command takes it.
+/// Quotes a path for the shell.
 fn quoted(path: &Path) -> String {
     shell::quote(&path.display().to_string())
 }

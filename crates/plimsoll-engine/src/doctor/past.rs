@@ -1,8 +1,8 @@
-//! What past sessions show: a client that does not do what it is told, hooks that take their time.
+//! Checks past sessions: compactions away from the configured trigger, and slow hooks.
 
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Millis;
 use plimsoll_core::audit::Verdict;
 use plimsoll_core::shell;
@@ -16,14 +16,14 @@ use crate::world::{World, now};
 
 pub(super) fn examine(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     project: &Path,
     store: &Store,
 ) -> Vec<Finding> {
     const WEEK: u64 = 7 * 24 * 3600 * 1000;
     let since = now().saturating_sub(WEEK) as Millis;
     let mut findings = Vec::new();
-    match audit::audit(world, adapter, store, project) {
+    match audit::audit(world, agent, store, project) {
         Ok(found) => findings.extend(found.iter().filter_map(trigger)),
         Err(error) => findings.push(data::unusable(world, &error)),
     }
@@ -31,11 +31,11 @@ pub(super) fn examine(
         Ok(costs) => findings.extend(costs.iter().filter_map(slow)),
         Err(error) => findings.push(data::unusable(world, &error)),
     }
-    findings.push(ours(world, adapter));
+    findings.push(ours(world, agent));
     findings
 }
 
-/// A client that compacts elsewhere than it is configured to.
+/// Reports a client that compacts elsewhere than configured.
 fn trigger(found: &audit::Finding) -> Option<Finding> {
     let last = found.seen.last()?.tokens;
     let setting = found.setting.as_deref().unwrap_or("the client's own formula");
@@ -57,7 +57,7 @@ fn trigger(found: &audit::Finding) -> Option<Finding> {
     Some(Finding::broken("trigger", text, "plimsoll audit"))
 }
 
-/// A hook of anybody's that keeps the agent waiting.
+/// Reports a hook, ours or foreign, that keeps the agent waiting.
 fn slow(cost: &Cost) -> Option<Finding> {
     const SLOW: f64 = 1000.0;
     let times = cost.times.filter(|times| times.p95 >= SLOW)?;
@@ -70,11 +70,10 @@ fn slow(cost: &Cost) -> Option<Finding> {
     Some(Finding::note("slow hook", text, "plimsoll tax"))
 }
 
-/// Our own hook, timed now.
-fn ours(world: &World, adapter: &dyn Adapter) -> Finding {
+/// Runs our own hook and measures its time.
+fn ours(world: &World, agent: &'static dyn Agent) -> Finding {
     let program = std::env::current_exe().map_err(anyhow::Error::from);
-    let timed =
-        program.and_then(|program| Ok((tax::time_ours(world, adapter, &program)?, program)));
+    let timed = program.and_then(|program| Ok((tax::time_ours(world, agent, &program)?, program)));
     match timed {
         Ok((times, program)) => {
             let (min, p50) = times.map_or((0.0, 0.0), |times| (times.min, times.p50));
@@ -87,7 +86,7 @@ fn ours(world: &World, adapter: &dyn Adapter) -> Finding {
     }
 }
 
-/// On a slow disk every call is slow, on a busy machine only some are.
+/// Judges by the minimum: on a slow disk every call is slow, on a busy machine only some are.
 fn speed(min: f64, p50: f64, program: &Path) -> Finding {
     const SLOW: f64 = 50.0;
     let text = format!("plimsoll's own hook takes {p50:.1} ms");

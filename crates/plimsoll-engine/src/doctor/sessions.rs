@@ -1,11 +1,11 @@
-//! The sessions of the last week: is each seen, and is its window known?
+//! Checks the sessions of the last week: each is seen and its window is known.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::time::{Duration, SystemTime};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Millis;
 use plimsoll_core::policy::Levels;
 use plimsoll_core::text::thousands;
@@ -17,28 +17,28 @@ use crate::world::World;
 use crate::{settings, spool};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
-/// How many sessions tell enough.
+/// Number of sessions to check at most.
 const MOST: usize = 50;
 
-pub(super) fn examine(world: &World, adapter: &dyn Adapter) -> Vec<Finding> {
-    let found = match sessions::find(world, adapter) {
+pub(super) fn examine(world: &World, agent: &'static dyn Agent) -> Vec<Finding> {
+    let found = match sessions::find(world) {
         Ok(found) => found,
         Err(error) => {
             let text = format!("transcripts cannot be listed: {error:#}");
             return vec![Finding::broken("sessions", text, "plimsoll status --all")];
         }
     };
-    let mut findings = unseen(world, adapter, &found);
-    findings.extend(unhooked(world, adapter, &found));
-    findings.extend(closed(world, adapter, &found));
+    let mut findings = unseen(world, agent, &found);
+    findings.extend(unhooked(world, agent, &found));
+    findings.extend(closed(world, agent, &found));
     let measured: Vec<Measured> = found
         .iter()
         .filter(|found| is_recent(found.modified))
         .take(MOST)
-        .filter_map(|found| sessions::measure(world, adapter, found).ok().flatten())
+        .filter_map(|found| sessions::measure(world, found).ok().flatten())
         .collect();
     findings.extend(unknown_windows(&measured));
-    findings.extend(moved_lines(world, adapter, &measured));
+    findings.extend(moved_lines(world, agent, &measured));
     if findings.is_empty() {
         findings.push(Finding::fine("sessions", seen(measured.len())));
     }
@@ -58,10 +58,9 @@ fn is_recent(time: SystemTime) -> bool {
     SystemTime::now().duration_since(time).map_or(true, |age| age < WEEK)
 }
 
-/// Folders of transcripts, and recent transcripts, that are there and cannot be opened: nothing is
-/// known of their sessions.
-fn closed(world: &World, adapter: &dyn Adapter, found: &[Found]) -> Option<Finding> {
-    let root = world.with_home(adapter, |home| adapter.transcripts(home));
+/// Reports transcript folders and recent transcripts that cannot be opened.
+fn closed(world: &World, agent: &'static dyn Agent, found: &[Found]) -> Option<Finding> {
+    let root = world.with_home(agent, |home| agent.transcript().layout(home).root);
     let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|folder| folder.path());
     let folders =
         folders.filter(|path| path.is_dir()).map(|path| (fs::read_dir(&path).err(), path));
@@ -84,8 +83,8 @@ fn closed(world: &World, adapter: &dyn Adapter, found: &[Found]) -> Option<Findi
     Some(Finding::broken("sessions", text, mend))
 }
 
-/// Sessions whose hooks were called but which left no transcript to read.
-fn unseen(world: &World, adapter: &dyn Adapter, found: &[Found]) -> Vec<Finding> {
+/// Reports sessions that called hooks but left no transcript.
+fn unseen(world: &World, agent: &'static dyn Agent, found: &[Found]) -> Vec<Finding> {
     let spools = fs::read_dir(world.paths.spools()).into_iter().flatten().flatten();
     let names = spools.filter_map(|entry| {
         let recent = is_recent(entry.metadata().ok()?.modified().ok()?);
@@ -94,32 +93,36 @@ fn unseen(world: &World, adapter: &dyn Adapter, found: &[Found]) -> Vec<Finding>
         let known = || found.iter().any(|found| found.owner.session.as_str() == name);
         (unseen && !known()).then_some(name)
     });
-    names.map(|name| without_transcript(adapter, &name)).collect()
+    names.map(|name| without_transcript(agent, &name)).collect()
 }
 
-fn without_transcript(adapter: &dyn Adapter, name: &str) -> Finding {
-    let flag = adapter.unrecorded_flag();
-    let text = format!(
-        "session `{name}` left no transcript, so it could not be measured: was the client started with `{flag}`?"
-    );
-    Finding::broken("sessions", text, format!("start the client without `{flag}`"))
+fn without_transcript(agent: &'static dyn Agent, name: &str) -> Finding {
+    let text = format!("session `{name}` left no transcript, so it could not be measured");
+    match agent.profile().unrecorded_flag {
+        Some(flag) => Finding::broken(
+            "sessions",
+            format!("{text}: was the client started with `{flag}`?"),
+            format!("start the client without `{flag}`"),
+        ),
+        None => Finding::broken("sessions", text, "check where the client writes its transcripts"),
+    }
 }
 
-/// The newest session that began after plimsoll was installed and whose client never called it.
-fn unhooked(world: &World, adapter: &dyn Adapter, found: &[Found]) -> Option<Finding> {
+/// Reports the newest session that began after the installation and never called plimsoll.
+fn unhooked(world: &World, agent: &'static dyn Agent, found: &[Found]) -> Option<Finding> {
     let installed = fs::metadata(world.paths.installed()).ok()?.modified().ok()?;
     let since = installed.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis() as Millis;
     let newest = found
         .iter()
-        .find(|found| sessions::started(adapter, found).is_some_and(|started| started > since))?;
+        .find(|found| sessions::started(found).is_some_and(|started| started > since))?;
     let called = world.paths.spool_of(&newest.owner.session, None).exists();
     let name = &newest.owner.session;
     let text = format!("session `{name}` began after plimsoll was installed, and never called it");
-    let mend = format!("start the client and type `{}`", adapter.installer().hooks_command());
+    let mend = format!("start the client and type `{}`", agent.installer().hooks_command());
     (!called).then(|| Finding::broken("sessions", text, mend))
 }
 
-/// Models whose window is a guess: nothing is refused there, and the lines may be far off.
+/// Reports models whose window is a guess: nothing is refused there, and thresholds may be far off.
 fn unknown_windows(measured: &[Measured]) -> Vec<Finding> {
     let mut models: BTreeMap<&str, usize> = BTreeMap::new();
     for measured in measured.iter().filter(|measured| measured.window.source.is_guess()) {
@@ -138,11 +141,11 @@ fn unknown_windows(measured: &[Measured]) -> Vec<Finding> {
     models.into_iter().map(finding).collect()
 }
 
-/// Lines that the client's compaction would forestall. They are moved, which is worth knowing.
-fn moved_lines(world: &World, adapter: &dyn Adapter, measured: &[Measured]) -> Option<Finding> {
+/// Reports thresholds that were lowered because the client would compact before reaching them.
+fn moved_lines(world: &World, agent: &'static dyn Agent, measured: &[Measured]) -> Option<Finding> {
     let newest = measured.iter().find(|measured| measured.moved)?;
     let trigger = newest.trigger.tokens()?;
-    let settings = settings::load(world, adapter, &newest.project).settings;
+    let settings = settings::load(world, agent, &newest.project).settings;
     let asked = Levels::of(&settings.lines, newest.window.tokens);
     let pairs = [
         ("ceiling", asked.ceiling, newest.levels.ceiling),

@@ -1,5 +1,4 @@
-//! Whether what is shared with a team arrives, as far as this machine has noticed. Nobody is asked over
-//! a network.
+//! Checks that rows shared with a team arrive, according to the local store. No network access.
 
 use plimsoll_core::Millis;
 use plimsoll_core::text::{duration, thousands};

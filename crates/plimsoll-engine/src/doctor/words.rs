@@ -1,10 +1,10 @@
-//! What keeps us silent although we are called: switches, config, errors.
+//! Checks for settings and errors that keep the hooks silent.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::settings::OnLine;
 use plimsoll_core::shell;
 
@@ -14,8 +14,8 @@ use crate::settings;
 use crate::watch::is_watched;
 use crate::world::{World, now};
 
-pub(super) fn examine(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec<Finding> {
-    let in_force = settings::load(world, adapter, project);
+pub(super) fn examine(world: &World, agent: &'static dyn Agent, project: &Path) -> Vec<Finding> {
+    let in_force = settings::load(world, agent, project);
     let mut findings: Vec<Finding> =
         in_force.complaints.iter().map(|complaint| misread(complaint)).collect();
     if world.is_off() {
@@ -51,7 +51,7 @@ fn misread(complaint: &str) -> Finding {
     Finding::broken("config", complaint, "plimsoll config check")
 }
 
-/// A password of a database in a config that others can read.
+/// Reports a database password in a config file that others can read.
 fn open_password(world: &World) -> Option<Finding> {
     const OTHERS: u32 = 0o044;
     let config = &world.paths.config;
@@ -65,12 +65,12 @@ fn open_password(world: &World) -> Option<Finding> {
     (mode & OTHERS != 0).then(|| Finding::note("config", text, mend))
 }
 
-/// What went wrong in hooks lately.
+/// Reports recent errors of hooks.
 fn errors(world: &World) -> Option<Finding> {
     const DAY: u64 = 24 * 3600 * 1000;
     let since = now().saturating_sub(DAY) as i64;
     let (_, mut lines) = log::Reader::open(&world.paths.log()).ok()?;
-    // What is wrong with the config was said already.
+    // Errors in the config have findings of their own.
     lines.retain(|line| {
         line.written.is_some_and(|(time, _)| time >= since) && !line.what.starts_with("config:")
     });

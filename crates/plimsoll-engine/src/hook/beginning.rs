@@ -40,8 +40,8 @@ impl Hook<'_> {
             return self.begun_leg();
         }
         let project = self.project();
-        let in_force = settings::load(self.world, self.adapter, &project);
-        let place = Place::of(self.world, self.adapter, project);
+        let in_force = settings::load(self.world, self.agent, &project);
+        let place = Place::of(self.world, self.agent, project);
         let known = spool::state(&self.spool()).unwrap_or_default().given;
         let start = match self.event.kind {
             // Nothing is printed, so nothing may count as given.
@@ -93,17 +93,17 @@ impl Hook<'_> {
 
     /// Returns whether the client runs without a person.
     pub(super) fn is_headless(&self) -> bool {
-        let entry_point = self.world.env(self.adapter.entry_point_variable());
-        entry_point.is_some_and(|entry_point| self.adapter.is_headless(&entry_point))
+        let entry_point = self.world.agent_env(self.agent.profile().variables.entry_point);
+        entry_point.is_some_and(|entry_point| self.agent.profile().is_headless(&entry_point))
     }
 
     /// The project's last interactive session, with its newest checkpoint. Whatever cannot be read is
     /// passed over.
     fn last_session(&self, place: &Place) -> Option<(Resumable, LastSession)> {
-        let own = &self.event.transcript;
-        let found = last_session::find(self.world, self.adapter, own, &place.project)?;
+        let own = &self.transcript;
+        let found = last_session::find(self.world, self.agent, own, &place.project)?;
         let checkpoint = resume::newest_of_session(place, &found.owner.session).ok()??;
-        let ending = last_session::ending(self.world, self.adapter, &found);
+        let ending = last_session::ending(self.world, &found);
         let session = LastSession { ending, checkpoint_age: checkpoint.age() };
         Some((checkpoint, session))
     }
@@ -112,7 +112,7 @@ impl Hook<'_> {
     /// its own; what cannot be looked at is not offered.
     fn newest_checkpoint(&self, place: &Place) -> Option<Resumable> {
         let asks = Some(&self.event.session);
-        let newest = resume::newest(self.world, self.adapter, place, asks).ok().flatten();
+        let newest = resume::newest(self.world, place, asks).ok().flatten();
         newest.filter(|newest| newest.other().is_some())
     }
 
@@ -120,7 +120,7 @@ impl Hook<'_> {
     /// the work that the user would recognize.
     fn newest_to_offer(&self, place: &Place) -> Option<Resumable> {
         let asks = Some(&self.event.session);
-        let newest = resume::newest_interactive(self.world, self.adapter, place, asks);
+        let newest = resume::newest_interactive(self.world, place, asks);
         newest.ok().flatten().filter(|newest| newest.other().is_some())
     }
 
@@ -160,7 +160,7 @@ impl Hook<'_> {
         // The command loads the newest checkpoint, which may be one of a headless session.
         let is_newest =
             || self.newest_checkpoint(place).is_some_and(|it| it.meta.id == checkpoint.meta.id);
-        let has_command = has_command(self.world, self.adapter, &place.project, RESUME);
+        let has_command = has_command(self.world, self.agent, &place.project, RESUME);
         let how = match has_command && is_newest() {
             true => format!("/{RESUME} loads it"),
             false => format!("`plimsoll restore --checkpoint {}` prints it", checkpoint.meta.id),
@@ -171,12 +171,12 @@ impl Hook<'_> {
     /// The session goes on after a pause: it is told what has changed on disk since.
     pub(super) fn resumed(&self) -> anyhow::Result<Answer> {
         let project = self.project();
-        let in_force = settings::load(self.world, self.adapter, &project);
+        let in_force = settings::load(self.world, self.agent, &project);
         let folded = match in_force.settings.restore {
             RestoreMode::Off => None,
             _ => self.folded()?,
         };
-        let place = Place::of(self.world, self.adapter, project.clone());
+        let place = Place::of(self.world, self.agent, project.clone());
         let text =
             folded.map(|folded| restore::changed_since(&place, &self.event.session, &folded.work));
         // A session that a person has started once stays theirs.

@@ -11,11 +11,9 @@ use plimsoll_extract::work;
 
 use super::sealing::sealed;
 use super::{Answer, Hook, READING_TIME, STORE_TIME};
-use crate::checkpoint::Place;
-use crate::jsonl::JsonLines;
 use crate::paths;
 use crate::restore;
-use crate::settings;
+use crate::settings::{self, InForce};
 use crate::spool::{self, SpoolLine};
 use crate::work::{Folded, fold};
 
@@ -29,7 +27,7 @@ impl Hook<'_> {
     /// summariser is told what must survive. Whatever fails, the compaction goes on.
     pub(super) fn compacting(&self) -> anyhow::Result<Answer> {
         let project = self.project();
-        let in_force = settings::load(self.world, self.adapter, &project);
+        let in_force = settings::load(self.world, self.agent, &project);
         // Of several calls at once one seals.
         let (locked, state) = self.held();
         let captured = self.captured(&state, &in_force, READING_TIME);
@@ -40,8 +38,7 @@ impl Hook<'_> {
         }
         // Another time will do as well: whoever ingests next reads on from where we stopped. A user
         // who waits for a compaction does not wait for a store that has much to catch up on.
-        let place = Place::of(self.world, self.adapter, project);
-        let _ = self.ingest(self.begun + STORE_TIME / 2, Some(&place));
+        let _ = self.ingest(self.begun + STORE_TIME / 2, Some(&project));
         let text = work::steer(&captured.folded.work, STEERING);
         // The call ends with this: thousands of small texts need not be given back one by one.
         std::mem::forget(captured);
@@ -52,7 +49,7 @@ impl Hook<'_> {
     /// is known to lose is given back.
     pub(super) fn compacted(&self) -> anyhow::Result<Answer> {
         let project = self.project();
-        let in_force = settings::load(self.world, self.adapter, &project);
+        let in_force = settings::load(self.world, self.agent, &project);
         let Some(folded) = self.folded()? else { return self.replaced() };
         let (locked, state) = self.held();
         let is_off = in_force.settings.restore == RestoreMode::Off;
@@ -62,6 +59,34 @@ impl Hook<'_> {
         let text = restore::text(&project, &folded.work, given);
         let remember = locked.map(|locked| (locked, SpoolLine::unmeasured("restored", next)));
         Ok(self.answer(&in_force, for_model(text), remember))
+    }
+
+    /// The conversation was compacted, and only the transcript says so: the restore goes to the model now if
+    /// this event can tell it anything, otherwise with the next one that can.
+    pub(super) fn compacted_unreported(
+        &self,
+        in_force: &InForce,
+        boundary: Option<u64>,
+    ) -> anyhow::Result<Answer> {
+        let project = self.project();
+        let Some(folded) = self.folded()? else { return self.replaced() };
+        let (locked, state) = self.held();
+        let budget = match in_force.settings.restore {
+            RestoreMode::Off => 0,
+            _ => in_force.settings.budget(),
+        };
+        let next = policy::compacted(&state, folded.work.steps(), folded.work.turns(), budget);
+        let given = next.restored.map_or(0, |restored| restored.budget);
+        let text = restore::text(&project, &folded.work, given);
+        let tells = self.agent.hooks().accepts(&self.event.kind).to_model;
+        let waiting = !tells && !text.is_empty();
+        if waiting {
+            paths::replace(&self.world.paths.waiting(&self.event.session), text.as_bytes())?;
+        }
+        let next = SessionState { compaction: boundary, waiting, ..next };
+        let remember = locked.map(|locked| (locked, SpoolLine::unmeasured("restored", next)));
+        let text = if waiting { String::new() } else { text };
+        Ok(self.answer(in_force, for_model(text), remember))
     }
 
     /// The client tells its summary, after the restore was given. What both lack is kept for the next
@@ -87,10 +112,10 @@ impl Hook<'_> {
     /// The session's work to the end of its transcript, as far as there is time; nothing without a
     /// transcript.
     pub(super) fn folded(&self) -> anyhow::Result<Option<Folded>> {
-        let Some(transcript) = JsonLines::open(&self.event.transcript)? else { return Ok(None) };
+        let Some(transcript) = self.open_transcript()? else { return Ok(None) };
         let deadline = Some(Instant::now() + READING_TIME);
         let (paths, session) = (&self.world.paths, &self.event.session);
-        Ok(Some(fold(paths, self.adapter, session, &transcript, deadline)?))
+        Ok(Some(fold(paths, self.agent, session, &transcript, deadline)?))
     }
 }
 

@@ -25,9 +25,9 @@ impl Hook<'_> {
     /// whatever the user wants other sessions to be given.
     pub(super) fn begun_leg(&self) -> anyhow::Result<Answer> {
         let project = self.project();
-        let in_force = settings::load(self.world, self.adapter, &project);
+        let in_force = settings::load(self.world, self.agent, &project);
         let named = self.world.env(variables::CHECKPOINT);
-        let place = Place::of(self.world, self.adapter, project);
+        let place = Place::of(self.world, self.agent, project);
         let last =
             named.and_then(|id| resume::named(&place, &id, Some(&self.event.session)).ok()?);
         let what_now = match self.world.env(variables::DONE) {
@@ -50,14 +50,14 @@ impl Hook<'_> {
             headless,
             ..state
         })?;
-        let output = self.adapter.reply(&self.event.kind, &reply);
+        let output = self.agent.hooks().encode(&self.event.kind, &reply);
         Ok(Answer { output, reply, remember, ..Answer::default() })
     }
 
     /// What the checkpoint told that a session of a run was given.
     pub(super) fn before(&self, state: &SessionState) -> Option<String> {
         let given = state.given.as_deref().filter(|_| self.is_conducted())?;
-        let place = Place::of(self.world, self.adapter, self.project());
+        let place = Place::of(self.world, self.agent, self.project());
         Some(checkpoint::read_own(&place, given).ok()??.1)
     }
 }

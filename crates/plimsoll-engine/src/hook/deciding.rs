@@ -42,18 +42,26 @@ const RESTORE: &str = "rs";
 impl Hook<'_> {
     /// Answers an event that depends on how full the window is.
     pub(super) fn measured(&self) -> anyhow::Result<Answer> {
-        let Self { world, adapter, event, .. } = *self;
-        let opened = JsonLines::open(&event.transcript).context("could not open the transcript")?;
-        let Some(transcript) = opened else { return self.unseen() };
-        let project = load::project(world, adapter, Some(&transcript), &event.cwd);
+        let Self { world, agent, event, .. } = *self;
+        let opened = self.open_transcript().context("could not open the transcript")?;
+        let transcript = match (opened, &event.usage) {
+            (Some(transcript), _) => transcript,
+            (None, Some(_)) => JsonLines::empty()?,
+            (None, None) => return self.unseen(),
+        };
+        let project = load::project(world, agent, Some(&transcript), &event.cwd);
         // The process ends with the call: nobody need take these apart.
-        let in_force = ManuallyDrop::new(settings::load(world, adapter, &project));
+        let in_force = ManuallyDrop::new(settings::load(world, agent, &project));
         let path = self.spool();
         // What cannot be read cannot be locked either, so nothing is said; a refusal needs no memory.
         let state = ManuallyDrop::new(spool::state(&path).unwrap_or_default());
         let scope = if event.subagent.is_some() { Scope::Subagent } else { Scope::Main };
-        let load = Load::look(adapter, &transcript, scope, &in_force, &state)
+        let reported = event.usage.as_ref();
+        let load = Load::look_with(agent, &transcript, scope, &in_force, &state, reported)
             .context("could not read the transcript")?;
+        if self.was_compacted(&load, &in_force, &state) {
+            return self.compacted_unreported(&in_force, load.tail.compaction());
+        }
         let mut call = self.call();
         if state.since.is_none() && call.may_seal() {
             call.session_start = load.started();
@@ -70,6 +78,16 @@ impl Hook<'_> {
             return Ok(Answer::default());
         }
         deciding.answer(&path, &state)
+    }
+
+    /// Returns whether the conversation was compacted since the last call, for agents that do not say so.
+    fn was_compacted(&self, load: &Load<'_>, in_force: &InForce, state: &SessionState) -> bool {
+        if self.agent.profile().reports_compactions || self.event.subagent.is_some() {
+            return false;
+        }
+        let counted = load.tail.newest.as_ref().filter(|_| load.tail.is_counted());
+        let counted = counted.map(|newest| newest.tokens);
+        policy::was_compacted(&load.outlook(in_force), load.tail.compaction(), counted, state)
     }
 
     fn call(&self) -> Call<'_> {
@@ -208,7 +226,7 @@ impl Deciding<'_> {
             line.state.waiting = false;
             reply.to_model = joined(reply.to_model, self.waiting());
         }
-        let output = self.hook.adapter.reply(self.call.kind, &reply);
+        let output = self.hook.agent.hooks().encode(self.call.kind, &reply);
         if reply.stop.is_some() {
             // Whoever conducts the session must never take one that we stopped for one that is done.
             locked.append(&line).context("could not write the spool")?;
@@ -278,7 +296,8 @@ impl Deciding<'_> {
     /// Whether something waits that this call can tell the model.
     fn delivers(&self, state: &SessionState) -> bool {
         use EventKind::{Prompted, ToolFailed, ToolFinished};
-        let tells = matches!(self.call.kind, Prompted | ToolFinished | ToolFailed);
+        let is_meant = matches!(self.call.kind, Prompted | ToolFinished | ToolFailed);
+        let tells = is_meant && self.hook.agent.hooks().accepts(self.call.kind).to_model;
         state.waiting && tells && self.call.subagent.is_none()
     }
 
@@ -295,7 +314,7 @@ impl Deciding<'_> {
             return Answer::default();
         }
         let reply = self.words(decision, &SessionState::default(), None).reply;
-        let output = self.hook.adapter.reply(self.call.kind, &reply);
+        let output = self.hook.agent.hooks().encode(self.call.kind, &reply);
         Answer { output, reply, ..Answer::default() }
     }
 
@@ -323,7 +342,7 @@ impl Deciding<'_> {
         let saved = saved.map(|environment| self.restart_command(&environment));
         let words = Words {
             command: &self.command(speech, sealed.is_some()),
-            fresh_command: self.hook.adapter.fresh_command(),
+            fresh_command: self.hook.agent.profile().clear_command,
             variable: WINDOW_VARIABLE,
             ceiling_setting: self.ceiling_setting(speech),
             sealed: sealed.as_ref(),
@@ -343,8 +362,10 @@ impl Deciding<'_> {
             _ if matches!(speech, Speech::Save { .. }) => format!("/{SAVE}"),
             Some(command) => policy::brief(command),
             None if !has_checkpoint && self.has_command(CHECKPOINT) => format!("/{CHECKPOINT}"),
-            None if self.in_force.client.can_compact => self.hook.adapter.room_command().to_owned(),
-            None => self.hook.adapter.fresh_command().to_owned(),
+            None if self.in_force.client.can_compact => {
+                self.hook.agent.profile().compact_command.to_owned()
+            }
+            None => self.hook.agent.profile().clear_command.to_owned(),
         }
     }
 
@@ -371,7 +392,7 @@ impl Deciding<'_> {
     }
 
     fn has_command(&self, name: &str) -> bool {
-        has_command(self.hook.world, self.hook.adapter, self.project, name)
+        has_command(self.hook.world, self.hook.agent, self.project, name)
     }
 }
 

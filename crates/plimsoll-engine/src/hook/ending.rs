@@ -28,7 +28,7 @@ impl Hook<'_> {
     pub(super) fn ended(&self) -> anyhow::Result<Answer> {
         let project = self.project();
         let (locked, state) = self.held();
-        let in_force = settings::load(self.world, self.adapter, &project);
+        let in_force = settings::load(self.world, self.agent, &project);
         let captured = self.captured(&state, &in_force, TIME);
         let (steps, turns) = (captured.folded.work.steps(), captured.folded.work.turns());
         let seal = match policy::is_worth_sealing(&state, steps, turns) {
@@ -46,7 +46,7 @@ impl Hook<'_> {
         let place = self.place(&project);
         // Another time will do as well: whoever ingests next reads on from where we stopped, and the
         // next session's end prunes what this one does not.
-        let _ = self.ingest(Instant::now() + STORE_TIME, Some(&place));
+        let _ = self.ingest(Instant::now() + STORE_TIME, Some(&project));
         let (paths, now) = (&self.world.paths, now() as Millis);
         let needed = OnceCell::new();
         let is_needed = |id: &str| {

@@ -9,22 +9,22 @@ mod keeping;
 mod mail;
 mod sealing;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use plimsoll_agents::{Adapter, Output};
+use plimsoll_agents::{Agent, Home, HookCall, Output};
 use plimsoll_core::event::{Event, EventKind, Reply};
 use plimsoll_core::policy;
 use plimsoll_core::session::SessionState;
 
 use self::mail::Handled;
-use crate::checkpoint::Place;
 use crate::ingest::Ingester;
 use crate::jsonl::JsonLines;
 use crate::load;
 use crate::paths;
 use crate::receipt::Claim;
+use crate::sessions;
 use crate::settings::InForce;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::World;
@@ -65,17 +65,26 @@ impl Answer {
 }
 
 /// Answers one hook call: what the agent wrote on stdin in, what it reads on stdout out.
-pub fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow::Result<Answer> {
-    let Some(event) = adapter.event(&payload)? else {
+pub fn answer(
+    world: &World,
+    agent: &'static dyn Agent,
+    event: Option<&str>,
+    payload: Vec<u8>,
+) -> anyhow::Result<Answer> {
+    let decode =
+        |home: &Home<'_>| agent.hooks().decode(&HookCall { payload: &payload, event, home: *home });
+    let Some(event) = world.with_home(agent, decode)? else {
         return Ok(Answer::default());
     };
     // A payload may be as large as all the rest together, and has said its word.
     drop(payload);
-    answer_event(world, adapter, &event).with_context(|| format!("session {}", event.session))
+    answer_event(world, agent, &event).with_context(|| format!("session {}", event.session))
 }
 
-fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::Result<Answer> {
-    let hook = Hook { world, adapter, event, begun: Instant::now() };
+fn answer_event(world: &World, agent: &'static dyn Agent, event: &Event) -> anyhow::Result<Answer> {
+    let located = || sessions::locate(world, agent, &event.session);
+    let transcript = event.transcript.clone().or_else(located).unwrap_or_default();
+    let hook = Hook { world, agent, event, transcript, begun: Instant::now() };
     match &event.kind {
         EventKind::Prompted
         | EventKind::ToolFinished
@@ -89,8 +98,10 @@ fn answer_event(world: &World, adapter: &dyn Adapter, event: &Event) -> anyhow::
 /// One call of the hook.
 struct Hook<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
+    agent: &'static dyn Agent,
     event: &'a Event,
+    /// The transcript of the event's window; empty if there is none.
+    transcript: PathBuf,
     begun: Instant,
 }
 
@@ -110,14 +121,22 @@ impl Hook<'_> {
         match &self.event.kind {
             // A subagent's window is its own business: no checkpoint, no restore.
             EventKind::Cleared | EventKind::Compacted if !is_main => self.replaced(),
-            EventKind::Compacting if !is_main => self.taken_in(),
+            EventKind::Compacting { .. } if !is_main => self.taken_in(),
             EventKind::Started | EventKind::Cleared if is_main => self.begun(),
             EventKind::Resumed if is_main => self.resumed(),
-            EventKind::Compacting => self.compacting(),
+            EventKind::Compacting { .. } => self.compacting(),
             EventKind::Compacted => self.compacted(),
             EventKind::Summarised(summary) if is_main => self.summarised(summary),
             EventKind::Ended if is_main => self.ended(),
             _ => Ok(Answer::default()),
+        }
+    }
+
+    /// Opens the transcript; `None` if there is none.
+    fn open_transcript(&self) -> std::io::Result<Option<JsonLines>> {
+        match self.transcript.as_os_str().is_empty() {
+            true => Ok(None),
+            false => JsonLines::open(&self.transcript),
         }
     }
 
@@ -128,9 +147,9 @@ impl Hook<'_> {
     /// The project of the session, by its true name.
     fn project(&self) -> PathBuf {
         // A transcript that cannot be read names no folder.
-        let transcript = JsonLines::open(&self.event.transcript).ok().flatten();
+        let transcript = self.open_transcript().ok().flatten();
         let (world, cwd) = (self.world, &self.event.cwd);
-        paths::canonical(&load::project(world, self.adapter, transcript.as_ref(), cwd))
+        paths::canonical(&load::project(world, self.agent, transcript.as_ref(), cwd))
     }
 
     /// An answer with words for the model, unless the user wants none.
@@ -141,7 +160,7 @@ impl Hook<'_> {
         remember: Option<(Locked, SpoolLine)>,
     ) -> Answer {
         let reply = if in_force.settings.is_silent() { Reply::default() } else { reply };
-        let output = self.adapter.reply(&self.event.kind, &reply);
+        let output = self.agent.hooks().encode(&self.event.kind, &reply);
         Answer { output, reply, remember, ..Answer::default() }
     }
 
@@ -194,12 +213,12 @@ impl Hook<'_> {
     }
 
     /// Takes the session into the store, and the checkpoints of a place, as far as there is time.
-    fn ingest(&self, deadline: Instant, place: Option<&Place>) -> anyhow::Result<()> {
+    fn ingest(&self, deadline: Instant, project: Option<&Path>) -> anyhow::Result<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         anyhow::ensure!(!left.is_zero(), "no time is left for the store");
-        let mut ingester = Ingester::open(self.world, self.adapter, left / 2, Some(deadline))?;
-        ingester.session(&self.event.transcript)?;
-        place.map_or(Ok(()), |place| ingester.checkpoints(place))?;
+        let mut ingester = Ingester::open(self.world, left / 2, Some(deadline))?;
+        ingester.session(self.agent, &self.transcript)?;
+        project.map_or(Ok(()), |project| ingester.checkpoints(project))?;
         ingester.saves()?;
         ingester.learn()?;
         ingester.prune()

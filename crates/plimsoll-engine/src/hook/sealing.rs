@@ -22,15 +22,15 @@ impl Hook<'_> {
         time: Duration,
     ) -> Captured {
         let deadline = Some(Instant::now() + time);
-        let (session, transcript) = (&self.event.session, self.event.transcript.as_path());
+        let (session, transcript) = (&self.event.session, self.transcript.as_path());
         let subject = Subject { session, transcript, state, in_force };
-        Captured::read(self.world, self.adapter, &subject, deadline).after(self.before(state))
+        Captured::read(self.world, self.agent, &subject, deadline).after(self.before(state))
     }
 
     /// Where a checkpoint is sealed, with as much patience as there is time.
     pub(super) fn place(&self, project: &Path) -> Place {
         let patience = LONGEST.saturating_sub(self.begun.elapsed());
-        Place { patience, ..Place::of(self.world, self.adapter, project.to_owned()) }
+        Place { patience, ..Place::of(self.world, self.agent, project.to_owned()) }
     }
 
     /// Seals a checkpoint, unless the session's last covers what it has to and is still there.
@@ -47,7 +47,7 @@ impl Hook<'_> {
         if self.is_covered(captured, &place, coverage, state) {
             return None;
         }
-        match captured.seal(self.adapter, &place, occasion, state.given.clone()) {
+        match captured.seal(self.agent, &place, occasion, state.given.clone()) {
             Ok(sealed) => Some(captured.seal_of(&sealed, now())),
             Err(error) => {
                 let error = anyhow::Error::from(error).context("could not make a checkpoint");

@@ -1,7 +1,7 @@
 //! Taking checkpoints into the store, so that they can be searched.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 
 use plimsoll_extract::checkpoint::{Meta, summary};
 use plimsoll_store::{CheckpointRow, CheckpointsThere};
@@ -10,35 +10,40 @@ use super::Ingester;
 use crate::checkpoint::{self, Place, index};
 
 impl Ingester<'_> {
-    /// Takes in the checkpoints of a place, and lets go of those whose files are gone.
+    /// Takes in the checkpoints of a project, whichever agent they are of, and removes those whose files
+    /// are gone.
     ///
-    /// Only what we sealed is taken in. It is looked at once: what stands in a file that somebody
-    /// changes afterwards is not what was sealed, and never gets here.
-    pub fn checkpoints(&mut self, place: &Place) -> anyhow::Result<()> {
-        self.store.take_checkpoints(&place.project, |known| look(place, known))
+    /// Only sealed checkpoints are taken in. Each is read once: a file that somebody changes afterwards no
+    /// longer holds what was sealed, and never gets here.
+    pub fn checkpoints(&mut self, project: &Path) -> anyhow::Result<()> {
+        let places = Place::of_all_agents(self.world, project);
+        self.store.take_checkpoints(project, |known| look(&places, known))
     }
 
-    /// The same for every project that is known.
+    /// Takes in the checkpoints of every project that is known.
     pub fn all_checkpoints(&mut self) -> anyhow::Result<()> {
-        let place = |project| Place::of(self.world, self.adapter, project);
         let mut projects = self.store.projects()?;
-        projects.extend(index::projects(&place(PathBuf::new())));
-        let places: Vec<Place> = projects.into_iter().map(place).collect();
-        places.iter().try_for_each(|place| self.checkpoints(place))
+        for place in Place::of_all_agents(self.world, Path::new("")) {
+            projects.extend(index::projects(&place));
+        }
+        projects.iter().try_for_each(|project| self.checkpoints(project))
     }
 }
 
-/// What is there, and what of it is new; nothing if the folder cannot be read.
-fn look(place: &Place, known: &BTreeSet<String>) -> anyhow::Result<Option<CheckpointsThere>> {
+/// Returns the checkpoints that are there, and reads the new ones; `None` if a folder cannot be read.
+fn look(places: &[Place], known: &BTreeSet<String>) -> anyhow::Result<Option<CheckpointsThere>> {
     // However many files somebody puts there, a look must come to an end.
     const MOST: usize = 500;
-    let Ok(ids) = checkpoint::ids(place) else { return Ok(None) };
-    let mut new = Vec::new();
-    for id in ids.iter().filter(|id| !known.contains(*id)).take(MOST) {
-        let own = checkpoint::read_own(place, id)?;
-        new.extend(own.map(|(meta, body)| row(place, meta, body)));
+    let mut there = CheckpointsThere { ids: BTreeSet::new(), new: Vec::new() };
+    for place in places {
+        let Ok(ids) = checkpoint::ids(place) else { return Ok(None) };
+        for id in ids.iter().filter(|id| !known.contains(*id)).take(MOST) {
+            let own = checkpoint::read_own(place, id)?;
+            there.new.extend(own.map(|(meta, body)| row(place, meta, body)));
+        }
+        there.ids.extend(ids);
     }
-    Ok(Some(CheckpointsThere { ids: ids.into_iter().collect(), new }))
+    Ok(Some(there))
 }
 
 fn row(place: &Place, meta: Meta, body: String) -> CheckpointRow {

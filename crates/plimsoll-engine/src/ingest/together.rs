@@ -3,18 +3,22 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use plimsoll_agents::Agent;
 use plimsoll_store::StoreError;
 
 use super::Ingester;
+
+/// A transcript and the agent that wrote it.
+pub(crate) type Transcript = (&'static dyn Agent, PathBuf);
 
 impl Ingester<'_> {
     /// Takes in what is new of these windows, by their transcripts, in one transaction. Those that are
     /// not done at `deadline` are given back.
     pub(crate) fn together(
         &mut self,
-        transcripts: Vec<PathBuf>,
+        transcripts: Vec<Transcript>,
         deadline: Instant,
-    ) -> anyhow::Result<Vec<PathBuf>> {
+    ) -> anyhow::Result<Vec<Transcript>> {
         self.deadline = Some(deadline);
         self.store.begin()?;
         let left = self.until_late(transcripts);
@@ -25,10 +29,10 @@ impl Ingester<'_> {
         left
     }
 
-    fn until_late(&mut self, transcripts: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
+    fn until_late(&mut self, transcripts: Vec<Transcript>) -> anyhow::Result<Vec<Transcript>> {
         let mut left = Vec::new();
         for transcript in transcripts {
-            match self.window(&transcript) {
+            match self.window(transcript.0, &transcript.1) {
                 Err(error) if error.is::<StoreError>() => return Err(error),
                 // One that cannot be read keeps nobody else's from being taken in.
                 _ if self.is_late() => left.push(transcript),

@@ -1,4 +1,4 @@
-//! The agent's client: where it is, and its version.
+//! Finds the agent's client and its version.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,10 +11,10 @@ use plimsoll_agents::install::{Installer, Version};
 use crate::child;
 use crate::world::World;
 
-/// How long a client may take to say its version.
+/// Time limit for `--version`.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The programs called `name` on the user's path, first the one that is run.
+/// Returns the programs called `name` on the user's PATH, in order of precedence.
 pub fn on_path(world: &World, name: &str) -> impl Iterator<Item = PathBuf> {
     let path = world.env("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -23,13 +23,12 @@ pub fn on_path(world: &World, name: &str) -> impl Iterator<Item = PathBuf> {
     programs.map(move |folder| folder.join(&name)).filter(|program| is_executable(program))
 }
 
-/// Whether there is a program at a path.
 pub fn is_executable(program: &Path) -> bool {
     let metadata = fs::metadata(program);
     metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// The version of the client at `program`, if it tells it in time.
+/// Returns the version of the client at `program`; `None` if it does not print one in time.
 pub fn version(installer: &dyn Installer, program: &Path) -> Option<Version> {
     let ran = child::run(Command::new(program).arg("--version"), Vec::new(), PATIENCE).ok()?;
     ran.status?;

@@ -1,4 +1,4 @@
-//! Files of others: read with care, replaced whole or not at all.
+//! Reads and atomically replaces files that belong to the user or other tools.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,52 +11,45 @@ use rustix::fs::Access;
 
 use crate::paths::{self, Links};
 
-/// No settings file is larger.
+/// Size limit for settings files.
 const LARGEST: u64 = 16 << 20;
 
-/// Why a file of somebody else's stays as it is.
+/// Error that left a file unchanged.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {task} `{}`", path.display())]
 pub struct Failed {
     task: &'static str,
-    /// The file.
     pub path: PathBuf,
-    /// The reason.
     #[source]
     pub why: Why,
 }
 
-/// The reason why a file stays as it is.
+/// Reason why a file was left unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum Why {
     /// A folder, a FIFO, a device.
     #[error("it is not a regular file")]
     NotRegular,
-    /// Nobody's settings are that large.
     #[error("it is larger than 16 MiB")]
     TooLarge,
-    /// It is no text.
     #[error("it is not UTF-8")]
     NotText,
-    /// Somebody does not want it to be changed.
     #[error("it is write-protected")]
     WriteProtected,
-    /// It is a link, and what it points to is not there.
+    /// A symbolic link to a missing file.
     #[error("it is a link to a file that is not there")]
     LooseLink,
-    /// A repository that anybody may have written leads elsewhere.
+    /// A symbolic link in an untrusted repository leads elsewhere.
     #[error("it leads out of the project, to `{}`", .0.display())]
     LeadsOut(PathBuf),
-    /// Somebody else wrote it since we read it.
+    /// Another process wrote the file since we read it.
     #[error("it was changed meanwhile")]
     Changed,
-    /// It does not hold what we wrote.
     #[error("it does not hold what was written")]
     NotWritten,
-    /// We do not understand what it says.
+    /// We cannot parse its content.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// The system refuses.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -66,7 +59,7 @@ impl Failed {
         Self { task, path: path.to_owned(), why: why.into() }
     }
 
-    /// What to do about it.
+    /// Returns what the user can do about the error.
     pub fn hint(&self) -> String {
         let path = shell::quote(&self.path.to_string_lossy());
         match &self.why {
@@ -79,15 +72,15 @@ impl Failed {
     }
 }
 
-/// A file as it was found.
+/// A file as it was read.
 pub(super) struct Found {
-    /// Where it really is.
+    /// Path with symbolic links resolved.
     pub(super) target: PathBuf,
-    /// What it says; nothing if there is no such file.
+    /// `None` if the file does not exist.
     pub(super) text: Option<String>,
 }
 
-/// Reads a file. A link leads to what it points to.
+/// Reads a file, following symbolic links.
 pub(super) fn read(path: &Path) -> Result<Found, Failed> {
     find(path).map_err(|why| Failed::to("read", path, why))
 }
@@ -117,8 +110,8 @@ fn text(path: &Path) -> Result<String, Why> {
     String::from_utf8(bytes).map_err(|_| Why::NotText)
 }
 
-/// Whether a file may be changed: nobody writes into one without a permission to write, root
-/// included.
+/// Checks that a file may be changed. A file without any write permission is left alone, even by
+/// root.
 pub(super) fn check_writable(path: &Path, found: &Found) -> Result<(), Failed> {
     let protected = |target: &Path| -> io::Result<bool> {
         let nobody = target.metadata()?.permissions().mode() & 0o222 == 0;
@@ -131,7 +124,7 @@ pub(super) fn check_writable(path: &Path, found: &Found) -> Result<(), Failed> {
     }
 }
 
-/// Puts `after` in the place of `before`, or removes the file if that is nothing.
+/// Replaces `before` by `after`, or removes the file if `after` is `None`.
 pub(super) fn change(
     target: &Path,
     before: Option<&str>,
@@ -152,12 +145,12 @@ fn replace(target: &Path, before: Option<&str>, after: &str) -> Result<(), Why> 
         .and_then(|()| check_unchanged(target, before))
         .and_then(|()| Ok(fs::rename(&temporary, target)?));
     if written.is_err() {
-        // Nothing is left behind; that the write failed is what is told.
+        // The original error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     paths::sweep(target);
     written?;
-    // The file is there whether or not its folder can be synced.
+    // The file is in place even if its folder cannot be synced.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     match text(target)? == after {
         true => Ok(()),
@@ -165,18 +158,18 @@ fn replace(target: &Path, before: Option<&str>, after: &str) -> Result<(), Why> 
     }
 }
 
-/// Writes a new file that is to take the place of `like`, with its owner and its permissions.
+/// Writes a temporary file with the owner and permissions of `like`, which it will replace.
 fn write(temporary: &Path, like: &Path, text: &str) -> Result<(), Why> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(temporary)?;
     if let Ok(metadata) = like.metadata() {
         let own = file.metadata()?;
         if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
-            // Only root may give files away; whoever may write the file keeps it otherwise.
+            // Only root may change the owner; otherwise the file belongs to the user who writes it.
             let _ = fchown(&file, Some(metadata.uid()), Some(metadata.gid()));
         }
         file.set_permissions(metadata.permissions())?;
     } else if text.starts_with("#!") {
-        // A program that nobody may run is none.
+        // A new script has to be executable.
         file.set_permissions(fs::Permissions::from_mode(0o755))?;
     }
     file.write_all(text.as_bytes())?;
@@ -190,7 +183,7 @@ fn check_unchanged(target: &Path, before: Option<&str>) -> Result<(), Why> {
     }
 }
 
-/// The folders on the way to `path` that are not there yet, outermost first.
+/// Returns the missing folders above `path`, outermost first.
 pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let folders = path.ancestors().skip(1).take_while(|folder| !folder.exists());
     let mut missing: Vec<PathBuf> = folders.map(Path::to_owned).collect();

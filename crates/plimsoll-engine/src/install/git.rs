@@ -1,7 +1,7 @@
-//! The hook that git calls after a commit.
+//! Installs the hook that git calls after a commit.
 //!
-//! Where there is a hook already, a few lines of ours come right behind its first: whatever it does
-//! afterwards, it does as before. They can neither fail nor say anything.
+//! In an existing hook, our lines go right after the first line, and the rest stays as it was. Our
+//! lines cannot fail and print nothing.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const BEGIN: &str =
 const END: &str = "# plimsoll:end";
 const SHELL: &str = "#!/bin/sh\n";
 
-/// Plans to be called after every commit, by the hook at `path`.
+/// Plans the installation of our lines in the hook at `path`.
 pub fn plan_git(world: &World, program: &str, folder: &Path, path: &Path) -> Result<Plan, Failed> {
     let record = Record::read(&world.paths.installed())?;
     let mut plan = Plan::of(world, &record);
@@ -30,7 +30,7 @@ pub fn plan_git(world: &World, program: &str, folder: &Path, path: &Path) -> Res
     Ok(plan)
 }
 
-/// Plans not to be called any more.
+/// Plans the removal of our lines.
 pub fn plan_git_removal(world: &World, path: &Path) -> Result<Plan, Failed> {
     let record = Record::read(&world.paths.installed())?;
     let mut plan = Plan::of(world, &record);

@@ -1,7 +1,7 @@
-//! Putting plimsoll into an agent's own files, and taking it out again.
+//! Installs plimsoll in an agent's files, and removes it again.
 //!
-//! First a plan is made, which can be shown; then it is carried out. Files of others are replaced
-//! whole, after a copy was made and only if nobody changed them meanwhile.
+//! A plan is made first, so that it can be shown, and then carried out. Files that are not ours are
+//! replaced atomically, after a backup, and only if they have not changed since they were read.
 
 mod client;
 mod file;
@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_agents::install::{
     Files, Inspection, Installed, Scope, Unfit, UserCommand, Wish, with_paragraph,
     without_paragraph,
@@ -31,62 +31,60 @@ use record::{Entry, Record};
 use crate::paths;
 use crate::world::{World, now};
 
-/// What to install, and for whom.
+/// What to install, and in which scope.
 #[derive(Debug)]
 pub struct Order<'a> {
-    /// For whom.
     pub scope: Scope,
-    /// The project's folder.
     pub project: &'a Path,
-    /// What goes into the client's settings.
+    /// Changes to the client's settings.
     pub wish: Wish<'a>,
-    /// Whether the commands are wished.
+    /// Whether to install our commands.
     pub commands: bool,
-    /// Whether the model is told of us in its instructions.
+    /// Whether to add a paragraph about plimsoll to the model's instructions.
     pub paragraph: bool,
 }
 
-/// What is to be done.
+/// Planned changes.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The files to change, in this order.
+    /// Files to change, in this order.
     pub changes: Vec<Change>,
-    /// Files that have our names and hold something else. They stay.
+    /// Files with our names but foreign content. They stay.
     pub foreign: Vec<PathBuf>,
-    /// Our own record of what was installed, if it cannot be understood.
+    /// Our record of installed files, if it cannot be parsed.
     pub damaged: Option<PathBuf>,
 }
 
-/// What carrying a plan out has left.
+/// Result of carrying out a plan.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// Copies of the files that were changed.
+    /// Backups of the changed files.
     pub backups: Vec<PathBuf>,
-    /// Where the record is now that could not be understood.
+    /// New path of a record that could not be parsed.
     pub set_aside: Option<PathBuf>,
 }
 
-/// One file that is to change.
+/// A planned change of one file.
 #[derive(Debug)]
 pub struct Change {
-    /// The file, as users call it.
+    /// The file, as shown to users.
     pub path: PathBuf,
-    /// Where it really is.
+    /// Path with symbolic links resolved.
     target: PathBuf,
-    /// What it says; nothing if it is not there.
+    /// `None` if the file does not exist.
     pub before: Option<String>,
-    /// What it is to say; nothing if it is to go.
+    /// `None` if the file is to be removed.
     pub after: Option<String>,
-    /// What the record says of it from then on.
+    /// The file's entry in the record afterwards.
     entry: Option<Entry>,
-    /// The folders that go with it if nothing else is in them, outermost first.
+    /// Folders to remove with the file if they are empty, outermost first.
     folders: Vec<PathBuf>,
-    /// Whether the text would be lost otherwise.
+    /// Whether the text would be lost without a backup.
     backup: bool,
 }
 
 impl Change {
-    /// Whether the file itself changes, and not only what we remember of it.
+    /// Reports whether the file itself changes, and not only the record.
     pub fn is_visible(&self) -> bool {
         self.before != self.after
     }
@@ -100,9 +98,9 @@ impl Plan {
 }
 
 /// Plans an installation.
-pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<Plan, Failed> {
-    let installer = adapter.installer();
-    let files = files(world, adapter, order.scope, order.project);
+pub fn plan(world: &World, agent: &'static dyn Agent, order: &Order<'_>) -> Result<Plan, Failed> {
+    let installer = agent.installer();
+    let files = files(world, agent, order.scope, order.project);
     let record = Record::read(&world.paths.installed())?;
     let mut plan = Plan::of(world, &record);
     let settings = Edit {
@@ -117,11 +115,11 @@ pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<P
         };
         plan.changes.extend(paragraph.plan(&record, &files.instructions)?);
     }
-    for (command, path) in commands(adapter, &files) {
+    for (command, path) in commands(agent, &files) {
         let found = file::read(&path)?.text;
         let own = found.as_ref().map(|text| is_own(&record, command, &path, text));
         match (own, order.commands) {
-            // Commands that an earlier release wrote are brought up to date.
+            // Commands written by an earlier release are updated.
             (Some(true), _) | (None, true) => {}
             (None, false) => continue,
             (Some(false), wished) => {
@@ -136,17 +134,18 @@ pub fn plan(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> Result<P
     if order.scope != Scope::User {
         plan.changes.iter().try_for_each(|change| check_inside(order.project, change))?;
     }
-    let undo = removal_command(world, adapter, order.scope, order.project);
+    let undo = removal_command(world, agent, order.scope, order.project);
     for entry in plan.changes.iter_mut().filter_map(|change| change.entry.as_mut()) {
         entry.undo.clone_from(&undo);
     }
     Ok(plan)
 }
 
-/// Whether a file of a project lies in it, whatever links a repository has in its place.
+/// Checks that a project's file is inside the project, whatever symbolic links the repository
+/// contains.
 fn check_inside(project: &Path, change: &Change) -> Result<(), Failed> {
-    // Of a file that is to be made there is the folder, or one further out. In a project that is not
-    // there yet nobody can have put a link.
+    // For a new file, check the nearest folder that exists. A project that does not exist yet
+    // cannot contain a link.
     let there = change.target.ancestors().find_map(|path| path.canonicalize().ok());
     let project = project.canonicalize().ok();
     let leads_out = |there: &PathBuf| project.is_some_and(|project| !there.starts_with(project));
@@ -156,13 +155,19 @@ fn check_inside(project: &Path, change: &Change) -> Result<(), Failed> {
     }
 }
 
-/// The command that takes us out of a scope again, from any folder.
-fn removal_command(world: &World, adapter: &dyn Adapter, scope: Scope, project: &Path) -> String {
+/// Returns the command that uninstalls from a scope, from any folder.
+fn removal_command(
+    world: &World,
+    agent: &'static dyn Agent,
+    scope: Scope,
+    project: &Path,
+) -> String {
     let quoted = |path: &Path| shell::quote(&path.to_string_lossy());
-    match (scope, world.agent_folder(adapter)) {
+    match (scope, world.agent_folder(agent)) {
         (Scope::User, None) => "plimsoll uninstall".to_owned(),
         (Scope::User, Some(folder)) => {
-            format!("{}={} plimsoll uninstall", adapter.folder_variable(), quoted(&folder))
+            let variable = agent.profile().variables.config_folder.unwrap_or_default();
+            format!("{variable}={} plimsoll uninstall", quoted(&folder))
         }
         _ => format!("cd {} && plimsoll uninstall --scope {}", quoted(project), scope.name()),
     }
@@ -171,12 +176,12 @@ fn removal_command(world: &World, adapter: &dyn Adapter, scope: Scope, project: 
 /// Plans a removal.
 pub fn plan_removal(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     scope: Scope,
     project: &Path,
 ) -> Result<Plan, Failed> {
-    let installer = adapter.installer();
-    let files = files(world, adapter, scope, project);
+    let installer = agent.installer();
+    let files = files(world, agent, scope, project);
     let record = Record::read(&world.paths.installed())?;
     let mut plan = Plan::of(world, &record);
     let take =
@@ -184,7 +189,7 @@ pub fn plan_removal(
     plan.changes.extend(removal(&record, &files.settings, take)?);
     let take = &|text: &str, _: Option<&Installed<'_>>| without_paragraph(text);
     plan.changes.extend(removal(&record, &files.instructions, take)?);
-    for (command, path) in commands(adapter, &files) {
+    for (command, path) in commands(agent, &files) {
         let found = file::read(&path)?.text;
         match found.is_none_or(|text| is_own(&record, command, &path, &text)) {
             true => plan.changes.extend(command_removal(&record, &path)?),
@@ -194,50 +199,50 @@ pub fn plan_removal(
     Ok(plan)
 }
 
-/// What the settings of a scope say; nothing if there are none.
+/// Inspects the settings of a scope; `None` if there are none.
 pub fn inspect(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     scope: Scope,
     project: &Path,
 ) -> Result<Option<Inspection>, Failed> {
-    let path = files(world, adapter, scope, project).settings;
+    let path = files(world, agent, scope, project).settings;
     let Some(text) = file::read(&path)?.text else { return Ok(None) };
-    let inspection = adapter.installer().inspect(&text);
+    let inspection = agent.installer().inspect(&text);
     inspection.map(Some).map_err(|unfit| Failed::to("understand", &path, unfit))
 }
 
-/// The text in which the client keeps whom the user trusts; nothing where it cannot be read.
-pub fn trust(world: &World, adapter: &dyn Adapter) -> Option<String> {
-    let path = world.with_home(adapter, |home| adapter.installer().trust_file(home));
+/// Reads the file in which the client records trusted folders; `None` if it cannot be read.
+pub fn trust(world: &World, agent: &'static dyn Agent) -> Option<String> {
+    let path = world.with_home(agent, |home| agent.installer().trust_file(home))?;
     match file::read(&path) {
-        // Without a file nobody is trusted yet.
+        // Without the file, no folder is trusted yet.
         Ok(found) => Some(found.text.unwrap_or_default()),
         Err(_) => None,
     }
 }
 
-/// The files of a scope.
-pub fn files(world: &World, adapter: &dyn Adapter, scope: Scope, project: &Path) -> Files {
-    world.with_home(adapter, |home| adapter.installer().files(scope, home, project))
+/// Returns the files of a scope.
+pub fn files(world: &World, agent: &'static dyn Agent, scope: Scope, project: &Path) -> Files {
+    world.with_home(agent, |home| agent.installer().files(scope, home, project))
 }
 
-/// Whether the user has a command of that name in the client.
-pub fn has_command(world: &World, adapter: &dyn Adapter, project: &Path, name: &str) -> bool {
-    let folders = world.with_home(adapter, |home| adapter.command_folders(home, project));
+/// Reports whether the user has a command of that name in the client.
+pub fn has_command(world: &World, agent: &'static dyn Agent, project: &Path, name: &str) -> bool {
+    let folders = world.with_home(agent, |home| agent.client().command_folders(home, project));
     folders.iter().any(|folder| folder.join(name).with_extension("md").is_file())
 }
 
 fn commands(
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     files: &Files,
 ) -> impl Iterator<Item = (&'static UserCommand, PathBuf)> {
     let folder = files.commands.clone();
-    let commands = adapter.installer().commands().iter();
+    let commands = agent.installer().commands().iter();
     commands.filter_map(move |command| Some((command, folder.as_ref()?.join(command.file()))))
 }
 
-/// Whether we wrote a command's file, now or in an earlier release.
+/// Reports whether we wrote a command's file, in this or an earlier release.
 fn is_own(record: &Record, command: &UserCommand, path: &Path, text: &str) -> bool {
     command.wrote(text) || record.files.get(path).is_some_and(|entry| entry.after == text)
 }
@@ -245,14 +250,14 @@ fn is_own(record: &Record, command: &UserCommand, path: &Path, text: &str) -> bo
 type Put<'a> = &'a dyn Fn(&str) -> Result<String, Unfit>;
 type Take<'a> = &'a dyn Fn(&str, Option<&Installed<'_>>) -> Result<String, Unfit>;
 
-/// How we come into a file, and out of it.
+/// Edits that add plimsoll to a file and remove it.
 struct Edit<'a> {
     put: Put<'a>,
     take: Take<'a>,
 }
 
 impl Edit<'_> {
-    /// The change that brings us into the file; nothing if we are there.
+    /// Plans the change that adds plimsoll to a file; `None` if it is there already.
     fn plan(&self, record: &Record, path: &Path) -> Result<Option<Change>, Failed> {
         let found = file::read(path)?;
         let unfit = |unfit| Failed::to("change", path, unfit);
@@ -279,8 +284,8 @@ impl Edit<'_> {
         }))
     }
 
-    /// What the file would say without us: what users changed since an earlier installation stays
-    /// theirs.
+    /// Returns the file's text without plimsoll, keeping the user's changes since an earlier
+    /// installation.
     fn without_us(
         &self,
         known: Option<&Entry>,
@@ -296,7 +301,7 @@ impl Edit<'_> {
     }
 }
 
-/// The change that takes us out of a file; nothing if we are not in it.
+/// Plans the change that removes plimsoll from a file; `None` if it is not there.
 fn removal(record: &Record, path: &Path, take: Take<'_>) -> Result<Option<Change>, Failed> {
     let found = file::read(path)?;
     let entry = record.files.get(path);
@@ -304,7 +309,7 @@ fn removal(record: &Record, path: &Path, take: Take<'_>) -> Result<Option<Change
     let untouched = entry.filter(|entry| found.text.as_ref() == Some(&entry.after));
     let after = match (&found.text, untouched) {
         (None, _) => None,
-        // What the user had put in by hand goes too.
+        // Entries that the user had added by hand before the installation are removed too.
         (Some(_), Some(entry)) => {
             let less = entry.before.as_deref().map(|before| take(before, None));
             less.transpose().map_err(unfit)?
@@ -348,11 +353,11 @@ fn forget(
     }))
 }
 
-/// Carries a plan out.
+/// Carries out a plan.
 ///
-/// What is to be done is remembered before it is done, and forgotten after it is undone: whenever
-/// this is cut off, the record knows of every file that was changed. Of several at once each waits
-/// for the one before, so that the record knows of all of them.
+/// The record is written before an installation changes files, and updated after a removal: at any
+/// interruption it lists every changed file. Concurrent calls wait for each other, so that the
+/// record lists the changes of all.
 pub fn carry_out(world: &World, plan: &Plan) -> Result<Done, Failed> {
     if plan.changes.is_empty() && plan.damaged.is_none() {
         return Ok(Done::default());
@@ -382,7 +387,7 @@ pub fn carry_out(world: &World, plan: &Plan) -> Result<Done, Failed> {
     }
     leave(&mut record, plan);
     record.write(&path).map_err(unwritten)?;
-    // Folders of our own go if they are empty.
+    // Remove our own folders if they are empty.
     let _ = fs::remove_dir(world.paths.backups());
     if record.files.is_empty() {
         record.data_folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
@@ -390,11 +395,11 @@ pub fn carry_out(world: &World, plan: &Plan) -> Result<Done, Failed> {
     Ok(Done { backups, set_aside })
 }
 
-/// Waits until nobody else installs, and keeps others waiting until the file is closed.
+/// Locks the installation until the file is closed.
 fn lock(record: &Path) -> io::Result<File> {
     paths::make_folder(record)?;
     let folder = File::open(record.parent().unwrap_or(Path::new("/")))?;
-    // Where the file system knows no locks, there is none.
+    // On a file system without locks, continue without one.
     let _ = folder.lock();
     Ok(folder)
 }
@@ -403,7 +408,7 @@ fn copy_failed(world: &World, error: io::Error) -> Failed {
     Failed::to("write a copy into", &world.paths.backups(), error)
 }
 
-/// Copies the file as it is, if its text would be lost otherwise.
+/// Backs up the file if its text would be lost otherwise.
 fn back_up(world: &World, change: &Change) -> io::Result<Option<PathBuf>> {
     let Some(text) = change.before.as_ref().filter(|_| change.backup) else { return Ok(None) };
     let name = change.path.file_name().unwrap_or_default().to_string_lossy();
@@ -417,8 +422,8 @@ fn back_up(world: &World, change: &Change) -> io::Result<Option<PathBuf>> {
     Ok(Some(copy))
 }
 
-/// Forgets the files that are as they were, with the folders that were made for them. What is not
-/// ours alone stays: a folder with something in it cannot be removed.
+/// Removes entries of uninstalled files from the record, with their backups and the folders made
+/// for them. Folders that are not empty stay.
 fn leave(record: &mut Record, plan: &Plan) {
     let gone = plan.changes.iter().filter(|change| change.entry.is_none());
     let mut folders: Vec<&PathBuf> = Vec::new();

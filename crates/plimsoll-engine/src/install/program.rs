@@ -1,7 +1,7 @@
-//! The path by which hooks call our own program: one that stays the same over upgrades.
+//! Finds a path to our own program for hooks that stays the same across upgrades.
 //!
-//! A package manager such as npm or pip keeps the program in a folder that moves or goes with the next
-//! upgrade. Hooks then call a copy in the data folder, which newer releases replace.
+//! A package manager such as npm or pip keeps the program in a folder that the next upgrade moves
+//! or removes. Hooks then call a copy in the data folder, which newer releases replace.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,21 +17,21 @@ use crate::child;
 use crate::paths::{self, canonical, is_same};
 use crate::world::World;
 
-/// How long a program may take to print its version.
+/// Time limit for `--version`.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Our program, as hooks call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The path that hooks name.
+    /// Path written into the hooks.
     pub path: PathBuf,
     /// The running program, if `path` is a copy of it.
     pub copied_from: Option<PathBuf>,
 }
 
 impl Program {
-    /// Finds the path: the one on the user's PATH if that leads here, else where the running program
-    /// lies, else, if that place does not last, the copy in the data folder.
+    /// Finds the path: the one on the user's PATH if that is the running program, else the running
+    /// program's own path. If that path is short-lived, the copy in the data folder.
     pub fn find(world: &World) -> io::Result<Self> {
         let running = std::env::current_exe()?;
         let copy = world.paths.program_copy();
@@ -41,13 +41,13 @@ impl Program {
         Ok(Self { path: path_of(world, running), copied_from: None })
     }
 
-    /// Whether the copy is missing, damaged or of another build that is no newer.
+    /// Reports whether the copy is missing, damaged, or a different build that is not newer.
     pub fn needs_copy(&self) -> bool {
         let Some(running) = &self.copied_from else { return false };
         !is_newer(&self.path) && !has_same_bytes(running, &self.path)
     }
 
-    /// Makes the copy where it is needed, and sees that it runs.
+    /// Makes the copy if necessary, and checks that it runs.
     pub fn copy(&self) -> io::Result<()> {
         match &self.copied_from {
             Some(running) if self.needs_copy() => replace(running, &self.path),
@@ -56,8 +56,8 @@ impl Program {
     }
 }
 
-/// Replaces the copy in the data folder if there is one, and it is older than the running program or
-/// does not run.
+/// Replaces the copy in the data folder, if there is one, if it is older than the running program
+/// or does not run.
 pub fn refresh_copy(world: &World) -> io::Result<()> {
     let copy = world.paths.program_copy();
     if !copy.exists() {
@@ -71,14 +71,14 @@ pub fn refresh_copy(world: &World) -> io::Result<()> {
     }
 }
 
-/// The version of plimsoll at `program`; `None` if it does not run.
+/// Returns the version of plimsoll at `program`; `None` if it does not run.
 pub fn own_version(program: &Path) -> Option<Version> {
     let ran = child::run(Command::new(program).arg("--version"), Vec::new(), PATIENCE).ok()?;
     ran.status.filter(std::process::ExitStatus::success)?;
     Version::parse(String::from_utf8_lossy(&ran.stdout).strip_prefix("plimsoll ")?)
 }
 
-/// Whether a program lies where a package manager or a cache keeps it only for a while.
+/// Reports whether a program is in a folder that a package manager or cache may remove.
 pub fn is_short_lived(program: &Path) -> bool {
     const FOLDERS: [&str; 5] = ["node_modules", "site-packages", "dist-packages", "_npx", ".cache"];
     let program = canonical(program);
@@ -89,7 +89,7 @@ pub fn is_short_lived(program: &Path) -> bool {
     program.ancestors().skip(1).any(is_kept)
 }
 
-/// The version of the running program: all crates are released together.
+/// Returns the version of the running program; all crates have the same.
 fn current() -> Option<Version> {
     Version::parse(env!("CARGO_PKG_VERSION"))
 }
@@ -112,7 +112,7 @@ fn has_same_bytes(one: &Path, other: &Path) -> bool {
         && matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Puts a program in the place of `copy`, whole or not at all, and sees that it runs there.
+/// Replaces `copy` by a program atomically, and checks that it runs there.
 fn replace(program: &Path, copy: &Path) -> io::Result<()> {
     let temporary = paths::temporary(copy);
     paths::make_folder(copy)?;
@@ -122,7 +122,7 @@ fn replace(program: &Path, copy: &Path) -> io::Result<()> {
     }
     paths::sweep(copy);
     written?;
-    // The copy is there whether or not its folder can be synced.
+    // The copy is in place even if its folder cannot be synced.
     let _ =
         File::open(copy.parent().unwrap_or(Path::new("/"))).and_then(|folder| folder.sync_all());
     Ok(())

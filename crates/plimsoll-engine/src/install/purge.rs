@@ -1,4 +1,4 @@
-//! Removing all that we remember.
+//! Removes the data folder.
 
 use std::fs;
 use std::io;
@@ -9,32 +9,30 @@ use super::file::{self, Failed};
 use super::record::Record;
 use crate::paths::{OWN_FOLDERS, Paths, holds, is_own_name};
 
-/// Why the data folder stays.
+/// Reason why the data folder was not removed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPurged {
-    /// It is a folder that cannot be ours alone.
+    /// The folder cannot be ours alone.
     #[error("`{}` is not a folder of plimsoll's own", .0.display())]
     NotOurs(PathBuf),
-    /// Somebody else keeps files in it.
+    /// The folder contains foreign files.
     #[error("`{}` holds what is not plimsoll's: `{name}`", folder.display())]
     Foreign {
-        /// The data folder.
         folder: PathBuf,
-        /// A file in it.
+        /// A foreign file in it.
         name: String,
     },
-    /// Files would be left that nobody knows how to undo any more.
+    /// Without our record, the installed files could not be restored.
     #[error("plimsoll is installed elsewhere too: {}", listed(files))]
     StillInstalled {
-        /// The files that plimsoll is in.
+        /// Files that still contain plimsoll.
         files: Vec<PathBuf>,
-        /// The commands that take it out of them.
+        /// Commands that uninstall it.
         undo: Vec<String>,
     },
-    /// The record of what was installed cannot be read.
+    /// The record of installed files cannot be read.
     #[error(transparent)]
     Record(#[from] Failed),
-    /// The system refuses.
     #[error("could not remove `{}`", .0.display())]
     Io(PathBuf, #[source] io::Error),
 }
@@ -43,16 +41,16 @@ fn listed(files: &[PathBuf]) -> String {
     files.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
 }
 
-/// The removal of all that we remember, found to harm nobody.
+/// A removal of the data folder that was checked to be safe.
 #[derive(Debug)]
 pub struct Purge<'a> {
     paths: &'a Paths,
-    /// The folders that were made for the data folder, outermost first.
+    /// Folders that were made for the data folder, outermost first.
     made: Vec<PathBuf>,
 }
 
 impl<'a> Purge<'a> {
-    /// Looks whether everything may go once `removal` is carried out.
+    /// Checks that everything may be removed once `removal` is carried out.
     pub fn check(paths: &'a Paths, removal: &Plan) -> Result<Self, NotPurged> {
         let folder = &paths.data;
         if folder.is_symlink() || holds(folder, &paths.home) || holds(folder, &paths.config) {
@@ -67,27 +65,27 @@ impl<'a> Purge<'a> {
         Ok(Self { paths, made: record.data_folders })
     }
 
-    /// Removes the data folder, and the folders that were made for it. Tells whether there was one.
+    /// Removes the data folder and the folders made for it. Returns whether it existed.
     pub fn carry_out(self) -> Result<bool, NotPurged> {
         let folder = &self.paths.data;
         let is_there = folder.exists();
         Found::list(folder)?.remove().map_err(|error| NotPurged::Io(folder.clone(), error))?;
         for folder in self.made.iter().rev() {
-            // One that others use by now is not empty, and stays.
+            // Fails if the folder is not empty, as intended.
             let _ = fs::remove_dir(folder);
         }
         Ok(is_there)
     }
 }
 
-/// Whether a folder is known to be ours by its name, or by something in it.
+/// Reports whether the folder's name or content identifies it as ours.
 fn is_marked(folder: &Path) -> bool {
     let marks = ["store.sqlite", "installed.json", "spool"];
     folder.ends_with("plimsoll") || marks.iter().any(|mark| folder.join(mark).exists())
 }
 
-/// Refuses while we are in files that `removal` does not concern: with the record gone, nobody could
-/// give them back to the byte, or even find them.
+/// Fails if plimsoll is installed in files that `removal` does not cover: without the record, they
+/// could neither be found nor restored exactly.
 fn check_uninstalled(record: &Record, removal: &Plan) -> Result<(), NotPurged> {
     let goes = |path: &Path| removal.changes.iter().any(|change| change.path == path);
     let left = record.files.iter().filter(|(path, _)| !goes(path) && is_in(path));
@@ -98,7 +96,8 @@ fn check_uninstalled(record: &Record, removal: &Plan) -> Result<(), NotPurged> {
     if files.is_empty() { Ok(()) } else { Err(NotPurged::StillInstalled { files, undo }) }
 }
 
-/// Whether something of ours may be in a file: all that we write names us.
+/// Reports whether a file may contain something of ours: everything that we write has our name in
+/// it.
 fn is_in(path: &Path) -> bool {
     match file::read(path) {
         Ok(found) => found.text.is_some_and(|text| text.contains("plimsoll")),
@@ -106,18 +105,18 @@ fn is_in(path: &Path) -> bool {
     }
 }
 
-/// What is in the data folder, all of it ours.
+/// Content of the data folder, all of it ours.
 #[derive(Default)]
 struct Found {
     files: Vec<PathBuf>,
-    /// Folders, outermost first, which hold nothing but the files.
+    /// Folders, outermost first, that contain nothing but `files`.
     folders: Vec<PathBuf>,
-    /// Folders that go with whatever is in them.
+    /// Folders to remove with all their content.
     trees: Vec<PathBuf>,
 }
 
 impl Found {
-    /// Lists a data folder; whatever has no name that we give makes it somebody else's too.
+    /// Lists a data folder. Fails on any name that we do not use.
     fn list(data: &Path) -> Result<Self, NotPurged> {
         let mut found = Self::default();
         found.add(data, data, None)?;
@@ -158,11 +157,11 @@ impl Found {
         Ok(())
     }
 
-    /// Removes all of it. What somebody put there since it was listed stays, and its folder with it.
+    /// Removes everything listed. Files added since then stay, with their folder.
     fn remove(&self) -> io::Result<()> {
         for path in &self.files {
             match fs::remove_file(path) {
-                // The store's own files come and go.
+                // SQLite creates and removes some of its files itself.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removed => removed?,
             }

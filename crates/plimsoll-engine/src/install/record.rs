@@ -1,4 +1,4 @@
-//! What `init` did to which file, so that `uninstall` can undo it to the byte.
+//! The record of what `init` changed, so that `uninstall` can restore each file exactly.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,30 +12,29 @@ use super::file::Failed;
 use crate::paths::{self, SET_ASIDE};
 use crate::world::now;
 
-/// All that was installed, by file.
+/// All installed files.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) files: BTreeMap<PathBuf, Entry>,
-    /// The folders that were made for our own data, outermost first.
+    /// Folders that were made for our data folder, outermost first.
     #[serde(default)]
     pub(super) data_folders: Vec<PathBuf>,
-    /// There is a record that cannot be understood.
+    /// The record exists but cannot be parsed.
     #[serde(skip)]
     pub(super) is_damaged: bool,
 }
 
-/// What was done to one file.
+/// Changes to one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
-    /// The text without us; nothing if there was no file.
+    /// Text without plimsoll; `None` if there was no file.
     pub(super) before: Option<String>,
-    /// The text that was written.
+    /// Text that was written.
     pub(super) after: String,
-    /// The folders that were made for it, outermost first.
+    /// Folders that were made for the file, outermost first.
     pub(super) made: Vec<PathBuf>,
-    /// Copies of what was there.
     pub(super) backups: Vec<PathBuf>,
-    /// The command that takes us out of it again, from any folder.
+    /// Command that uninstalls from the file, from any folder.
     pub(super) undo: String,
 }
 
@@ -44,8 +43,7 @@ impl Entry {
         Installed { before: self.before.as_deref().unwrap_or_default(), after: &self.after }
     }
 
-    /// What is left of a text without us; nothing if we had made the file, and nobody else wrote
-    /// anything into it.
+    /// Returns the text without plimsoll; `None` if we made the file and nothing else is in it.
     pub(super) fn unless_gone(&self, text: &str, less: String) -> Option<String> {
         let gone = self.before.is_none() && less.trim().is_empty() && less != text;
         (!gone).then_some(less)
@@ -53,8 +51,8 @@ impl Entry {
 }
 
 impl Record {
-    /// The record at `path`. One that cannot be understood tells nothing: files are then undone by
-    /// what they say.
+    /// Reads the record. An unparsable one counts as empty: files are then cleaned by their
+    /// content.
     pub(super) fn read(path: &Path) -> Result<Self, Failed> {
         let bytes = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -64,7 +62,7 @@ impl Record {
         Ok(serde_json::from_slice(&bytes).unwrap_or_else(damaged))
     }
 
-    /// Puts a record that cannot be understood where no other is written over it, and tells where.
+    /// Moves an unparsable record aside, so that it is not overwritten, and returns its new path.
     pub(super) fn set_aside(&mut self, path: &Path) -> io::Result<Option<PathBuf>> {
         if !std::mem::take(&mut self.is_damaged) {
             return Ok(None);
@@ -73,7 +71,7 @@ impl Record {
         fs::rename(path, &aside).map(|()| Some(aside))
     }
 
-    /// Writes the record, or removes it if nothing is left in it.
+    /// Writes the record, or removes the file if the record is empty.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         if !self.files.is_empty() {
             return paths::replace(path, &serde_json::to_vec(self)?);

@@ -14,7 +14,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plimsoll_agents::{Adapter, Owner};
+use plimsoll_agents::Owner;
 use plimsoll_core::Millis;
 use plimsoll_core::board::Reason;
 use plimsoll_core::metrics::ContextStatus;
@@ -49,13 +49,12 @@ const REVIEWER: &str = "reviewer";
 /// given what is to be told every notice; `tell` is told whom a reviewer asked.
 pub fn beside<T>(
     world: &World,
-    adapter: &dyn Adapter,
     tell: &(dyn Fn(Vec<Notice>) + Sync),
     watch: impl FnOnce(&dyn Fn(&[Notice])) -> T,
 ) -> T {
     let own = paths::canonical(&world.paths.data);
     let (shared, wakes) = (Mutex::default(), Condvar::new());
-    let reviewer = Reviewer { world, adapter, shared, wakes };
+    let reviewer = Reviewer { world, shared, wakes };
     thread::scope(|scope| {
         scope.spawn(|| reviewer.run(tell));
         // A watcher that panics must not leave us waiting for the thread.
@@ -66,7 +65,6 @@ pub fn beside<T>(
 
 struct Reviewer<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
     shared: Mutex<Shared>,
     wakes: Condvar,
 }
@@ -124,7 +122,7 @@ impl Reviewer<'_> {
     }
 
     fn settings(&self) -> Settings {
-        settings::load(self.world, self.adapter, &self.world.paths.home).settings
+        settings::of_user(self.world)
     }
 
     /// Shows the fleet to the reviewers, if anything has happened, and posts what they ask for.
@@ -204,7 +202,7 @@ impl Reviewer<'_> {
             .collect();
         drop(shared);
         let posted = board::post(&self.world.paths, messages, Lasting::Kill)?;
-        if let Err(error) = board::show(self.world, self.adapter, &posted) {
+        if let Err(error) = board::show(self.world, &posted) {
             self.complain(&format!("the project does not show the board: {error}"));
         }
         let notice = |session| {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
 use plimsoll_extract::save::{self, NewSave};
@@ -30,19 +30,19 @@ pub struct Told {
 /// that what the save lacks. The hooks of the session know of the checkpoint then.
 pub fn of_session(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     session: &SessionId,
     transcript: &Path,
     save: NewSave,
     occasion: Occasion,
 ) -> anyhow::Result<Told> {
     let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
-    let place = Place::of(world, adapter, project(world, adapter, transcript)?);
-    let in_force = &settings::load(world, adapter, &place.project);
+    let place = Place::of(world, agent, project(world, agent, transcript)?);
+    let in_force = &settings::load(world, agent, &place.project);
     let subject = Subject { session, transcript, state: &state, in_force };
-    let captured = Captured::read(world, adapter, &subject, None);
+    let captured = Captured::read(world, agent, &subject, None);
     let sealed = captured
-        .seal(adapter, &place, occasion, state.given.clone())
+        .seal(agent, &place, occasion, state.given.clone())
         .context("could not make a checkpoint")?;
     // Without it only the age that its status line shows is too high.
     let _ = captured.remember(world, &sealed);
@@ -66,21 +66,21 @@ pub(crate) fn of_captured(
     }
 }
 
-fn project(world: &World, adapter: &dyn Adapter, transcript: &Path) -> anyhow::Result<PathBuf> {
+fn project(world: &World, agent: &'static dyn Agent, transcript: &Path) -> anyhow::Result<PathBuf> {
     let file = JsonLines::open(transcript).context("could not open the transcript")?;
-    let first = file.as_ref().and_then(|file| load::first_folder(adapter, file));
+    let first = file.as_ref().and_then(|file| load::first_folder(agent, file));
     let project = first.filter(|folder| folder.is_dir());
     match project {
         Some(project) => Ok(paths::canonical(&project)),
-        None => load::project_here(world, adapter).context("could not find the current folder"),
+        None => load::project_here(world).context("could not find the current folder"),
     }
 }
 
 /// A save that is made in a project, with the session that this runs in and that one's last checkpoint,
 /// if there is one.
 #[must_use]
-pub fn made_here(world: &World, adapter: &dyn Adapter, project: &Path, save: NewSave) -> NewSave {
-    made_in(world, project, resume::asking(world, adapter), save)
+pub fn made_here(world: &World, project: &Path, save: NewSave) -> NewSave {
+    made_in(world, project, resume::asking(world), save)
 }
 
 /// The same of a session that is known.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::settings::keys::{KEYS, Key};
 use plimsoll_core::settings::{ClientSettings, Overrides, Settings};
 use serde_json::{Map, Value};
@@ -49,7 +49,7 @@ pub enum Origin {
 }
 
 /// Explains what is in force in `project`.
-pub fn explain(world: &World, adapter: &dyn Adapter, project: &Path) -> Explanation {
+pub fn explain(world: &World, agent: &'static dyn Agent, project: &Path) -> Explanation {
     let (configured, files) = configs(world, project, paths::read_small);
     let settings = under(&configured, world.variables());
     let keys = KEYS.iter().filter(|key| key.alias_of.is_none());
@@ -61,7 +61,7 @@ pub fn explain(world: &World, adapter: &dyn Adapter, project: &Path) -> Explanat
     Explanation {
         settings,
         keys,
-        client: client(world, adapter, project),
+        client: client(world, agent, project),
         complaints: files.into_iter().flat_map(|file| file.complaints).collect(),
         useless_variables: useless_variables(world),
     }
@@ -123,15 +123,15 @@ fn file(files: &[ConfigFile], key: &Key) -> Option<Origin> {
 }
 
 /// What the client is set to.
-fn client(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec<ClientFact> {
-    let files = world.with_home(adapter, |home| adapter.settings_files(home, project));
+fn client(world: &World, agent: &'static dyn Agent, project: &Path) -> Vec<ClientFact> {
+    let files = world.with_home(agent, |home| agent.client().files(home, project));
     let read = |path: PathBuf| Some((paths::read_small(&path, Links::Followed).ok()?, path));
     let files: Vec<(String, PathBuf)> = files.into_iter().filter_map(read).collect();
     let texts: Vec<&str> = files.iter().map(|(text, _)| text.as_str()).collect();
-    let settings = adapter.client_settings(&texts);
-    let in_force = facts(&adapter.client_environment(settings, world.variables()));
+    let settings = agent.client().settings(&texts);
+    let in_force = facts(&agent.client().with_environment(settings, world.variables()));
     let fact = |(name, value): (String, Value)| {
-        let origin = client_origin(world, adapter, &files, &name);
+        let origin = client_origin(world, agent, &files, &name);
         ClientFact { name, value, origin }
     };
     in_force.into_iter().map(fact).collect()
@@ -140,16 +140,16 @@ fn client(world: &World, adapter: &dyn Adapter, project: &Path) -> Vec<ClientFac
 /// The first source that alone makes the client's setting `name` another than the default.
 fn client_origin(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     files: &[(String, PathBuf)],
     name: &str,
 ) -> Origin {
     let default = facts(&ClientSettings::default());
     let decides = |settings: &ClientSettings| facts(settings).get(name) != default.get(name);
-    let variable = adapter.client_variables().iter().find(|variable| {
-        decides(&adapter.client_environment(ClientSettings::default(), &only(world, variable)))
+    let variable = agent.client().variables().iter().find(|variable| {
+        decides(&agent.client().with_environment(ClientSettings::default(), &only(world, variable)))
     });
-    let file = || files.iter().find(|(text, _)| decides(&adapter.client_settings(&[text])));
+    let file = || files.iter().find(|(text, _)| decides(&agent.client().settings(&[text])));
     match variable {
         Some(name) => Origin::Variable(name),
         None => file().map_or(Origin::Default, |(_, path)| Origin::File(path.clone(), None)),

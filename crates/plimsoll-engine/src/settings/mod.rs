@@ -15,7 +15,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::{Agent, of_session};
+use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::keys::variables;
 use plimsoll_core::settings::{ClientSettings, DatabaseUrl, Settings, Team, is_default};
 use plimsoll_core::trigger::Learned;
@@ -115,19 +116,47 @@ fn nanos(seconds: i64, nanos: i64) -> i64 {
 }
 
 /// The settings in force in `project`, environment included.
-pub fn load(world: &World, adapter: &dyn Adapter, project: &Path) -> InForce {
-    let cache = world.paths.settings_cache(key(world, adapter, project));
-    let mut in_force = read(&cache).unwrap_or_else(|| anew(world, adapter, project, &cache));
+pub fn load(world: &World, agent: &'static dyn Agent, project: &Path) -> InForce {
+    let cache = world.paths.settings_cache(key(world, agent, project));
+    let mut in_force = read(&cache).unwrap_or_else(|| anew(world, agent, project, &cache));
     in_force.settings = in_force.settings.overridden(&world.overrides());
-    in_force.client = adapter.client_environment(in_force.client, world.variables());
+    in_force.client = agent.client().with_environment(in_force.client, world.variables());
     in_force
+}
+
+/// The settings in force in one project, for each agent.
+pub struct ByAgent(Vec<(&'static dyn Agent, InForce)>);
+
+impl ByAgent {
+    /// Loads them for every agent.
+    pub fn load(world: &World, project: &Path) -> Self {
+        let agents = plimsoll_agents::ALL.iter();
+        Self(agents.map(|agent| (*agent, load(world, *agent, project))).collect())
+    }
+
+    /// Returns those of a session's agent; of the default agent if this release does not know it.
+    pub fn of(&self, session: &SessionId) -> &InForce {
+        let agent = of_session(session).unwrap_or(plimsoll_agents::DEFAULT);
+        let found = self.0.iter().find(|(known, _)| *known == agent).or(self.0.first());
+        &found.expect("there is a default agent").1
+    }
+}
+
+/// Returns the user's own settings, which hold for what concerns no project.
+pub fn of_user(world: &World) -> Settings {
+    of_project(world, &world.paths.home)
+}
+
+/// Returns the settings of a project that are the same for every agent.
+pub fn of_project(world: &World, project: &Path) -> Settings {
+    load(world, plimsoll_agents::DEFAULT, project).settings
 }
 
 /// The settings from their sources, and into the cache. Kept apart: a call that finds the cache as it
 /// should be pays neither for the pages of this code nor for its stack.
 #[inline(never)]
-fn anew(world: &World, adapter: &dyn Adapter, project: &Path, cache: &Path) -> InForce {
-    let made = make(world, adapter, project);
+fn anew(world: &World, agent: &'static dyn Agent, project: &Path, cache: &Path) -> InForce {
+    let made = make(world, agent, project);
     if let Some(bytes) = made.bytes().filter(|_| made.is_settled(now())) {
         // A cache that cannot be written is made again by the next call.
         let _ = paths::replace(cache, &bytes);
@@ -152,16 +181,16 @@ fn read(cache: &Path) -> Option<InForce> {
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// Names the cache of a project by all that decides which files are its sources.
-fn key(world: &World, adapter: &dyn Adapter, project: &Path) -> u64 {
-    let folder = world.agent_folder(adapter).unwrap_or_default();
+fn key(world: &World, agent: &'static dyn Agent, project: &Path) -> u64 {
+    let folder = world.agent_folder(agent).unwrap_or_default();
     let Paths { home, config, .. } = &world.paths;
-    let parts = [adapter.name().as_ref(), project, &folder, home, config];
+    let parts = [agent.id().as_str().as_ref(), project, &folder, home, config];
     bytes::fnv1a(
         parts.iter().flat_map(|part| part.as_os_str().as_encoded_bytes().iter().chain(&[0])),
     )
 }
 
-fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Made {
+fn make(world: &World, agent: &'static dyn Agent, project: &Path) -> Made {
     let mut sources = Sources::default();
     let (settings, files) = configs(world, project, |path, links| sources.read(path, links));
     let complaints: Vec<String> =
@@ -174,31 +203,42 @@ fn make(world: &World, adapter: &dyn Adapter, project: &Path) -> Made {
     let learned = learned.and_then(|text| serde_json::from_str(&text).ok());
     let in_force = InForce {
         settings,
-        client: client(world, adapter, project, |path, links| sources.read(path, links)),
-        learned: learned.unwrap_or_default(),
+        client: client(world, agent, project, |path, links| sources.read(path, links)),
+        learned: of_agent(learned.unwrap_or_default(), agent),
         complaints,
     };
     Made { sources: sources.0, in_force }
 }
 
+/// Keeps what was learned about one agent.
+fn of_agent(mut learned: Vec<Learned>, agent: &'static dyn Agent) -> Vec<Learned> {
+    let named = Some(agent.id()).filter(|_| agent != plimsoll_agents::DEFAULT);
+    learned.retain(|learned| learned.agent.as_ref() == named);
+    learned
+}
+
 /// What the client is set to do by its files.
 fn client(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     project: &Path,
     mut read: impl FnMut(&Path, Links) -> io::Result<String>,
 ) -> ClientSettings {
-    let files = world.with_home(adapter, |home| adapter.settings_files(home, project));
+    let files = world.with_home(agent, |home| agent.client().files(home, project));
     let texts: Vec<String> =
         files.iter().filter_map(|path| read(path, Links::Followed).ok()).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    adapter.client_settings(&texts)
+    agent.client().settings(&texts)
 }
 
 /// What the client is set to do in `project`, environment included; nothing is written down of it.
-pub(crate) fn client_now(world: &World, adapter: &dyn Adapter, project: &Path) -> ClientSettings {
-    let client = client(world, adapter, project, paths::read_small);
-    adapter.client_environment(client, world.variables())
+pub(crate) fn client_now(
+    world: &World,
+    agent: &'static dyn Agent,
+    project: &Path,
+) -> ClientSettings {
+    let client = client(world, agent, project, paths::read_small);
+    agent.client().with_environment(client, world.variables())
 }
 
 /// The user's and the project's config laid over the defaults, and the files themselves.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use plimsoll_agents::{Adapter, Owner};
+use plimsoll_agents::Owner;
 use plimsoll_core::board::Reason;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::policy::{self, Crossing};
@@ -37,7 +37,6 @@ const LIVES: Duration = Duration::from_secs(24 * 3600);
 /// Who may have to be asked.
 pub(super) struct Asking<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
     begun: Instant,
     sessions: HashMap<SessionId, Asked>,
     /// Whose turn it is when, in steps of [`APART`] since we began.
@@ -65,9 +64,9 @@ struct Waits {
 }
 
 impl<'a> Asking<'a> {
-    pub(super) fn new(world: &'a World, adapter: &'a dyn Adapter) -> Self {
+    pub(super) fn new(world: &'a World) -> Self {
         let (sessions, turns) = (HashMap::new(), BTreeMap::new());
-        Self { world, adapter, begun: Instant::now(), sessions, turns }
+        Self { world, begun: Instant::now(), sessions, turns }
     }
 
     /// A window was read, or written to.
@@ -165,7 +164,7 @@ impl<'a> Asking<'a> {
         let Some(known) = self.sessions.get(session).filter(|known| known.waits.is_none()) else {
             return;
         };
-        let settings = settings::load(self.world, self.adapter, &known.project).settings;
+        let settings = settings::of_project(self.world, &known.project);
         let grace = if settings.on_line == OnLine::Watcher { Duration::ZERO } else { GRACE };
         self.wait(session, crossing, now(), grace);
     }
@@ -207,7 +206,7 @@ impl<'a> Asking<'a> {
         let next = policy::to_ask(&state, waits.crossing, waits.since, now());
         let Some(next) = next.filter(|_| !is_over) else { return Ok(Outcome::SeenTo) };
         let Some(known) = self.sessions.get(session) else { return Ok(Outcome::SeenTo) };
-        let settings = settings::load(self.world, self.adapter, &known.project).settings;
+        let settings = settings::of_project(self.world, &known.project);
         if !settings.enabled {
             return Ok(Outcome::SeenTo);
         }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-use plimsoll_agents::{Adapter, Owner};
+use plimsoll_agents::{Agent, Layout, Owner};
 use plimsoll_core::entry::Boundary;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
@@ -32,11 +32,7 @@ const MOST_FOLLOWED: usize = 2_000;
 /// All files that matter.
 pub(super) struct Files<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
-    /// The folder of the transcripts.
-    root: PathBuf,
-    /// The folder of the client's notes.
-    notes: PathBuf,
+    homes: Vec<AgentHome>,
     events: Option<Events>,
     rules: Rules,
     windows: HashMap<PathBuf, Window>,
@@ -46,8 +42,30 @@ pub(super) struct Files<'a> {
     complaints: HashSet<String>,
 }
 
+/// Where an agent keeps what is watched.
+#[derive(Clone)]
+struct AgentHome {
+    agent: &'static dyn Agent,
+    layout: Layout,
+    /// The folder of the client's notes on running sessions.
+    notes: Option<PathBuf>,
+}
+
+impl AgentHome {
+    fn of(world: &World, agent: &'static dyn Agent) -> Self {
+        let notes = agent.liveness().map(|it| world.with_home(agent, |home| it.folder(home)));
+        Self { agent, layout: sessions::layout(world, agent), notes }
+    }
+
+    /// Returns how many levels `folder` lies below the root of the transcripts.
+    fn level_of(&self, folder: &Path) -> Option<usize> {
+        Some(folder.strip_prefix(&self.layout.root).ok()?.components().count())
+    }
+}
+
 /// A transcript, and how far it was read.
 struct Window {
+    agent: &'static dyn Agent,
     owner: Owner,
     inode: u64,
     read_to: u64,
@@ -83,12 +101,14 @@ pub(super) struct Changes {
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(world: &'a World, adapter: &'a dyn Adapter, events: Option<Events>) -> Self {
+    pub(super) fn new(
+        world: &'a World,
+        agents: &[&'static dyn Agent],
+        events: Option<Events>,
+    ) -> Self {
         Self {
             world,
-            adapter,
-            root: world.with_home(adapter, |home| adapter.transcripts(home)),
-            notes: world.with_home(adapter, |home| adapter.running_folder(home)),
+            homes: agents.iter().map(|agent| AgentHome::of(world, *agent)).collect(),
             events,
             rules: Rules::default(),
             windows: HashMap::new(),
@@ -122,7 +142,7 @@ impl<'a> Files<'a> {
                 continue;
             }
             seen.extend(self.look(&found.path));
-            for subagent in self.nested(&found.path) {
+            for subagent in self.nested(found.agent, &found.path) {
                 self.windows.insert(subagent.path.clone(), Window::past(&subagent));
                 seen.extend(is_recent(&subagent).then(|| self.look(&subagent.path)).flatten());
             }
@@ -141,7 +161,7 @@ impl<'a> Files<'a> {
         let spools = self.world.paths.spools();
         for file in changed.files {
             match file.parent() {
-                Some(folder) if folder == self.notes => changes.has_notes = true,
+                Some(folder) if self.has_notes(folder) => changes.has_notes = true,
                 Some(folder) if folder == spools => changes.seen.extend(self.spooled(&file)),
                 _ => changes.seen.extend(self.read(&file)),
             }
@@ -155,8 +175,9 @@ impl<'a> Files<'a> {
         let mut found = self.listed();
         let followed = self.windows.iter().filter(|(_, window)| window.follow.is_some());
         let main = followed.filter(|(_, window)| window.owner.subagent.is_none());
-        let nests: Vec<PathBuf> = main.map(|(path, _)| path.clone()).collect();
-        found.extend(nests.iter().flat_map(|transcript| self.nested(transcript)));
+        let nests = main.map(|(path, window)| (window.agent, path.clone()));
+        let nests: Vec<(&'static dyn Agent, PathBuf)> = nests.collect();
+        found.extend(nests.iter().flat_map(|(agent, transcript)| self.nested(*agent, transcript)));
         let mut seen: Vec<Seen> = self.missing(&found);
         seen.extend(found.iter().filter_map(|found| self.compare(found)));
         let spools = self.listed_spools();
@@ -196,20 +217,44 @@ impl<'a> Files<'a> {
 
     /// A folder is there that was not.
     fn folder_came(&mut self, folder: &Path) -> Vec<Seen> {
-        if self.root.starts_with(folder) || self.notes.starts_with(folder) {
+        let leads_to_home = self.watched_homes().iter().any(|home| home.starts_with(folder));
+        let found = if leads_to_home {
             self.watch_homes();
-            let found = self.listed();
-            return found.iter().filter_map(|found| self.compare(found)).collect();
-        }
-        let found = match folder.parent() {
-            Some(parent) if parent == self.root => self.project(folder),
-            Some(parent) if parent.parent() == Some(&self.root) => {
-                self.nested(&folder.with_extension("jsonl"))
-            }
-            Some(parent) => self.nested(&parent.with_extension("jsonl")),
-            None => Vec::new(),
+            self.listed()
+        } else {
+            self.found_in(folder)
         };
         found.iter().filter_map(|found| self.compare(found)).collect()
+    }
+
+    /// The transcripts in a folder that is new below the transcripts of an agent.
+    fn found_in(&mut self, folder: &Path) -> Vec<Found> {
+        let mut homes = self.homes.iter();
+        let Some((home, level)) =
+            homes.find_map(|home| Some((home.clone(), home.level_of(folder)?)))
+        else {
+            return Vec::new();
+        };
+        match level.checked_sub(home.layout.depth) {
+            // It lies above the folders of transcripts, or is one.
+            None | Some(0) => self.listed_below(&home, folder.to_owned(), level),
+            Some(1) => self.nested(home.agent, &folder.with_extension("jsonl")),
+            Some(_) => {
+                let parent = folder.parent().unwrap_or(folder);
+                self.nested(home.agent, &parent.with_extension("jsonl"))
+            }
+        }
+    }
+
+    fn has_notes(&self, folder: &Path) -> bool {
+        self.homes.iter().any(|home| home.notes.as_deref() == Some(folder))
+    }
+
+    /// The folders that do not depend on a session.
+    fn watched_homes(&self) -> Vec<PathBuf> {
+        let roots = self.homes.iter().map(|home| home.layout.root.clone());
+        let notes = self.homes.iter().filter_map(|home| home.notes.clone());
+        roots.chain(notes).collect()
     }
 
     /// A spool was written to: the session is over, or its window may be another.
@@ -242,14 +287,15 @@ impl<'a> Files<'a> {
         let Some(file) = JsonLines::open(path)? else { return Ok(None) };
         let file = file.in_whole_lines()?;
         let Some(window) = self.windows.get_mut(path) else { return Ok(None) };
+        let agent = window.agent;
         let before = window.follow.take();
         let told = before.as_ref().map(|follow| follow.standing.clone());
         let before = before.map_or_else(Before::default, |follow| follow.into_before());
         let known = |ground: &crate::load::Ground| Known {
-            in_force: self.rules.of(self.world, self.adapter, &ground.project),
+            in_force: self.rules.of(self.world, agent, &ground.project),
             state: state(self.world, &window.owner),
         };
-        let follow = Follow::look(self.adapter, &file, before, known)?;
+        let follow = Follow::look(agent, &file, before, known)?;
         (window.inode, window.read_to) = (file.inode(), file.len());
         let standing = (told.as_ref() != Some(&follow.standing)).then(|| follow.standing.clone());
         window.follow = Some(Box::new(follow));
@@ -262,16 +308,24 @@ impl<'a> Files<'a> {
         if path.extension().is_none_or(|extension| extension != "jsonl") {
             return None;
         }
-        let owner = self.adapter.owner(path)?;
-        let read = self.read_on(path, owner);
+        let is_above = |home: &&AgentHome| path.starts_with(&home.layout.root);
+        let agent = self.homes.iter().find(is_above)?.agent;
+        let owner = agent.transcript().owner(path)?;
+        let read = self.read_on(agent, path, owner);
         self.tolerate(path, read)
     }
 
-    fn read_on(&mut self, path: &Path, owner: Owner) -> io::Result<Option<Seen>> {
+    fn read_on(
+        &mut self,
+        agent: &'static dyn Agent,
+        path: &Path,
+        owner: Owner,
+    ) -> io::Result<Option<Seen>> {
         let Some(file) = JsonLines::open(path)? else { return Ok(self.gone(path)) };
         let file = file.in_whole_lines()?;
         let is_known = self.windows.contains_key(path);
-        let window = self.windows.entry(path.to_owned()).or_insert_with(|| Window::new(&owner));
+        let window =
+            self.windows.entry(path.to_owned()).or_insert_with(|| Window::new(agent, &owner));
         let is_other = is_known && window.inode != file.inode() || file.len() < window.read_to;
         if !is_other && file.len() == window.read_to && is_known {
             return Ok(None);
@@ -279,7 +333,7 @@ impl<'a> Files<'a> {
         window.grew = Instant::now();
         let before = window.follow.as_ref().map(|follow| follow.standing.clone());
         let appended = match window.follow.as_mut().filter(|_| !is_other) {
-            Some(follow) => follow.read_on(self.adapter, &file, window.read_to)?,
+            Some(follow) => follow.read_on(agent, &file, window.read_to)?,
             None => Appended { is_lost: true, ..Appended::default() },
         };
         window.read_to = file.len();
@@ -288,7 +342,7 @@ impl<'a> Files<'a> {
         }
         if before.is_none() && owner.subagent.is_none() {
             // What its subagents write from now on is told.
-            self.nested(path);
+            self.nested(agent, path);
         }
         let now = self.windows.get(path).and_then(|window| window.follow.as_ref());
         let standing =
@@ -320,7 +374,7 @@ impl<'a> Files<'a> {
 
     /// Watches the folders that do not depend on a session, or waits for them.
     fn watch_homes(&mut self) {
-        for home in [self.root.clone(), self.notes.clone(), self.world.paths.spools()] {
+        for home in self.watched_homes().into_iter().chain([self.world.paths.spools()]) {
             let there = home.ancestors().find(|folder| folder.is_dir()).map(Path::to_owned);
             match there {
                 Some(there) if there == home => self.watch(&there, Interest::Contents),
@@ -332,23 +386,27 @@ impl<'a> Files<'a> {
 
     /// All transcripts of sessions.
     fn listed(&mut self) -> Vec<Found> {
-        let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
-        let folders: Vec<PathBuf> = folders.map(|folder| folder.path()).collect();
-        folders.iter().flat_map(|folder| self.project(folder)).collect()
+        let homes = self.homes.clone();
+        homes.iter().flat_map(|home| self.listed_below(home, home.layout.root.clone(), 0)).collect()
     }
 
-    /// The transcripts in a project's folder, which is watched from now on.
-    fn project(&mut self, folder: &Path) -> Vec<Found> {
+    /// The transcripts below a folder that lies `level` levels below the root of an agent's. All folders on
+    /// the way are watched from now on.
+    fn listed_below(&mut self, home: &AgentHome, folder: PathBuf, level: usize) -> Vec<Found> {
         if !folder.is_dir() {
             return Vec::new();
         }
-        self.watch(folder, Interest::Contents);
-        sessions::transcripts(self.adapter, folder.to_owned()).collect()
+        self.watch(&folder, Interest::Contents);
+        if level == home.layout.depth {
+            return sessions::transcripts(home.agent, folder).collect();
+        }
+        let below: Vec<PathBuf> = sessions::folders(folder, 1).collect();
+        below.into_iter().flat_map(|folder| self.listed_below(home, folder, level + 1)).collect()
     }
 
     /// The transcripts of a session's subagents, whose folder is watched from now on.
-    fn nested(&mut self, transcript: &Path) -> Vec<Found> {
-        let folder = self.adapter.subagents(transcript);
+    fn nested(&mut self, agent: &'static dyn Agent, transcript: &Path) -> Vec<Found> {
+        let Some(folder) = agent.transcript().subagents(transcript) else { return Vec::new() };
         let Some(parent) = folder.parent().filter(|parent| parent.is_dir()) else {
             return Vec::new();
         };
@@ -357,7 +415,7 @@ impl<'a> Files<'a> {
             return Vec::new();
         }
         self.watch(&folder, Interest::Contents);
-        sessions::transcripts(self.adapter, folder).collect()
+        sessions::transcripts(agent, folder).collect()
     }
 
     fn watch(&mut self, folder: &Path, interest: Interest) {
@@ -395,13 +453,20 @@ impl<'a> Files<'a> {
 }
 
 impl Window {
-    fn new(owner: &Owner) -> Self {
-        Self { owner: owner.clone(), inode: 0, read_to: 0, grew: Instant::now(), follow: None }
+    fn new(agent: &'static dyn Agent, owner: &Owner) -> Self {
+        Self {
+            agent,
+            owner: owner.clone(),
+            inode: 0,
+            read_to: 0,
+            grew: Instant::now(),
+            follow: None,
+        }
     }
 
     /// One that was there before.
     fn past(found: &Found) -> Self {
-        Self { inode: found.inode, read_to: found.len, ..Self::new(&found.owner) }
+        Self { inode: found.inode, read_to: found.len, ..Self::new(found.agent, &found.owner) }
     }
 }
 

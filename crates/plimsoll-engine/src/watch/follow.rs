@@ -7,7 +7,7 @@
 use std::io;
 use std::rc::Rc;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Millis;
 use plimsoll_core::entry::{Boundary, Entry, Kind};
 use plimsoll_core::reading::{Fold, Reading};
@@ -81,18 +81,18 @@ impl Kept {
 impl Follow {
     /// Looks at a window from the end of its transcript. `known` tells what holds in a project.
     pub(super) fn look(
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &JsonLines,
         before: Before,
         known: impl FnOnce(&Ground) -> Known,
     ) -> io::Result<Self> {
         let Before { ground, mut activity } = before;
-        let ground = ground.map_or_else(|| Ground::of(adapter, transcript), Ok)?;
+        let ground = ground.map_or_else(|| Ground::of(agent, transcript), Ok)?;
         let Known { in_force, state } = known(&ground);
-        let load = Load::look(adapter, transcript, ground.scope, &in_force, &state)?;
+        let load = Load::look(agent, transcript, ground.scope, &in_force, &state)?;
         let fold = load.fold()?;
         let checkpoint = load.checkpoint(&in_force);
-        activity.read_on(adapter, transcript, ground.scope, checkpoint)?;
+        activity.read_on(agent, transcript, ground.scope, checkpoint)?;
         let kept = Kept::of(&state);
         let standing = Standing {
             reading: read(fold.as_ref(), &activity, load.window),
@@ -121,23 +121,25 @@ impl Follow {
     /// Reads what was appended since `offset`.
     pub(super) fn read_on(
         &mut self,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         transcript: &JsonLines,
         offset: u64,
     ) -> io::Result<Appended> {
         let mut appended = Appended { is_lost: self.fold.is_none(), ..Appended::default() };
         let mut lines = transcript.forward(offset);
         while let Some(line) = lines.next()? {
-            let Some(entry) = adapter.entry(line.bytes, self.ground.scope) else { continue };
+            let Some(entry) = agent.transcript().entry(line.bytes, self.ground.scope) else {
+                continue;
+            };
             if let Kind::Boundary(boundary) = entry.kind {
                 appended.compactions.push(boundary);
             }
             appended.is_lost |= self.is_lost_by(&entry);
             if let Some(fold) = self.fold.as_mut().filter(|_| !appended.is_lost) {
-                fold.push(&entry, &adapter.weigh(line.bytes));
+                fold.push(&entry, &agent.transcript().weigh(line.bytes));
             }
         }
-        self.activity.read_on(adapter, transcript, self.ground.scope, self.standing.checkpoint)?;
+        self.activity.read_on(agent, transcript, self.ground.scope, self.standing.checkpoint)?;
         self.standing.reading = read(self.fold.as_ref(), &self.activity, self.standing.window);
         self.standing.counts = self.activity.counts;
         self.standing.is_kept = self.kept.is_since(self.activity.crossed);

@@ -1,13 +1,13 @@
 //! Keeping what was read: the store takes in what is new, in few transactions.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 
 use crate::damage;
-use crate::ingest::Ingester;
+use crate::ingest::{Ingester, Transcript};
 use crate::log;
 use crate::world::{World, now};
 
@@ -25,9 +25,8 @@ const THINNED: u32 = 50;
 /// What waits to be taken in.
 pub(super) struct Keeper<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
     store: Option<Ingester<'a>>,
-    waiting: HashSet<PathBuf>,
+    waiting: HashMap<PathBuf, &'static dyn Agent>,
     due: Option<Instant>,
     /// Compactions have come that the hooks are to know of.
     has_lessons: bool,
@@ -36,14 +35,14 @@ pub(super) struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    pub(super) fn new(world: &'a World, adapter: &'a dyn Adapter) -> Self {
-        let (waiting, due) = (HashSet::new(), None);
-        Self { world, adapter, store: None, waiting, due, has_lessons: true, has_failed: false }
+    pub(super) fn new(world: &'a World) -> Self {
+        let (waiting, due) = (HashMap::new(), None);
+        Self { world, store: None, waiting, due, has_lessons: true, has_failed: false }
     }
 
     /// The window behind a transcript has news.
-    pub(super) fn add(&mut self, transcript: PathBuf) {
-        self.waiting.insert(transcript);
+    pub(super) fn add(&mut self, agent: &'static dyn Agent, transcript: PathBuf) {
+        self.waiting.insert(transcript, agent);
         self.due.get_or_insert_with(|| Instant::now() + PERIOD);
     }
 
@@ -70,7 +69,8 @@ impl<'a> Keeper<'a> {
     }
 
     fn keep_for(&mut self, time: Duration) {
-        let waiting: Vec<PathBuf> = self.waiting.drain().collect();
+        let waiting: Vec<Transcript> =
+            self.waiting.drain().map(|(path, agent)| (agent, path)).collect();
         let has_lessons = std::mem::take(&mut self.has_lessons);
         let left = self.store().and_then(|store| {
             let left = store.together(waiting.clone(), Instant::now() + time)?;
@@ -82,16 +82,20 @@ impl<'a> Keeper<'a> {
         let pause = if left.is_ok() { TIME } else { PERIOD };
         self.has_failed = match left {
             Ok(left) => {
-                self.waiting.extend(left);
+                self.wait_for(left);
                 false
             }
             Err(error) => {
                 self.complain(&error);
-                self.waiting.extend(waiting);
+                self.wait_for(waiting);
                 true
             }
         };
         self.due = (!self.waiting.is_empty()).then(|| Instant::now() + pause);
+    }
+
+    fn wait_for(&mut self, transcripts: Vec<Transcript>) {
+        self.waiting.extend(transcripts.into_iter().map(|(agent, path)| (path, agent)));
     }
 
     /// Thins what is old.
@@ -106,7 +110,7 @@ impl<'a> Keeper<'a> {
     fn store(&mut self) -> anyhow::Result<&mut Ingester<'a>> {
         let opened = match self.store.take() {
             Some(open) => open,
-            None => Ingester::open(self.world, self.adapter, PATIENCE, None)?,
+            None => Ingester::open(self.world, PATIENCE, None)?,
         };
         Ok(self.store.insert(opened))
     }

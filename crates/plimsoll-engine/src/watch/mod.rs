@@ -20,7 +20,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use plimsoll_agents::{Adapter, Owner};
+use plimsoll_agents::{Agent, Owner, of_session};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
@@ -47,10 +47,9 @@ const TICK: Duration = Duration::from_secs(30);
 /// can.
 const LONGEST_PERIOD: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Follows every session of an agent.
+/// Follows every session of some agents.
 pub struct Watcher<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
     files: Files<'a>,
     lives: Lives,
     keeper: Keeper<'a>,
@@ -86,14 +85,14 @@ enum Wake {
 impl<'a> Watcher<'a> {
     /// A watcher that is told of changes by the system, if that can, and looks at everything once in
     /// a configured while.
-    pub fn new(world: &'a World, adapter: &'a dyn Adapter) -> Self {
-        let settings = settings::load(world, adapter, &world.paths.home).settings;
+    pub fn new(world: &'a World, agents: &'static [&'static dyn Agent]) -> Self {
+        let settings = settings::of_user(world);
         let events = Events::open().map_err(|error| {
             let why = format!("watch: no file events, only looking now and then: {error}");
             log::write(&world.paths.log(), &why);
         });
         let period = Duration::from_secs(settings.poll_interval_seconds).min(LONGEST_PERIOD);
-        Self::with(world, adapter, events.ok(), period)
+        Self::with(world, agents, events.ok(), period)
     }
 
     /// The same, but it only looks: nobody is asked for anything. For those who watch beside the one
@@ -105,24 +104,27 @@ impl<'a> Watcher<'a> {
     }
 
     /// A watcher that is told of nothing, and looks at everything every `period`.
-    pub fn polling(world: &'a World, adapter: &'a dyn Adapter, period: Duration) -> Self {
-        Self::with(world, adapter, None, period)
+    pub fn polling(
+        world: &'a World,
+        agents: &'static [&'static dyn Agent],
+        period: Duration,
+    ) -> Self {
+        Self::with(world, agents, None, period)
     }
 
     fn with(
         world: &'a World,
-        adapter: &'a dyn Adapter,
+        agents: &'static [&'static dyn Agent],
         events: Option<Events>,
         poll_period: Duration,
     ) -> Self {
         let now = Instant::now();
         Self {
             world,
-            adapter,
-            files: Files::new(world, adapter, events),
+            files: Files::new(world, agents, events),
             lives: Lives::default(),
-            keeper: Keeper::new(world, adapter),
-            asking: Some(Asking::new(world, adapter)),
+            keeper: Keeper::new(world),
+            asking: Some(Asking::new(world)),
             news: Vec::new(),
             poll_period,
             next_poll: now + poll_period,
@@ -263,8 +265,8 @@ impl<'a> Watcher<'a> {
             let ended = self.lives.end(&owner.session, &Change::Ended, now);
             self.tell(ended);
         }
-        if let Some(transcript) = transcript {
-            self.keeper.add(transcript);
+        if let (Some(transcript), Some(agent)) = (transcript, of_session(&owner.session)) {
+            self.keeper.add(agent, transcript);
         }
     }
 
@@ -276,7 +278,7 @@ impl<'a> Watcher<'a> {
 
     /// Removes from the board what nobody need read any more.
     fn tidy_board(&self) {
-        if let Err(error) = board::tidy_and_show(self.world, self.adapter) {
+        if let Err(error) = board::tidy_and_show(self.world) {
             log::write(
                 &self.world.paths.log(),
                 &format!("watch: could not tidy the board: {error}"),
@@ -286,7 +288,7 @@ impl<'a> Watcher<'a> {
 
     /// What the client has noted of running sessions.
     fn notes(&self) -> Vec<Noted> {
-        let noted = running::noted(self.world, self.adapter).into_iter();
+        let noted = running::noted(self.world).into_iter();
         noted
             .map(|noted| Noted {
                 session: noted.session,

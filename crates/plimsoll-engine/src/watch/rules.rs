@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
+use plimsoll_core::event::AgentId;
 
 use crate::settings::{self, InForce};
 use crate::world::World;
@@ -17,25 +18,26 @@ const MOST: usize = 512;
 
 /// What was in force in each project when it was last looked at.
 #[derive(Default)]
-pub(super) struct Rules(HashMap<PathBuf, (Instant, Rc<InForce>)>);
+pub(super) struct Rules(HashMap<(AgentId, PathBuf), (Instant, Rc<InForce>)>);
 
 impl Rules {
     pub(super) fn of(
         &mut self,
         world: &World,
-        adapter: &dyn Adapter,
+        agent: &'static dyn Agent,
         project: &Path,
     ) -> Rc<InForce> {
         let now = Instant::now();
-        let held = self.0.get(project).filter(|(since, _)| now.duration_since(*since) < HOLD);
+        let key = (agent.id().clone(), project.to_owned());
+        let held = self.0.get(&key).filter(|(since, _)| now.duration_since(*since) < HOLD);
         if let Some((_, in_force)) = held {
             return Rc::clone(in_force);
         }
         if self.0.len() >= MOST {
             self.0.clear();
         }
-        let in_force = Rc::new(settings::load(world, adapter, project));
-        self.0.insert(project.to_owned(), (now, Rc::clone(&in_force)));
+        let in_force = Rc::new(settings::load(world, agent, project));
+        self.0.insert(key, (now, Rc::clone(&in_force)));
         in_force
     }
 }

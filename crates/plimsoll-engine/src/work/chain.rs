@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use plimsoll_core::entry::EntryId;
+use plimsoll_core::entry::{self, EntryId};
 use plimsoll_extract::work::{Act, Record};
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,12 @@ impl Chain {
         if !record.is_prompt {
             return false;
         }
-        let follows = record.parent.map_or(Follows::Nothing, Follows::Record);
+        let follows = match record.follows {
+            // Nobody goes back in a flat log.
+            entry::Follows::Previous => return false,
+            entry::Follows::Entry(id) => Follows::Record(id),
+            entry::Follows::Nothing => Follows::Nothing,
+        };
         let before = self.before(follows);
         if let Some(before) = before {
             self.drop_from(before, place.start);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plimsoll_agents::ALL;
+use plimsoll_agents::DEFAULT;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
@@ -97,7 +97,7 @@ pub(crate) fn world(root: &Path) -> World {
 
 /// The place of a project below `root`.
 pub(crate) fn place(root: &Path, project: &str) -> Place {
-    let place = Place::of(&world(root), ALL[0], root.join(project));
+    let place = Place::of(&world(root), DEFAULT, root.join(project));
     Place { patience: Duration::from_secs(100), ..place }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn draft(session: &str, created: Millis) -> Draft<'static> {
         created,
         partial: false,
         restored: None,
-        agent: ALL[0].name().to_owned(),
+        agent: DEFAULT.id().to_string(),
         model: None,
         used: Some(120_000),
         window: Some(200_000),

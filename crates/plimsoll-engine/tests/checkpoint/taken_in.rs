@@ -3,14 +3,13 @@
 use std::fs;
 use std::time::Duration;
 
-use plimsoll_agents::ALL;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::world::World;
 
 use crate::bed::{Bed, NOW, world};
 
 fn ingester(world: &World) -> Ingester<'_> {
-    Ingester::open(world, ALL[0], Duration::from_secs(5), None).unwrap()
+    Ingester::open(world, Duration::from_secs(5), None).unwrap()
 }
 
 /// The ids of what a search finds.
@@ -45,7 +44,7 @@ fn what_anybody_else_wrote_is_not_found() {
     fs::write(bed.folder().join("2099-01-01-000001-s.md"), &text).unwrap();
     let world = world(bed.root());
     let mut ingester = ingester(&world);
-    ingester.checkpoints(&bed.place).unwrap();
+    ingester.checkpoints(&bed.place.project).unwrap();
     assert_eq!(found(&world, "something"), [&*own.meta.id]);
     assert!(found(&world, "backdoor").is_empty());
     fs::remove_file(&own.path).unwrap();

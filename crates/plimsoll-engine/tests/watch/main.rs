@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use plimsoll_agents::{ALL, Owner};
+use plimsoll_agents::{ALL, DEFAULT, Owner};
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
@@ -57,20 +57,20 @@ impl Home {
     }
 
     fn watch(&self) -> Watched {
-        Watched::start(self.0.path(), |world| Watcher::new(world, ALL[0]))
+        Watched::start(self.0.path(), |world| Watcher::new(world, ALL))
     }
 
     fn poll(&self) -> Watched {
         const PERIOD: Duration = Duration::from_millis(50);
-        Watched::start(self.0.path(), |world| Watcher::polling(world, ALL[0], PERIOD))
+        Watched::start(self.0.path(), |world| Watcher::polling(world, ALL, PERIOD))
     }
 
     /// What `status` would say of a transcript.
     fn status(&self, transcript: &Transcript) -> u64 {
         let world = world(self.0.path());
-        let found = sessions::find(&world, ALL[0]).unwrap();
+        let found = sessions::find(&world).unwrap();
         let found = found.iter().find(|found| found.path == transcript.path).unwrap();
-        sessions::measure(&world, ALL[0], found).unwrap().unwrap().reading.used
+        sessions::measure(&world, found).unwrap().unwrap().reading.used
     }
 
     fn spool(&self, session: &str, what: &str) {
@@ -188,7 +188,7 @@ impl Watched {
     #[track_caller]
     fn reads(&self, home: &Home, transcript: &Transcript) {
         let used = home.status(transcript);
-        let owner = ALL[0].owner(&transcript.path).unwrap();
+        let owner = DEFAULT.transcript().owner(&transcript.path).unwrap();
         self.until(|notice| notice.owner == owner && used_of(notice) == Some(used));
     }
 
@@ -263,7 +263,7 @@ fn what_was_there_before_is_told_first_and_only_of_the_living() {
         stopper.stop();
         ControlFlow::Continue(())
     };
-    Watcher::new(&world, ALL[0]).run(&stop, tell).unwrap();
+    Watcher::new(&world, ALL).run(&stop, tell).unwrap();
     let [only] = &told[..] else { panic!("{told:?}") };
     assert_eq!(only.owner.session.as_str(), "alive");
     assert!(used_of(only).is_some());
@@ -328,7 +328,7 @@ fn subagents_are_told_as_windows_of_their_own() {
     for name in ["a1", "a2"] {
         let mut subagent = home.subagent("one", name);
         subagent.answers(9_000);
-        let owner = ALL[0].owner(&subagent.path).unwrap();
+        let owner = DEFAULT.transcript().owner(&subagent.path).unwrap();
         assert_eq!(owner.subagent.as_ref().map(SessionId::as_str), Some(name));
         watched.until(|notice| notice.owner == owner && used_of(notice).is_some());
         subagent.answers(9_500);
@@ -368,7 +368,7 @@ fn without_file_events_everything_is_found_by_looking() {
     watched.reads(&home, &session);
     let mut subagent = home.subagent("one", "a1");
     subagent.answers(9_000);
-    let owner = ALL[0].owner(&subagent.path).unwrap();
+    let owner = DEFAULT.transcript().owner(&subagent.path).unwrap();
     watched.until(|notice| notice.owner == owner && used_of(notice).is_some());
     session.answers(51_000);
     watched.reads(&home, &session);
@@ -450,7 +450,7 @@ fn a_compaction_is_told_and_taken_into_the_store() {
     watched.reads(&home, &session);
     watched.stop();
     let world = world(home.0.path());
-    let store = Ingester::open(&world, ALL[0], HANGS, None).unwrap().store;
+    let store = Ingester::open(&world, HANGS, None).unwrap().store;
     let points = store.series(&SessionId::new("one").unwrap(), 0).unwrap();
     let compactions =
         points.iter().filter(|row| matches!(row.point, Point::Compaction { .. })).count();
@@ -463,7 +463,7 @@ fn a_watcher_ends_when_nobody_listens_or_its_stopper_is_dropped() {
     home.transcript("one").answers(10_000);
     let world = world(home.0.path());
     let (stopper, stop) = watch::stopper().unwrap();
-    Watcher::new(&world, ALL[0]).run(&stop, |_| ControlFlow::Break(())).unwrap();
+    Watcher::new(&world, ALL).run(&stop, |_| ControlFlow::Break(())).unwrap();
     drop(stopper);
-    Watcher::new(&world, ALL[0]).run(&stop, |_| ControlFlow::Continue(())).unwrap();
+    Watcher::new(&world, ALL).run(&stop, |_| ControlFlow::Continue(())).unwrap();
 }

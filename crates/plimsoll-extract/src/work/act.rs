@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use plimsoll_core::Millis;
-use plimsoll_core::entry::{EntryId, Place};
+use plimsoll_core::entry::{EntryId, Follows, Place};
 use serde::{Deserialize, Serialize};
 
 /// A transcript record, reduced to what it says about the work.
@@ -14,8 +14,8 @@ pub struct Record<'a> {
     pub place: Place,
     /// Id that later records refer to.
     pub id: Option<EntryId>,
-    /// The preceding record.
-    pub parent: Option<EntryId>,
+    /// The record that this one continues.
+    pub follows: Follows,
     /// Whether this is input in the user's role, also from a command or the client: not a tool
     /// result and not a summary.
     pub is_prompt: bool,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plimsoll_agents::{Adapter, Launch};
+use plimsoll_agents::{Agent, Launch};
 use plimsoll_core::event::SessionId;
 use plimsoll_engine::install::{is_executable, on_path};
 use plimsoll_engine::world::World;
@@ -17,9 +17,9 @@ const LONGEST_CHECKPOINT: usize = 16 << 10;
 
 /// An agent that can be started for one session after another.
 #[derive(Clone)]
-pub struct Agent {
+pub struct AgentCommand {
     command: Vec<String>,
-    known: Option<(&'static dyn Adapter, Launch)>,
+    known: Option<(&'static dyn Agent, Launch)>,
 }
 
 /// Why a run cannot use a command.
@@ -41,7 +41,7 @@ pub enum Unfit {
     Unknown,
 }
 
-impl Agent {
+impl AgentCommand {
     /// Returns the agent of a single long task. It must be a known agent: sessions of others cannot
     /// be stopped before their windows are full.
     pub fn of_task(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
@@ -62,11 +62,11 @@ impl Agent {
             let unfit = if is_file { Unfit::NotExecutable } else { Unfit::Missing };
             return Err(unfit(program));
         }
-        let launches = plimsoll_agents::ALL.into_iter();
-        let known =
-            launches.filter_map(|adapter| Some((adapter, adapter.launch(&command)?))).next();
+        let known = plimsoll_agents::ALL
+            .iter()
+            .find_map(|agent| Some((*agent, agent.launcher()?.launch(&command)?)));
         match known {
-            Some((adapter, Ok(launch))) => Ok(Self { command, known: Some((adapter, launch)) }),
+            Some((agent, Ok(launch))) => Ok(Self { command, known: Some((agent, launch)) }),
             Some((_, Err(no))) => Err(Unfit::NotConducted { option: no.option, why: no.why }),
             None => Ok(Self { command, known: None }),
         }
@@ -101,12 +101,17 @@ impl Agent {
     /// Returns the name of a known agent, else the name of its program.
     pub fn name(&self) -> &str {
         let program = || self.command.first().and_then(|word| word.rsplit('/').next());
-        self.adapter().map(|adapter| adapter.name()).or_else(program).unwrap_or_default()
+        self.agent().map(|agent| agent.id().as_str()).or_else(program).unwrap_or_default()
     }
 
     /// Returns how to talk to a known agent; `None` if the agent is unknown.
-    pub fn adapter(&self) -> Option<&'static dyn Adapter> {
-        self.known.map(|(adapter, _)| adapter)
+    pub fn agent(&self) -> Option<&'static dyn Agent> {
+        self.known.map(|(agent, _)| agent)
+    }
+
+    /// Returns the agent whose folder holds the run's checkpoints: the default one for unknown agents.
+    pub(super) fn checkpoint_agent(&self) -> &'static dyn Agent {
+        self.agent().unwrap_or(plimsoll_agents::DEFAULT)
     }
 
     /// Whether the agent prints its progress while it works.
@@ -123,8 +128,9 @@ impl Agent {
             command.iter_mut().for_each(|word| *word = word.replace(PROMPT, text));
             prompt = None;
         }
-        match (self.known, session) {
-            (Some((adapter, _)), Some(session)) => adapter.started(&command, session, prompt),
+        let launcher = self.known.and_then(|(agent, _)| agent.launcher());
+        match (launcher, session) {
+            (Some(launcher), Some(session)) => launcher.started(&command, session, prompt),
             _ => command,
         }
     }
@@ -138,13 +144,13 @@ mod tests {
         line.split(' ').map(str::to_owned).collect()
     }
 
-    fn agent(line: &str) -> Result<Agent, Unfit> {
+    fn agent(line: &str) -> Result<AgentCommand, Unfit> {
         let world = World::new(Box::new(|name| match name {
             "HOME" => Some("/h".to_owned()),
             "PATH" => Some("/usr/bin:/bin".to_owned()),
             _ => None,
         }));
-        Agent::of_plan(&world.unwrap(), words(line))
+        AgentCommand::of_plan(&world.unwrap(), words(line))
     }
 
     #[test]

@@ -117,8 +117,7 @@ impl Conductor<'_> {
         let run = self.state();
         let job = run.job(order.begun.job);
         let last = job.and_then(|job| job.checkpoint()).map(str::to_owned);
-        let session =
-            self.agent.adapter().and_then(|_| SessionId::new(&Uuid::now_v7().to_string()));
+        let session = self.agent.agent().and_then(|_| SessionId::new(&Uuid::now_v7().to_string()));
         LegBegun {
             job: order.begun.job,
             leg: job.map_or(0, |job| job.legs.len()) as u32 + 1,
@@ -163,10 +162,10 @@ impl Conductor<'_> {
     fn prompt(&self, order: &Order, begun: &LegBegun) -> Option<String> {
         let prompt = order.prompt.clone()?;
         let restore = begun.restore.as_deref().filter(|_| begun.session.is_none());
-        let adapter = plimsoll_agents::ALL[0];
-        let place = Place::of(self.stage.world, adapter, self.project.clone());
+        let agent = self.agent.checkpoint_agent();
+        let place = Place::of(self.stage.world, agent, self.project.clone());
         let last = restore.and_then(|id| resume::named(&place, id, None).ok()?);
-        let budget = || settings::load(self.stage.world, adapter, &self.project).settings.budget();
+        let budget = || settings::load(self.stage.world, agent, &self.project).settings.budget();
         let what_now = if begun.restore == order.restore { COMES_AFTER } else { GOES_ON };
         Some(match last {
             Some(last) => format!("{prompt}\n\n{}\n\n{what_now}", last.text(budget())),
@@ -227,7 +226,7 @@ impl Conductor<'_> {
     pub(super) fn looked<'l>(&'l self, leg: &'l LegBegun) -> Option<Looked<'l>> {
         Some(Looked {
             world: self.stage.world,
-            adapter: self.agent.adapter()?,
+            agent: self.agent.agent()?,
             project: &self.project,
             session: leg.session.as_ref()?,
             given: leg.restore.as_deref(),

@@ -14,7 +14,7 @@ use plimsoll_engine::run_journal::{self as journal, Journal};
 use plimsoll_engine::world::World;
 use plimsoll_extract::redact::redact;
 
-use super::agent::{Agent, Unfit};
+use super::agent::{AgentCommand, Unfit};
 use super::files::Files;
 use super::halt::Halt;
 use super::leg::Errors;
@@ -107,18 +107,18 @@ pub enum NotTakenUp {
 }
 
 /// Returns the agent that a run was begun with.
-pub fn agent_of(world: &World, run: &Run) -> Result<Agent, NotTakenUp> {
+pub fn agent_of(world: &World, run: &Run) -> Result<AgentCommand, NotTakenUp> {
     let command = Files::of(&world.paths, &run.id).command()?;
     Ok(match run.begun.sort {
-        Sort::Task => Agent::of_task(world, command)?,
-        Sort::Plan => Agent::of_plan(world, command)?,
+        Sort::Task => AgentCommand::of_task(world, command)?,
+        Sort::Plan => AgentCommand::of_plan(world, command)?,
     })
 }
 
 /// Carries out a run. It holds the run's lock, so there is only one per run.
 pub struct Conductor<'w> {
     pub(super) stage: Stage<'w>,
-    pub(super) agent: Agent,
+    pub(super) agent: AgentCommand,
     pub(super) project: PathBuf,
     pub(super) journal: Journal,
     pub(super) files: Files,
@@ -132,7 +132,7 @@ impl<'w> Conductor<'w> {
     /// Begins a run. Stores the user's piped input, so that every session can read it.
     pub fn begin(
         stage: Stage<'w>,
-        agent: Agent,
+        agent: AgentCommand,
         begun: Begun,
         input: Option<&mut dyn Read>,
     ) -> std::io::Result<Self> {
@@ -172,7 +172,7 @@ impl<'w> Conductor<'w> {
 
     fn conduct(
         stage: Stage<'w>,
-        agent: Agent,
+        agent: AgentCommand,
         journal: Journal,
         files: Files,
         lock: File,
@@ -194,9 +194,14 @@ impl<'w> Conductor<'w> {
         &self.project
     }
 
+    /// Returns the agent whose sessions it runs; `None` if plimsoll does not know it.
+    pub fn agent(&self) -> Option<&'static dyn plimsoll_agents::Agent> {
+        self.agent.agent()
+    }
+
     /// Whether the windows of its sessions can be measured.
     pub fn measures(&self) -> bool {
-        self.agent.adapter().is_some()
+        self.agent.agent().is_some()
     }
 
     /// Whether the agents' output has already been passed on as it was printed.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Tokens;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::entry::Kind;
@@ -25,7 +25,7 @@ use super::fingerprint::fingerprint;
 /// A session of a run.
 pub(super) struct Looked<'a> {
     pub(super) world: &'a World,
-    pub(super) adapter: &'a dyn Adapter,
+    pub(super) agent: &'static dyn Agent,
     pub(super) project: &'a Path,
     pub(super) session: &'a SessionId,
     /// Checkpoint that the session continues from.
@@ -55,14 +55,14 @@ impl Looked<'_> {
     }
 
     fn found(&self) -> Option<Found> {
-        sessions::find_one(self.world, self.adapter, self.session)
+        sessions::find_one(self.world, self.session)
     }
 
     /// Returns the usage of the session's window.
     pub(super) fn load(&self, transcript: &Path) -> Option<Load> {
         let measured = load::measure(
             self.world,
-            self.adapter,
+            self.agent,
             transcript,
             None,
             &self.state(),
@@ -77,15 +77,15 @@ impl Looked<'_> {
     pub(super) fn end(&self, job: u32, leg: u32, how: Ending) -> anyhow::Result<LegEnd> {
         let Some(found) = self.found() else { return Ok(unseen(job, leg, how)) };
         let state = self.state();
-        let in_force = settings::load(self.world, self.adapter, self.project);
+        let in_force = settings::load(self.world, self.agent, self.project);
         let subject = Subject {
             session: self.session,
             transcript: &found.path,
             state: &state,
             in_force: &in_force,
         };
-        let place = Place::of(self.world, self.adapter, self.project.to_owned());
-        let captured = Captured::read(self.world, self.adapter, &subject, None);
+        let place = Place::of(self.world, self.agent, self.project.to_owned());
+        let captured = Captured::read(self.world, self.agent, &subject, None);
         let captured = captured.after(self.before(&place));
         let load = self.load(&found.path);
         Ok(LegEnd {
@@ -123,7 +123,7 @@ impl Looked<'_> {
             return Ok(Some(seal.id.clone()));
         }
         let given = self.given.map(str::to_owned);
-        let sealed = captured.seal(self.adapter, place, Occasion::Batch, given);
+        let sealed = captured.seal(self.agent, place, Occasion::Batch, given);
         let sealed =
             sealed.with_context(|| format!("could not seal session `{}`", self.session))?;
         Ok(Some(sealed.meta.id))
@@ -134,7 +134,8 @@ impl Looked<'_> {
         let file = JsonLines::open(&found.path).ok()??;
         let mut lines = file.forward(0);
         while let Some(line) = lines.next().ok()? {
-            let entry = self.adapter.entry(line.bytes, Scope::Main).map(|entry| entry.kind);
+            let entry =
+                self.agent.transcript().entry(line.bytes, Scope::Main).map(|entry| entry.kind);
             if let Some(Kind::Response(response)) = entry {
                 return Some(response.prompt_tokens);
             }

@@ -19,7 +19,7 @@ mod plan;
 mod told;
 mod waiting;
 
-pub use agent::{Agent, LONGEST_WORD, Unfit};
+pub use agent::{AgentCommand, LONGEST_WORD, Unfit};
 pub use conductor::{Conductor, JobEnd, NotTakenUp, Order, Progress, Stage, agent_of};
 pub use halt::Halt;
 pub use leg::Errors;

@@ -29,8 +29,8 @@ impl Conductor<'_> {
         if run.begun.sort == Sort::Task {
             return Ok(last);
         }
-        let adapter = self.agent.adapter().unwrap_or(plimsoll_agents::ALL[0]);
-        let place = Place::of(self.stage.world, adapter, self.project.clone());
+        let agent = self.agent.checkpoint_agent();
+        let place = Place::of(self.stage.world, agent, self.project.clone());
         let own = read(&place, last.as_deref())?;
         let before = read(&place, run.last_checkpoint())?;
         let draft = Draft {

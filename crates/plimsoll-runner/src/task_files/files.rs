@@ -50,7 +50,8 @@ pub(super) fn to_split<'t>(
 pub(super) fn weigh(project: &Path, tasks: &[Task], model: &str) -> Weighed {
     let mut names = BTreeSet::new();
     walk(tasks, &[], &mut |task, _| names.extend(task.files.iter().map(String::as_str)));
-    let tokenizer = models::tokenizer(model);
+    let fallback = plimsoll_agents::DEFAULT.profile().estimation.tokenizer;
+    let tokenizer = models::tokenizer(Some(model), fallback);
     let mut weighed = Weighed { weights: HashMap::new(), warnings: Vec::new() };
     let (mut missing, mut outside) = (Vec::new(), Vec::new());
     for name in names {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Tokens;
 use plimsoll_core::policy::Levels;
 use plimsoll_engine::history;
@@ -29,12 +29,12 @@ const SESSIONS: u32 = 5;
 /// Returns the room in `session`, else in a fresh session of the project.
 pub fn find_room(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     store: Option<&Store>,
     project: &Path,
     session: Option<&Measured>,
 ) -> Known {
-    let in_force = settings::load(world, adapter, project);
+    let in_force = settings::load(world, agent, project);
     match session {
         Some(measured) => in_session(&in_force, measured),
         None => {

@@ -30,8 +30,8 @@ impl Meant {
     pub(super) fn find(&self, app: &App) -> Result<Option<Found>, Problem> {
         let session = self.session.as_deref().map(session_id).transpose()?;
         let found = match (&self.transcript, &session) {
-            (Some(path), _) => sessions::at(&app.world, app.adapter, Path::new(path)),
-            (None, Some(session)) => sessions::find_one(&app.world, app.adapter, session),
+            (Some(path), _) => sessions::at(&app.world, Path::new(path)),
+            (None, Some(session)) => sessions::find_one(&app.world, session),
             (None, None) => return Ok(None),
         };
         let found = found
@@ -68,10 +68,10 @@ pub(super) async fn filled(
     app.blocking(move |app| {
         let Some(found) = meant.find(app)? else { return Ok(plain) };
         let session = Some(found.owner.session.to_string());
-        let project = sessions::project(app.adapter, &found).filter(|project| project.is_dir());
+        let project = sessions::project(&found).filter(|project| project.is_dir());
         let told = project.map(|_| {
             let id = &found.owner.session;
-            of_session(&app.world, app.adapter, id, &found.path, save, occasion)
+            of_session(&app.world, found.agent, id, &found.path, save, occasion)
         });
         match told {
             Some(Ok(told)) if !told.save.task.trim().is_empty() => Ok(told.save),

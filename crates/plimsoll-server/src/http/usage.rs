@@ -86,15 +86,18 @@ pub(crate) async fn usage(
             let session = session_id(session)?;
             app.blocking(move |app| measured(app, &session)).await?
         }
-        (None, None) => return Err(required(&app)),
+        (None, None) => return Err(required()),
         _ => return Err(both()),
     };
     Ok(Json(usage.into()))
 }
 
 /// This wording is part of the specified API and must not change.
-fn required(app: &App) -> Problem {
-    Problem::bad("used_tokens required", format!("Poll from {} hook", app.adapter.product()))
+fn required() -> Problem {
+    Problem::bad(
+        "used_tokens required",
+        format!("Poll from {} hook", plimsoll_agents::DEFAULT.profile().product),
+    )
 }
 
 fn both() -> Problem {
@@ -122,7 +125,7 @@ fn measured(app: &App, name: &SessionId) -> Result<Usage, Problem> {
 fn meant(app: &App, name: &SessionId) -> Result<SessionId, Problem> {
     /// Shorter prefixes are too ambiguous.
     const LEAST: usize = 4;
-    let found = sessions::find(&app.world, app.adapter).map_err(|error| app.failed(&error))?;
+    let found = sessions::find(&app.world).map_err(|error| app.failed(&error))?;
     let all = found.into_iter().map(|found| found.owner.session);
     let meant: HashSet<SessionId> =
         all.filter(|session| is_meant(session.as_str(), name.as_str())).collect();
@@ -142,8 +145,8 @@ pub(crate) fn measure(app: &App, session: &SessionId) -> Result<Measured, Proble
         let error = format!("no session `{session}` is known here");
         Problem::missing(error, "`plimsoll status --all` names the sessions there are")
     };
-    let found = sessions::find_one(&app.world, app.adapter, session).ok_or_else(unknown)?;
-    let measured = sessions::measure(&app.world, app.adapter, &found);
+    let found = sessions::find_one(&app.world, session).ok_or_else(unknown)?;
+    let measured = sessions::measure(&app.world, &found);
     let measured = measured.context("could not measure a session");
     measured.map_err(|error| app.failed(&error))?.ok_or_else(unknown)
 }

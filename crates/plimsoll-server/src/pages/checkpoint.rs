@@ -1,6 +1,6 @@
 //! `/checkpoint/{id}`: a checkpoint, its parent and children, and the changes since the parent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -60,11 +60,13 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Seen, Problem> {
 /// Finds the folder of a checkpoint, and lists all checkpoints there. Only checkpoints listed in a
 /// known folder are opened.
 fn home(app: &App, store: &Store, id: &str) -> Result<Option<(Place, Vec<Listed>)>, Problem> {
-    let place = |project| Place::of(&app.world, app.adapter, project);
+    let place = |project| Place::of_project(&app.world, project);
     let known = store.checkpoint(id)?.map(|row| row.project);
     let mut projects: Vec<PathBuf> = known.into_iter().collect();
-    let indexed = index::entries(&place(PathBuf::new())).into_iter().filter(|it| it.id == id);
-    projects.extend(indexed.map(|entry| entry.project));
+    for place in Place::of_all_agents(&app.world, Path::new("")) {
+        let indexed = index::entries(&place).into_iter().filter(|it| it.id == id);
+        projects.extend(indexed.map(|entry| entry.project));
+    }
     if projects.is_empty() {
         projects.extend(store.projects()?);
     }

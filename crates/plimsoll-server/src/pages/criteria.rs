@@ -52,9 +52,8 @@ pub(crate) async fn current(app: &AppState) -> Option<Arc<Criteria>> {
 }
 
 fn look(app: &App, store: &mut Store) -> Result<Criteria, Problem> {
-    let found = sessions::find(&app.world, app.adapter).map_err(|error| app.failed(&error))?;
-    criteria::look(&app.world, app.adapter, store, &found, PATIENCE)
-        .map_err(|error| app.failed(&error))
+    let found = sessions::find(&app.world).map_err(|error| app.failed(&error))?;
+    criteria::look(&app.world, store, &found, PATIENCE).map_err(|error| app.failed(&error))
 }
 
 fn shown(found: &Criteria) -> Markup {

@@ -59,13 +59,13 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
 /// Scores the newest sessions with compactions, as many as the time limit allows.
 fn judge(app: &App, store: &mut Store) -> Result<Score, Problem> {
     let deadline = Instant::now() + PATIENCE;
-    let found = sessions::find(&app.world, app.adapter).map_err(|it| app.failed(&it))?;
+    let found = sessions::find(&app.world).map_err(|it| app.failed(&it))?;
     let compacted = score::compacted(store, &found)?;
     let mut told = Score { of: compacted.len(), ..Score::default() };
     for found in compacted.into_iter().take(MOST_SESSIONS).take_while(|_| Instant::now() < deadline)
     {
         // A session that cannot be read is left out, like one that the time limit excludes.
-        let Ok(judged) = score::judge(app.adapter, &found.path) else { continue };
+        let Ok(judged) = score::judge(&found.path) else { continue };
         let session = || found.owner.session.to_string();
         let judged = judged.into_iter();
         told.compactions

@@ -17,7 +17,7 @@ use plimsoll_core::{Millis, Tokens, models};
 use plimsoll_engine::fill::{self, Fill};
 use plimsoll_engine::history::bounds;
 use plimsoll_engine::sessions::{self, Found};
-use plimsoll_engine::settings;
+use plimsoll_engine::settings::{self, ByAgent};
 use plimsoll_extract::save::{Kind, Save};
 use plimsoll_store::postgres::Theirs;
 use plimsoll_store::{CheckpointRow, OverviewRow, Point, PointRow, Store};
@@ -109,7 +109,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
         folder: standing.project.as_deref().map(|project| folder(app, project)),
         plot: curve(&points, &standing, &checkpoints, &saves),
         subagents: subagents(app, &points, standing.load),
-        fill: found.as_ref().and_then(|found| weighed(app, found, &standing)),
+        fill: found.as_ref().and_then(|found| weighed(found, &standing)),
         known,
         standing,
         checkpoints,
@@ -121,7 +121,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
 /// Returns a session's state: measured from the transcript, or from the store if the transcript is
 /// gone.
 fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> Standing {
-    let measured = found.and_then(|it| sessions::measure(&app.world, app.adapter, it).ok()?);
+    let measured = found.and_then(|it| sessions::measure(&app.world, it).ok()?);
     if let Some(it) = measured {
         let load = Load::of(&it);
         let (levels, project) = (Some(it.levels), Some(it.project));
@@ -132,13 +132,14 @@ fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> St
 
 /// Returns a session's state from the store.
 fn remembered(app: &App, known: Option<&OverviewRow>) -> Standing {
-    let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
-    let lines = in_force.settings.lines;
+    let in_force = ByAgent::load(&app.world, &app.world.paths.data);
+    let lines = settings::of_user(&app.world).lines;
     let session = known.map(|row| &row.session);
     let model = session.and_then(|it| it.model.clone());
     let load = known.and_then(|row| {
         let version = row.session.version.as_deref();
-        let (window, trigger) = bounds(&in_force, model.as_deref(), version, row.largest);
+        let (window, trigger) =
+            bounds(in_force.of(&row.session.id), model.as_deref(), version, row.largest);
         // The store contains only measured counts.
         let source = ReadingSource::Measured;
         let trigger = trigger.within(window.tokens);
@@ -175,9 +176,9 @@ pub(super) fn theirs(
 }
 
 /// Estimates what fills the window, as far as the time limit allows.
-fn weighed(app: &App, found: &Found, standing: &Standing) -> Option<Fill> {
+fn weighed(found: &Found, standing: &Standing) -> Option<Fill> {
     let (model, _) = models::of_variant(standing.model.as_deref().unwrap_or_default());
-    fill::fill(app.adapter, &found.path, model, PATIENCE).ok()?
+    fill::fill(found.agent, &found.path, model, PATIENCE).ok()?
 }
 
 /// Formats a folder with `~` for the home folder.
@@ -191,8 +192,8 @@ fn folder(app: &App, path: &Path) -> String {
 /// Finds the transcript of a session: at the path recorded in the store, or by search.
 fn transcript(app: &App, known: Option<&OverviewRow>, session: &SessionId) -> Option<Found> {
     let path = known.and_then(|row| row.session.transcript.as_deref());
-    let there = path.and_then(|path| sessions::at(&app.world, app.adapter, path));
-    there.or_else(|| sessions::find_one(&app.world, app.adapter, session))
+    let there = path.and_then(|path| sessions::at(&app.world, path));
+    there.or_else(|| sessions::find_one(&app.world, session))
 }
 
 fn curve(

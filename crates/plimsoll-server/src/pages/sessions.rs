@@ -10,7 +10,7 @@ use plimsoll_core::settings::Lines;
 use plimsoll_core::text::duration;
 use plimsoll_engine::history::bounds;
 use plimsoll_engine::sessions;
-use plimsoll_engine::settings::{self, InForce};
+use plimsoll_engine::settings::{self, ByAgent};
 use plimsoll_store::{OverviewRow, Store};
 
 use super::frame::{NoPage, Tab, page as framed};
@@ -92,7 +92,7 @@ pub(super) async fn page(
 }
 
 fn list(app: &App, store: &mut Store, at: At) -> Result<Listed, Problem> {
-    let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
+    let in_force = ByAgent::load(&app.world, &app.world.paths.data);
     let (readings, subagents) = live(app);
     let names: Vec<String> = readings.iter().map(|it| it.of.session.clone()).collect();
     let past = store.overview(&names, skipped(at.past) as u32, PAGE as u32)?;
@@ -108,7 +108,7 @@ fn list(app: &App, store: &mut Store, at: At) -> Result<Listed, Problem> {
         past: past.iter().map(|row| measured_row(app, &in_force, row)).collect(),
         past_count: store.session_count(&names)?,
         at,
-        lines: in_force.settings.lines,
+        lines: settings::of_user(&app.world).lines,
     })
 }
 
@@ -151,18 +151,18 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
 
 /// Builds the row of a past session: measured from the transcript, or from the store if the
 /// transcript is gone.
-fn measured_row(app: &App, in_force: &InForce, row: &OverviewRow) -> Row {
+fn measured_row(app: &App, in_force: &ByAgent, row: &OverviewRow) -> Row {
     let remembered = past_row(in_force, row, None);
-    match sessions::measure_known(&app.world, app.adapter, &row.session) {
+    match sessions::measure_known(&app.world, &row.session) {
         Ok(Some(measured)) => Row { load: Some(Load::of(&measured)), ..remembered },
         _ => remembered,
     }
 }
 
-pub(super) fn past_row(in_force: &InForce, row: &OverviewRow, whose: Option<String>) -> Row {
+pub(super) fn past_row(in_force: &ByAgent, row: &OverviewRow, whose: Option<String>) -> Row {
     let OverviewRow { session, used, largest, compactions, checkpoint } = row;
     let (model, version) = (session.model.as_deref(), session.version.as_deref());
-    let (window, trigger) = bounds(in_force, model, version, *largest);
+    let (window, trigger) = bounds(in_force.of(&session.id), model, version, *largest);
     // The store contains only measured counts.
     let source = ReadingSource::Measured;
     let load = |used| Load { used, window: window.tokens, trigger: trigger.tokens(), source };

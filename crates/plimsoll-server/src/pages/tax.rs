@@ -33,7 +33,7 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
         });
     }
     match known {
-        Some(costs) => framed(&site, Some(Tab::Tax), TITLE, &shown(&app, &costs)),
+        Some(costs) => framed(&site, Some(Tab::Tax), TITLE, &shown(&costs)),
         None => page_again(&site, Tab::Tax, TITLE, 1, &waiting()),
     }
 }
@@ -50,7 +50,7 @@ fn waiting() -> Markup {
     }
 }
 
-fn shown(app: &AppState, costs: &[Cost]) -> Markup {
+fn shown(costs: &[Cost]) -> Markup {
     html! {
         h1 { (TITLE) }
         p.lead { "What every hook costs per call, by the client's own figures." }
@@ -59,9 +59,14 @@ fn shown(app: &AppState, costs: &[Cost]) -> Markup {
         } @else {
             (table(costs))
         }
-        p.quiet { (app.adapter.unrecorded_hook_runs()) }
+        @for note in unrecorded() { p.quiet { (note) } }
         p.quiet { code { "plimsoll tax" } " also times our own hook on the spot." }
     }
+}
+
+/// Returns which hook runs the agents do not record.
+fn unrecorded() -> impl Iterator<Item = &'static str> {
+    plimsoll_agents::ALL.iter().filter_map(|agent| agent.profile().unrecorded_hook_runs)
 }
 
 fn table(costs: &[Cost]) -> Markup {

@@ -6,7 +6,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::short;
 use plimsoll_core::settings::Lines;
-use plimsoll_engine::settings;
+use plimsoll_engine::settings::ByAgent;
 use plimsoll_engine::world::now;
 use plimsoll_extract::checkpoint::sections;
 use plimsoll_store::postgres::{ClaimRow, MachineRow, TeamError, TeamStore, Theirs};
@@ -62,10 +62,10 @@ async fn list(app: &AppState, params: &Params) -> Result<Listed, Problem> {
         there.claims("", now() as Millis),
     )
     .map_err(failed)?;
-    let in_force = settings::load(&app.world, app.adapter, &app.world.paths.data);
+    let in_force = ByAgent::load(&app.world, &app.world.paths.data);
     let row = |it: &Theirs<_>| past_row(&in_force, &it.it, Some(whose(it)));
     let rows = rows.iter().map(row).collect();
-    let lines = in_force.settings.lines;
+    let lines = app.settings().lines;
     Ok(Listed { machines, only, rows, count, number, claims, lines })
 }
 

@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::{DatabaseUrl, Shared, Team};
@@ -61,21 +60,21 @@ pub fn check(url: &DatabaseUrl) -> Result<(), TeamError> {
 }
 
 /// Sends all waiting rows and exchanges messages and claims.
-pub fn sync(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Synced> {
+pub fn sync(world: &World) -> anyhow::Result<Synced> {
     let team = settings::team(world);
     address(world)?;
     if team.share.is_empty() {
         return Ok(Synced { rows: 0 });
     }
     waiting_for(async {
-        let mut office = Office::open(world, adapter, &team).await?;
+        let mut office = Office::open(world, &team).await?;
         office.greet().await?;
         let mut rows = 0;
         while let Some(sent) = office.ship(world, &team).await? {
             rows += sent;
         }
         if team.shares(Shared::Board) {
-            office.mail(world, adapter).await?;
+            office.mail(world).await?;
             office.claims(world, &team).await?;
         }
         Ok(Synced { rows })
@@ -101,15 +100,11 @@ pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<SessionId
 
 /// Returns recently active sessions on other machines that `name` addresses as a group: `all`, or a
 /// project. Empty if the board is not shared.
-pub fn sessions_among(
-    world: &World,
-    adapter: &dyn Adapter,
-    name: &str,
-) -> anyhow::Result<Vec<Elsewhere>> {
+pub fn sessions_among(world: &World, name: &str) -> anyhow::Result<Vec<Elsewhere>> {
     let team = settings::team(world);
     let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
     let Some(url) = url else { return Ok(Vec::new()) };
-    let store = store(world, adapter)?;
+    let store = store(world)?;
     let since = now() as Millis - board::LATELY.as_millis() as Millis;
     let mut lately = waiting_for(async {
         let (there, _) = TeamStore::open(url.whole()).await?;
@@ -120,20 +115,20 @@ pub fn sessions_among(
 }
 
 /// Sends messages for sessions on other machines.
-pub fn post(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
+pub fn post(world: &World) -> anyhow::Result<()> {
     let team = settings::team(world);
-    waiting_for(async { Office::open(world, adapter, &team).await?.mail(world, adapter).await })
+    waiting_for(async { Office::open(world, &team).await?.mail(world).await })
 }
 
 /// Ends the claim on a path that another machine holds, on that machine too. Does nothing if this
 /// machine holds the claim or does not share the board.
-pub fn end_claim(world: &World, adapter: &dyn Adapter, path: &Path) -> anyhow::Result<()> {
+pub fn end_claim(world: &World, path: &Path) -> anyhow::Result<()> {
     let team = settings::team(world);
     let claims = board::claims(&world.paths)?;
     let held = claims.iter().find(|claim| claim.path == path).and_then(elsewhere);
     let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
     let Some(((holder, host), url)) = held.zip(url) else { return Ok(()) };
-    let store = store(world, adapter)?;
+    let store = store(world)?;
     waiting_for(async {
         let (there, _) = TeamStore::open(url.whole()).await?;
         Ok(there.end_claim(store.machine(), path, holder, host).await?)
@@ -141,9 +136,9 @@ pub fn end_claim(world: &World, adapter: &dyn Adapter, path: &Path) -> anyhow::R
 }
 
 /// Reads the state of this machine's team connection.
-pub fn status(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Report> {
+pub fn status(world: &World) -> anyhow::Result<Report> {
     let team = settings::team(world);
-    let store = store(world, adapter)?;
+    let store = store(world)?;
     let there = match &team.database_url {
         None => Err(no_database(world)),
         Some(url) => waiting_for(async { Ok(look(url.whole(), store.machine()).await) })?,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::settings::{Shared, Team};
 use plimsoll_engine::ingest::Ingester;
@@ -27,21 +26,17 @@ pub(super) struct Office {
 }
 
 /// Opens this machine's store.
-pub(super) fn store(world: &World, adapter: &dyn Adapter) -> anyhow::Result<Store> {
-    Ok(Ingester::open(world, adapter, PATIENCE, None)?.store)
+pub(super) fn store(world: &World) -> anyhow::Result<Store> {
+    Ok(Ingester::open(world, PATIENCE, None)?.store)
 }
 
 impl Office {
     /// Connects, and makes the store record changed rows from now on.
-    pub(super) async fn open(
-        world: &World,
-        adapter: &dyn Adapter,
-        team: &Team,
-    ) -> anyhow::Result<Self> {
+    pub(super) async fn open(world: &World, team: &Team) -> anyhow::Result<Self> {
         let url = team.database_url.as_ref().ok_or_else(|| no_database(world))?;
         let (there, bell) = TeamStore::connect(url.whole()).await?;
         let about = there.about().await?;
-        let store = store(world, adapter)?;
+        let store = store(world)?;
         store.start_shipping(&errand(&about, team))?;
         if team.shares(Shared::Board) {
             there.listen().await?;

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::Team;
@@ -21,15 +20,11 @@ impl Office {
     /// Sends messages for sessions on other machines, and delivers messages for sessions here. A
     /// message that names a project is for a session of this machine, even if that session is no
     /// longer known.
-    pub(super) async fn mail(
-        &mut self,
-        world: &World,
-        adapter: &dyn Adapter,
-    ) -> anyhow::Result<()> {
+    pub(super) async fn mail(&mut self, world: &World) -> anyhow::Result<()> {
         let posted = board::list(&world.paths)?;
         let elsewhere = posted.into_iter().filter(|it| it.taker.is_none()).map(|it| it.message);
         let elsewhere: Vec<Message> = elsewhere
-            .filter(|message| message.project.is_none() && !self.is_here(world, adapter, message))
+            .filter(|message| message.project.is_none() && !self.is_here(world, message))
             .collect();
         if !elsewhere.is_empty() {
             let mail: Vec<Mail> = elsewhere.iter().filter_map(outgoing).collect();
@@ -40,10 +35,10 @@ impl Office {
                 board::remove(&world.paths, &message.to, std::slice::from_ref(&message.id))?;
             }
         }
-        self.deliver(world, adapter).await
+        self.deliver(world).await
     }
 
-    async fn deliver(&mut self, world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
+    async fn deliver(&mut self, world: &World) -> anyhow::Result<()> {
         let now = now() as Millis;
         let mail = self.there.mail(&self.machine.id, now).await?;
         let (mut done, mut put) = (Vec::new(), Vec::new());
@@ -59,7 +54,7 @@ impl Office {
         if !done.is_empty() {
             self.there.delivered(&done, now).await?;
         }
-        if let Err(error) = board::show(world, adapter, &put) {
+        if let Err(error) = board::show(world, &put) {
             let why = format!("team: a project does not show the board: {error}");
             log::write(&world.paths.log(), &why);
         }
@@ -67,10 +62,9 @@ impl Office {
     }
 
     /// Returns whether a message's session is on this machine.
-    fn is_here(&self, world: &World, adapter: &dyn Adapter, message: &Message) -> bool {
+    fn is_here(&self, world: &World, message: &Message) -> bool {
         let known = self.store.session_overview(&message.to);
-        known.is_ok_and(|known| known.is_some())
-            || sessions::find_one(world, adapter, &message.to).is_some()
+        known.is_ok_and(|known| known.is_some()) || sessions::find_one(world, &message.to).is_some()
     }
 
     /// Returns the project of a session on this machine. The sender's value is not used.

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use futures_util::FutureExt;
-use plimsoll_agents::Adapter;
 use plimsoll_core::settings::{Shared, Team};
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::settings;
@@ -43,13 +42,12 @@ impl Shipper {
     /// Starts the thread. It reports each problem once, through `say`.
     pub fn start<W: AsRef<World> + Send + 'static>(
         world: W,
-        adapter: &'static dyn Adapter,
         say: impl Fn(&str) + Send + 'static,
     ) -> io::Result<Self> {
         let (stop, stopped) = watch::channel(false);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let go = move || {
-            let mut errand = Errand { world: world.as_ref(), adapter, say: &say, office: None };
+            let mut errand = Errand { world: world.as_ref(), say: &say, office: None };
             runtime.block_on(errand.run(stopped));
         };
         let thread = thread::Builder::new().name("team".to_owned()).spawn(go)?;
@@ -66,7 +64,6 @@ impl Shipper {
 
 struct Errand<'a> {
     world: &'a World,
-    adapter: &'static dyn Adapter,
     say: &'a dyn Fn(&str),
     office: Option<(Team, Office, Instant)>,
 }
@@ -108,7 +105,7 @@ impl Errand<'_> {
         if !sends(team) {
             self.office = None;
             // Nothing is sent anyway, so a failure to record this does not matter.
-            let _ = store(self.world, self.adapter).map(|store| store.stop_shipping());
+            let _ = store(self.world).map(|store| store.stop_shipping());
             return Ok(());
         }
         let is_due = match &self.office {
@@ -116,20 +113,20 @@ impl Errand<'_> {
                 greeted.elapsed() >= ROUND
             }
             _ => {
-                let office = Office::open(self.world, self.adapter, team).await?;
+                let office = Office::open(self.world, team).await?;
                 self.office = Some((team.clone(), office, Instant::now()));
                 true
             }
         };
         let Some((_, office, greeted)) = &mut self.office else { return Ok(()) };
         if is_due {
-            take_in(self.world, self.adapter)?;
+            take_in(self.world)?;
             office.greet().await?;
             *greeted = Instant::now();
         }
         while office.ship(self.world, team).await?.is_some() {}
         if team.shares(Shared::Board) {
-            office.mail(self.world, self.adapter).await?;
+            office.mail(self.world).await?;
             office.claims(self.world, team).await?;
         }
         Ok(())
@@ -139,7 +136,7 @@ impl Errand<'_> {
     fn fail(&mut self, error: &anyhow::Error, told: &mut String) {
         self.office = None;
         let why = format!("{error:#}");
-        if let Ok(store) = store(self.world, self.adapter) {
+        if let Ok(store) = store(self.world) {
             // If the store is not writable, `say` below still reports the failure.
             let _ = store.note_trouble(Some(&why));
             if store.shed(MOST).unwrap_or(false) {
@@ -177,8 +174,8 @@ fn sends(team: &Team) -> bool {
 }
 
 /// Ingests checkpoints and saves, in case no other process does.
-fn take_in(world: &World, adapter: &dyn Adapter) -> anyhow::Result<()> {
-    let mut ingester = Ingester::open(world, adapter, Duration::from_secs(30), None)?;
+fn take_in(world: &World) -> anyhow::Result<()> {
+    let mut ingester = Ingester::open(world, Duration::from_secs(30), None)?;
     ingester.saves()?;
     ingester.all_checkpoints()
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plimsoll_core::Millis;
-use plimsoll_core::event::SessionId;
+use plimsoll_core::event::{AgentId, SessionId};
 use plimsoll_core::forecast::Sample;
 use plimsoll_core::hook_run::{Command, Outcome};
 use plimsoll_core::trigger::LEARN_FROM;
@@ -47,9 +47,9 @@ impl Store {
 
     /// Returns the models and client versions of all sessions, the most recently used first.
     pub fn clients(&self) -> Result<Vec<ClientRow>, StoreError> {
-        let sql = "SELECT model, version, count(*) AS sessions, max(last_seen) AS last_seen
+        let sql = "SELECT agent, model, version, count(*) AS sessions, max(last_seen) AS last_seen
              FROM sessions WHERE model IS NOT NULL AND version IS NOT NULL
-             GROUP BY model, version ORDER BY last_seen DESC, model, version";
+             GROUP BY agent, model, version ORDER BY last_seen DESC, model, version";
         self.all(sql, [], client).map_err(self.failed("list the sessions of"))
     }
 
@@ -102,11 +102,12 @@ pub(super) const NEWEST_READINGS: &str = "SELECT time, prompt_tokens, turn FROM 
 
 const NEWEST_AUTOMATIC: &str = "SELECT * FROM (
          SELECT *,
-             row_number() OVER (PARTITION BY model, version ORDER BY time DESC, entry DESC) AS age
+             row_number() OVER (PARTITION BY agent, model, version ORDER BY time DESC, entry DESC)
+                 AS age
          FROM distinct_compactions
          WHERE automatic AND model IS NOT NULL AND version IS NOT NULL
              AND tokens_before IS NOT NULL
-     ) WHERE age <= ?1 ORDER BY model, version, age DESC";
+     ) WHERE age <= ?1 ORDER BY agent, model, version, age DESC";
 
 /// The decisions that say something to the user or the agent count as warnings. Most other
 /// decisions are silent and only recorded.
@@ -145,6 +146,7 @@ fn sample(row: &Row<'_>) -> rusqlite::Result<Sample> {
 
 fn client(row: &Row<'_>) -> rusqlite::Result<ClientRow> {
     Ok(ClientRow {
+        agent: AgentId::new(row.get_ref("agent")?.as_str()?),
         model: row.get("model")?,
         version: row.get("version")?,
         sessions: get(row, "sessions")?,

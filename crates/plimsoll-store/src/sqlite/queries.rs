@@ -1,6 +1,6 @@
 //! Basic queries for sessions, readings, compactions and decisions.
 
-use plimsoll_core::event::SessionId;
+use plimsoll_core::event::{AgentId, SessionId};
 use plimsoll_core::trigger::Learned;
 use rusqlite::{Params, Row, params};
 
@@ -46,12 +46,18 @@ impl Store {
         let mut learned: Vec<Learned> = Vec::new();
         for row in self.newest_automatic()? {
             let (Some(model), Some(version)) = (row.model, row.version) else { continue };
+            let agent = row.session.agent().map(AgentId::new);
             let seen = row.tokens_before;
             match learned.last_mut() {
-                Some(last) if last.model == model && last.version == version => {
+                Some(last)
+                    if (&last.agent, &last.model, &last.version) == (&agent, &model, &version) =>
+                {
                     last.seen.extend(seen);
                 }
-                _ => learned.push(Learned { model, version, seen: seen.into_iter().collect() }),
+                _ => {
+                    let seen = seen.into_iter().collect();
+                    learned.push(Learned { agent, model, version, seen });
+                }
             }
         }
         Ok(learned)

@@ -27,10 +27,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let ingester = ingest::everything(world, ui, adapter)?;
-    let project = super::project(world, adapter)?;
-    let findings = audit::audit(world, adapter, &ingester.store, &project)?;
+    let ingester = ingest::everything(world, ui)?;
+    let project = super::project(world)?;
+    let mut findings = Vec::new();
+    for agent in plimsoll_agents::ALL {
+        findings.extend(audit::audit(world, *agent, &ingester.store, &project)?);
+    }
     if args.json {
         return ui.print_json(&findings.iter().map(view).collect::<Vec<_>>());
     }

@@ -17,17 +17,19 @@ use crate::ui::{self, Ui};
 /// own that is gone afterwards. Nothing needs to be installed, and nothing of yours is touched.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    agent: super::AgentArg,
     /// Do not wait between the steps
     #[arg(long)]
     fast: bool,
 }
 
 pub(crate) fn run(ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let moments = playback::play(adapter)
+    let agent = args.agent.agent;
+    let moments = playback::play(agent)
         .hint("name a folder you can write to, for example `TMPDIR=/var/tmp plimsoll demo`")?;
     let mut screen = Screen { ui, out: ui.out(), waits: ui.redraws() && !args.fast };
-    screen.introduce(adapter.name())?;
+    screen.introduce(agent.id().as_str())?;
     for moment in &moments {
         screen.show(moment)?;
     }
@@ -54,7 +56,7 @@ impl<W: Write> Screen<'_, W> {
 
     fn show(&mut self, moment: &Moment) -> anyhow::Result<()> {
         let words = words(moment);
-        let passing = words.is_empty() && moment.event != EventKind::Compacting;
+        let passing = words.is_empty() && !matches!(moment.event, EventKind::Compacting { .. });
         self.gauge(moment, passing)?;
         for (whose, text) in &words {
             self.words(whose, text)?;
@@ -140,7 +142,7 @@ fn happened(moment: &Moment) -> String {
         EventKind::Loading(Load::Skill(name)) => format!("skill {name}"),
         EventKind::Started => "a session".to_owned(),
         EventKind::Resumed => "it goes on".to_owned(),
-        EventKind::Compacting => "compaction".to_owned(),
+        EventKind::Compacting { .. } => "compaction".to_owned(),
         EventKind::Compacted => "restored".to_owned(),
         EventKind::Cleared => "a fresh window".to_owned(),
         EventKind::Ended => "the end".to_owned(),

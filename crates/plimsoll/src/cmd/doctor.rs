@@ -17,19 +17,20 @@ use crate::ui::{self, Ui};
 /// past sessions. Nothing is mended by itself. The exit code is 1 if anything is broken.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    agent: super::AgentArg,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let project = super::project(world, adapter)?;
-    let ingester = ingest::everything(world, ui, adapter);
+    let project = super::project(world)?;
+    let ingester = ingest::everything(world, ui);
     // A store that cannot be filled is among the findings.
     let store = ingester.as_ref().map(|ingester| &ingester.store);
     let store = store.map_err(|error| anyhow::anyhow!("{:#}", error.root_cause()));
-    let findings = doctor::examine(world, adapter, &project, store);
+    let findings = doctor::examine(world, args.agent.agent, &project, store);
     if args.json {
         ui.print_json(&findings.iter().map(View::from).collect::<Vec<_>>())?;
         return verdict(&findings);

@@ -34,10 +34,9 @@ pub(crate) fn run(world: &World) -> anyhow::Result<()> {
 }
 
 fn save(world: &World) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
     let here = std::env::current_dir()?;
     let project = paths::canonical(&here);
-    if !settings::load(world, adapter, &project).settings.saves_commits() {
+    if !settings::of_project(world, &project).saves_commits() {
         return Ok(());
     }
     let head = git::head(&here)?;
@@ -45,7 +44,7 @@ fn save(world: &World) -> anyhow::Result<()> {
     let commit =
         Commit { sha: &head.sha, message: &head.subject, branch: &head.branch, files: head.files };
     let save = words::commit(environment, &commit);
-    let save = saves::made_here(world, adapter, &project, save);
+    let save = saves::made_here(world, &project, save);
     saves::keep(&world.paths, vec![save], saves::BRIEFLY)?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::bytes;
 use plimsoll_engine::hook::{self, LARGEST_PAYLOAD};
 use plimsoll_engine::log;
@@ -27,17 +27,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 Example:
   echo \"$PAYLOAD\" | plimsoll hook; echo $?    nothing and 0: the agent goes on")]
 pub(crate) struct Args {
-    /// The agent that calls
-    #[arg(long, default_value = plimsoll_agents::DEFAULT)]
-    agent: String,
+    #[command(flatten)]
+    agent: super::AgentArg,
+    /// The event, for agents whose payloads do not name it
+    #[arg(long, value_name = "NAME")]
+    event: Option<String>,
 }
 
 /// Answers the hook call of this process, and ends it.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ! {
     respond(|world| {
-        let adapter = adapter(arguments)?;
+        let Call { agent, event } = call(arguments)?;
         let payload = payload().context("could not read the payload")?;
-        answer(world, adapter, payload)
+        answer(world, agent, event.as_deref(), payload)
     })
 }
 
@@ -46,7 +48,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ! {
 pub(crate) fn run_if_piped() {
     if let Some(payload) = piped_payload() {
         let payload = payload.context("could not read the payload");
-        respond(|world| answer(world, plimsoll_agents::ALL[0], payload?));
+        respond(|world| answer(world, plimsoll_agents::DEFAULT, None, payload?));
     }
 }
 
@@ -74,11 +76,16 @@ fn leave(exit: u8) -> ! {
     signal_hook::low_level::exit(exit.into())
 }
 
-fn answer(world: &World, adapter: &dyn Adapter, payload: Vec<u8>) -> anyhow::Result<u8> {
+fn answer(
+    world: &World,
+    agent: &'static dyn Agent,
+    event: Option<&str>,
+    payload: Vec<u8>,
+) -> anyhow::Result<u8> {
     if world.env("PLIMSOLL_TEST_PANIC").is_some() {
         panic!("asked to");
     }
-    let answer = hook::answer(world, adapter, payload)?;
+    let answer = hook::answer(world, agent, event, payload)?;
     let exit = answer.output.exit;
     say(io::stdout, &answer.output.stdout)?;
     say(io::stderr, &answer.output.stderr)?;
@@ -97,14 +104,26 @@ fn say<W: Write>(to: impl FnOnce() -> W, text: &[u8]) -> anyhow::Result<()> {
     to.write_all(text).and_then(|()| to.flush()).context("could not answer")
 }
 
-fn adapter(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<&'static dyn Adapter> {
-    match (arguments.next(), arguments.next()) {
-        (None, _) => Ok(plimsoll_agents::ALL[0]),
-        (Some(flag), Some(name)) if flag == "--agent" => {
-            plimsoll_agents::find(&name.to_string_lossy()).context("no adapter of that name")
+/// What the command line of a hook says.
+struct Call {
+    agent: &'static dyn Agent,
+    event: Option<String>,
+}
+
+/// Reads the arguments by hand: the parser of the other commands would cost more than the rest of a call.
+fn call(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<Call> {
+    let mut call = Call { agent: plimsoll_agents::DEFAULT, event: None };
+    while let Some(flag) = arguments.next() {
+        let value = arguments.next().map(|value| value.to_string_lossy().into_owned());
+        match (flag.to_str(), value) {
+            (Some("--agent"), Some(name)) => {
+                call.agent = plimsoll_agents::find(&name).context("no agent of that name")?;
+            }
+            (Some("--event"), event @ Some(_)) => call.event = event,
+            _ => anyhow::bail!("hook takes no other arguments than --agent NAME and --event NAME"),
         }
-        _ => anyhow::bail!("hook takes no other argument than --agent NAME"),
     }
+    Ok(call)
 }
 
 /// The payload on stdin, as long as it has a size that any agent would send.

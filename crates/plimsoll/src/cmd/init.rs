@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_agents::install::{Scope, UserCommand, Version, Wish};
 use plimsoll_engine::audit;
 use plimsoll_engine::history;
@@ -56,13 +56,13 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if args.git {
         return git_hook::install(world, ui, &args.common, &program(world, ui, Scope::User)?);
     }
-    let adapter = plimsoll_agents::ALL[0];
-    let (scope, project) = (Scope::from(args.common.scope), super::project(world, adapter)?);
-    planned::check_scope(world, adapter, scope, &project)?;
+    let agent = args.common.agent.agent;
+    let (scope, project) = (Scope::from(args.common.scope), super::project(world)?);
+    planned::check_scope(world, agent, scope, &project)?;
     planned::tell_root(ui, scope, &project);
     let program = program(world, ui, scope)?;
-    let client = client(world, ui, adapter, args)?;
-    let choice = Choice::of(ui, adapter, args, scope)?;
+    let client = client(world, ui, agent, args)?;
+    let choice = Choice::of(ui, agent, args, scope)?;
     let wish = Wish {
         program: &name(&program)?,
         client,
@@ -76,18 +76,18 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         commands: choice.commands,
         paragraph: choice.instructions,
     };
-    let plan = hinted(install::plan(world, adapter, &order))?;
-    let commands = adapter.installer().commands();
+    let plan = hinted(install::plan(world, agent, &order))?;
+    let commands = agent.installer().commands();
     notes(commands, order.commands).for_each(|note| ui.warn(note));
-    tell(world, ui, adapter, &order, &plan);
-    let before = audit::Look::take(world, adapter, &project);
-    let outcome = write(world, ui, args, &program, &plan, &settings(world, adapter, &order))?;
+    tell(world, ui, agent, &order, &plan);
+    let before = audit::Look::take(world, agent, &project);
+    let outcome = write(world, ui, args, &program, &plan, &settings(world, agent, &order))?;
     match &outcome {
         Outcome::Written(backups) => closing(ui, scope, &plan, backups)?,
         Outcome::Unneeded => {}
         Outcome::Unwanted => return Ok(()),
     }
-    look_back(world, ui, adapter, &before);
+    look_back(world, ui, &before);
     Ok(())
 }
 
@@ -108,8 +108,8 @@ enum Outcome {
 
 /// Shows what plimsoll knows of the user's sessions already. That this fails is no reason to call the
 /// installation failed.
-fn look_back(world: &World, ui: &Ui, adapter: &dyn Adapter, before: &audit::Look) {
-    if let Err(error) = show_past(world, ui, adapter, before) {
+fn look_back(world: &World, ui: &Ui, before: &audit::Look) {
+    if let Err(error) = show_past(world, ui, before) {
         ui.warn(&format!("your past sessions cannot be shown: {error:#}"));
     }
 }
@@ -119,26 +119,21 @@ const RECALL_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How the client was set `before` is remembered: it is not we who changed that, though the file is
 /// a new one now.
-fn show_past(
-    world: &World,
-    ui: &Ui,
-    adapter: &dyn Adapter,
-    before: &audit::Look,
-) -> anyhow::Result<()> {
-    let ingester = ingest::everything(world, ui, adapter)?;
+fn show_past(world: &World, ui: &Ui, before: &audit::Look) -> anyhow::Result<()> {
+    let ingester = ingest::everything(world, ui)?;
     before.remember(&ingester.store)?;
     let mut out = ui.out();
     writeln!(out)?;
-    past::show(ui, &mut out, &history::summary(world, adapter, &ingester.store)?)?;
+    past::show(ui, &mut out, &history::summary(world, &ingester.store)?)?;
     out.flush()?;
-    let found = sessions::find(world, adapter)?;
-    let newest = score::newest(adapter, &ingester.store, &found, RECALL_PATIENCE)?;
+    let found = sessions::find(world)?;
+    let newest = score::newest(&ingester.store, &found, RECALL_PATIENCE)?;
     past::show_recall(&mut out, &newest)?;
     Ok(out.flush()?)
 }
 
-fn settings(world: &World, adapter: &dyn Adapter, order: &Order<'_>) -> PathBuf {
-    install::files(world, adapter, order.scope, order.project).settings
+fn settings(world: &World, agent: &'static dyn Agent, order: &Order<'_>) -> PathBuf {
+    install::files(world, agent, order.scope, order.project).settings
 }
 
 /// Carries the plan out if the user wants it.
@@ -180,7 +175,7 @@ struct Choice {
 
 impl Choice {
     /// What the flags say; on a terminal the user is asked about the rest.
-    fn of(ui: &Ui, adapter: &dyn Adapter, args: &Args, scope: Scope) -> anyhow::Result<Self> {
+    fn of(ui: &Ui, agent: &'static dyn Agent, args: &Args, scope: Scope) -> anyhow::Result<Self> {
         let mut choice = Self {
             // A project's status line would stand before that of everybody who works there.
             status_line: scope == Scope::User && !args.no_status_line,
@@ -194,7 +189,7 @@ impl Choice {
             choice.status_line = ui.ask("Show the load in the status line?", true)?;
         }
         if !choice.commands && scope != Scope::Local {
-            let commands = adapter.installer().commands().iter();
+            let commands = agent.installer().commands().iter();
             let commands: String = commands
                 .map(|command| format!("  /{:<12} {}\n", command.name, command.about))
                 .collect();
@@ -240,10 +235,10 @@ pub(super) fn name(program: &Program) -> anyhow::Result<String> {
 fn client(
     world: &World,
     ui: &Ui,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     args: &Args,
 ) -> anyhow::Result<Option<Version>> {
-    let installer = adapter.installer();
+    let installer = agent.installer();
     let found = args.client.clone().or_else(|| install::on_path(world, installer.program()).next());
     let Some(program) = found else {
         ui.warn(&format!(
@@ -270,15 +265,15 @@ fn client(
 }
 
 /// Says what stands in the way of what is installed, or beside it.
-fn tell(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>, plan: &Plan) {
+fn tell(world: &World, ui: &Ui, agent: &'static dyn Agent, order: &Order<'_>, plan: &Plan) {
     for path in &plan.foreign {
         ui.warn(&format!("`{}` is there already and stays as it is", shown(path)));
     }
-    let path = settings(world, adapter, order);
+    let path = settings(world, agent, order);
     let planned = plan.changes.iter().find(|change| change.path == path);
     let found = match planned.and_then(|change| change.after.as_deref()) {
-        Some(after) => adapter.installer().inspect(after).ok(),
-        None => install::inspect(world, adapter, order.scope, order.project).ok().flatten(),
+        Some(after) => agent.installer().inspect(after).ok(),
+        None => install::inspect(world, agent, order.scope, order.project).ok().flatten(),
     };
     let path = shown(&path);
     if let Some(why) = found.as_ref().and_then(|found| found.ignored.as_ref()) {
@@ -292,12 +287,12 @@ fn tell(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>, plan: 
     if order.wish.compact_at.is_some() {
         ui.warn("this can only make the client compact earlier, never later");
     }
-    tell_elsewhere(world, ui, adapter, order);
+    tell_elsewhere(world, ui, agent, order);
 }
 
-fn tell_elsewhere(world: &World, ui: &Ui, adapter: &dyn Adapter, order: &Order<'_>) {
-    for (scope, path, found) in planned::elsewhere(world, adapter, order.scope, order.project) {
-        let line = adapter.installer().hook_line(order.wish.program);
+fn tell_elsewhere(world: &World, ui: &Ui, agent: &'static dyn Agent, order: &Order<'_>) {
+    for (scope, path, found) in planned::elsewhere(world, agent, order.scope, order.project) {
+        let line = agent.installer().hook_line(order.wish.program);
         let same = |command: &str| command == line;
         let once = found.hooks.iter().filter(|hook| hook.is_ours).all(|hook| same(&hook.command));
         let meaning = match once {

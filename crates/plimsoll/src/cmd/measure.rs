@@ -5,10 +5,12 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::Tokens;
 use plimsoll_core::session::SessionState;
+use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::load::{self, Fallback, Measured};
+use plimsoll_engine::sessions;
 use plimsoll_engine::world::{World, now};
 
 use super::status;
@@ -39,17 +41,13 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long, conflicts_with = "tokens")]
     json: bool,
-    /// The agent that wrote it
-    #[arg(long, default_value = plimsoll_agents::DEFAULT)]
-    agent: String,
+    /// The agent that wrote it [default: recognised by its records]
+    #[arg(long, value_name = "NAME", value_parser = super::known_agent)]
+    agent: Option<&'static dyn Agent>,
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let known = plimsoll_agents::ALL.map(|adapter| adapter.name()).join(", ");
-    let adapter = plimsoll_agents::find(&args.agent)
-        .with_context(|| format!("no agent `{}` is known", args.agent))
-        .hint(format!("name one of: {known}"))?;
-    let measured = measure(world, adapter, args)
+    let measured = measure(world, args)
         .with_context(|| format!("could not measure `{}`", args.transcript.display()))
         .hint("give the path of a transcript; `plimsoll status --all --json` names them")?;
     if args.json {
@@ -69,10 +67,12 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure(world: &World, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<Measured> {
+fn measure(world: &World, args: &Args) -> anyhow::Result<Measured> {
     let path = args.transcript.canonicalize()?;
     let state = SessionState::default();
-    let measured = load::measure(world, adapter, &path, args.window, &state, Fallback::FileSize)?;
+    let recognised = || JsonLines::open(&path).ok().flatten().map(|file| sessions::agent_of(&file));
+    let agent = args.agent.or_else(recognised).unwrap_or(plimsoll_agents::DEFAULT);
+    let measured = load::measure(world, agent, &path, args.window, &state, Fallback::FileSize)?;
     let measured = measured.context("it is gone")?;
     // A transcript may have just begun, and its first line be torn.
     if measured.reading.anchor.is_none() {

@@ -38,7 +38,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_engine::damage;
 use plimsoll_engine::install;
 use plimsoll_engine::load;
@@ -231,9 +231,24 @@ fn world() -> anyhow::Result<World> {
         .hint("set HOME, for example `HOME=/home/me plimsoll status`")
 }
 
+/// `--agent`, for commands that concern one agent.
+#[derive(clap::Args)]
+struct AgentArg {
+    /// The agent
+    #[arg(long, value_name = "NAME", value_parser = known_agent, default_value = plimsoll_agents::DEFAULT.id().as_str())]
+    agent: &'static dyn Agent,
+}
+
+fn known_agent(name: &str) -> Result<&'static dyn Agent, String> {
+    plimsoll_agents::find(name).ok_or_else(|| {
+        let known: Vec<&str> = plimsoll_agents::ALL.iter().map(|it| it.id().as_str()).collect();
+        format!("plimsoll supports {}", known.join(", "))
+    })
+}
+
 /// The project of the folder that the user stands in.
-fn project(world: &World, adapter: &dyn Adapter) -> anyhow::Result<PathBuf> {
-    load::project_here(world, adapter)
+fn project(world: &World) -> anyhow::Result<PathBuf> {
+    load::project_here(world)
         .context("could not find the current folder")
         .hint("go to a folder that exists, for example `cd`")
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_agents::install::{Inspection, Scope};
 use plimsoll_engine::install::{self, Done, Failed, Plan, Program};
 use plimsoll_engine::load;
@@ -30,6 +30,8 @@ pub(super) enum ScopeArg {
 /// What both commands take.
 #[derive(clap::Args)]
 pub(super) struct Common {
+    #[command(flatten)]
+    pub(super) agent: super::AgentArg,
     /// For whom
     #[arg(long, value_enum, default_value = "user")]
     pub(super) scope: ScopeArg,
@@ -67,11 +69,11 @@ pub(super) fn tell_root(ui: &Ui, scope: Scope, project: &Path) {
 /// Refuses a project that is no other place than the user's own.
 pub(super) fn check_scope(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     scope: Scope,
     project: &Path,
 ) -> anyhow::Result<()> {
-    let settings = |scope| install::files(world, adapter, scope, project).settings;
+    let settings = |scope| install::files(world, agent, scope, project).settings;
     let same = scope != Scope::User && is_same(&settings(scope), &settings(Scope::User));
     match same {
         false => Ok(()),
@@ -156,16 +158,16 @@ pub(super) fn shown(path: &Path) -> String {
 /// Where else in reach of this folder we are installed.
 pub(super) fn elsewhere(
     world: &World,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     scope: Scope,
     project: &Path,
 ) -> Vec<(Scope, PathBuf, Inspection)> {
-    let settings = |scope| install::files(world, adapter, scope, project).settings;
+    let settings = |scope| install::files(world, agent, scope, project).settings;
     let others = Scope::ALL.into_iter().filter(|other| *other != scope);
     let found = others.filter(|other| !is_same(&settings(*other), &settings(scope)));
     found
         .filter_map(|other| {
-            let found = install::inspect(world, adapter, other, project).ok()??;
+            let found = install::inspect(world, agent, other, project).ok()??;
             found.has_ours().then(|| (other, settings(other), found))
         })
         .collect()

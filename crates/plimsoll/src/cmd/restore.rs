@@ -9,6 +9,7 @@ use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::load;
 use plimsoll_engine::restore;
 use plimsoll_engine::resume::{self, Resumable};
+use plimsoll_engine::sessions;
 use plimsoll_engine::work;
 use plimsoll_engine::world::World;
 use plimsoll_extract::work::Origin;
@@ -59,15 +60,15 @@ fn after_compaction(ui: &Ui, transcript: &Path, budget: usize) -> anyhow::Result
 }
 
 fn read(ui: &Ui, transcript: &Path, budget: usize) -> anyhow::Result<String> {
-    let adapter = plimsoll_agents::ALL[0];
     let file = JsonLines::open(&transcript.canonicalize()?)?.context("it is gone")?;
-    let project = load::first_folder(adapter, &file).unwrap_or_default();
-    let folded = work::scan(adapter, &file)?;
+    let agent = sessions::agent_of(&file);
+    let project = load::first_folder(agent, &file).unwrap_or_default();
+    let folded = work::scan(agent, &file)?;
     if !folded.work.is_empty() {
         return Ok(restore::text(&project, &folded.work, budget));
     }
-    let left = work::scan_left_branch(adapter, &file)?
-        .context("no line of it is one of a conversation")?;
+    let left =
+        work::scan_left_branch(agent, &file)?.context("no line of it is one of a conversation")?;
     ui.warn("this session was rewound to its start; this is the branch that was left");
     Ok(restore::text_from(&Origin::LeftBranch, &project, &left.work, budget))
 }
@@ -92,12 +93,12 @@ fn named(world: &World, id: &str) -> anyhow::Result<Resumable> {
 }
 
 fn asking(world: &World) -> Option<SessionId> {
-    resume::asking(world, plimsoll_agents::ALL[0])
+    resume::asking(world)
 }
 
 fn newest(world: &World) -> anyhow::Result<Resumable> {
     let place = place(world)?;
-    found(resume::newest(world, plimsoll_agents::ALL[0], &place, asking(world).as_ref()))?
+    found(resume::newest(world, &place, asking(world).as_ref()))?
         .ok_or_else(|| {
             let project = plain(&place.project.to_string_lossy());
             anyhow::anyhow!("there is no checkpoint to go on from in `{project}`")

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::{Agent, of_session};
 use plimsoll_core::text::duration;
 use plimsoll_core::time::utc_second;
 use plimsoll_engine::install::has_command;
@@ -31,14 +31,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
     let place = place(world)?;
-    let newest =
-        found(resume::newest(world, adapter, &place, resume::asking(world, adapter).as_ref()))?;
+    let newest = found(resume::newest(world, &place, resume::asking(world).as_ref()))?;
     let seen = newest.as_ref().map(|newest| Seen {
         newest,
         since: newest.since(),
-        commands: commands(world, adapter, newest),
+        commands: commands(world, newest),
     });
     match (args.json, seen) {
         (true, seen) => ui.print_json(&seen.as_ref().map(view)),
@@ -70,19 +68,21 @@ struct Load {
 }
 
 /// The ways to go on, the best first.
-fn commands(world: &World, adapter: &dyn Adapter, newest: &Resumable) -> Vec<Load> {
+fn commands(world: &World, newest: &Resumable) -> Vec<Load> {
     const RESUME: &str = "resume-work";
     let project = Path::new(&newest.meta.project);
-    let in_client = has_command(world, adapter, project, RESUME).then(|| Load {
+    let has_command = |agent: &&'static dyn Agent| has_command(world, *agent, project, RESUME);
+    let in_client = plimsoll_agents::ALL.iter().any(has_command).then(|| Load {
         command: format!("/{RESUME}"),
         about: "in a new session: give it to the model",
     });
     let transcript = newest.meta.transcript.as_ref().map(|source| Path::new(&source.path));
     let is_kept = transcript.is_some_and(Path::is_file);
-    let session = newest.session().filter(|_| is_kept && newest.other().is_some()).map(|session| {
-        let command = adapter.installer().resume(&session);
-        Load { command, about: "take its session up again" }
-    });
+    let session =
+        newest.session().filter(|_| is_kept && newest.other().is_some()).and_then(|session| {
+            let command = of_session(&session)?.installer().resume(&session);
+            Some(Load { command, about: "take its session up again" })
+        });
     let command = format!("plimsoll restore --checkpoint {}", newest.meta.id);
     let text = Load { command, about: "print the text for the model" };
     in_client.into_iter().chain(session).chain([text]).collect()

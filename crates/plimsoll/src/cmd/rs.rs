@@ -152,8 +152,7 @@ fn nothing(ui: &Ui, store: &Store, wanted: &Wanted) -> anyhow::Result<()> {
 
 /// What a session or a person goes on with.
 fn text(world: &World, ui: &Ui, save: &Save) -> String {
-    let adapter = plimsoll_agents::ALL[0];
-    let asks = resume::asking(world, adapter);
+    let asks = resume::asking(world);
     let resumed = resumable(world, save);
     let Some(session) = asks else { return for_people(ui, save, resumed.is_some()) };
     let mut text = save::fenced(save, age(save));
@@ -161,7 +160,7 @@ fn text(world: &World, ui: &Ui, save: &Save) -> String {
         // Without it only the lineage of its own checkpoints is shorter.
         let _ = resume::note_given(world, &session, &resumed);
         let project = PathBuf::from(&resumed.meta.project);
-        let budget = settings::load(world, adapter, &project).settings.budget();
+        let budget = settings::of_project(world, &project).budget();
         text += &format!("\n{}", resumed.text(budget));
     }
     text
@@ -169,11 +168,10 @@ fn text(world: &World, ui: &Ui, save: &Save) -> String {
 
 /// The checkpoint that a save points to, if it is there and ours.
 fn resumable(world: &World, save: &Save) -> Option<Resumable> {
-    let adapter = plimsoll_agents::ALL[0];
     let project = PathBuf::from(save.what.project.as_ref()?);
-    let place = Place::of(world, adapter, project);
+    let place = Place::of_project(world, project);
     let listed = checkpoint::find(&place, save.what.checkpoint.as_ref()?).ok()?;
-    resume::of(&place, &listed, resume::asking(world, adapter).as_ref()).ok().flatten()
+    resume::of(&place, &listed, resume::asking(world).as_ref()).ok().flatten()
 }
 
 fn for_people(ui: &Ui, save: &Save, has_checkpoint: bool) -> String {

@@ -16,7 +16,7 @@ use plimsoll_core::shell;
 use plimsoll_engine::world::World;
 use plimsoll_engine::{doctor, run_journal, settings};
 use plimsoll_runner::runner::{
-    self, Agent, Conductor, Errors, Halt, JobEnd, NotTakenUp, Stage, Unfit,
+    self, AgentCommand, Conductor, Errors, Halt, JobEnd, NotTakenUp, Stage, Unfit,
 };
 use plimsoll_runner::runs::standing;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -80,15 +80,15 @@ pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
 pub(super) fn check_hooks(
     world: &World,
     ui: &Ui,
-    agent: &Agent,
+    agent: &AgentCommand,
     project: &Path,
 ) -> anyhow::Result<()> {
-    let Some(adapter) = agent.adapter() else { return Ok(()) };
+    let Some(agent) = agent.agent() else { return Ok(()) };
     if world.is_off() {
         return Err(anyhow::anyhow!("a run needs hooks, and `PLIMSOLL` switches them off"))
             .hint("run it with `env -u PLIMSOLL plimsoll …`");
     }
-    for finding in doctor::broken_hooks(world, adapter, project) {
+    for finding in doctor::broken_hooks(world, agent, project) {
         let mend = finding.mend.map(|mend| format!("; run `{mend}`")).unwrap_or_default();
         let so = "sessions may run until their windows are full, and be given nothing";
         ui.warn(&format!("hooks: {} ({so}){mend}", finding.text));
@@ -98,8 +98,8 @@ pub(super) fn check_hooks(
 
 /// Whether hooks of ours are there that can give a session its checkpoint.
 fn has_hooks(world: &World, conductor: &Conductor<'_>) -> bool {
-    let adapter = plimsoll_agents::ALL[0];
-    doctor::broken_hooks(world, adapter, conductor.project()).is_empty()
+    let is_broken = |agent| !doctor::broken_hooks(world, agent, conductor.project()).is_empty();
+    conductor.agent().is_some_and(|agent| !is_broken(agent))
 }
 
 /// Listens to what ends a run: the signals that a user, or a system that goes down, sends. Until then
@@ -129,17 +129,16 @@ fn begin<'w>(
     limits: Limits,
 ) -> anyhow::Result<Conductor<'w>> {
     let line = line(&command);
-    let agent = Agent::of_task(stage.world, command.clone());
+    let agent = AgentCommand::of_task(stage.world, command.clone());
     let hint = match &agent {
         Err(Unfit::Unknown) => batched(&line),
         Err(Unfit::NotExecutable(program)) => made_executable(program),
         _ => "give a command such as `plimsoll run -- claude -p 'Mend the hull'`".to_owned(),
     };
     let agent = agent.with_context(|| format!("could not conduct `{line}`")).hint(hint)?;
-    let adapter = agent.adapter().unwrap_or(plimsoll_agents::ALL[0]);
-    let project = super::project(stage.world, adapter)?;
+    let project = super::project(stage.world)?;
     check_hooks(stage.world, ui, &agent, &project)?;
-    let limits = limits.or(settings::load(stage.world, adapter, &project).settings.run.limits());
+    let limits = limits.or(settings::of_project(stage.world, &project).run.limits());
     let project = project.to_string_lossy().into_owned();
     let begun = Begun { sort: Sort::Task, project, title: line, command, limits, pace: None };
     let mut input = piped();
@@ -199,7 +198,7 @@ pub(super) fn take_up<'w>(
 /// The run of that sort and name, or whose name ends so; where none is named, the newest of this folder
 /// that is not done, one that nobody conducts before others.
 pub(super) fn find(world: &World, sort: Sort, name: &str) -> anyhow::Result<Run> {
-    let project = super::project(world, plimsoll_agents::ALL[0])?;
+    let project = super::project(world)?;
     let is_open = |run: &Run| {
         let here = Path::new(&run.begun.project) == project;
         here && run.outcome.as_ref().is_none_or(Outcome::is_resumable)

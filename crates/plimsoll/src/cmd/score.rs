@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
+use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::score;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::World;
@@ -39,12 +39,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
     let transcripts = match &args.path {
-        None => sessions::find(world, adapter)?.into_iter().map(|found| found.path).collect(),
+        None => sessions::find(world)?.into_iter().map(|found| found.path).collect(),
         Some(path) => transcripts(path)?,
     };
-    let compactions = judge(ui, adapter, &transcripts, args.path.as_deref())?;
+    let compactions = judge(ui, &transcripts, args.path.as_deref())?;
     if args.json {
         return ui.print_json(&ScoreView::of(&compactions));
     }
@@ -91,17 +90,16 @@ impl Compaction {
 /// the one that was asked for.
 fn judge(
     ui: &Ui,
-    adapter: &dyn Adapter,
     transcripts: &[PathBuf],
     asked: Option<&Path>,
 ) -> anyhow::Result<Vec<Compaction>> {
     let (mut compactions, mut unreadable) = (Vec::new(), 0);
     for (done, path) in transcripts.iter().enumerate() {
         ui.progress("reading transcripts", done, transcripts.len());
-        match score::judge(adapter, path) {
+        match score::judge(path) {
             Ok(judged) => {
                 let judged = judged.into_iter();
-                compactions.extend(judged.map(|judgement| compaction(adapter, path, judgement)));
+                compactions.extend(judged.map(|judgement| compaction(path, judgement)));
             }
             Err(error) if asked.is_some_and(Path::is_file) => {
                 return Err(error).context(could_not_read(path)).hint(HINT);
@@ -117,8 +115,10 @@ fn judge(
     Ok(compactions)
 }
 
-fn compaction(adapter: &dyn Adapter, path: &Path, judgement: Judgement) -> Compaction {
-    let owner = adapter.owner(path).map(|owner| owner.session.to_string());
+fn compaction(path: &Path, judgement: Judgement) -> Compaction {
+    let agent = JsonLines::open(path).ok().flatten().map(|file| sessions::agent_of(&file));
+    let owner = agent.and_then(|agent| agent.transcript().owner(path));
+    let owner = owner.map(|owner| owner.session.to_string());
     let name = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let session = owner.unwrap_or_else(name);
     Compaction { session, transcript: path.to_owned(), judgement }

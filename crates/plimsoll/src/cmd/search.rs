@@ -50,9 +50,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let query = args.query.join(" ");
-    let project = args.project.as_deref().map(|folder| {
-        project::enclosing(world, plimsoll_agents::ALL[0], &paths::canonical(folder))
-    });
+    let project =
+        args.project.as_deref().map(|folder| project::enclosing(world, &paths::canonical(folder)));
     let (mut hits, by) = find(world, ui, &query, project.as_deref(), args.limit)?
         .ok_or_else(|| anyhow::anyhow!("there is no word to search for in `{}`", plain(&query)))
         .hint("give a word, for example `plimsoll search migration`")?;
@@ -75,7 +74,7 @@ fn find(
     project: Option<&Path>,
     limit: u32,
 ) -> anyhow::Result<Option<(Vec<Hit>, Vec<Match>)>> {
-    let mut ingester = ingest::checkpoints(world, ui, plimsoll_agents::ALL[0], &place(world)?)?;
+    let mut ingester = ingest::checkpoints(world, ui, &place(world)?)?;
     let searched = ingester.saves().and_then(|_| {
         let folder = project.map(Path::to_string_lossy);
         let filter = SaveFilter { project: folder.as_deref(), ..SaveFilter::default() };

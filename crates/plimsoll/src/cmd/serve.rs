@@ -58,7 +58,7 @@ pub(crate) fn run(world: World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     })?;
     let (token, data) = (ui::pasted(&world.paths.token()), ui::pasted(&world.paths.data));
     let options = Options { log: args.log.into(), writes_per_second: args.writes_per_second };
-    let app = AppState::new(world, plimsoll_agents::ALL[0], &options)
+    let app = AppState::new(world, &options)
         .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
     let server = Server::new(listener, app);
     let address = server.address().context("could not find out where we listen")?;

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_engine::load;
+use plimsoll_engine::resume;
 use plimsoll_engine::saves;
 use plimsoll_engine::world::World;
 use plimsoll_extract::save::{NewSave, Save};
@@ -65,9 +66,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 
 /// What is to be saved: what was said, and the rest from the session.
 fn told(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<NewSave> {
-    let adapter = plimsoll_agents::ALL[0];
     let said = said(world, args)?;
-    let session = args.session.clone().or_else(|| world.env(adapter.session_variable()));
+    let session = args.session.clone().or_else(|| Some(resume::asking(world)?.to_string()));
     let says_task = !said.task.trim().is_empty();
     let Some(session) = session else {
         return Some(said)
@@ -75,14 +75,14 @@ fn told(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<NewSave> {
             .context("there is nothing to save: no task was named, and no session runs here")
             .hint("name it, for example `plimsoll ss --task 'Mend the login'`");
     };
-    let found = create::named(world, adapter, &session);
+    let found = create::named(world, &session);
     // What was said is saved, whatever became of the session's transcript.
     let found = match (found, args.session.is_none() && says_task) {
         (Err(_), true) => return Ok(said),
         (found, _) => found?,
     };
     let id = &found.owner.session;
-    let told = saves::of_session(world, adapter, id, &found.path, said, Occasion::Manual)
+    let told = saves::of_session(world, found.agent, id, &found.path, said, Occasion::Manual)
         .context("could not save the session")
         .hint("name the task: `plimsoll ss --task TEXT` outside a session saves what is said")?;
     told.sealed.warnings.iter().for_each(|warning| ui.warn(warning));
@@ -91,7 +91,7 @@ fn told(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<NewSave> {
 
 fn said(world: &World, args: &Args) -> anyhow::Result<NewSave> {
     // In a folder that is gone one can still save.
-    let project = load::project_here(world, plimsoll_agents::ALL[0]).ok();
+    let project = load::project_here(world).ok();
     Ok(NewSave {
         environment: environment(world, args.environment.as_deref())?,
         task: args.task.clone().unwrap_or_default(),

@@ -7,7 +7,6 @@ mod watch;
 use std::io::Write;
 use std::time::Duration;
 
-use plimsoll_agents::Adapter;
 use plimsoll_core::name::is_meant;
 use plimsoll_engine::criteria::{self, Criteria};
 use plimsoll_engine::history;
@@ -53,21 +52,20 @@ pub(crate) struct Args {
 const SCORE_PATIENCE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
     if args.watch {
-        return watch::run(world, ui, adapter, args);
+        return watch::run(world, ui, args);
     }
     if args.criteria {
-        return criteria(world, ui, adapter, args.json);
+        return criteria(world, ui, args.json);
     }
-    let chosen = choose(world, adapter, args)?;
+    let chosen = choose(world, args)?;
     if chosen.is_empty() && !args.json {
-        return nothing(world, ui, adapter, args);
+        return nothing(world, ui, args);
     }
-    let ingester = ingest::sessions(world, ui, adapter, &chosen);
+    let ingester = ingest::sessions(world, ui, &chosen);
     let ingester = ingester.map_err(|error| ui.warn(&format!("no forecast: {error:#}"))).ok();
     let warn = |text: &str| ui.warn(text);
-    let mut listing = Listing::new(world, adapter, ingester.as_ref(), &warn);
+    let mut listing = Listing::new(world, ingester.as_ref(), &warn);
     let mut shown = chosen.iter().filter_map(|found| listing.show(found)).peekable();
     if shown.peek().is_none() && !chosen.is_empty() {
         anyhow::bail!("none of {} sessions could be read", chosen.len());
@@ -79,7 +77,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         false => shown.try_for_each(|session| text::print(world, ui, &mut out, &session, room))?,
     }
     if let Some(ingester) = ingester.as_ref().filter(|_| args.all && !args.json) {
-        let found = criteria::look(world, adapter, &ingester.store, &chosen, SCORE_PATIENCE);
+        let found = criteria::look(world, &ingester.store, &chosen, SCORE_PATIENCE);
         match found {
             Ok(found) => {
                 writeln!(out)?;
@@ -93,10 +91,10 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 }
 
 /// Whether plimsoll does what it is for.
-fn criteria(world: &World, ui: &Ui, adapter: &dyn Adapter, json: bool) -> anyhow::Result<()> {
-    let ingester = ingest::everything(world, ui, adapter)?;
-    let found = sessions::find(world, adapter)?;
-    let found = criteria::look(world, adapter, &ingester.store, &found, SCORE_PATIENCE)?;
+fn criteria(world: &World, ui: &Ui, json: bool) -> anyhow::Result<()> {
+    let ingester = ingest::everything(world, ui)?;
+    let found = sessions::find(world)?;
+    let found = criteria::look(world, &ingester.store, &found, SCORE_PATIENCE)?;
     match json {
         true => ui.print_json(&CriteriaView::from(&found)),
         false => print_criteria(ui, &mut ui.out(), &found),
@@ -112,23 +110,23 @@ fn print_criteria(ui: &Ui, out: &mut impl Write, found: &Criteria) -> anyhow::Re
 }
 
 /// Says that there is no such session, and what there was before.
-fn nothing(world: &World, ui: &Ui, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<()> {
+fn nothing(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     const NO_SESSION: &str = "No session was found.";
     const NO_RECENT_SESSION: &str =
         "No session was active in the last 24 hours; `status --all` shows older ones.";
     let mut out = ui.out();
     writeln!(out, "{}", if args.all { NO_SESSION } else { NO_RECENT_SESSION })?;
-    if !args.all && !sessions::find(world, adapter)?.is_empty() {
+    if !args.all && !sessions::find(world)?.is_empty() {
         writeln!(out)?;
-        let ingester = ingest::everything(world, ui, adapter)?;
-        past::show(ui, &mut out, &history::summary(world, adapter, &ingester.store)?)?;
+        let ingester = ingest::everything(world, ui)?;
+        past::show(ui, &mut out, &history::summary(world, &ingester.store)?)?;
     }
     Ok(out.flush()?)
 }
 
 /// The sessions the user asks for.
-fn choose(world: &World, adapter: &dyn Adapter, args: &Args) -> anyhow::Result<Vec<Found>> {
-    let mut found = sessions::find(world, adapter)?;
+fn choose(world: &World, args: &Args) -> anyhow::Result<Vec<Found>> {
+    let mut found = sessions::find(world)?;
     match &args.session {
         Some(name) => return named(found, name),
         None if args.all => {}

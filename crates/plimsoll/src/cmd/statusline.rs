@@ -5,6 +5,8 @@
 
 use std::io::{Read, Write};
 
+use anyhow::Context;
+use plimsoll_agents::Agent;
 use plimsoll_core::text::duration;
 use plimsoll_core::trigger::Trigger;
 use plimsoll_engine::hook::LARGEST_PAYLOAD;
@@ -22,6 +24,8 @@ use crate::view::percent;
 /// tells the hooks how large the window is.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    agent: super::AgentArg,
     /// Show the output of this shell command above ours
     #[arg(long, value_name = "COMMAND")]
     wrap: Option<String>,
@@ -41,7 +45,7 @@ pub(crate) fn run(world: &World, args: &Args) -> anyhow::Result<()> {
         args.wrap.as_ref().map(|command| Wrapped::start(command.clone(), payload.clone()));
     let ours = match world.is_off() {
         true => None,
-        false => logged(world, ours(world, &payload)),
+        false => logged(world, ours(world, args.agent.agent, &payload)),
     };
     let ui = Ui::of_status_line(!args.no_color);
     let mut out = ui.out();
@@ -58,11 +62,11 @@ pub(crate) fn run(world: &World, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn ours(world: &World, payload: &[u8]) -> anyhow::Result<Standing> {
-    let adapter = plimsoll_agents::ALL[0];
-    let status = adapter.status(payload)?;
+fn ours(world: &World, agent: &'static dyn Agent, payload: &[u8]) -> anyhow::Result<Standing> {
+    let dialect = agent.status_line().context("this agent has no status line")?;
+    let status = dialect.decode(payload)?;
     logged(world, statusline::remember(world, &status));
-    Ok(statusline::standing(world, adapter, &status))
+    Ok(statusline::standing(world, agent, &status))
 }
 
 fn logged<T>(world: &World, result: anyhow::Result<T>) -> Option<T> {

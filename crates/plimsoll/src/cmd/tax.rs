@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_engine::tax::{self, Cost, Times};
 use plimsoll_engine::world::{World, now};
@@ -28,24 +27,22 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let ingester = ingest::everything(world, ui, adapter)?;
+    let ingester = ingest::everything(world, ui)?;
     let since = args.days.map(|days| now() as Millis - Millis::from(days) * 86_400_000);
     let costs = tax::costs(&ingester.store, since.unwrap_or(Millis::MIN))?;
     let program = std::env::current_exe().context("could not find our own program")?;
-    let ours = tax::time_ours(world, adapter, &program)?;
+    let ours = tax::time_ours(world, plimsoll_agents::DEFAULT, &program)?;
     if args.json {
-        return ui.print_json(&tax_view(adapter, since, &costs, ours));
+        return ui.print_json(&tax_view(since, &costs, ours));
     }
     let mut out = ui.out();
-    print(ui, &mut out, adapter, args, &costs, ours)?;
+    print(ui, &mut out, args, &costs, ours)?;
     Ok(out.flush()?)
 }
 
 fn print(
     ui: &Ui,
     out: &mut impl Write,
-    adapter: &dyn Adapter,
     args: &Args,
     costs: &[Cost],
     ours: Option<Times>,
@@ -66,9 +63,12 @@ fn print(
         let [p50, p95, max] = [p50, p95, max].map(layout::millis);
         writeln!(out, "plimsoll's own hook, measured now: p50 {p50}, p95 {p95}, max {max}")?;
     }
-    writeln!(out, "{}", ui.dim(adapter.unrecorded_hook_runs()))?;
-    let variable = adapter.plugin_variable();
-    if costs.iter().any(|cost| cost.command.contains(variable)) {
+    for note in plimsoll_agents::ALL.iter().filter_map(|it| it.profile().unrecorded_hook_runs) {
+        writeln!(out, "{}", ui.dim(note))?;
+    }
+    let is_used = |variable: &&str| costs.iter().any(|cost| cost.command.contains(variable));
+    let variables = plimsoll_agents::ALL.iter().filter_map(|it| it.profile().plugin_variable);
+    for variable in variables.filter(is_used) {
         let told = format!(
             "{variable} stands for the folder of any plugin: two that are laid out alike share a \
              row."
@@ -125,7 +125,7 @@ struct TaxView<'a> {
     since: Option<Millis>,
     hooks: Vec<HookView<'a>>,
     measured_now: Option<TimesView>,
-    not_recorded: &'static str,
+    not_recorded: String,
 }
 
 #[derive(Serialize)]
@@ -157,17 +157,14 @@ impl From<Times> for TimesView {
     }
 }
 
-fn tax_view<'a>(
-    adapter: &dyn Adapter,
-    since: Option<Millis>,
-    costs: &'a [Cost],
-    ours: Option<Times>,
-) -> TaxView<'a> {
+fn tax_view<'a>(since: Option<Millis>, costs: &'a [Cost], ours: Option<Times>) -> TaxView<'a> {
+    let unrecorded: Vec<&str> =
+        plimsoll_agents::ALL.iter().filter_map(|it| it.profile().unrecorded_hook_runs).collect();
     TaxView {
         since,
         hooks: costs.iter().map(hook_view).collect(),
         measured_now: ours.map(TimesView::from),
-        not_recorded: adapter.unrecorded_hook_runs(),
+        not_recorded: unrecorded.join(" "),
     }
 }
 

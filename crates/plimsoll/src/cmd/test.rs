@@ -69,11 +69,10 @@ fn not_run(line: &str, error: io::Error) -> anyhow::Result<()> {
 }
 
 fn keep(world: &World, save: NewSave) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let project = super::project(world, adapter)?;
-    let is_wanted = settings::load(world, adapter, &project).settings.saves_tests();
+    let project = super::project(world)?;
+    let is_wanted = settings::of_project(world, &project).saves_tests();
     if is_wanted && !world.is_off() {
-        let save = saves::made_here(world, adapter, &project, save);
+        let save = saves::made_here(world, &project, save);
         saves::keep(&world.paths, vec![save], saves::PATIENTLY)?;
     }
     Ok(())

@@ -35,5 +35,5 @@ pub(crate) fn run(world: World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         return Err(anyhow::anyhow!("could not draw: a terminal with TERM=dumb moves no cursor"))
             .hint(HINT);
     }
-    tui::run(world, plimsoll_agents::ALL[0], ui.has_colour(), args.all)
+    tui::run(world, ui.has_colour(), args.all)
 }

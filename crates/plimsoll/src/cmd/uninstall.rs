@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_agents::install::Scope;
 use plimsoll_engine::checkpoint::{self, Leftovers, Place, index};
 use plimsoll_engine::install::{self, NotPurged, Plan, Purge};
@@ -38,22 +38,22 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if args.git {
         return git_hook::uninstall(world, ui, &args.common);
     }
-    let adapter = plimsoll_agents::ALL[0];
-    let (scope, project) = (Scope::from(args.common.scope), super::project(world, adapter)?);
-    planned::check_scope(world, adapter, scope, &project)?;
+    let agent = args.common.agent.agent;
+    let (scope, project) = (Scope::from(args.common.scope), super::project(world)?);
+    planned::check_scope(world, agent, scope, &project)?;
     planned::tell_root(ui, scope, &project);
-    let plan = hinted(install::plan_removal(world, adapter, scope, &project))?;
+    let plan = hinted(install::plan_removal(world, agent, scope, &project))?;
     for path in &plan.foreign {
         ui.warn(&format!("`{}` is not as plimsoll wrote it, and stays", shown(path)));
     }
     let purge = args.purge.then(|| explained(world, Purge::check(&world.paths, &plan)));
     let purge = purge.transpose()?;
     let leftovers = match args.purge {
-        true => leftovers(world, ui, adapter, &project),
+        true => leftovers(world, ui, agent, &project),
         false => Vec::new(),
     };
-    let settings = install::files(world, adapter, scope, &project).settings;
-    if !is_wanted(world, ui, adapter, args, &plan, &leftovers, &settings)? {
+    let settings = install::files(world, agent, scope, &project).settings;
+    if !is_wanted(world, ui, agent, args, &plan, &leftovers, &settings)? {
         return Ok(());
     }
     carry_out(world, ui, &plan)?;
@@ -61,17 +61,17 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         Some(purge) => {
             remove_leftovers(ui, &leftovers)?;
             carry_out_purge(world, ui, purge)?;
-            forget_checkpoints(world, ui, adapter)?;
+            forget_checkpoints(world, ui, agent)?;
         }
-        None => tell_kept(world, ui, adapter)?,
+        None => tell_kept(world, ui, agent)?,
     }
-    tell_leftovers(world, ui, adapter, scope, &project);
+    tell_leftovers(world, ui, agent, scope, &project);
     Ok(())
 }
 
 /// Finds what plimsoll has put into the projects that it knows of, and into this one.
-fn leftovers(world: &World, ui: &Ui, adapter: &dyn Adapter, here: &Path) -> Vec<Leftovers> {
-    let place = |project: &Path| Place::of(world, adapter, project.to_owned());
+fn leftovers(world: &World, ui: &Ui, agent: &'static dyn Agent, here: &Path) -> Vec<Leftovers> {
+    let place = |project: &Path| Place::of(world, agent, project.to_owned());
     let mut projects = index::projects(&place(here));
     projects.insert(here.to_owned());
     projects.extend(projects_in_store(world));
@@ -107,9 +107,14 @@ fn remove_leftovers(ui: &Ui, leftovers: &[Leftovers]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Returns the file that lists the checkpoints of all projects.
+fn checkpoint_list(world: &World, agent: &'static dyn Agent) -> PathBuf {
+    Place::of(world, agent, PathBuf::new()).index
+}
+
 /// Removes the list of all checkpoints.
-fn forget_checkpoints(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::Result<()> {
-    let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
+fn forget_checkpoints(world: &World, ui: &Ui, agent: &'static dyn Agent) -> anyhow::Result<()> {
+    let list = checkpoint_list(world, agent);
     let is_listed = list.exists();
     let is_removed = index::remove(&list, &world.paths.home)
         .with_context(|| format!("could not remove `{}`", list.display()))
@@ -125,8 +130,8 @@ fn forget_checkpoints(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::
 }
 
 /// Names what stays without `--purge`.
-fn tell_kept(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::Result<()> {
-    let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
+fn tell_kept(world: &World, ui: &Ui, agent: &'static dyn Agent) -> anyhow::Result<()> {
+    let list = checkpoint_list(world, agent);
     if list.exists() {
         let list = shown(&list);
         ui.print(&format!("Kept    your checkpoints, in their projects; {list} lists them\n"))?;
@@ -142,7 +147,7 @@ fn tell_kept(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::Result<()
 fn is_wanted(
     world: &World,
     ui: &Ui,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     args: &Args,
     plan: &Plan,
     leftovers: &[Leftovers],
@@ -155,7 +160,7 @@ fn is_wanted(
     }
     if args.purge {
         writeln!(out, "All that plimsoll remembers: {}", shown(&world.paths.data))?;
-        let list = world.with_home(adapter, |home| adapter.checkpoint_index(home));
+        let list = checkpoint_list(world, agent);
         if list.exists() {
             writeln!(out, "The list of all checkpoints: {}", shown(&list))?;
         }
@@ -218,15 +223,15 @@ fn carry_out_purge(world: &World, ui: &Ui, purge: Purge<'_>) -> anyhow::Result<(
 }
 
 /// Names what is left of us in reach of this folder.
-fn tell_leftovers(world: &World, ui: &Ui, adapter: &dyn Adapter, scope: Scope, project: &Path) {
-    for (other, path, _) in planned::elsewhere(world, adapter, scope, project) {
+fn tell_leftovers(world: &World, ui: &Ui, agent: &'static dyn Agent, scope: Scope, project: &Path) {
+    for (other, path, _) in planned::elsewhere(world, agent, scope, project) {
         ui.warn(&format!(
             "plimsoll is in `{}` still; `plimsoll uninstall --scope {}` removes it there",
             shown(&path),
             other.name()
         ));
     }
-    let found = install::inspect(world, adapter, scope, project).ok().flatten();
+    let found = install::inspect(world, agent, scope, project).ok().flatten();
     if let Some(percent) = found.and_then(|found| found.compact_at) {
         ui.warn(&format!(
             "the client is set to compact at {} %, not known to be by plimsoll; that stays",

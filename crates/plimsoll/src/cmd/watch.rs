@@ -46,13 +46,12 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if ui.redraws() && !args.json {
         ui.complain(&format!("{}\n", ui.dim("Watching; Ctrl-C ends it.")));
     }
-    let adapter = plimsoll_agents::ALL[0];
     let shipper = ship(ui)?;
     let mut written = Ok(());
     // Where nothing can be printed any more, the watcher notices with its next line.
     let reviewed = |news: Vec<Notice>| drop(print(world, ui, args, &news));
-    let watched = review::beside(world, adapter, &reviewed, |noticed| {
-        Watcher::new(world, adapter).run(&stop, |news| {
+    let watched = review::beside(world, &reviewed, |noticed| {
+        Watcher::new(world, plimsoll_agents::ALL).run(&stop, |news| {
             noticed(&news);
             written = print(world, ui, args, &news);
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -66,7 +65,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 /// Sends what may leave this machine to the team, where there is one.
 fn ship(ui: &Ui) -> anyhow::Result<Shipper> {
     let (world, warnings) = (super::world()?, ui.clone());
-    let shipper = Shipper::start(Box::new(world), plimsoll_agents::ALL[0], move |text| {
+    let shipper = Shipper::start(Box::new(world), move |text| {
         warnings.warn(text);
     });
     shipper.context("could not start the thread that sends to the team")

@@ -16,7 +16,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::run::Run;
@@ -91,12 +90,7 @@ const SCORE_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Feed {
     /// Starts the threads. They write a byte to `bell` for each message.
-    pub(crate) fn start(
-        world: Arc<World>,
-        adapter: &'static dyn Adapter,
-        bell: UnixStream,
-        is_all: bool,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(world: Arc<World>, bell: UnixStream, is_all: bool) -> io::Result<Self> {
         let (requests, wakes) = mpsc::channel();
         let (tell, news) = mpsc::channel();
         let (stopper, stop) = stopper()?;
@@ -107,12 +101,12 @@ impl Feed {
                 Err(_) => ControlFlow::Break(()),
             };
             // If sessions cannot be followed, the reader still scans them periodically.
-            let _ = Watcher::new(&watched, adapter).only_looking().run(&stop, tell);
+            let _ = Watcher::new(&watched, plimsoll_agents::ALL).only_looking().run(&stop, tell);
         };
         thread::Builder::new().name("watcher".to_owned()).spawn(follow)?;
         bell.set_nonblocking(true)?;
         let read = move || {
-            let reader = Reader::new(&world, adapter, is_all, Teller { tell, bell });
+            let reader = Reader::new(&world, is_all, Teller { tell, bell });
             reader.run(&wakes);
         };
         thread::Builder::new().name("reader".to_owned()).spawn(read)?;
@@ -155,7 +149,6 @@ impl Teller {
 /// Reads sessions and caches the results.
 struct Reader<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
     /// Include sessions of any age.
     is_all: bool,
     teller: Teller,
@@ -170,13 +163,13 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(world: &'a World, adapter: &'a dyn Adapter, is_all: bool, teller: Teller) -> Self {
-        let ingester = Ingester::open(world, adapter, PATIENCE, None)
+    fn new(world: &'a World, is_all: bool, teller: Teller) -> Self {
+        let ingester = Ingester::open(world, PATIENCE, None)
             .map_err(|error| teller.say(News::Told(plain(&format!("no forecast: {error:#}")))))
             .ok();
         let (seen, phases, changed) = (HashMap::new(), HashMap::new(), HashSet::new());
         let lookout = Lookout::default();
-        Self { world, adapter, is_all, teller, ingester, seen, phases, changed, lookout }
+        Self { world, is_all, teller, ingester, seen, phases, changed, lookout }
     }
 
     fn run(mut self, wakes: &Receiver<Wake>) {
@@ -240,22 +233,21 @@ impl<'a> Reader<'a> {
     fn seal(&self, session: &SessionId) -> anyhow::Result<String> {
         let (shown, _) = self.known(session).context("the session is no longer there")?;
         let here = &shown.measured.project;
-        let sealed = seal(self.world, self.adapter, &shown.found, here, Words::default())?;
+        let sealed = seal(self.world, &shown.found, here, Words::default())?;
         Ok(format!("sealed {}", plain(&sealed.path.to_string_lossy())))
     }
 
     fn text(&self, session: &SessionId, id: &str) -> anyhow::Result<String> {
         let (_, session) = self.known(session).context("the session is no longer there")?;
-        let place = Place::of(self.world, self.adapter, session.folder.clone());
+        let place = Place::of_project(self.world, session.folder.clone());
         checkpoint::text(&place, id).map_err(|problem| anyhow::anyhow!(problem.to_string()))
     }
 
     fn look_at_criteria(&self) {
-        let (Some(store), Ok(found)) = (self.store(), sessions::find(self.world, self.adapter))
-        else {
+        let (Some(store), Ok(found)) = (self.store(), sessions::find(self.world)) else {
             return;
         };
-        let found = criteria::look(self.world, self.adapter, store, &found, SCORE_PATIENCE);
+        let found = criteria::look(self.world, store, &found, SCORE_PATIENCE);
         self.teller.say(match found {
             Ok(found) => News::Criteria(found),
             Err(error) => News::Told(plain(&format!("no figures of the last days: {error:#}"))),
@@ -301,7 +293,7 @@ impl<'a> Reader<'a> {
         let mut before = std::mem::take(&mut self.seen);
         // Output on stderr would garble the screen.
         let silence = |_: &str| ();
-        let mut listing = Listing::new(self.world, self.adapter, self.ingester.as_ref(), &silence);
+        let mut listing = Listing::new(self.world, self.ingester.as_ref(), &silence);
         let claims = listing.claims().to_vec();
         for found in self.chosen() {
             let is_same = |(known, _): &(Shown, Session)| {
@@ -345,7 +337,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the sessions to show. A moved session has several transcripts; the newest counts.
     fn chosen(&self) -> Vec<Found> {
-        let mut found = sessions::find(self.world, self.adapter).unwrap_or_default();
+        let mut found = sessions::find(self.world).unwrap_or_default();
         found.retain(|found| self.is_all || is_within(found.modified, RECENT));
         let mut known = HashSet::new();
         found.retain(|found| known.insert(found.owner.session.clone()));

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::of_session;
 use plimsoll_core::event::SessionId;
 use plimsoll_engine::checkpoint::{self, Place};
 use plimsoll_engine::world::{World, now};
@@ -35,26 +35,20 @@ use crate::ui::{pasted, plain};
 const PERIOD: Duration = Duration::from_secs(5);
 
 /// Shows all sessions until the user quits or a signal ends the process.
-pub(crate) fn run(
-    world: World,
-    adapter: &'static dyn Adapter,
-    has_colour: bool,
-    is_all: bool,
-) -> anyhow::Result<()> {
+pub(crate) fn run(world: World, has_colour: bool, is_all: bool) -> anyhow::Result<()> {
     let world = Arc::new(world);
     let bells = Bells::hang().context("could not listen to signals")?;
     let bell = bells.ring.try_clone().context("could not listen to signals")?;
-    let feed = Feed::start(world.clone(), adapter, bell, is_all)
-        .context("could not start reading the sessions")?;
+    let feed =
+        Feed::start(world.clone(), bell, is_all).context("could not start reading the sessions")?;
     let terminal = Terminal::open().context("could not take the terminal")?;
     let picture = Picture { theme: Theme { has_colour }, table: TableState::default() };
     let state = State::default();
-    Top { world: &world, adapter, feed, terminal, picture, state, bells }.run()
+    Top { world: &world, feed, terminal, picture, state, bells }.run()
 }
 
 struct Top<'a> {
     world: &'a World,
-    adapter: &'a dyn Adapter,
     feed: Feed,
     terminal: Terminal,
     picture: Picture,
@@ -117,7 +111,7 @@ impl Top<'_> {
     /// terminal can copy.
     fn copy(&mut self, session: &SessionId) -> Option<String> {
         let session = self.state.sessions().iter().find(|known| known.id == *session)?;
-        let resume = self.adapter.installer().resume(&session.id);
+        let resume = of_session(&session.id)?.installer().resume(&session.id);
         let command = plain(&format!("cd {} && {resume}", pasted(&session.folder)));
         // If copying fails, the user can still read the command.
         let _ = self.terminal.copy(&command);
@@ -127,7 +121,7 @@ impl Top<'_> {
     fn page(&mut self, session: &SessionId, id: &str) -> anyhow::Result<()> {
         let known = self.state.sessions().iter().find(|known| known.id == *session);
         let folder = known.map(|known| known.folder.clone()).context("the session is gone")?;
-        let place = Place::of(self.world, self.adapter, folder);
+        let place = Place::of_project(self.world, folder);
         let text = checkpoint::text(&place, id)
             .map_err(|problem| anyhow::anyhow!("could not read `{id}`: {problem}"))?;
         let text: String = text.lines().map(|line| plain(line) + "\n").collect();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use plimsoll_agents::ALL;
+use plimsoll_agents::DEFAULT;
 use plimsoll_testbed::{Answer, Client, Script};
 
 use crate::bed::{Bed, path, shown, step};
@@ -99,7 +99,7 @@ fn a_file_that_we_say_is_passed_over_is_passed_over() {
             let text = change(&fs::read_to_string(&settings).unwrap());
             fs::write(&settings, &text).unwrap();
             bed.prompt("go").run();
-            let ignored = ALL[0].installer().inspect(&text).unwrap().ignored;
+            let ignored = DEFAULT.installer().inspect(&text).unwrap().ignored;
             let heard = !bed.heard_at_last().is_empty();
             assert_eq!(heard, ignored.is_none(), "{what}, {}: {ignored:?}", client.version());
         }

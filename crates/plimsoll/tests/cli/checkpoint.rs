@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use plimsoll_agents::ALL;
+use plimsoll_agents::DEFAULT;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
@@ -22,7 +22,7 @@ const DAY: Millis = 24 * 60 * MINUTE;
 fn place(env: &TestEnv) -> Place {
     let home = env.home().to_str().unwrap().to_owned();
     let world = World::new(Box::new(move |name| (name == "HOME").then(|| home.clone()))).unwrap();
-    Place::of(&world, ALL[0], env.project().canonicalize().unwrap())
+    Place::of(&world, DEFAULT, env.project().canonicalize().unwrap())
 }
 
 /// Seals a checkpoint of that age in the project; `words` are its next step.
@@ -39,7 +39,7 @@ pub(crate) fn sealed(env: &TestEnv, session: &str, age: Millis, words: &str) -> 
         created: now() as Millis - age - 1_000,
         partial: session == "partial",
         restored: None,
-        agent: ALL[0].name().to_owned(),
+        agent: DEFAULT.id().to_string(),
         model: None,
         used: Some(120_000),
         window: Some(200_000),

@@ -192,7 +192,7 @@ impl TestEnv {
         let world = self.world().filter(|world| !world.is_off());
         let output = world.map_or_else(Default::default, |world| {
             let failed = |error| log::write(&world.paths.log(), &format!("{error:#}"));
-            let answer = hook::answer(&world, plimsoll_agents::ALL[0], payload.to_owned());
+            let answer = hook::answer(&world, plimsoll_agents::DEFAULT, None, payload.to_owned());
             let answer = answer.map_err(failed).unwrap_or_default();
             let output = answer.output.clone();
             answer.delivered().unwrap_or_else(failed);

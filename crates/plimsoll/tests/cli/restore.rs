@@ -128,7 +128,7 @@ fn a_checkpoint_is_made_on_request_and_holds_no_secret() {
 #[test]
 fn a_refined_checkpoint_holds_all_that_an_automatic_one_does() {
     let env = TestEnv::new();
-    let steps = plimsoll_agents::ALL[0].sample().steps("/home/dev");
+    let steps = plimsoll_agents::DEFAULT.sample().unwrap().steps("/home/dev");
     let records = steps.filter_map(|step| match step {
         Step::Record(line) => Some(line + "\n"),
         Step::Hook(_) => None,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plimsoll_core::models;
 use plimsoll_core::time::utc;
-use plimsoll_core::weight::Answer;
+use plimsoll_core::weight::{Answer, CURRENT};
 use plimsoll_engine::world::now;
 
 /// A model with a window of 200,000 tokens that the client does not compact before the service
@@ -38,7 +38,7 @@ pub(crate) fn written_at(text: &str, time: &str) -> String {
 /// A prompt and its answer, after which the reading is exactly `used`.
 pub(crate) fn reading(model: &str, used: u64, cwd: &Path, side: bool) -> String {
     // What a call costs on top of what the service counted.
-    let call = (models::tokenizer(model).call(Answer::Counted) + 500) / 1000;
+    let call = (models::tokenizer(Some(model), &CURRENT).call(Answer::Counted) + 500) / 1000;
     let prompt = user(1, 0, cwd, side, r#""go on""#, "");
     prompt + &answer(2, 1, model, used - call, cwd, side)
 }

@@ -57,7 +57,7 @@ impl Installer for ClaudeCode {
     }
 
     fn resume(&self, session: &SessionId) -> String {
-        format!("{} --resume {session}", self.program())
+        format!("{} --resume {}", self.program(), session.own_id())
     }
 
     fn hooks_command(&self) -> &'static str {
@@ -72,8 +72,8 @@ impl Installer for ClaudeCode {
         edit::hook_line(program)
     }
 
-    fn trust_file(&self, home: &Home<'_>) -> PathBuf {
-        home.config.unwrap_or(home.user).join(".claude.json")
+    fn trust_file(&self, home: &Home<'_>) -> Option<PathBuf> {
+        Some(home.config.unwrap_or(home.user).join(".claude.json"))
     }
 
     fn is_trusted(&self, text: &str, project: &Path) -> bool {

@@ -1,9 +1,9 @@
-//! The table of all keys.
+//! The table of all config keys.
 
 use super::{Key, Kind, RESTART, SAVE, Setter, Value, variables};
 use crate::settings::{GuardMode, OnLine, RestoreMode, SessionPer, Settings, Shared};
 
-/// The table, in the order in which it is shown.
+/// All keys, in the order in which they are shown.
 pub const KEYS: &[Key] = &[
     Key {
         variables: &[variables::CEILING_PERCENT],

@@ -1,7 +1,7 @@
 use super::*;
 use crate::settings::Config;
 
-/// The names of all keys that `value` holds, below `prefix`.
+/// Collects the names of all keys in `value`, below `prefix`.
 fn names(prefix: &str, value: &serde_json::Value, found: &mut Vec<String>) {
     match value.as_object().filter(|members| !members.is_empty()) {
         Some(members) => {

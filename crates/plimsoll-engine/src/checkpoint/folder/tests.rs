@@ -6,12 +6,13 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A place in a folder of its own.
+/// Creates a place in a temporary folder.
 fn place() -> (tempfile::TempDir, Place) {
     let root = tempfile::tempdir().unwrap();
     let place = Place {
         project: root.path().to_owned(),
         folder: "outer/checkpoints",
+        other_folders: Vec::new(),
         index: root.path().join("index.json"),
         key: root.path().join("key"),
         patience: PATIENCE,

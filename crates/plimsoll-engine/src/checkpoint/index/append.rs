@@ -1,12 +1,12 @@
-//! One entry more at the end of an index, without taking the index apart: that would cost more than all
-//! else of a checkpoint once there are a hundred.
+//! Appends one entry to an index without parsing it: from about a hundred checkpoints on, parsing
+//! would cost more than the rest of making one.
 
 use plimsoll_core::bytes;
 
 use super::{Entry, VERSION};
 
-/// The bytes of an index with one entry more; nothing if it is not as we write it, if it may have one
-/// for the same file, or if the new one does not belong at the end.
+/// Returns the bytes of an index with one more entry. `None` if the index does not have our format,
+/// may contain an entry for the same file, or the new entry does not belong at the end.
 pub(super) fn appended(index: &[u8], entry: &Entry, now: &str) -> Option<Vec<u8>> {
     let head = format!("{{\n  \"version\": \"{VERSION}\",\n  \"checkpoints\": [\n    {{\n");
     let kept = index.strip_suffix(b"\"\n}\n")?;
@@ -24,12 +24,12 @@ pub(super) fn appended(index: &[u8], entry: &Entry, now: &str) -> Option<Vec<u8>
     )
 }
 
-/// What stands between the last entry and the time of the last change.
+/// Text between the last entry and the time of the last update.
 const TAIL: &str = "\n  ],\n  \"last_updated\": \"";
 
-/// Whether an entry comes after the last one.
+/// Reports whether an entry is newer than the last one.
 fn is_newest(entries: &[u8], entry: &Entry) -> bool {
-    // No entry is longer.
+    // No entry is longer than this.
     let last = &entries[entries.len().saturating_sub(8 << 10)..];
     let value = |key: &str, end: u8| {
         let from = bytes::last(key.as_bytes(), last)? + key.len();

@@ -109,7 +109,7 @@ pub(crate) fn story(app: &App, store: &mut Store, id: &str) -> Result<Checkpoint
 /// Returns the ids of a checkpoint's ancestors, as far as they exist and were sealed here.
 fn lineage(app: &App, row: &CheckpointRow) -> Vec<String> {
     const FARTHEST: usize = 50;
-    let place = Place::of(&app.world, app.adapter, row.project.clone());
+    let place = Place::of_project(&app.world, row.project.clone());
     let parent = |id: &str| checkpoint::read_own(&place, id).ok()??.0.parent;
     let mut lineage: Vec<String> = Vec::new();
     let mut next = parent(&row.id);

@@ -121,8 +121,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[utoipa::path(get, path = "/api/score", responses((status = 200, body = Score), Problems))]
 pub(crate) async fn score(State(app): State<AppState>) -> Result<Json<Score>, Problem> {
     app.with_store(|app: &App, store| {
-        let found = sessions::find(&app.world, app.adapter).map_err(|error| app.failed(&error))?;
-        let newest = score::newest(app.adapter, store, &found, PATIENCE);
+        let found = sessions::find(&app.world).map_err(|error| app.failed(&error))?;
+        let newest = score::newest(store, &found, PATIENCE);
         let newest = newest.map_err(|error| app.failed(&error))?;
         let score::Newest { tally, sessions, of } = newest;
         Ok(Score {

@@ -64,7 +64,7 @@ pub(crate) async fn list(
 
 /// Reads the live windows and the `limit` most recent sessions.
 pub(crate) fn overview(app: &App, store: &mut Store, limit: u32) -> Result<Overview, Problem> {
-    let recent = history::recent(&app.world, app.adapter, store, limit);
+    let recent = history::recent(&app.world, store, limit);
     let recent = recent.map_err(|error| app.failed(&error))?;
     let live = app.live.windows().values().cloned().collect();
     Ok(Overview { live, sessions: recent.into_iter().map(SessionView::from).collect() })

@@ -20,7 +20,12 @@ fn with_compactions(compactions: Vec<CompactionRow>) -> Store {
 }
 
 fn learned(model: &str, version: &str, seen: &[u64]) -> Learned {
-    Learned { model: model.to_owned(), version: version.to_owned(), seen: seen.to_vec() }
+    Learned {
+        agent: None,
+        model: model.to_owned(),
+        version: version.to_owned(),
+        seen: seen.to_vec(),
+    }
 }
 
 #[test]

@@ -127,6 +127,7 @@ fn every_migration_fails_when_it_is_applied_twice() {
         include_str!("../../../migrations/sqlite/0008_runs.sql"),
         include_str!("../../../migrations/sqlite/0009_attempts.sql"),
         include_str!("../../../migrations/sqlite/0010_restorable_saves.sql"),
+        include_str!("../../../migrations/sqlite/0011_agents.sql"),
     ];
     assert_eq!(files.len(), MIGRATIONS.len());
     let store = Store::in_memory().unwrap();

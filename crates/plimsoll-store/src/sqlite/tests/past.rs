@@ -5,6 +5,8 @@ use std::path::Path;
 use plimsoll_core::entry::EntryId;
 use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 
+use plimsoll_core::event::AgentId;
+
 use super::*;
 use crate::{ClientRow, Extent, HookCount, HookRunRow, HookSpan, PeakRow};
 
@@ -154,7 +156,8 @@ fn sessions_are_summed_up() {
     let extent = Extent { sessions: 2, projects: 1, since: Some(1) };
     assert_eq!(store.extent().unwrap(), extent);
     let (model, version) = ("m".to_owned(), "1".to_owned());
-    let client = ClientRow { model, version, sessions: 2, last_seen: 9 };
+    let client =
+        ClientRow { agent: AgentId::new("claude-code"), model, version, sessions: 2, last_seen: 9 };
     assert_eq!(store.clients().unwrap(), [client]);
     let peak = |name, tokens, automatic_compactions, warned| PeakRow {
         session: id(name),

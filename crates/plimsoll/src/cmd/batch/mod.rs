@@ -7,7 +7,6 @@ mod status;
 use std::time::Duration;
 
 use clap::Subcommand;
-use plimsoll_agents::Adapter;
 use plimsoll_core::Tokens;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::world::World;
@@ -70,11 +69,11 @@ fn available(text: &str) -> Result<Tokens, String> {
 }
 
 /// What past work teaches estimates. Where nobody can tell, that is said, and the formula must do.
-fn learned(world: &World, ui: &Ui, adapter: &dyn Adapter) -> Calibration {
+fn learned(world: &World, ui: &Ui) -> Calibration {
     let progress = |done, of| ui.progress("reading transcripts", done, of);
     let learned = ingest::mended(world, ui, || {
-        let mut ingester = Ingester::open(world, adapter, PATIENCE, None)?;
-        calibration::learn(world, adapter, &mut ingester.store, progress)
+        let mut ingester = Ingester::open(world, PATIENCE, None)?;
+        calibration::learn(world, &mut ingester.store, progress)
     });
     learned.unwrap_or_else(|error| {
         ui.warn(&format!("past work cannot be learned from: {error:#}"));

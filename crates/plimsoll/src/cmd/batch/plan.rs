@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
+use plimsoll_agents::DEFAULT;
 use plimsoll_core::Tokens;
 use plimsoll_core::name::is_meant;
 use plimsoll_core::plan::{self, Kind, Piece, Plan};
@@ -64,17 +64,16 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let project = crate::cmd::project(world, adapter)?;
+    let project = crate::cmd::project(world)?;
     let tasks = read(&project, &args.file)?;
     if let Some(told) = nothing_left(&tasks).filter(|_| !args.json && !args.mermaid) {
         return ui.print(&(told + "\n"));
     }
     let known = match args.available {
         Some(available) => given(available),
-        None => find_room(world, ui, adapter, &project, args.session.as_deref())?,
+        None => find_room(world, ui, &project, args.session.as_deref())?,
     };
-    let learned = super::learned(world, ui, adapter);
+    let learned = super::learned(world, ui);
     let planned = planned(ui, &project, &args.file, &tasks, &known, &learned)?;
     let workflow = Workflow::of(&planned.plan);
     match (args.json, args.mermaid) {
@@ -93,12 +92,11 @@ pub(super) fn for_fresh_sessions(
     tasks: &[Task],
     available: Option<Tokens>,
 ) -> anyhow::Result<Plan> {
-    let adapter = plimsoll_agents::ALL[0];
     let known = match available {
         Some(available) => given(available),
-        None => fresh_room(world, ui, adapter, project),
+        None => fresh_room(world, ui, project),
     };
-    Ok(planned(ui, project, file, tasks, &known, &super::learned(world, ui, adapter))?.plan)
+    Ok(planned(ui, project, file, tasks, &known, &super::learned(world, ui))?.plan)
 }
 
 fn planned(
@@ -157,46 +155,35 @@ fn given(available: Tokens) -> Known {
     Known { room, source: "--available", model: None }
 }
 
-fn find_room(
-    world: &World,
-    ui: &Ui,
-    adapter: &dyn Adapter,
-    project: &Path,
-    named: Option<&str>,
-) -> anyhow::Result<Known> {
-    if let Some(measured) = session(world, adapter, named)? {
-        return Ok(task_files::find_room(world, adapter, None, project, Some(&measured)));
+fn find_room(world: &World, ui: &Ui, project: &Path, named: Option<&str>) -> anyhow::Result<Known> {
+    if let Some(measured) = session(world, named)? {
+        return Ok(task_files::find_room(world, DEFAULT, None, project, Some(&measured)));
     }
-    Ok(fresh_room(world, ui, adapter, project))
+    Ok(fresh_room(world, ui, project))
 }
 
 /// What a fresh session of the project has room for.
-fn fresh_room(world: &World, ui: &Ui, adapter: &dyn Adapter, project: &Path) -> Known {
-    let ingester = ingest::everything(world, ui, adapter)
+fn fresh_room(world: &World, ui: &Ui, project: &Path) -> Known {
+    let ingester = ingest::everything(world, ui)
         .inspect_err(|error| ui.warn(&format!("past sessions cannot be asked: {error:#}")));
     let store = ingester.as_ref().ok().map(|ingester| &ingester.store);
-    task_files::find_room(world, adapter, store, project, None)
+    task_files::find_room(world, DEFAULT, store, project, None)
 }
 
 /// The session whose room is meant: the one named, else the one this runs in.
-fn session(
-    world: &World,
-    adapter: &dyn Adapter,
-    named: Option<&str>,
-) -> anyhow::Result<Option<Measured>> {
+fn session(world: &World, named: Option<&str>) -> anyhow::Result<Option<Measured>> {
     let found = match named {
-        Some(name) => Some(find(world, adapter, name)?),
-        None => resume::asking(world, adapter)
-            .and_then(|session| sessions::find_one(world, adapter, &session)),
+        Some(name) => Some(find(world, name)?),
+        None => resume::asking(world).and_then(|session| sessions::find_one(world, &session)),
     };
     let Some(found) = found else { return Ok(None) };
-    sessions::measure(world, adapter, &found)
+    sessions::measure(world, &found)
         .with_context(|| format!("could not measure session `{}`", found.owner.session.as_str()))
         .hint("run `plimsoll doctor` to check file access")
 }
 
-fn find(world: &World, adapter: &dyn Adapter, name: &str) -> anyhow::Result<Found> {
-    let found = sessions::find(world, adapter)?;
+fn find(world: &World, name: &str) -> anyhow::Result<Found> {
+    let found = sessions::find(world)?;
     let mut named = found.into_iter().filter(|it| is_meant(it.owner.session.as_str(), name));
     named
         .next()

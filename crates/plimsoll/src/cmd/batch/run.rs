@@ -15,7 +15,7 @@ use plimsoll_core::{Tokens, shell};
 use plimsoll_engine::settings;
 use plimsoll_engine::world::World;
 use plimsoll_runner::batch::Task;
-use plimsoll_runner::runner::{self, Agent, Conductor, Errors, Manner, Stage, Unfit};
+use plimsoll_runner::runner::{self, AgentCommand, Conductor, Errors, Manner, Stage, Unfit};
 
 use self::shown::Shown;
 use self::view::{DryRun, View};
@@ -118,9 +118,8 @@ fn words(line: &str) -> Result<Words, String> {
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     check_at_once(args)?;
-    let adapter = plimsoll_agents::ALL[0];
-    let project = crate::cmd::project(world, adapter)?;
-    let settings = settings::load(world, adapter, &project).settings.batch;
+    let project = crate::cmd::project(world)?;
+    let settings = settings::of_project(world, &project).batch;
     let work = match &args.file {
         Some(file) => {
             let tasks = plan::read(&project, file)?;
@@ -225,7 +224,7 @@ fn warn(ui: &Ui, conductor: &Conductor<'_>, pace: Pace, settings: &BatchSettings
 
 /// What is to be done, and by whom.
 struct Work {
-    agent: Agent,
+    agent: AgentCommand,
     plan: Plan,
 }
 
@@ -258,15 +257,17 @@ impl Work {
 }
 
 /// The agent: as is said here, as the config says, or the one that we know.
-fn agent(world: &World, args: &Args, settings: &BatchSettings) -> anyhow::Result<Agent> {
-    let usual = || plimsoll_agents::ALL[0].headless_command().iter().map(|word| (*word).to_owned());
+fn agent(world: &World, args: &Args, settings: &BatchSettings) -> anyhow::Result<AgentCommand> {
+    let launcher = plimsoll_agents::ALL.iter().find_map(|agent| agent.launcher());
+    let usual =
+        || launcher.into_iter().flat_map(|it| it.headless_command()).map(|word| (*word).to_owned());
     let command: Vec<String> = match &args.agent_command {
         Some(Words(words)) => words.clone(),
         None if settings.command.is_empty() => usual().collect(),
         None => settings.command.clone(),
     };
     let line = line(&command);
-    let agent = Agent::of_plan(world, command);
+    let agent = AgentCommand::of_plan(world, command);
     let hint = match &agent {
         Err(Unfit::NotExecutable(program)) => made_executable(program),
         _ => "run `plimsoll batch run --help` to see what an agent's command may be".to_owned(),

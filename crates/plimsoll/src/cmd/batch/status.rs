@@ -6,7 +6,6 @@ mod text;
 use std::io::Write;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_core::name::is_meant;
 use plimsoll_core::run::Run;
 use plimsoll_engine::ingest::Ingester;
@@ -51,16 +50,15 @@ const MOST: u32 = 50;
 const SEE_ALL: &str = "run `plimsoll batch status --all` to see all runs";
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let mut store = open(world, ui, adapter)?;
+    let mut store = open(world, ui)?;
     if args.calibration {
-        return calibration::run(world, ui, adapter, &mut store, args.json);
+        return calibration::run(world, ui, &mut store, args.json);
     }
     runs::take_in(&world.paths, &mut store).context("could not take in the journals of runs")?;
     match &args.run {
         Some(name) => show(world, ui, &named(&store, name)?, args.json),
         None => {
-            let project = super::super::project(world, adapter)?;
+            let project = super::super::project(world)?;
             let project = (!args.all).then_some(project.as_path());
             list(ui, &store.runs(project, 0, MOST)?, args)
         }
@@ -68,10 +66,9 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 }
 
 /// The store, waiting a little for others.
-fn open(world: &World, ui: &Ui, adapter: &dyn Adapter) -> anyhow::Result<Store> {
+fn open(world: &World, ui: &Ui) -> anyhow::Result<Store> {
     let data = ui::pasted(&world.paths.data);
-    let opened =
-        ingest::mended(world, ui, || Ingester::open(world, adapter, super::PATIENCE, None));
+    let opened = ingest::mended(world, ui, || Ingester::open(world, super::PATIENCE, None));
     let store = opened.map(|ingester| ingester.store);
     store.hint(format!("run `ls -l {data}` to see whether it can be written"))
 }

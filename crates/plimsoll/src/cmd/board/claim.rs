@@ -34,9 +34,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
     let path = whole(&args.path)?;
-    let claimed = board::claim(&world.paths, path, &who(world, adapter), args.time);
+    let claimed = board::claim(&world.paths, path, &who(world), args.time);
     let claim = claimed.or_else(|error| {
         let hint = match &error {
             NotClaimed::Held(held) => format!(

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Subcommand;
-use plimsoll_agents::Adapter;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::short;
@@ -66,8 +65,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 }
 
 /// Who runs this: the session it runs in, else the user, as the team calls them.
-fn who(world: &World, adapter: &dyn Adapter) -> String {
-    match resume::asking(world, adapter) {
+fn who(world: &World) -> String {
+    match resume::asking(world) {
         Some(session) => plain(session.as_str()),
         None => {
             let person = settings::team(world).person.unwrap_or_else(|| world.login());
@@ -117,10 +116,10 @@ fn whole(path: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// The session that is meant: the one named by its beginning, else the one this runs in.
-fn session(world: &World, adapter: &dyn Adapter, named: Option<&str>) -> anyhow::Result<SessionId> {
+fn session(world: &World, named: Option<&str>) -> anyhow::Result<SessionId> {
     match named {
         Some(name) => {
-            let found = board::recipients(world, adapter, name, None);
+            let found = board::recipients(world, name, None);
             let mut found = found.context("could not find the session").hint(SEE_ALL)?;
             match found.len() {
                 1 => Ok(found.swap_remove(0).session),
@@ -128,7 +127,7 @@ fn session(world: &World, adapter: &dyn Adapter, named: Option<&str>) -> anyhow:
                     .hint("name one of them; `plimsoll status --all` shows all"),
             }
         }
-        None => resume::asking(world, adapter)
+        None => resume::asking(world)
             .context("no session runs here")
             .hint("name one, for example `plimsoll board take --session 5f2c`"),
     }
@@ -138,7 +137,7 @@ const SEE_ALL: &str = "run `plimsoll status --all` to see all sessions";
 
 /// Brings the files of projects up to date whose sessions' messages have changed.
 fn show_in_projects(world: &World, ui: &Ui, changed: &[Message]) {
-    if let Err(error) = board::show(world, plimsoll_agents::ALL[0], changed) {
+    if let Err(error) = board::show(world, changed) {
         ui.warn(&format!("the project does not show the board: {error}"));
     }
 }

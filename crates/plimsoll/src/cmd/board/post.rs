@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::{is_meant, short};
 use plimsoll_engine::board::{self, Lasting, NewMessage, NoRecipient, Recipient};
@@ -46,15 +45,14 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
     check(&args.text)?;
-    let asks = resume::asking(world, adapter);
-    let here = board::recipients(world, adapter, &args.to, asks.as_ref());
-    let meant = meant(world, ui, adapter, &args.to, here).or_else(|error| {
+    let asks = resume::asking(world);
+    let here = board::recipients(world, &args.to, asks.as_ref());
+    let meant = meant(world, ui, &args.to, here).or_else(|error| {
         let hint = hint(&error);
         Err(error).context("could not find out whom the message is for").hint(hint)
     })?;
-    let from = who(world, adapter);
+    let from = who(world);
     let (reach, goes) = (meant.reach(), meant.elsewhere > 0);
     let new = meant.to.into_iter().map(|recipient| message(args, recipient, &from)).collect();
     let posted = board::post(&world.paths, new, Lasting::Crash);
@@ -64,7 +62,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     ))?;
     show_in_projects(world, ui, &posted);
     if goes {
-        send(world, ui, adapter);
+        send(world, ui);
     }
     tell(ui, args, &posted, &reach)
 }
@@ -114,11 +112,10 @@ fn away(session: SessionId) -> Recipient {
 fn meant(
     world: &World,
     ui: &Ui,
-    adapter: &dyn Adapter,
     name: &str,
     here: Result<Vec<Recipient>, NoRecipient>,
 ) -> Result<Meant, NoRecipient> {
-    let among = || team::sessions_among(world, adapter, name);
+    let among = || team::sessions_among(world, name);
     match here {
         Err(NoRecipient::Unknown(_)) => {
             if let Some(session) = elsewhere(world, name)? {
@@ -169,8 +166,8 @@ fn hint(error: &NoRecipient) -> &'static str {
 }
 
 /// Sends what is for other machines. What cannot go now waits for `plimsoll serve` or `watch`.
-fn send(world: &World, ui: &Ui, adapter: &dyn Adapter) {
-    if let Err(error) = team::post(world, adapter) {
+fn send(world: &World, ui: &Ui) {
+    if let Err(error) = team::post(world) {
         ui.warn(&format!("it goes when the team's database is in reach again: {error:#}"));
     }
 }

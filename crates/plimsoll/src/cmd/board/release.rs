@@ -33,11 +33,10 @@ pub(crate) struct Args {
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let path = whole(&args.path)?;
-    let adapter = plimsoll_agents::ALL[0];
-    let own = who(world, adapter);
+    let own = who(world);
     if args.force {
         // First, or it would come back from there.
-        team::end_claim(world, adapter, &path)
+        team::end_claim(world, &path)
             .with_context(|| format!("could not release `{}`", args.path.display()))
             .hint("it is held on another machine, as `plimsoll board list` says: try again when `plimsoll team status` says that the team's database is in reach, or release it there")?;
     }

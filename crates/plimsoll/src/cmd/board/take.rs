@@ -34,8 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let session = session(world, adapter, args.session.as_deref())?;
+    let session = session(world, args.session.as_deref())?;
     let taken =
         board::take(&world.paths, &session, Taker::anybody(args.time), usize::MAX, |_| true);
     let inbox = world.paths.inbox(&session);

@@ -4,11 +4,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Context;
-use plimsoll_agents::Adapter;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::name::is_meant;
 use plimsoll_engine::capture::{Captured, Subject};
 use plimsoll_engine::checkpoint::{Place, Sealed, Unsealed};
+use plimsoll_engine::resume;
 use plimsoll_engine::running::running;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::settings;
@@ -40,10 +40,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let found = choose(world, adapter, place, args.session.as_deref())?;
+    let found = choose(world, place, args.session.as_deref())?;
     let words = if args.refine { words(ui)? } else { Words::default() };
-    let sealed = seal(world, adapter, &found, &place.project, words)?;
+    let sealed = seal(world, &found, &place.project, words)?;
     for warning in &sealed.warnings {
         ui.warn(warning);
     }
@@ -54,22 +53,21 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
 /// its transcript does not name, or that is gone: it may have been moved here.
 pub(crate) fn seal(
     world: &World,
-    adapter: &dyn Adapter,
     found: &Found,
     here: &Path,
     words: Words,
 ) -> anyhow::Result<Sealed> {
     let session = &found.owner.session;
     // Wherever the user stands, or the agent has moved to: a session has one project.
-    let project = sessions::project(adapter, found);
+    let project = sessions::project(found);
     let gone = project.clone().filter(|project| !project.is_dir());
     let project = project.filter(|_| gone.is_none()).unwrap_or_else(|| here.to_owned());
-    let in_force = &settings::load(world, adapter, &project);
-    let place = &Place::of(world, adapter, project);
+    let in_force = &settings::load(world, found.agent, &project);
+    let place = &Place::of(world, found.agent, project);
     let state = spool::state(&world.paths.spool_of(session, None)).unwrap_or_default();
     let subject = Subject { session, transcript: &found.path, state: &state, in_force };
-    let captured = Captured::read(world, adapter, &subject, None).refined(words);
-    let sealed = captured.seal(adapter, place, Occasion::Manual, state.given.clone());
+    let captured = Captured::read(world, found.agent, &subject, None).refined(words);
+    let sealed = captured.seal(found.agent, place, Occasion::Manual, state.given.clone());
     let hint = sealed.as_ref().err().map(Unsealed::hint).unwrap_or_default();
     let mut sealed = sealed.context("could not make a checkpoint").hint(hint)?;
     sealed.warnings.extend(gone.map(|gone| {
@@ -77,7 +75,7 @@ pub(crate) fn seal(
         format!("the session's folder `{gone}` is gone: its checkpoint lies in `{here}`")
     }));
     // A session that has ended has nothing more to decide.
-    if running(world, adapter).contains(session) {
+    if running(world).contains(session) {
         // Without it only the age that its status line shows is too high.
         let _ = captured.remember(world, &sealed);
     }
@@ -104,33 +102,23 @@ fn words(ui: &Ui) -> anyhow::Result<Words> {
 }
 
 /// The session that is meant: the one named, the one this runs in, or the newest of the project.
-fn choose(
-    world: &World,
-    adapter: &dyn Adapter,
-    place: &Place,
-    session: Option<&str>,
-) -> anyhow::Result<Found> {
-    let running = || world.env(adapter.session_variable());
+fn choose(world: &World, place: &Place, session: Option<&str>) -> anyhow::Result<Found> {
+    let running = || Some(resume::asking(world)?.to_string());
     let Some(name) = session.map(str::to_owned).or_else(running) else {
-        let found = sessions::find(world, adapter)?;
-        let here =
-            |found: &Found| sessions::project(adapter, found).as_deref() == Some(&*place.project);
+        let found = sessions::find(world)?;
+        let here = |found: &Found| sessions::project(found).as_deref() == Some(&*place.project);
         return found
             .into_iter()
             .find(here)
             .with_context(|| format!("no session was held in `{}`", place.project.display()))
             .hint("name one; `plimsoll status --all` shows them");
     };
-    named(world, adapter, &name)
+    named(world, &name)
 }
 
 /// The session that is meant by a name.
-pub(in super::super) fn named(
-    world: &World,
-    adapter: &dyn Adapter,
-    name: &str,
-) -> anyhow::Result<Found> {
-    let found = sessions::find(world, adapter)?;
+pub(in super::super) fn named(world: &World, name: &str) -> anyhow::Result<Found> {
+    let found = sessions::find(world)?;
     let mut named = found.into_iter().filter(|it| is_meant(it.owner.session.as_str(), name));
     match (named.next(), named.next()) {
         (Some(found), None) => Ok(found),

@@ -11,7 +11,6 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use plimsoll_agents::Adapter;
 use plimsoll_engine::checkpoint::{Listed, NotFound, Place};
 use plimsoll_engine::world::World;
 use plimsoll_engine::{paths, project, resume, sessions};
@@ -68,24 +67,24 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 /// Where the checkpoints of the project are: of the session that this runs in, else of the project that
 /// the user's folder belongs to.
 pub(super) fn place(world: &World) -> anyhow::Result<Place> {
-    let adapter = plimsoll_agents::ALL[0];
-    let project = match asking_project(world, adapter) {
+    let project = match asking_project(world) {
         Some(project) => project,
-        None => project::enclosing(world, adapter, &super::project(world, adapter)?),
+        None => project::enclosing(world, &super::project(world)?),
     };
-    Ok(Place::of(world, adapter, project))
+    Ok(Place::of_project(world, project))
 }
 
 /// The project of the session that this runs in: the one that the agent names, else the one its
 /// transcript begins with. The agent may have moved to another folder.
-fn asking_project(world: &World, adapter: &dyn Adapter) -> Option<PathBuf> {
-    if let Some(project) = world.env(adapter.project_variable()) {
+fn asking_project(world: &World) -> Option<PathBuf> {
+    let variables = plimsoll_agents::ALL.iter().map(|agent| agent.profile().variables.project);
+    if let Some(project) = variables.flatten().find_map(|name| world.env(name)) {
         return Some(paths::canonical(Path::new(&project)));
     }
-    let session = resume::asking(world, adapter)?;
-    let found = sessions::find(world, adapter).ok()?;
+    let session = resume::asking(world)?;
+    let found = sessions::find(world).ok()?;
     let found = found.iter().find(|found| found.owner.session == session)?;
-    sessions::project(adapter, found)
+    sessions::project(found)
 }
 
 /// An error with what to do about it. Names of files in a project may be anybody's.

@@ -34,9 +34,7 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let mut files = match &args.file {
         Some(path) => vec![named(path)?],
-        None => {
-            settings::config_files(world, &crate::cmd::project(world, plimsoll_agents::ALL[0])?)
-        }
+        None => settings::config_files(world, &crate::cmd::project(world)?),
     };
     for file in &mut files {
         file.complaints.extend(address(file));

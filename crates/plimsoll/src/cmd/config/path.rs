@@ -39,7 +39,7 @@ impl PathView {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let project = crate::cmd::project(world, plimsoll_agents::ALL[0])?;
+    let project = crate::cmd::project(world)?;
     let [(user, _), (own, _)] = settings::config_paths(world, &project);
     let view = PathsView {
         user_config: PathView::new(user),

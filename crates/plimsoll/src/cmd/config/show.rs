@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use plimsoll_agents::Adapter;
+use plimsoll_agents::Agent;
 use plimsoll_core::settings::keys::{Key, Value};
 use plimsoll_engine::settings::{self, ClientFact, Complaint, Explanation, Origin};
 use plimsoll_engine::world::World;
@@ -21,18 +21,20 @@ Examples:
   plimsoll config show
   plimsoll config show --json | jq -r '.keys[] | select(.from != \"default\") | .key'")]
 pub(crate) struct Args {
+    #[command(flatten)]
+    agent: crate::cmd::AgentArg,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    let project = crate::cmd::project(world, adapter)?;
-    let explanation = settings::explain(world, adapter, &project);
+    let agent = args.agent.agent;
+    let project = crate::cmd::project(world)?;
+    let explanation = settings::explain(world, agent, &project);
     match args.json {
-        true => ui.print_json(&view(&explanation, adapter, &project)),
-        false => ui.print(&text(world, ui, &explanation, adapter, &project)),
+        true => ui.print_json(&view(&explanation, agent, &project)),
+        false => ui.print(&text(world, ui, &explanation, agent, &project)),
     }
 }
 
@@ -67,7 +69,7 @@ fn text(
     world: &World,
     ui: &Ui,
     explanation: &Explanation,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     project: &Path,
 ) -> String {
     let Explanation { settings, keys, client, .. } = explanation;
@@ -84,8 +86,12 @@ fn text(
     let (ours, theirs) = lines.split_at(keys.len());
     let here = ui::short_path(project, &world.paths.home);
     let mut text = format!("{}\n{}", ui.bold(&format!("In force in {here}")), ours.concat());
-    let _ =
-        write!(text, "\n{}\n{}", ui.bold(&format!("Client {}", adapter.name())), theirs.concat());
+    let _ = write!(
+        text,
+        "\n{}\n{}",
+        ui.bold(&format!("Client {}", agent.id().as_str())),
+        theirs.concat()
+    );
     text + &ignored(world, ui, explanation)
 }
 
@@ -158,7 +164,7 @@ enum OriginView<'a> {
 
 fn view<'a>(
     explanation: &'a Explanation,
-    adapter: &dyn Adapter,
+    agent: &'static dyn Agent,
     project: &'a Path,
 ) -> ConfigView<'a> {
     let Explanation { settings, keys, client, complaints, useless_variables } = explanation;
@@ -174,7 +180,7 @@ fn view<'a>(
     ConfigView {
         project,
         keys: keys.iter().map(key).collect(),
-        agent: adapter.name(),
+        agent: agent.id().as_str(),
         client: client.iter().map(fact).collect(),
         ignored: complaints
             .iter()

@@ -15,6 +15,7 @@ use crate::view::{ForecastView, ReadingView};
 #[derive(Serialize)]
 struct SessionView {
     session: String,
+    agent: &'static str,
     project: String,
     transcript: String,
     reading: ReadingView,
@@ -55,6 +56,7 @@ fn view(session: Shown, now: u64) -> SessionView {
     let Shown { found, measured, pace, checkpoint, claims, subagents } = session;
     SessionView {
         session: found.owner.session.to_string(),
+        agent: found.agent.id().as_str(),
         project: measured.project.display().to_string(),
         transcript: found.path.display().to_string(),
         reading: ReadingView::new(&measured, now),

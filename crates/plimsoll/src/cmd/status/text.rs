@@ -183,6 +183,7 @@ fn window_origin(measured: &Measured) -> &'static str {
     match measured.window.source {
         WindowSource::Override => "window as you set it",
         WindowSource::StatusLine => "window by status line",
+        WindowSource::Agent => "window by the agent",
         WindowSource::Mark => "window by long-context mark",
         WindowSource::ClientSetting => "window by client setting",
         WindowSource::Table => "window by model",

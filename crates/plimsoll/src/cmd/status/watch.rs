@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_agents::Adapter;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::sessions::Found;
 use plimsoll_engine::world::World;
@@ -20,20 +19,15 @@ const PERIOD: Duration = Duration::from_secs(2);
 /// How many lines a session takes at least.
 const LINES: usize = 3;
 
-pub(super) fn run(
-    world: &World,
-    ui: &Ui,
-    adapter: &dyn Adapter,
-    args: &Args,
-) -> anyhow::Result<()> {
+pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if !Screen::is_there() {
         return Err(anyhow::anyhow!("could not watch: this is no terminal"))
             .hint("run `plimsoll status` to look once, or `plimsoll status --json` in a script");
     }
     // What takes long, or is an error, comes before the screen is taken.
-    let chosen = choose(world, adapter, args)?;
-    let ingester = ingest::sessions(world, ui, adapter, &chosen).ok();
-    let mut watch = Watch { world, ui, adapter, args, ingester, seen: HashMap::new() };
+    let chosen = choose(world, args)?;
+    let ingester = ingest::sessions(world, ui, &chosen).ok();
+    let mut watch = Watch { world, ui, args, ingester, seen: HashMap::new() };
     let mut screen = Screen::open()?;
     loop {
         screen.draw(&watch.frame(screen.rows())?)?;
@@ -46,7 +40,6 @@ pub(super) fn run(
 struct Watch<'a> {
     world: &'a World,
     ui: &'a Ui,
-    adapter: &'a dyn Adapter,
     args: &'a Args,
     /// Without a store there is no forecast, and nothing else is missing.
     ingester: Option<Ingester<'a>>,
@@ -57,7 +50,7 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// The lines of the next picture.
     fn frame(&mut self, rows: usize) -> anyhow::Result<Vec<String>> {
-        let mut chosen = choose(self.world, self.adapter, self.args)?;
+        let mut chosen = choose(self.world, self.args)?;
         chosen.truncate(rows.div_ceil(LINES));
         if let Some(ingester) = &mut self.ingester {
             // What cannot be stored now is stored the next time.
@@ -76,7 +69,7 @@ impl Watch<'_> {
     fn sessions(&mut self, chosen: &[Found]) -> anyhow::Result<Vec<String>> {
         // Words on stderr would tear the picture.
         let silence = |_: &str| ();
-        let mut listing = Listing::new(self.world, self.adapter, self.ingester.as_ref(), &silence);
+        let mut listing = Listing::new(self.world, self.ingester.as_ref(), &silence);
         let (mut shown, mut lines) = (HashMap::new(), Vec::new());
         for found in chosen {
             let is_current =

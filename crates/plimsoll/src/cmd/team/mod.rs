@@ -87,9 +87,8 @@ fn init(world: &World, ui: &Ui, args: &InitArgs) -> anyhow::Result<()> {
 }
 
 fn sync(world: &World, ui: &Ui) -> anyhow::Result<()> {
-    let adapter = plimsoll_agents::ALL[0];
-    ingest::everything(world, ui, adapter)?;
-    let synced = hinted(team::sync(world, adapter))?;
+    ingest::everything(world, ui)?;
+    let synced = hinted(team::sync(world))?;
     let rows = counted(synced.rows as u64, "row", "rows");
     ui.print(&format!("{rows} went to {}.\n", shown(world)))
 }

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let report = team::status(world, plimsoll_agents::ALL[0])?;
+    let report = team::status(world)?;
     match args.json {
         true => ui.print_json(&View::of(&report))?,
         false => print(ui, &report)?,

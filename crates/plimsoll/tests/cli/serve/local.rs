@@ -21,7 +21,7 @@ pub(crate) struct Local {
 impl Local {
     pub(crate) fn new(env: &TestEnv) -> Self {
         let options = Options { log: LogForm::Text, writes_per_second: u32::MAX };
-        let app = AppState::new(env.world().unwrap(), plimsoll_agents::ALL[0], &options).unwrap();
+        let app = AppState::new(env.world().unwrap(), &options).unwrap();
         let token = std::fs::read_to_string(env.data().join("serve.token")).unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         Self { router: plimsoll_server::router(app), runtime, token }

@@ -10,7 +10,7 @@ use plimsoll_core::text::thousands;
 use plimsoll_core::{Millis, Tokens, shell};
 use plimsoll_engine::world::now;
 use plimsoll_runner::batch;
-use plimsoll_runner::runner::{Agent, LONGEST_WORD};
+use plimsoll_runner::runner::{AgentCommand, LONGEST_WORD};
 use serde::Serialize;
 
 use crate::past::counted;
@@ -130,7 +130,7 @@ struct Session {
 }
 
 impl DryRun {
-    pub(super) fn new(plan: &Plan, agent: &Agent, per: SessionPer) -> Self {
+    pub(super) fn new(plan: &Plan, agent: &AgentCommand, per: SessionPer) -> Self {
         let mut done: Vec<&Piece> = plan.done.iter().collect();
         let mut sessions = Vec::new();
         for (at, pieces) in plan.batches.iter().enumerate() {
@@ -150,7 +150,7 @@ impl DryRun {
     }
 
     /// Complains of a prompt that cannot be given to the agent.
-    pub(super) fn check(&self, agent: &Agent) -> anyhow::Result<()> {
+    pub(super) fn check(&self, agent: &AgentCommand) -> anyhow::Result<()> {
         let Some(session) = self.sessions.iter().find(|it| !agent.can_be_told(&it.prompt)) else {
             return Ok(());
         };

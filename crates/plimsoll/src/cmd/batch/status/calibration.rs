@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use plimsoll_agents::Adapter;
 use plimsoll_engine::world::World;
 use plimsoll_runner::batch::calibration::{Calibration, Fit, Trial};
 use plimsoll_runner::calibration;
@@ -12,15 +11,9 @@ use serde::Serialize;
 use crate::past::counted;
 use crate::ui::Ui;
 
-pub(super) fn run(
-    world: &World,
-    ui: &Ui,
-    adapter: &dyn Adapter,
-    store: &mut Store,
-    json: bool,
-) -> anyhow::Result<()> {
+pub(super) fn run(world: &World, ui: &Ui, store: &mut Store, json: bool) -> anyhow::Result<()> {
     let progress = |done, of| ui.progress("reading transcripts", done, of);
-    let learned = calibration::learn(world, adapter, store, progress)?;
+    let learned = calibration::learn(world, store, progress)?;
     match json {
         true => ui.print_json(&View::of(&learned)),
         false => print(ui, &learned),

@@ -100,7 +100,7 @@ pub(super) fn plan(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
 /// What a run has been at, with the sessions.
 pub(super) fn jobs(world: &World, ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
     let project = Path::new(&run.begun.project).to_owned();
-    let place = Place::of(world, plimsoll_agents::ALL[0], project);
+    let place = Place::of_project(world, project);
     for job in &run.jobs {
         writeln!(out)?;
         let (state, why) = match &job.state {
