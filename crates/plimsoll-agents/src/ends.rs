@@ -1,8 +1,8 @@
-//! The ends of a text that is too long to be read whole.
+//! Truncates long texts to their beginning and end, without leaking secrets.
 //!
-//! A secret is known by its beginning, by the words before it, or by lines around it. Where a cut
-//! takes those away, the rest would be stored as if it were nothing. So more is looked at than is
-//! kept, and secrets are taken out before the text is cut.
+//! A secret is recognized by its beginning, by the words before it, or by the lines around it. A
+//! cut could remove those and leave the rest of the secret. So this module reads more than it
+//! keeps, and redacts before it cuts.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,14 @@ use plimsoll_extract::redact::redact;
 
 use crate::json::Json;
 
-/// How much is kept of the beginning and of the end.
+/// The number of bytes that remain of the beginning and of the end.
 const HEAD: usize = 12 << 10;
 const TAIL: usize = 4 << 10;
-/// How much is looked at beyond each cut.
+/// The number of bytes that are read beyond each cut.
 const MARGIN: usize = 4 << 10;
 
-/// What stands inside a JSON string; of a long one its beginning and its end, without secrets.
+/// Decodes the inside of a JSON string. Of a long string, returns the beginning and the end,
+/// redacted.
 pub(crate) fn ends(inside: &[u8]) -> Cow<'_, str> {
     if inside.len() <= HEAD + TAIL {
         return Json::decoded(inside);
@@ -30,7 +31,7 @@ pub(crate) fn ends(inside: &[u8]) -> Cow<'_, str> {
     Cow::Owned(format!("{}\n{tail}", beginning(&redact(&head))))
 }
 
-/// The text without its margin, up to the end of a line or at least of a word.
+/// Removes the margin at the end of the text. Cuts at the end of a line, or at least of a word.
 fn beginning(text: &str) -> &str {
     let kept = &text[..text.floor_char_boundary(text.len().saturating_sub(MARGIN))];
     let from = kept.floor_char_boundary(kept.len().saturating_sub(LONG_LINE));
@@ -38,7 +39,7 @@ fn beginning(text: &str) -> &str {
     &kept[..cut.or_else(|| kept.rfind(is_gap)).unwrap_or(0)]
 }
 
-/// The text without its margin, from the start of a line or at least of a word.
+/// Removes the margin at the start of the text. Cuts at the start of a line, or at least of a word.
 fn end(text: &str) -> &str {
     let kept = &text[text.ceil_char_boundary(MARGIN.min(text.len()))..];
     let near = &kept[..kept.floor_char_boundary(LONG_LINE)];
@@ -53,7 +54,8 @@ fn is_gap(character: char) -> bool {
     character.is_whitespace() || matches!(character, '"' | '\'' | ',' | ';')
 }
 
-/// What stands behind a key that began before the text: nobody could tell what its lines are.
+/// Returns the text after a private key that begins before the text; the lines of such a key cannot
+/// be recognized. `None` if there is no such key.
 fn behind_key(text: &str) -> Option<&str> {
     let (before, key) = text.split_once("-----END ")?;
     let rest = key.split_once("-----").map_or("", |(_, rest)| rest);
@@ -64,7 +66,7 @@ fn behind_key(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// The ends of a long text with `part` around a place counted from its start or its end.
+    /// Truncates a long text with `part` at a position counted from its start or its end.
     fn around(part: &str, before: usize, after: usize) -> String {
         let filler = |length: usize| "some plain words of a log\n".repeat(length / 26 + 1);
         let (before, after) = (filler(before), filler(after));

@@ -1,12 +1,12 @@
-//! The size of a picture, from the first bytes of its file.
+//! Reads the size of an image from the first bytes of its file.
 
 use plimsoll_core::Tokens;
 use plimsoll_core::weight::{IMAGE_TOKENS, image_tokens};
 
-/// How much of a picture is looked at: sizes stand near the start.
+/// The number of base64 bytes to decode: the size is near the start.
 const HEAD: usize = 65_536;
 
-/// Tokens of a picture given in base64.
+/// Returns the tokens of a base64-encoded image.
 pub(crate) fn tokens(base64: &[u8]) -> Tokens {
     let head = decode(&base64[..base64.len().min(HEAD)]);
     match size(&head) {
@@ -52,7 +52,7 @@ fn size(file: &[u8]) -> Option<(u64, u64)> {
     }
 }
 
-/// Goes from segment to segment until one tells the frame's size.
+/// Skips segments until one contains the frame's size.
 fn jpeg(file: &[u8]) -> Option<(u64, u64)> {
     let mut at = 2;
     loop {

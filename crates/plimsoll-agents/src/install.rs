@@ -1,4 +1,4 @@
-//! Putting plimsoll into an agent's own files and taking it out again: text in, text out.
+//! Installs plimsoll into an agent's own files and removes it again. Texts in, texts out.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,81 +8,83 @@ use plimsoll_core::event::SessionId;
 
 use crate::Home;
 
-/// What plimsoll needs to know of an agent to install itself there.
+/// An agent's settings files and commands, as far as the installation needs them.
 pub trait Installer: Sync {
-    /// The files of a scope that we may write to.
+    /// Returns the files of a scope that plimsoll may write.
     fn files(&self, scope: Scope, home: &Home<'_>, project: &Path) -> Files;
 
-    /// The client's program, as users call it.
+    /// Returns the client's program, as users call it.
     fn program(&self) -> &'static str;
 
-    /// The client's version, by what it prints when asked for it.
+    /// Parses the version that the client prints.
     fn version(&self, printed: &str) -> Option<Version>;
 
-    /// The oldest and the newest version that plimsoll was tried with.
+    /// Returns the oldest and the newest version that plimsoll was tested with.
     fn tried(&self) -> (Version, Version);
 
-    /// The command that updates the client.
+    /// Returns the command that updates the client.
     fn update(&self) -> &'static str;
 
-    /// The command line that takes a session up again.
+    /// Returns the command line that resumes a session.
     fn resume(&self, session: &SessionId) -> String;
 
-    /// The client's own command that shows its hooks.
+    /// Returns the client's own command that shows its hooks.
     fn hooks_command(&self) -> &'static str;
 
-    /// The events at which a client of that version is to call us; if the version is unknown, the
-    /// events that every client knows.
+    /// Returns the events at which a client of this version should call us. If the version is
+    /// unknown, returns the events that every client knows.
     fn events(&self, client: Option<Version>) -> Vec<&'static str>;
 
-    /// The command line of a hook that calls `program`.
+    /// Returns the command line of a hook that calls `program`.
     fn hook_line(&self, program: &str) -> String;
 
-    /// Returns the file in which the client records which folders the user trusts, if it asks for that.
+    /// Returns the file in which the client records which folders the user trusts, if it asks for
+    /// that.
     fn trust_file(&self, home: &Home<'_>) -> Option<PathBuf>;
 
-    /// Whether, by that file's text, the user trusts the folder of a project.
+    /// Returns whether the user trusts a project's folder, according to the text of the trust file.
     fn is_trusted(&self, text: &str, project: &Path) -> bool;
 
-    /// Whether a client of that version knows the hook event called `event`.
+    /// Returns whether a client of this version knows the hook event `event`.
     fn knows(&self, client: Version, event: &str) -> bool;
 
-    /// A settings text with plimsoll in it as wished. Everything else stays as it is, byte for byte,
-    /// and so does the whole text if nothing is missing.
+    /// Adds plimsoll to a settings text as `wish` says. Leaves everything else unchanged, byte for
+    /// byte, and the whole text if nothing is missing.
     fn install(&self, text: &str, wish: &Wish<'_>) -> Result<String, Unfit>;
 
-    /// A settings text without plimsoll. What is known of the installation tells which empty lists
-    /// and which values were the user's own. Without it lists that become empty go: most users had
-    /// none, an empty one means the same to the client, and the caller keeps a copy. The point of
-    /// compaction stays, for it means something.
+    /// Removes plimsoll from a settings text.
+    ///
+    /// `installed` shows which empty lists and which values were the user's own. Without it, lists
+    /// that become empty are removed: most users had none, an empty list means the same to the
+    /// client, and the caller has a backup. The compaction percentage stays, because removing it
+    /// would change the client's behavior.
     fn uninstall(&self, text: &str, installed: Option<&Installed<'_>>) -> Result<String, Unfit>;
 
-    /// What a settings text says that concerns us.
+    /// Reads the parts of a settings text that concern us.
     fn inspect(&self, text: &str) -> Result<Inspection, Unfit>;
 
-    /// The commands that we offer to users of the client.
+    /// Returns the commands that plimsoll offers to users of the client.
     fn commands(&self) -> &'static [UserCommand];
 
-    /// What the model should know about us, for the file of its instructions.
+    /// Returns the paragraph about plimsoll for the model's instructions.
     fn paragraph(&self) -> &'static str;
 }
 
-/// For whom something is installed.
+/// The users and projects that an installation affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The user, in every project.
     User,
-    /// Everybody who works in the project.
+    /// Everyone who works on the project.
     Project,
     /// The user, in this project.
     Local,
 }
 
 impl Scope {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::User, Self::Project, Self::Local];
 
-    /// The scope's name, as users write it.
+    /// Returns the name that users write.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -99,7 +101,7 @@ pub struct Files {
     pub settings: PathBuf,
     /// The instructions for the model.
     pub instructions: PathBuf,
-    /// The folder of the user's commands, where the scope has one.
+    /// The folder of user commands; `None` if the scope has none.
     pub commands: Option<PathBuf>,
 }
 
@@ -108,7 +110,7 @@ pub struct Files {
 pub struct Version(pub u32, pub u32, pub u32);
 
 impl Version {
-    /// Reads the version that a text begins with, such as `2.1.325 (Claude Code)`.
+    /// Parses the version at the start of a text, such as `2.1.325 (Claude Code)`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_whitespace().next()?.splitn(3, '.');
         let mut number = || parts.next()?.split(['-', '+']).next()?.parse().ok();
@@ -122,155 +124,144 @@ impl fmt::Display for Version {
     }
 }
 
-/// How plimsoll is to be installed.
+/// The options of an installation.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish<'a> {
     /// Our program, as hooks call it.
     pub program: &'a str,
-    /// The client's version, if it is known.
+    /// The client's version, if known.
     pub client: Option<Version>,
-    /// Whether the status line is ours.
+    /// Installs our status line.
     pub status_line: bool,
-    /// Where the client is to compact, in percent; it is left as it is if this is nothing.
+    /// The percentage at which the client should compact; `None` leaves it unchanged.
     pub compact_at: Option<u8>,
 }
 
-/// What an installation did to a text.
+/// The texts before and after an installation.
 #[derive(Clone, Copy, Debug)]
 pub struct Installed<'a> {
-    /// The text before; blank if there was no file.
+    /// Blank if there was no file.
     pub before: &'a str,
-    /// The text that was written.
     pub after: &'a str,
 }
 
-/// Why a text cannot be changed. It stays as it is.
+/// The reason why a text cannot be changed. The text stays unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// It cannot be parsed.
+    /// The text cannot be parsed.
     #[error("it is not JSON: {why} in line {line}, column {column}")]
     Syntax {
-        /// What is wrong.
         why: String,
-        /// The line, counted from 1.
+        /// Counted from 1.
         line: usize,
-        /// The column, counted from 1.
+        /// Counted from 1.
         column: usize,
     },
-    /// A key is there twice, so that readers differ in what it means.
+    /// A key occurs twice, so readers disagree about its meaning.
     #[error("`{0}` is there twice")]
     Twice(String),
-    /// Something has another form than it should have.
+    /// A value has the wrong type.
     #[error("{what} is not {expected}")]
     Form {
-        /// What it is, as a sentence names it.
+        /// The name of the value in a sentence.
         what: String,
-        /// What it should be.
         expected: &'static str,
     },
-    /// The client is older than any that plimsoll was tried with.
+    /// The client is older than any version that plimsoll was tested with.
     #[error("the client is version {found}, and plimsoll needs {needed} or newer")]
     OldClient {
-        /// The client's version.
         found: Version,
-        /// The oldest that works.
+        /// The oldest supported version.
         needed: Version,
-        /// The command that updates it.
+        /// The command that updates the client.
         update: &'static str,
     },
-    /// The paragraph in the instructions has no end.
+    /// The paragraph in the instructions has no end mark.
     #[error("`{PARAGRAPH_BEGIN}` is there without `{PARAGRAPH_END}`")]
     OpenParagraph,
 }
 
-/// What a settings text says that concerns us.
+/// The parts of a settings text that concern us.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspection {
-    /// All hooks, whoever's.
+    /// All hooks, including those of others.
     pub hooks: Vec<HookEntry>,
-    /// Events with hooks that no client we know has.
+    /// Events with hooks that no known client has.
     pub unknown_events: Vec<String>,
     /// The client runs no hooks at all.
     pub hooks_disabled: bool,
-    /// The status line.
     pub status_line: Option<StatusLine>,
-    /// `PLIMSOLL`, which may switch us off, as the client hands it on.
+    /// The value of `PLIMSOLL` that the client passes on. It may disable plimsoll.
     pub switch: Option<String>,
-    /// The percentage at which the client is to compact, as it is written.
+    /// The percentage at which the client should compact, as written.
     pub compact_at: Option<String>,
-    /// Keys on our path that are there twice.
+    /// Keys that occur twice and matter to us.
     pub twice: Vec<String>,
-    /// Why the client passes over the whole text, although we can read it.
+    /// Why the client ignores the whole text although we can read it.
     pub ignored: Option<String>,
 }
 
 impl Inspection {
-    /// Whether anything in the text is ours.
+    /// Returns whether anything in the text is ours.
     pub fn has_ours(&self) -> bool {
         let status_line = self.status_line.as_ref().is_some_and(|line| line.is_ours);
         status_line || self.hooks.iter().any(|hook| hook.is_ours)
     }
 }
 
-/// One hook in a settings text.
+/// A hook in a settings text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookEntry {
-    /// The event it is called at.
     pub event: String,
-    /// What the event must concern.
+    /// The pattern that filters events.
     pub matcher: Option<String>,
-    /// The program, or a line for the shell if there are no arguments.
+    /// The program, or a shell command line if there are no arguments.
     pub command: String,
-    /// The program's arguments.
     pub args: Option<Vec<String>>,
-    /// How long it may take.
     pub timeout: Timeout,
-    /// It is plimsoll's.
     pub is_ours: bool,
 }
 
-/// How long a hook may take.
+/// The timeout of a hook.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timeout {
-    /// As long as the client thinks right.
+    /// The client's default.
     Unset,
-    /// So many seconds.
     Seconds(f64),
-    /// What is written there is no number: the client passes over the hook.
+    /// Not a number: the client ignores the hook.
     Invalid,
 }
 
 /// The status line in a settings text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusLine {
-    /// The line for the shell.
+    /// A shell command line.
     pub command: String,
-    /// It is plimsoll's.
     pub is_ours: bool,
-    /// The command that ours is wrapped around.
+    /// The user's command that ours wraps.
     pub wraps: Option<String>,
 }
 
-/// A command for users of the client: a file in the folder of their commands.
+/// A slash command for users of the client: a file in their command folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserCommand {
-    /// Its name, without the slash.
+    /// The name without the slash.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// What a user should know before it is installed.
+    /// A note to show before the installation.
     pub note: Option<&'static str>,
-    /// The file's text, with `{program}` where ours is called.
+    /// The file's text, with `{program}` in place of our program.
     pub text: &'static str,
 }
 
 impl UserCommand {
-    /// The file's name.
+    /// Returns the file name.
     pub fn file(&self) -> String {
         format!("{}.md", self.name)
     }
 
-    /// Whether a text is this one, wherever our program was then.
+    /// Returns whether a text was generated from this command, with any path of our program.
     pub fn wrote(&self, text: &str) -> bool {
         let mut parts = self.text.split("{program}");
         let (Some(before), Some(after)) = (parts.next(), parts.next()) else {
@@ -280,20 +271,20 @@ impl UserCommand {
         program.is_some_and(|program| text == self.text.replace("{program}", program))
     }
 
-    /// The file's text where our program is `program`.
+    /// Returns the file's text with the path of our program.
     pub fn text(&self, program: &str) -> String {
         self.text.replace("{program}", &plimsoll_core::shell::quote(program))
     }
 }
 
-/// What begins our paragraph in a file of instructions.
+/// Begins our paragraph in a file of instructions.
 pub const PARAGRAPH_BEGIN: &str = "<!-- plimsoll:begin -->";
-/// What ends it.
+/// Ends our paragraph in a file of instructions.
 pub const PARAGRAPH_END: &str = "<!-- plimsoll:end -->";
 
-/// The instructions with our paragraph at the end, after a blank line.
+/// Appends our paragraph to the instructions, after a blank line.
 ///
-/// The paragraph ends with a newline where the text did, so that taking it out gives back every byte.
+/// The paragraph ends with a newline if the text did, so that removing it restores every byte.
 pub fn with_paragraph(text: &str, paragraph: &str) -> Result<String, Unfit> {
     let place = paragraph_place(text)?;
     let newline =
@@ -310,7 +301,7 @@ pub fn with_paragraph(text: &str, paragraph: &str) -> Result<String, Unfit> {
     })
 }
 
-/// The instructions without our paragraph.
+/// Removes our paragraph from the instructions.
 pub fn without_paragraph(text: &str) -> Result<String, Unfit> {
     let Some(place) = paragraph_place(text)? else { return Ok(text.to_owned()) };
     let newline = newline(&text[place.clone()]);

@@ -1,57 +1,57 @@
-//! A reader of JSON that steps over what nobody asks for.
+//! A JSON reader that skips values without decoding them.
 //!
-//! Transcripts are read line by line for a handful of fields out of megabytes; decoding every value
-//! would cost ten times as much. Values are slices of the input; a string's inside is searched for
-//! its closing quote and nothing else. What is not JSON ends the walk early, so a caller must not
-//! rely on anything having been checked that it did not walk over.
+//! A reading needs a handful of fields out of megabytes of transcript. Decoding every value would
+//! cost ten times as much. Values are slices of the input; the reader searches the inside of a
+//! string for its closing quote and nothing else. It stops at invalid JSON, so callers must not
+//! assume that skipped or later input is valid.
 
 use std::borrow::Cow;
 
 use plimsoll_core::bytes;
 
-/// One value, as it stands in the input.
+/// A value, as a slice of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Json<'a>(&'a [u8]);
 
 impl<'a> Json<'a> {
-    /// The value that `input` begins with, blanks aside, and what follows it.
+    /// Reads the first value in `input`, after blanks. Also returns the rest of the input.
     pub(crate) fn first(input: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let input = skip_blanks(input);
         let (value, rest) = input.split_at(value_end(input)?);
         Some((Self(value), rest))
     }
 
-    /// The value that somebody walked over before.
+    /// Wraps a value that was read before.
     pub(crate) fn of(raw: &'a [u8]) -> Self {
         Self(raw)
     }
 
-    /// The value as it is written.
+    /// Returns the bytes of the value.
     pub(crate) fn raw(self) -> &'a [u8] {
         self.0
     }
 
-    /// The members of an object; none of anything else.
+    /// Returns the members of an object; empty for any other value.
     pub(crate) fn members(self) -> Members<'a> {
         Members(self.0.strip_prefix(b"{").unwrap_or_default())
     }
 
-    /// The elements of an array; none of anything else.
+    /// Returns the elements of an array; empty for any other value.
     pub(crate) fn elements(self) -> Elements<'a> {
         Elements(self.0.strip_prefix(b"[").unwrap_or_default())
     }
 
-    /// The member called `key`.
+    /// Returns the member called `key`.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
         self.members().find(|(name, _)| *name == key.as_bytes()).map(|(_, value)| value)
     }
 
-    /// The inside of a string, escapes and all.
+    /// Returns the inside of a string, with its escapes.
     pub(crate) fn escaped(self) -> Option<&'a [u8]> {
         self.0.strip_prefix(b"\"")?.strip_suffix(b"\"")
     }
 
-    /// A string that needs no decoding: names, identifiers, times.
+    /// Returns a string without escapes, such as a name, an identifier or a time.
     pub(crate) fn plain(self) -> Option<&'a str> {
         let inside = self.escaped()?;
         if bytes::find(b'\\', inside).is_some() {
@@ -60,7 +60,7 @@ impl<'a> Json<'a> {
         std::str::from_utf8(inside).ok()
     }
 
-    /// A string, decoded.
+    /// Decodes a string.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         match self.plain() {
             Some(plain) => Some(Cow::Borrowed(plain)),
@@ -69,8 +69,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The inside of a string, decoded; what is cut off at either end of a character or an escape is
-    /// left out.
+    /// Decodes the inside of a string. Drops incomplete characters and escapes at either end.
     pub(crate) fn decoded(inside: &'a [u8]) -> Cow<'a, str> {
         if bytes::find(b'\\', inside).is_none() {
             return String::from_utf8_lossy(inside);
@@ -80,8 +79,8 @@ impl<'a> Json<'a> {
         Cow::Owned(String::from_utf8(text).unwrap_or_else(|error| lossy(error.as_bytes())))
     }
 
-    /// Gives `take` every string in the value, however deep, with the key it was last under. One
-    /// pass, and no depth can exhaust the stack.
+    /// Calls `take` with every string in the value, at any depth, and the last key before it. One
+    /// pass without recursion, so no depth can exhaust the stack.
     pub(crate) fn strings(self, mut take: impl FnMut(&'a [u8], &'a [u8])) {
         let (mut rest, mut key) = (self.0, &b""[..]);
         while let Some(quote) = bytes::find(b'"', rest) {
@@ -95,7 +94,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A whole number that is not negative.
+    /// Returns a non-negative integer.
     pub(crate) fn number(self) -> Option<u64> {
         let digit = |number: u64, byte: &u8| {
             let digit = byte.wrapping_sub(b'0');
@@ -105,12 +104,10 @@ impl<'a> Json<'a> {
         (!self.0.is_empty()).then(|| self.0.iter().try_fold(0, digit))?
     }
 
-    /// Whether it is `true`.
     pub(crate) fn is_true(self) -> bool {
         self.0 == b"true"
     }
 
-    /// Whether it is `null`.
     pub(crate) fn is_null(self) -> bool {
         self.0 == b"null"
     }
@@ -120,16 +117,16 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The members of an object, in order: each key as it is written, and its value.
+/// Iterates over the members of an object in order: raw key and value.
 pub(crate) struct Members<'a>(&'a [u8]);
 
 impl<'a> Members<'a> {
-    /// The members of the object that `input` is, without a look at its end first.
+    /// Starts to read the object in `input`, without searching for its end first.
     pub(crate) fn of(input: &'a [u8]) -> Option<Self> {
         skip_blanks(input).strip_prefix(b"{").map(Self)
     }
 
-    /// The next key; the walk then stands before its value.
+    /// Reads the next key. The reader is then in front of its value.
     pub(crate) fn key(&mut self) -> Option<&'a [u8]> {
         let input = skip_comma(self.0).strip_prefix(b"\"")?;
         let (key, rest) = input.split_at(key_end(input)?);
@@ -138,23 +135,23 @@ impl<'a> Members<'a> {
         Some(key)
     }
 
-    /// The value of the key just given.
+    /// Reads the value of the current key.
     pub(crate) fn value(&mut self) -> Option<Json<'a>> {
         let (value, rest) = Json::first(self.0)?;
         self.0 = rest;
         Some(value)
     }
 
-    /// The members of the value of the key just given; none of anything but an object.
+    /// Reads the members of the current key's value; empty if it is not an object.
     pub(crate) fn fields(&mut self) -> Option<Fields<'a>> {
         let (fields, rest) = Fields::first(self.0)?;
         self.0 = rest;
         Some(fields)
     }
 
-    /// The same without that called `long`, if it is a text that the key `next` stands behind: nothing
-    /// between the two is looked at. `next` is given as it is written, with quotes and colon; inside of
-    /// a text its quotes would be escaped.
+    /// Like [`Members::fields`], but skips the member `long` if it is a string followed by the key
+    /// `next`. Nothing in between is read. `next` includes quotes and colon, so it cannot occur
+    /// inside a string, where quotes are escaped.
     pub(crate) fn fields_without(&mut self, long: &[u8], next: &[u8]) -> Option<Fields<'a>> {
         let Some(mut members) = Members::of(self.0) else { return self.fields() };
         let mut fields = Vec::with_capacity(8);
@@ -167,7 +164,7 @@ impl<'a> Members<'a> {
         Some(Fields(fields))
     }
 
-    /// Steps over a text to a key behind it, if there is one.
+    /// Skips a string up to the key `next`. Returns `false` if there is no such key.
     fn skip_text(&mut self, next: &[u8]) -> bool {
         let is_text = self.0.first() == Some(&b'"');
         let Some(at) = bytes::position(next, self.0).filter(|_| is_text) else { return false };
@@ -175,7 +172,8 @@ impl<'a> Members<'a> {
         true
     }
 
-    /// The same with those of the objects in the array called `list`, walked over only once, too.
+    /// Like [`Members::fields`], but also returns the members of each object in the array `list`,
+    /// in the same pass.
     pub(crate) fn fields_with(&mut self, list: &[u8]) -> Option<(Fields<'a>, Vec<Fields<'a>>)> {
         let Some(mut members) = Members::of(self.0) else {
             return Some((self.fields()?, Vec::new()));
@@ -190,7 +188,8 @@ impl<'a> Members<'a> {
         Some((Fields(fields), objects))
     }
 
-    /// The value of the key just given; of an array also the members of its objects.
+    /// Reads the value of the current key. If it is an array, also collects the members of its
+    /// objects.
     fn objects(&mut self, into: &mut Vec<Fields<'a>>) -> Option<Json<'a>> {
         let input = skip_blanks(self.0);
         let Some(elements) = input.strip_prefix(b"[") else { return self.value() };
@@ -200,8 +199,8 @@ impl<'a> Members<'a> {
         Some(Json(&input[..input.len() - self.0.len()]))
     }
 
-    /// Goes through the members of the value of the key just given, none of anything but an object.
-    /// `take` gets each key and the walk before its value, which it has to step over.
+    /// Calls `take` for each member of the current key's value; never if it is not an object.
+    /// `take` gets the key and the reader in front of the value, and must read or skip the value.
     #[inline]
     pub(crate) fn each(
         &mut self,
@@ -215,7 +214,7 @@ impl<'a> Members<'a> {
         Some(())
     }
 
-    /// The same for the elements of an array: `take` gets the walk before each.
+    /// Calls `take` for each element of an array, with the reader in front of the element.
     #[inline]
     pub(crate) fn each_element(
         &mut self,
@@ -233,17 +232,17 @@ impl<'a> Members<'a> {
         Some(())
     }
 
-    /// What is still to be walked over.
+    /// Returns the unread input.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.0
     }
 
-    /// Whether the walk came to the object's end, and nothing follows it.
+    /// Returns whether the object has been read to its end and nothing follows it.
     pub(crate) fn ended(&self) -> bool {
         self.behind().is_some_and(|rest| skip_blanks(rest).is_empty())
     }
 
-    /// What follows the object, if the walk came to its end.
+    /// Returns the input after the object; `None` if the object has not been read to its end.
     fn behind(&self) -> Option<&'a [u8]> {
         skip_blanks(self.0).strip_prefix(b"}")
     }
@@ -257,13 +256,13 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// The members of an object, walked over once however many of them are asked for.
+/// The members of an object, read once and looked up many times.
 #[derive(Debug, Default)]
 pub(crate) struct Fields<'a>(Vec<(&'a [u8], Json<'a>)>);
 
 impl<'a> Fields<'a> {
-    /// The members of the value that `input` begins with, none of anything but an object; and what
-    /// follows it.
+    /// Reads the members of the first value in `input`, which are empty if it is not an object.
+    /// Also returns the rest of the input.
     fn first(input: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let Some(mut members) = Members::of(input) else {
             let (_, rest) = Json::first(input)?;
@@ -274,7 +273,7 @@ impl<'a> Fields<'a> {
         Some((Self(fields), members.behind()?))
     }
 
-    /// The member called `key`.
+    /// Returns the member called `key`.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
         self.0.iter().find(|(name, _)| *name == key.as_bytes()).map(|(_, value)| *value)
     }
@@ -289,7 +288,8 @@ impl<'a> IntoIterator for Fields<'a> {
     }
 }
 
-/// The elements of an array as objects, in order: one that is none has no members.
+/// Iterates over the elements of an array as objects. An element that is not an object has no
+/// members.
 struct Objects<'a>(&'a [u8]);
 
 impl<'a> Iterator for Objects<'a> {
@@ -302,7 +302,7 @@ impl<'a> Iterator for Objects<'a> {
     }
 }
 
-/// The elements of an array, in order.
+/// Iterates over the elements of an array.
 pub(crate) struct Elements<'a>(&'a [u8]);
 
 impl<'a> Iterator for Elements<'a> {
@@ -323,7 +323,7 @@ fn skip_blanks(mut input: &[u8]) -> &[u8] {
 }
 
 fn skip_comma(input: &[u8]) -> &[u8] {
-    // As nearly everybody writes it.
+    // Fast path: nearly all JSON is written like this.
     if let [b',', b'"', ..] = input {
         return &input[1..];
     }
@@ -331,7 +331,7 @@ fn skip_comma(input: &[u8]) -> &[u8] {
     input.strip_prefix(b",").map_or(input, skip_blanks)
 }
 
-/// Where the value at the start of `input` ends.
+/// Returns the end of the value at the start of `input`.
 fn value_end(input: &[u8]) -> Option<usize> {
     match input.first()? {
         b'"' => string_end(input),
@@ -341,13 +341,13 @@ fn value_end(input: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the string at the start of `input` ends.
+/// Returns the end of the string at the start of `input`.
 fn string_end(input: &[u8]) -> Option<usize> {
     Some(1 + closing_quote(&input[1..])? + 1)
 }
 
-/// Where the closing quote of a string stands, behind its opening quote: the first that no odd number
-/// of backslashes stands before.
+/// Returns the index of the closing quote: the first one after an even number of backslashes.
+/// `input` starts after the opening quote.
 fn closing_quote(input: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -360,14 +360,14 @@ fn closing_quote(input: &[u8]) -> Option<usize> {
     }
 }
 
-/// The same for a string that is short, as most keys are.
+/// Like [`closing_quote`], but faster for short strings, as most keys are.
 fn key_end(input: &[u8]) -> Option<usize> {
     let quote = bytes::find_near(b'"', input)?;
     if input[..quote].ends_with(b"\\") { closing_quote(input) } else { Some(quote) }
 }
 
-/// Where the object or array at the start of `input` ends. Depth is counted, not followed: no
-/// nesting can exhaust the stack.
+/// Returns the end of the object or array at the start of `input`. Counts the depth instead of
+/// recursing, so no nesting can exhaust the stack.
 fn nest_end(input: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -395,7 +395,7 @@ fn word_end(input: &[u8]) -> usize {
     input.iter().position(ends).unwrap_or(input.len())
 }
 
-/// Gives the bytes of a string's inside to `take`, decoded, piece by piece.
+/// Decodes the inside of a string and passes it to `take` piece by piece.
 pub(crate) fn decode(mut inside: &[u8], mut take: impl FnMut(&[u8])) {
     while let Some(at) = bytes::find(b'\\', inside) {
         take(&inside[..at]);
@@ -420,7 +420,7 @@ fn one(decoded: &[u8], take: &mut impl FnMut(&[u8])) -> usize {
     1
 }
 
-/// Decodes `uXXXX`, or two of them that make one character; says how much was used.
+/// Decodes `uXXXX`, or two of them that form one character. Returns the number of bytes used.
 fn unicode(escape: &[u8], take: &mut impl FnMut(&[u8])) -> usize {
     let unit = |at: usize| {
         let hex = std::str::from_utf8(escape.get(at + 1..at + 5)?).ok()?;
@@ -442,7 +442,7 @@ mod tests {
 
     use super::*;
 
-    /// Rebuilds a value by walking it.
+    /// Rebuilds a value by reading it.
     fn walk(json: Json<'_>) -> Option<Value> {
         Some(match json.raw().first()? {
             b'{' => Value::Object(

@@ -1,7 +1,7 @@
-//! Edits of a JSON text that leave every other byte as it is.
+//! Edits a JSON text and leaves every other byte unchanged.
 //!
-//! A text is parsed to know where its parts lie, and then spliced; it is never printed anew. Comments
-//! and trailing commas are understood, so that they survive.
+//! The text is parsed to find the positions of its parts and then spliced, never printed anew.
+//! Comments and trailing commas are accepted, so they survive.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use jsonc_parser::common::Ranged;
 pub(crate) use jsonc_parser::errors::ParseError;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-/// The value that a text holds; nothing if it is blank.
+/// Parses a text; `None` if it is blank.
 pub(crate) fn parse(text: &str) -> Result<Option<Value<'_>>, ParseError> {
     parse_with(text, true)
 }
 
-/// The same without comments and trailing commas, which JSON itself does not have.
+/// Parses a text as strict JSON, without comments and trailing commas.
 pub(crate) fn parse_strictly(text: &str) -> Result<Option<Value<'_>>, ParseError> {
     parse_with(text, false)
 }
@@ -36,43 +36,43 @@ fn parse_with(text: &str, extras: bool) -> Result<Option<Value<'_>>, ParseError>
     Ok(parse_to_ast(text, &CollectOptions::default(), &options)?.value)
 }
 
-/// The value of the member `key`. Of several with one name the last counts, as it does for most
-/// readers.
+/// Returns the value of the member `key`. If the key occurs more than once, the last one counts, as
+/// for most readers.
 pub(crate) fn member<'o, 'a>(object: &'o Object<'a>, key: &str) -> Option<&'o Value<'a>> {
     Some(&object.properties[index_of(object, key)?].value)
 }
 
-/// Where the member `key` stands among the others; the last of several.
+/// Returns the index of the member `key`, the last one if it occurs more than once.
 pub(crate) fn index_of(object: &Object<'_>, key: &str) -> Option<usize> {
     object.properties.iter().rposition(|member| member.name.as_str() == key)
 }
 
-/// Where a value lies in its text.
+/// Returns the range of a value in its text.
 pub(crate) fn place(value: &Value<'_>) -> Range<usize> {
     value.start()..value.end()
 }
 
-/// The text with `new` in the place of what lies at `place`.
+/// Replaces the text at `place` with `new`.
 pub(crate) fn replaced(text: &str, place: Range<usize>, new: &str) -> String {
     [&text[..place.start], new, &text[place.end..]].concat()
 }
 
-/// A string as JSON writes it.
+/// Formats a string as JSON.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// How a text is laid out.
+/// The layout of a text.
 pub(crate) struct Style {
     newline: &'static str,
-    /// One step of indentation.
+    /// One level of indentation.
     step: String,
-    /// Everything stands on one line.
+    /// Whether everything is on one line.
     inline: bool,
 }
 
 impl Style {
-    /// The style of a text whose outermost value is `root`.
+    /// Detects the style of a text whose outermost value is `root`.
     pub(crate) fn of(text: &str, root: &Object<'_>) -> Self {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let first = root.properties.first().map(|member| member.start());
@@ -82,19 +82,18 @@ impl Style {
     }
 }
 
-/// Something to put into a text.
+/// A value to insert into a text.
 pub(crate) enum Node {
-    /// Written as it is.
+    /// Inserted unchanged.
     Text(String),
-    /// An object, a member a line.
+    /// An object with one member per line.
     Object(Vec<(String, Node)>),
-    /// An array, an element a line.
+    /// An array with one element per line.
     Array(Vec<Node>),
 }
 
 impl Node {
-    /// The node on a line that is indented by `indent`; on one line with what surrounds it if that
-    /// is nothing.
+    /// Prints the node on a line indented by `indent`, or without line breaks if that is `None`.
     fn print(&self, style: &Style, indent: Option<&str>) -> String {
         let inner = indent.map(|indent| format!("{indent}{}", style.step));
         let print = |node: &Node| node.print(style, inner.as_deref());
@@ -115,12 +114,12 @@ impl Node {
     }
 }
 
-/// A member of an object whose value is already written.
+/// Formats a member of an object.
 fn member_text(key: &str, value: &str) -> String {
     format!("{}: {value}", quoted(key))
 }
 
-/// What stands between a pair of brackets: the members of an object, or the elements of an array.
+/// The range of an object or array, and of each of its items.
 #[derive(Clone)]
 pub(crate) struct List {
     brackets: Range<usize>,
@@ -142,7 +141,7 @@ impl From<&Array<'_>> for List {
 }
 
 impl List {
-    /// The text with a member after the last item.
+    /// Appends a member after the last item.
     pub(crate) fn append_member(
         &self,
         text: &str,
@@ -153,13 +152,13 @@ impl List {
         self.append(text, style, |indent| member_text(key, &node.print(style, indent)))
     }
 
-    /// The text with an element after the last item.
+    /// Appends an element after the last item.
     pub(crate) fn append_element(&self, text: &str, style: &Style, node: &Node) -> String {
         self.append(text, style, |indent| node.print(style, indent))
     }
 
-    /// Puts the new item right after the last one, so that taking it out with all that lies between
-    /// the two gives back every byte.
+    /// Inserts the new item right after the last one. Removing it together with the gap between the
+    /// two restores every byte.
     fn append(&self, text: &str, style: &Style, item: impl Fn(Option<&str>) -> String) -> String {
         let Some(last) = self.items.last() else { return self.fill(text, style, item) };
         let new = match own_line(text, last.start) {
@@ -169,7 +168,7 @@ impl List {
         replaced(text, last.end..last.end, &new)
     }
 
-    /// Puts the first item between the brackets.
+    /// Inserts the first item between the brackets.
     fn fill(&self, text: &str, style: &Style, item: impl Fn(Option<&str>) -> String) -> String {
         let inside = self.inside();
         let blank = text[inside.clone()].trim().is_empty();
@@ -185,7 +184,7 @@ impl List {
         replaced(text, room, &format!("{newline}{indent}{}{end}", item(Some(&indent))))
     }
 
-    /// The text without the item, and without the comma that set it apart.
+    /// Removes an item and its comma.
     fn remove(&self, text: &str, index: usize) -> String {
         let item = self.items[index].clone();
         let before = index.checked_sub(1).map(|before| self.items[before].end);
@@ -199,14 +198,14 @@ impl List {
         if rest.chars().all(|character| character.is_whitespace() || character == ',') {
             return replaced(text, whole, "");
         }
-        // There are comments around it. They stay.
+        // Keep the comments around the item.
         let comma = comma(&text[gap.clone()]).map(|at| gap.start + at..gap.start + at + 1);
         let mut cuts = [Some(item), comma].into_iter().flatten().collect::<Vec<_>>();
         cuts.sort_by_key(|cut| std::cmp::Reverse(cut.start));
         cuts.into_iter().fold(text.to_owned(), |text, cut| replaced(&text, cut, ""))
     }
 
-    /// What is left between the brackets without the item, blanks and commas aside: comments.
+    /// Returns the text between the brackets without the item, blanks and commas: comments.
     fn left_without(&self, text: &str, index: usize) -> String {
         let (inside, item) = (self.inside(), &self.items[index]);
         tokens(&[&text[inside.start..item.start], &text[item.end..inside.end]].concat())
@@ -217,18 +216,17 @@ impl List {
     }
 }
 
-/// An item of a list on the way from something to be taken out to the root.
+/// One step on the path from an item to the root.
 pub(crate) struct Level<'b> {
-    /// The list.
     pub(crate) list: List,
-    /// The item that leads to what is taken out, or is it.
+    /// The item that is removed or contains the removed one.
     pub(crate) index: usize,
-    /// The list with its brackets as it stood before we came, if it was empty then.
+    /// The list with its brackets as it was before the installation, if it was empty then.
     pub(crate) before: Option<&'b str>,
 }
 
-/// The text without the item that `levels` (innermost first) lead to. A list that is emptied by that
-/// goes too, unless it stood there empty before: then it becomes what it was.
+/// Removes the item at the end of the path `levels`, innermost first. Also removes lists that
+/// become empty, unless they were empty before: those are restored to their earlier text.
 pub(crate) fn take_out(text: &str, levels: &[Level<'_>]) -> String {
     for (number, Level { list, index, before }) in levels.iter().enumerate() {
         if list.items.len() > 1 {
@@ -248,26 +246,26 @@ pub(crate) fn take_out(text: &str, levels: &[Level<'_>]) -> String {
     text.to_owned()
 }
 
-/// A text without its blanks and commas.
+/// Removes blanks and commas from a text.
 fn tokens(text: &str) -> String {
     text.chars().filter(|character| !character.is_whitespace() && *character != ',').collect()
 }
 
-/// The indentation of what begins at `at`, if it begins its line.
+/// Returns the indentation of the item at `at`; `None` if the item does not begin its line.
 fn own_line(text: &str, at: usize) -> Option<&str> {
     let begin = text[..at].rfind('\n')? + 1;
     let indent = &text[begin..at];
     indent.chars().all(|character| character == ' ' || character == '\t').then_some(indent)
 }
 
-/// The indentation of the line that `at` lies in.
+/// Returns the indentation of the line that contains `at`.
 fn line_indent(text: &str, at: usize) -> &str {
     let begin = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = &text[begin..at];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Where the comma is in what separates two items: blanks, comments and one comma.
+/// Returns the index of the comma between two items, skipping blanks and comments.
 fn comma(gap: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(rest) = gap.get(at..).filter(|rest| !rest.is_empty()) {

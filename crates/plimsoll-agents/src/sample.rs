@@ -1,26 +1,26 @@
-//! A session that was recorded from an agent, to be played where there is none.
+//! A recorded session of an agent, which can be replayed without the agent.
 
-/// The recording.
+/// A recorded session.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// One step a line, in the order of the recorded run: `{"hook":…}` with a payload, or
-    /// `{"record":…}` with a line of the transcript.
+    /// One step per line, in recorded order: `{"hook":…}` with a payload, or `{"record":…}` with a
+    /// transcript record.
     pub(crate) tape: &'static str,
-    /// The home it was recorded in.
+    /// The home directory of the recording.
     pub(crate) home: &'static str,
 }
 
-/// What happens next in a recording.
+/// A step of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The agent calls its hook with this payload.
     Hook(String),
-    /// The agent adds this line to the transcript.
+    /// The agent appends this record to the transcript.
     Record(String),
 }
 
 impl Sample {
-    /// The steps, as if recorded in `home`.
+    /// Returns the steps, with all paths moved to `home`.
     pub fn steps(self, home: &str) -> impl Iterator<Item = Step> {
         let quoted = serde_json::Value::from(home).to_string();
         let moved = move |json: &str| json.replace(self.home, &quoted[1..quoted.len() - 1]);

@@ -1,4 +1,4 @@
-//! What Claude Code's own settings say about its windows.
+//! Reads Claude Code's own settings for windows and compaction.
 
 use plimsoll_core::Tokens;
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
@@ -6,7 +6,7 @@ use plimsoll_core::trigger::CompactionRule;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Where the client compacts unless the user has set anything.
+/// Where the client compacts by default.
 pub(super) const RULE: CompactionRule = CompactionRule {
     reserve: 20_000,
     headroom: 13_000,
@@ -15,7 +15,7 @@ pub(super) const RULE: CompactionRule = CompactionRule {
     on_refusal: &["opus-4-5", "sonnet-4-5", "haiku-4-5"],
 };
 
-/// A settings file, as far as it concerns us. Values of the wrong type count as absent.
+/// The parts of a settings file that concern us. Values of the wrong type count as absent.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct File {
@@ -25,8 +25,8 @@ struct File {
     env: Value,
 }
 
-/// `files` strongest first; a file that is no JSON is passed over, one with comments too, as the
-/// client does. It does not mind a byte order mark.
+/// Combines settings files, strongest first. Ignores files that are not valid JSON, even those with
+/// comments, because the client does so too. Accepts a byte order mark.
 pub(super) fn settings(files: &[&str]) -> ClientSettings {
     let read = |text: &&str| serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
     let files: Vec<File> = files.iter().filter_map(read).collect();
@@ -40,11 +40,11 @@ pub(super) fn settings(files: &[&str]) -> ClientSettings {
         compact_window: files.iter().find_map(|file| file.auto_compact_window.as_u64()),
         ..ClientSettings::default()
     };
-    // The client puts the variables of its settings into its own environment.
+    // The client adds the variables in its settings to its own environment.
     environment(own, &|name| files.iter().find_map(|file| text(file.env.get(name)?)))
 }
 
-/// The variables that matter to us.
+/// The environment variables that we read.
 pub(super) const VARIABLES: [&str; 7] = [
     "DISABLE_COMPACT",
     "DISABLE_AUTO_COMPACT",
@@ -55,7 +55,7 @@ pub(super) const VARIABLES: [&str; 7] = [
     "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
 ];
 
-/// Lays the environment over what the files say. Values that make no sense count as absent.
+/// Overrides the settings in the files with the environment. Invalid values count as absent.
 pub(super) fn environment(
     settings: ClientSettings,
     env: &dyn Fn(&str) -> Option<String>,

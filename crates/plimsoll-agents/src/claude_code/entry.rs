@@ -1,7 +1,7 @@
-//! What Claude Code's transcript lines are to the conversation.
+//! Turns Claude Code's transcript records into entries.
 //!
-//! Every hook call asks this of the last few lines: each is walked over once, and nothing is decoded or
-//! kept that nobody asks for.
+//! Every hook call does this for the last few records. It reads each record once and decodes
+//! nothing that is not needed.
 
 use plimsoll_core::Tokens;
 use plimsoll_core::entry::{Boundary, Entry, EntryId, Follows, Kind, Response};
@@ -41,8 +41,8 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Reads a line of a conversation of `scope`. Whose line it is stands near its start, so a
-    /// subagent's long lines cost nothing.
+    /// Reads a record that belongs to the conversation of `scope`. The field that decides this is
+    /// near the start, so a subagent's long records cost nothing.
     fn read(bytes: &'a [u8], scope: Scope) -> Option<Self> {
         let mut record = Self::default();
         let mut members = Members::of(bytes)?;
@@ -56,7 +56,7 @@ impl<'a> Record<'a> {
         (is_whole && scope.holds(record.sidechain)).then_some(record)
     }
 
-    /// Takes a field; nothing if the line is of no use.
+    /// Stores a field; `None` if the record is not needed.
     #[inline]
     fn take(&mut self, key: &[u8], value: Json<'a>, scope: Scope) -> Option<()> {
         match key {
@@ -94,8 +94,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The response a line is a block of. Messages that the client made up itself, errors among them,
-    /// have no usage or an empty one, and count as links of the chain.
+    /// Returns the response that a record is a block of. Messages that the client wrote itself,
+    /// such as errors, have no usage or an empty one, and only link the chain.
     fn response(&self) -> Option<Response<'a>> {
         let Message { id, model, complete, usage, .. } = &self.message;
         let model = model.and_then(Json::plain)?;
@@ -105,7 +105,7 @@ impl<'a> Record<'a> {
             message: id.and_then(Json::escaped).map(EntryId::new)?,
             model: Some(model),
             window: None,
-            // `model` has lost the mark.
+            // `model` does not include the mark.
             long_context: self
                 .requested_model
                 .and_then(Json::escaped)
@@ -127,14 +127,14 @@ impl<'a> Record<'a> {
     }
 }
 
-/// What was said to the model, or by it.
+/// A message to or from the model.
 #[derive(Default)]
 struct Message<'a> {
     id: Option<Json<'a>>,
     model: Option<Json<'a>>,
     complete: bool,
     usage: Usage,
-    /// A part of it is what a tool gave back.
+    /// Whether one of its blocks is a tool result.
     has_result: bool,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Whether a part of a message is what a tool gave back.
+/// Returns whether one of the blocks is a tool result.
 fn has_result(content: &mut Members<'_>) -> Option<bool> {
     let mut found = false;
     content.each_element(|part| {
@@ -184,8 +184,8 @@ struct Usage {
 }
 
 impl Usage {
-    /// Where the service ran tools by itself, the figures cover several prompts, and the last of
-    /// the iterations is the window.
+    /// Reads the usage of a response. If the service ran tools itself, the totals cover several
+    /// prompts, and only the last iteration shows the window.
     fn read(members: &mut Members<'_>) -> Option<Self> {
         let (mut usage, mut iterations, mut last) = (Self::default(), 0, None);
         members.each(|key, members| match key {

@@ -1,23 +1,23 @@
-//! What Claude Code's transcripts tell of the hooks that ran.
+//! Finds hook runs in Claude Code's transcripts.
 //!
-//! Seen with clients 2.1.325 and 2.1.197 (headless), for SessionStart, UserPromptSubmit, PreToolUse,
-//! PostToolUse and Stop:
+//! Observed with clients 2.1.325 and 2.1.197 (headless), for SessionStart, UserPromptSubmit,
+//! PreToolUse, PostToolUse and Stop:
 //!
 //! * A hook that exits with 0 and prints nothing leaves **no record**. The one exception is Stop in
 //!   the newer client, whose `stop_hook_summary` lists every hook with its duration.
-//! * One that prints leaves an attachment `hook_success` with command and duration. On
-//!   UserPromptSubmit that holds for plain text only: JSON and stderr leave nothing.
-//! * A failure (any exit code but 0 and 2) leaves `hook_non_blocking_error`, with both.
-//! * A timeout leaves `hook_cancelled`, with both; that of PostToolUse names neither command nor
-//!   duration, so that it can be laid to nobody's charge.
-//! * A refusal (exit code 2, or a decision to block) leaves no duration: `hook_blocking_error` with
-//!   the command, or for PreToolUse nothing but the tool's result.
-//! * SessionEnd leaves nothing: the transcript is closed.
-//! * Older clients (seen: 2.1.42, 2.1.59) wrote a `progress` record of type `hook_progress` for each
-//!   run, silent or not, without a duration.
+//! * A hook that prints leaves an attachment `hook_success` with command and duration. On
+//!   UserPromptSubmit this is true for plain text only: JSON and stderr leave nothing.
+//! * A failure (any exit code but 0 and 2) leaves `hook_non_blocking_error` with both.
+//! * A timeout leaves `hook_cancelled` with both. For PostToolUse it has neither command nor
+//!   duration, so it cannot be attributed to a hook.
+//! * A refusal (exit code 2, or a decision to block) leaves no duration: only `hook_blocking_error`
+//!   with the command, or for PreToolUse only the tool's result.
+//! * SessionEnd leaves nothing, because the transcript is closed.
+//! * Older clients (observed: 2.1.42, 2.1.59) wrote a `progress` record of type `hook_progress` for
+//!   each run, silent or not, without a duration.
 //!
-//! Several records may tell of one run (a Stop hook that prints has an attachment and a place in
-//! the summary). They agree in `toolUseID`, event and command.
+//! Several records may describe one run: a Stop hook that prints has an attachment and an item in
+//! the summary. They agree in `toolUseID`, event and command.
 
 use plimsoll_core::bytes;
 use plimsoll_core::entry::EntryId;
@@ -26,7 +26,7 @@ use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 use crate::json::{Json, Members};
 
 pub(super) fn hook_runs(line: &[u8]) -> Vec<HookRun> {
-    // Every record in question has keys that begin so; a line in a thousand has.
+    // All such records have a key that begins with `hook`. Only one record in a thousand does.
     if !bytes::contains(b"\"hook", line) {
         return Vec::new();
     }
@@ -52,7 +52,7 @@ pub(super) fn hook_runs(line: &[u8]) -> Vec<HookRun> {
     }
 }
 
-/// The run that an attachment tells of, or the data of a progress record about `call`.
+/// Reads the run in an attachment, or in the data of a progress record about `call`.
 fn of(told: Json<'_>, call: Option<EntryId>) -> Option<HookRun> {
     let outcome = match told.get("type")?.plain()? {
         "hook_success" | "hook_progress" => Outcome::Done,

@@ -1,24 +1,24 @@
-//! Command lines that start the client without anybody at the keyboard.
+//! Command lines that start the client without a user at the keyboard.
 
 use plimsoll_core::event::SessionId;
 
 use crate::{Launch, NotConducted};
 
-/// What starts the client without anybody at the keyboard.
+/// The default command that starts the client without a user at the keyboard.
 pub(super) const HEADLESS: [&str; 2] = ["claude", "-p"];
 /// Programs that start another one, which their arguments name.
 const STARTERS: [&str; 6] = ["env", "npx", "nice", "ionice", "stdbuf", "timeout"];
 /// The client's program, and its package.
 const PROGRAMS: [&str; 2] = ["claude", "claude-code"];
-/// Without these somebody must sit there.
+/// Flags without which the client needs a user at the keyboard.
 const PRINT: [&str; 2] = ["-p", "--print"];
-/// These go on with a session that is there, or name one.
+/// Flags that continue an existing session or set its id.
 const OF_A_SESSION: [&str; 7] =
     ["-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr"];
-/// With these there is no transcript, or no hook is called.
+/// Flags with which the client writes no transcript or calls no hooks.
 const UNSEEN: [&str; 3] = ["--no-session-persistence", "--bare", "--safe-mode"];
 
-/// How a command line starts the client; nothing if it starts something else.
+/// Checks how a command line starts the client; `None` if it starts something else.
 pub(super) fn launch(command: &[String]) -> Option<Result<Launch, NotConducted>> {
     let program = program(command)?;
     let arguments = &command[program + 1..];
@@ -46,8 +46,8 @@ pub(super) fn launch(command: &[String]) -> Option<Result<Launch, NotConducted>>
     })
 }
 
-/// The command line with a session's name, and with a prompt if one is given. The prompt stands right
-/// behind `-p`: options at the end may take any number of words.
+/// Adds a session id to the command line, and a prompt if there is one. The prompt comes right
+/// after `-p`, because options at the end may take any number of words.
 pub(super) fn started(
     command: &[String],
     session: &SessionId,
@@ -63,7 +63,7 @@ pub(super) fn started(
     words
 }
 
-/// Where the client's program stands in a command line.
+/// Returns the index of the client's program in a command line.
 fn program(command: &[String]) -> Option<usize> {
     let name = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
     let is_client = |word: &String| PROGRAMS.contains(&name(word).as_str());
@@ -74,7 +74,7 @@ fn program(command: &[String]) -> Option<usize> {
     }
 }
 
-/// The options of a command line; what stands behind `--` is none.
+/// Returns the words of a command line before `--`, which ends the options.
 fn options(arguments: &[String]) -> impl Iterator<Item = (usize, &String)> {
     arguments.iter().enumerate().take_while(|(_, word)| *word != "--")
 }
@@ -83,7 +83,7 @@ fn is_set(arguments: &[String], name: &str) -> bool {
     options(arguments).any(|(_, word)| word == name || word.starts_with(&format!("{name}=")))
 }
 
-/// The value of an option.
+/// Returns the value of an option.
 fn value<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
     options(arguments).find_map(|(at, word)| match word.strip_prefix(name)? {
         "" => arguments.get(at + 1).map(String::as_str),

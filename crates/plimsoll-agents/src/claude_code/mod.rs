@@ -35,7 +35,6 @@ use crate::{
 };
 use wire::Payload;
 
-/// Claude Code.
 #[derive(Debug)]
 pub struct ClaudeCode;
 
@@ -104,7 +103,7 @@ impl Agent for ClaudeCode {
     }
 
     fn sample(&self) -> Option<Sample> {
-        // The testbed's example `capture_demo` records it anew.
+        // The testbed's example `capture_demo` records it again.
         let tape = include_str!("../../assets/claude-code/sample.jsonl");
         Some(Sample { tape, home: "/home/dev" })
     }
@@ -323,7 +322,8 @@ fn kind(payload: &Payload<'_>) -> EventKind {
     }
 }
 
-/// The breakpoint that a tool call was. What it said is read only where it may be one.
+/// Returns the breakpoint that a tool call reached. Reads the output only if the command may be
+/// one.
 fn breakpoint(payload: &Payload<'_>) -> Option<Breakpoint> {
     let failed = payload.hook_event_name.as_deref() == Some("PostToolUseFailure");
     let is_shell = matches!(payload.tool_name.as_deref(), Some("Bash" | "PowerShell"));
@@ -333,7 +333,7 @@ fn breakpoint(payload: &Payload<'_>) -> Option<Breakpoint> {
         return None;
     }
     let response = |name: &str| payload.tool_response?.get(name);
-    // What goes on in the background, or was broken off, has not ended yet.
+    // A background or interrupted command has no result yet.
     if response("backgroundTaskId").is_some_and(|task| !task.is_null())
         || payload.is_interrupt.is_some_and(Json::is_true)
     {
@@ -345,7 +345,7 @@ fn breakpoint(payload: &Payload<'_>) -> Option<Breakpoint> {
     breakpoint::of(&command, failed, &output)
 }
 
-/// What a tool call loads: `Task` is the older name of `Agent`.
+/// Returns the subagent or skill that a tool call loads. `Task` is the older name of `Agent`.
 fn load(payload: &Payload<'_>) -> Option<Load> {
     let input = |keys: &[&str]| {
         let input = payload.tool_input?;

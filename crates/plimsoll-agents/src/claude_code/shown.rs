@@ -1,4 +1,4 @@
-//! What a line of Claude Code's transcript put before the model.
+//! Extracts the text that a transcript record showed to the model.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(super) fn shown(bytes: &[u8], scope: Scope) -> Option<Shown<'_>> {
     }
 }
 
-/// The user's words, and what tools gave back.
+/// Returns the user's words and the results of tools.
 fn said<'a>(line: &Line<'a>) -> Vec<Cow<'a, str>> {
     let mut texts = Vec::new();
     if let Some(content) = line.message.as_ref().and_then(|message| message.get("content")) {
@@ -32,7 +32,7 @@ fn said<'a>(line: &Line<'a>) -> Vec<Cow<'a, str>> {
     texts
 }
 
-/// Adds a text, or those of a list of blocks.
+/// Adds a text, or the texts of a list of blocks.
 fn add<'a>(content: Json<'a>, texts: &mut Vec<Cow<'a, str>>) {
     let blocks = content.elements().filter_map(|block| block.get("text"));
     texts.extend(blocks.chain([content]).filter_map(Json::escaped).map(Json::decoded));

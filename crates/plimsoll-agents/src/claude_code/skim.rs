@@ -1,4 +1,4 @@
-//! Lines that need not be read to their end.
+//! Reads records only as far as needed.
 
 use plimsoll_core::bytes;
 use plimsoll_core::reading::Scope;
@@ -6,17 +6,18 @@ use plimsoll_core::reading::Scope;
 use super::transcript::{Line, Walk};
 use crate::json::Members;
 
-/// A line, as far as it had to be read.
+/// A record, or the part of it that was needed.
 #[expect(clippy::large_enum_variant, reason = "taken apart right away")]
 pub(super) enum Skim<'a> {
-    /// To its end.
+    /// The record was read to its end.
     Read(Line<'a>),
-    /// Only to where it says that this call ended: well, and nothing else is told with it.
+    /// The record only says that this call succeeded, so the rest was skipped.
     Ended(&'a str),
 }
 
 impl<'a> Skim<'a> {
-    /// Reads a line of `scope`, unless it is something that the client added by itself.
+    /// Reads a record of `scope`; `None` for attachments. If `has_only_to_end` returns true for the
+    /// call of a result, skips the rest of that record.
     pub(super) fn read(
         bytes: &'a [u8],
         scope: Scope,
@@ -40,14 +41,14 @@ impl<'a> Skim<'a> {
     }
 }
 
-/// The call that a message is the result of, where it is written as the client does.
+/// Returns the call whose result a message is, if it has the client's usual format.
 fn call<'a>(message: &Members<'a>) -> Option<&'a str> {
     let call = message.rest().strip_prefix(br#"{"role":"user","content":[{"tool_use_id":""#)?;
     std::str::from_utf8(&call[..bytes::find(b'"', call)?]).ok()
 }
 
-/// Whether a result ended well, and nothing else is told with it: by the keys that stand in its line.
-/// A key never stands inside a string, where quotes are escaped.
+/// Returns whether a result succeeded and is the only content of its record. Searches for keys in
+/// the raw bytes: they cannot occur inside a string, where quotes are escaped.
 fn tells_no_more(line: &[u8]) -> bool {
     const CALL: &[u8] = br#""tool_use_id":"#;
     bytes::position(CALL, line) == bytes::last(CALL, line)

@@ -1,4 +1,4 @@
-//! What Claude Code tells its status line.
+//! Reads the payload of Claude Code's status line.
 
 use plimsoll_core::Tokens;
 use plimsoll_core::event::{SessionId, Status};
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::BadPayload;
 
-/// The payload, as far as we have a use for it.
+/// The fields of the payload that we use.
 #[derive(Deserialize)]
 struct Payload {
     session_id: String,
@@ -30,8 +30,8 @@ struct Workspace {
 #[derive(Deserialize)]
 struct ContextWindow {
     context_window_size: Tokens,
-    /// Of the last response. The totals beside it are the same here, and were sums over the whole session
-    /// in clients before 2.1.132.
+    /// Usage of the last response. The totals beside it are equal now, but were sums over the whole
+    /// session in clients before 2.1.132.
     #[serde(default)]
     current_usage: Option<Usage>,
 }
@@ -52,7 +52,7 @@ impl Usage {
     }
 }
 
-/// The model's name carries this where a long context was asked for; transcripts leave it out.
+/// Suffix of the model's name if a long context was requested. Transcripts omit it.
 const LONG_CONTEXT: &str = "[1m]";
 
 pub(super) fn read(payload: &[u8]) -> Result<Status, BadPayload> {
@@ -61,7 +61,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Status, BadPayload> {
     let session =
         SessionId::new(&payload.session_id).ok_or(BadPayload("the payload names no session"))?;
     let counted = &payload.context_window;
-    // Before the first response and right after a compaction there is none, or the client says 0.
+    // Before the first response and right after a compaction the usage is missing, or 0.
     let usage = counted.current_usage.as_ref().filter(|usage| usage.prompt() > 0);
     Ok(Status {
         session,

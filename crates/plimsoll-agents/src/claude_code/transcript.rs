@@ -1,4 +1,4 @@
-//! Claude Code's transcript lines, field by field.
+//! Reads the fields of Claude Code's transcript records.
 
 use plimsoll_core::bytes;
 use plimsoll_core::entry::EntryId;
@@ -8,12 +8,12 @@ use plimsoll_core::time::moment;
 use crate::Request;
 use crate::json::{Fields, Json, Members};
 
-/// The fields of a line that tell what it is.
+/// The fields of a record that we use.
 #[derive(Default)]
 pub(super) struct Line<'a> {
     pub(super) kind: &'a str,
     pub(super) message: Option<Fields<'a>>,
-    /// The parts of what the message says, where it has parts.
+    /// The content blocks of the message, if it has any.
     pub(super) blocks: Vec<Fields<'a>>,
     pub(super) attachment: Option<Json<'a>>,
     pub(super) rendered: Option<Json<'a>>,
@@ -30,9 +30,9 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line that belongs to a conversation, of `scope` if one is given.
+    /// Reads a record that belongs to a conversation, of `scope` if there is one.
     ///
-    /// Whose line it is stands near its start, so a subagent's long lines cost nothing.
+    /// The field that decides this is near the start, so a subagent's long records cost nothing.
     pub(super) fn read(bytes: &'a [u8], scope: Option<Scope>) -> Option<Self> {
         let mut walk = Walk::new(bytes, scope)?;
         while let Some(key) = walk.key() {
@@ -42,11 +42,11 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A walk over the fields of a line.
+/// Reads a record field by field.
 pub(super) struct Walk<'a> {
-    /// What was read so far.
+    /// The fields read so far.
     pub(super) line: Line<'a>,
-    /// What is still to be read.
+    /// The unread fields.
     pub(super) members: Members<'a>,
     scope: Option<Scope>,
 }
@@ -56,13 +56,13 @@ impl<'a> Walk<'a> {
         Some(Self { line: Line::default(), members: Members::of(bytes)?, scope })
     }
 
-    /// The next key.
+    /// Reads the next key.
     #[inline]
     pub(super) fn key(&mut self) -> Option<&'a [u8]> {
         self.members.key()
     }
 
-    /// Takes the value of the key just given; nothing if the line is of no use.
+    /// Stores the value of the current key; `None` if the record is not needed.
     #[inline]
     pub(super) fn take(&mut self, key: &[u8]) -> Option<()> {
         let Self { line, members, scope } = self;
@@ -73,7 +73,7 @@ impl<'a> Walk<'a> {
                 return Some(());
             }
             b"toolUseResult" => {
-                // The whole file as it was before, of which nothing is asked.
+                // Skip the whole file as it was before the edit.
                 line.result =
                     Some(members.fields_without(b"originalFile", br#""structuredPatch":"#)?);
                 return Some(());
@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// The line, if the walk came to its end.
+    /// Returns the record; `None` if it has not been read to its end.
     pub(super) fn end(self) -> Option<Line<'a>> {
         (self.members.ended() && !self.line.kind.is_empty()).then_some(self.line)
     }
@@ -118,7 +118,7 @@ impl Line<'_> {
         self.subtype == "compact_boundary"
     }
 
-    /// The first record that a compaction leaves as it is.
+    /// Returns the first record that a compaction leaves unchanged.
     pub(super) fn kept_from(&self) -> Option<EntryId> {
         self.compaction?.get("preservedSegment")?.get("headUuid")?.escaped().map(EntryId::new)
     }
@@ -128,16 +128,19 @@ impl Line<'_> {
     }
 }
 
-/// Every other type is bookkeeping, and the set of those grows with each release.
+/// Returns whether records of this type belong to the conversation. All other types are
+/// bookkeeping, and each release adds more.
 pub(super) fn is_conversation(kind: &[u8]) -> bool {
     matches!(kind, b"user" | b"assistant" | b"system" | b"attachment" | b"progress")
 }
 
-/// How the name of that header begins.
+/// Beginning of the name of the header that requests a million tokens.
 const LONG: &[u8] = b"context-1m";
 
-/// The newer clients record each request before its answer; the header that asks for a million
-/// tokens is among its `betas`. Records that are no conversation begin with their type.
+/// Reads whether a request asked for a long context.
+///
+/// Newer clients record each request before its answer, with the header that asks for a million
+/// tokens among its `betas`. Records outside the conversation begin with their type.
 pub(super) fn request(line: &[u8]) -> Request {
     let Some(mut members) = Members::of(line) else { return Request::Elsewhere };
     let Some((b"type", kind)) = members.next() else { return Request::Unrecorded };
@@ -158,17 +161,17 @@ pub(super) fn request(line: &[u8]) -> Request {
     }
 }
 
-/// The folder that a line says the agent works in.
+/// Returns the agent's working directory at a record.
 pub(super) fn folder(line: &[u8]) -> Option<String> {
     text(line, b"cwd")
 }
 
-/// How the client was started that wrote a line.
+/// Returns how the client that wrote a record was started.
 pub(super) fn entry_point(line: &[u8]) -> Option<String> {
     text(line, b"entrypoint")
 }
 
-/// The text of one field of a line.
+/// Returns the text of one field of a record.
 fn text(line: &[u8], field: &[u8]) -> Option<String> {
     let (_, value) = Members::of(line)?.find(|(key, _)| *key == field)?;
     Some(value.text()?.into_owned())

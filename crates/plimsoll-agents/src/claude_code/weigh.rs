@@ -1,4 +1,4 @@
-//! What a line of Claude Code's transcript adds to the window.
+//! Computes the weight that a transcript record adds to the window.
 
 use plimsoll_core::weight::{ClassCounter, Classes, Weight};
 
@@ -17,18 +17,18 @@ pub(super) const UNSEEN: [&str; 7] = [
     "prompt_snapshot",
 ];
 
-/// Members of an attachment that are its bookkeeping, not its text.
+/// Members of an attachment that are bookkeeping, not text.
 const BOOKKEEPING: [&[u8]; 5] = [b"type", b"toolUseID", b"hookName", b"hookEvent", b"filename"];
 
-/// Characters of a signature for one of the thinking it stands for, in tenths.
+/// Length of a signature in tenths of the thinking that it stands for.
 const SIGNATURE_TENTHS: u64 = 26;
 
-/// Where a text counts.
+/// The kind of text, which decides its rate.
 #[derive(Clone, Copy)]
 enum Side {
     Tool,
     Said,
-    /// A summary stands where the user speaks, but its words are the model's.
+    /// A summary is in a user record, but the model wrote it.
     Model,
 }
 
@@ -80,7 +80,7 @@ fn said(weight: &mut Weight, side: Side, content: Json<'_>) {
         let data = || block.get("source")?.get("data")?.escaped();
         match kind(block) {
             "text" => add(weight, side, text(block.get("text"))),
-            // A result has no results in it: what looks like one is text.
+            // Results are not nested: inside a result, a `tool_result` block is text.
             "tool_result" if !matches!(side, Side::Tool) => {
                 weight.tool_results += 1;
                 if let Some(result) = block.get("content") {
@@ -88,7 +88,7 @@ fn said(weight: &mut Weight, side: Side, content: Json<'_>) {
                 }
             }
             "image" => {
-                // A few bytes cannot be a picture, whatever size they claim.
+                // Limit the tokens: a few bytes cannot be an image of the size they claim.
                 let most = 2 * block.raw().len() as u64;
                 weight.image_tokens += image::tokens(data().unwrap_or_default()).min(most);
             }
@@ -107,7 +107,7 @@ fn add(weight: &mut Weight, side: Side, classes: Classes) {
     }
 }
 
-/// An attachment counts as the client rendered it, where it kept that; else by all its strings.
+/// Weighs an attachment as the client rendered it, if recorded, or else by all its strings.
 fn attachment(weight: &mut Weight, line: &Line<'_>) {
     let Some(attachment) = line.attachment else { return };
     if UNSEEN.contains(&kind(attachment)) {
@@ -117,7 +117,7 @@ fn attachment(weight: &mut Weight, line: &Line<'_>) {
     let mut counter = ClassCounter::default();
     line.rendered.unwrap_or(attachment).strings(|key, inside| {
         if !BOOKKEEPING.contains(&key) {
-            // Each string stands on a line of its own.
+            // Each string is on a line of its own.
             decode(inside, |piece| counter.add(piece));
             counter.add(b"\n");
         }
@@ -129,7 +129,7 @@ fn kind<'a>(block: Json<'a>) -> &'a str {
     block.get("type").and_then(Json::plain).unwrap_or_default()
 }
 
-/// A string's text.
+/// Counts the decoded text of a string.
 fn text(value: Option<Json<'_>>) -> Classes {
     let mut counter = ClassCounter::default();
     if let Some(inside) = value.and_then(Json::escaped) {
@@ -138,7 +138,7 @@ fn text(value: Option<Json<'_>>) -> Classes {
     counter.classes()
 }
 
-/// A value as it is written.
+/// Counts a value as written, without decoding.
 fn written(value: Json<'_>) -> Classes {
     let mut counter = ClassCounter::default();
     counter.add(value.raw());

@@ -1,4 +1,4 @@
-//! Claude Code's hook payloads and answers, exactly as they are sent.
+//! Claude Code's hook payloads and answers, exactly as sent.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::json::{Json, Members};
 
-/// The fields of a payload that we have a use for; all others are stepped over.
+/// The fields of a payload that we use. All others are skipped.
 #[derive(Default)]
 pub(super) struct Payload<'a> {
     pub(super) session_id: Option<Cow<'a, str>>,
@@ -28,7 +28,7 @@ pub(super) struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// Reads a payload; nothing if it is no JSON object.
+    /// Parses a payload; `None` if it is not a JSON object.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut payload = Self::default();
         let mut members = Members::of(bytes)?;
@@ -54,7 +54,7 @@ impl<'a> Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// Keeps a value that is looked into only where it matters.
+    /// Stores a value that is decoded only if needed.
     fn keep(&mut self, key: &[u8], value: Json<'a>) {
         let field = match key {
             b"tool_input" => &mut self.tool_input,
@@ -68,7 +68,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// The payload of a tool that has finished, as the client sends it many times an hour.
+/// Returns the payload of a finished tool call, the most frequent event.
 pub(super) fn everyday(session: &SessionId, transcript: &Path) -> Vec<u8> {
     let payload = json!({
         "session_id": session.as_str(),
@@ -102,10 +102,10 @@ struct HookSpecificOutput<'a> {
     additional_context: &'a str,
 }
 
-/// What goes to stdout: one JSON object, instructions for a summary, or nothing at all where there is
+/// Returns the text for stdout: one JSON object, instructions for a summary, or nothing if there is
 /// nothing to say.
 pub(super) fn answer(event: &EventKind, reply: &Reply) -> Vec<u8> {
-    // What is printed before a compaction goes to the summariser as it is, JSON included.
+    // Before a compaction the client passes stdout to the summarizer unchanged, even JSON.
     if matches!(event, EventKind::Compacting { .. }) {
         return reply.to_model.clone().unwrap_or_default().into_bytes();
     }
@@ -127,7 +127,7 @@ pub(super) fn answer(event: &EventKind, reply: &Reply) -> Vec<u8> {
     bytes
 }
 
-/// A refused tool call, as JSON: the hook line that `init` writes drops the exit code.
+/// Returns a refused tool call as JSON: the hook command that `init` writes drops the exit code.
 pub(super) fn refusal(reason: &str) -> Vec<u8> {
     let output = json!({
         "hookEventName": "PreToolUse",
@@ -139,7 +139,7 @@ pub(super) fn refusal(reason: &str) -> Vec<u8> {
     bytes
 }
 
-/// The event's name, where the client passes context on to the model.
+/// Returns the event's name if the client passes context to the model at this event.
 fn injects(event: &EventKind) -> Option<&'static str> {
     match event {
         EventKind::Prompted => Some("UserPromptSubmit"),
@@ -157,7 +157,7 @@ fn injects(event: &EventKind) -> Option<&'static str> {
     }
 }
 
-/// Returns what the client does with the answer to an event.
+/// Returns the effects that the client supports at an event.
 pub(super) fn accepts(event: &EventKind) -> Accepts {
     let to_model = injects(event).is_some() || matches!(event, EventKind::Compacting { .. });
     let refusal = matches!(event, EventKind::Loading(_));

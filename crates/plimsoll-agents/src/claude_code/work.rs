@@ -1,4 +1,4 @@
-//! What a line of Claude Code's transcript tells of the work.
+//! Extracts the work from a transcript record.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,8 @@ pub(super) fn record<'a>(
     }
     let is_result = acts.iter().any(is_result);
     let has_words = acts.iter().any(|act| *act != Act::Compacted);
-    // What a result says of these may not have been read, and other lines say it as well.
+    // Ignore both in results, which may not have been read to their end. Other records have them
+    // too.
     let (folder, branch) = if is_result { (None, None) } else { (line.folder, line.branch) };
     Some(Record {
         place: 0,
@@ -52,7 +53,7 @@ pub(super) fn record<'a>(
     })
 }
 
-/// A call ended well, and no more is told of it.
+/// Returns the act of a call that succeeded, without further details.
 fn ended(call: &str) -> Act<'_> {
     let said = Output::new(b"", said_by_tool);
     Act::Returned { call, failed: false, said, changes: Vec::new(), step: None }
@@ -62,25 +63,26 @@ fn is_result(act: &Act<'_>) -> bool {
     matches!(act, Act::Returned { .. } | Act::Dropped { .. })
 }
 
-/// The message of the model's that a line is a part of.
+/// Returns the model's message that a record is a part of.
 fn message(line: &Line<'_>) -> Option<EntryId> {
     let id = line.message.as_ref().filter(|_| is_the_models(line))?.get("id")?;
     id.escaped().map(EntryId::new)
 }
 
-/// Whether the model speaks: the client does so in its place, too.
+/// Returns whether the model wrote a record. The client also writes messages in its place.
 fn is_the_models(line: &Line<'_>) -> bool {
     let model = line.message.as_ref().and_then(|message| message.get("model"));
     line.kind == "assistant" && model.and_then(Json::plain) != Some("<synthetic>")
 }
 
-/// Whether a line is a command that the user ran in the client's shell mode, or what it printed.
+/// Returns whether a record is a command that the user ran in the client's shell mode, or its
+/// output.
 fn is_shell_mode(line: &Line<'_>) -> bool {
     let text = content(line).filter(|_| line.kind == "user" && !line.summary).and_then(Json::text);
     text.is_some_and(|text| text.starts_with("<bash-"))
 }
 
-/// Whether the user shows an image or a document.
+/// Returns whether the user sent an image or a document.
 fn shows_something(line: &Line<'_>) -> bool {
     let is_shown = |block: &Fields<'_>| {
         matches!(block.get("type").and_then(Json::plain), Some("image" | "document"))
@@ -108,7 +110,7 @@ fn content<'a>(line: &Line<'a>) -> Option<Json<'a>> {
     line.message.as_ref()?.get("content")
 }
 
-/// Members of a tool's input that choose among words of the tool's own.
+/// Members of a tool's input whose values are words defined by the tool.
 const OPTIONS: [&str; 4] = ["output_mode", "status", "subagent_type", "type"];
 
 fn call<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
@@ -158,13 +160,13 @@ fn state(status: &str) -> Option<StepState> {
     }
 }
 
-/// A step as the list of all shows it.
+/// Reads a step from the result of listing all steps.
 fn shown(task: Json<'_>) -> Option<Act<'_>> {
     let state = task.get("status").and_then(Json::plain).and_then(state)?;
     Some(Act::Shown { step: task.get("id")?.text()?, text: task.get("subject")?.text()?, state })
 }
 
-/// The client lets plans be written into a folder of its own.
+/// Returns a plan that the model wrote into the client's plan folder.
 fn plan_file<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
     let input = block
         .get("input")
@@ -174,7 +176,7 @@ fn plan_file<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
     input.get("content").filter(|_| is_plan)?.text().map(Act::Planned)
 }
 
-/// What an edit takes away, and what it puts there.
+/// Returns the old and the new texts of an edit.
 fn edited(input: Json<'_>) -> (Vec<Cow<'_, str>>, Vec<Cow<'_, str>>) {
     let (mut old, mut new) = (Vec::new(), Vec::new());
     input.strings(|key, inside| match key {
@@ -185,7 +187,8 @@ fn edited(input: Json<'_>) -> (Vec<Cow<'_, str>>, Vec<Cow<'_, str>>) {
     (old, new)
 }
 
-/// Every string in a value, however deep, without the secrets that only its name gives away.
+/// Returns every string in a value, at any depth, except the members `but`. Redacts secrets that
+/// only their key reveals.
 fn strings<'a>(value: Json<'a>, but: &[&str]) -> Vec<Cow<'a, str>> {
     let mut texts = Vec::new();
     value.strings(|key, inside| {
@@ -220,7 +223,7 @@ fn said<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
     }
 }
 
-/// What a subagent reports that nobody waited for: the client says it in the user's place.
+/// Reads the report of a background subagent, which the client sends in the user's place.
 fn report(text: &str) -> Option<Act<'static>> {
     let rest = text.trim_start().strip_prefix("<task-notification>")?;
     let inside = |from: &str, to: &str| Some(rest.split_once(from)?.1.split_once(to)?.0.to_owned());
@@ -250,7 +253,7 @@ fn returned<'a>(line: &Line<'a>, block: &Fields<'a>, acts: &mut Vec<Act<'a>>) {
     acts.push(Act::Returned { call, failed, said, changes, step });
 }
 
-/// The text of a result's content: a string, or parts of which some have one.
+/// Returns the text of a result's content, which is a string or a list of blocks.
 fn said_by_tool(content: &[u8]) -> Cow<'_, str> {
     let content = Json::of(content);
     if let Some(inside) = content.escaped() {
@@ -266,7 +269,7 @@ fn said_by_tool(content: &[u8]) -> Cow<'_, str> {
     Cow::Owned(all)
 }
 
-/// Whether a failed call was not made at all, and what the user said to that.
+/// Returns `Some` if a failed call was never made, with the user's reason if there is one.
 fn refused(text: &str) -> Option<Option<&str>> {
     if text.starts_with("<tool_use_error>Sibling tool call errored") {
         return Some(None);
@@ -276,14 +279,14 @@ fn refused(text: &str) -> Option<Option<&str>> {
     Some(words.filter(|words| !words.is_empty() && !words.starts_with(CLARIFIES)))
 }
 
-/// Whether a tool goes on in the background: what it gave back is not its result.
+/// Returns whether a tool continues in the background, so that the record is not its result.
 fn is_unwaited(result: &Fields<'_>) -> bool {
     let status = result.get("status").and_then(Json::plain);
     result.get("backgroundTaskId").is_some_and(|task| !task.is_null())
         || matches!(status, Some("async_launched" | "teammate_spawned"))
 }
 
-/// The user's answers to the questions of a dialog.
+/// Returns the user's answers to the questions of a dialog.
 fn answers<'a>(result: &Fields<'a>) -> impl Iterator<Item = Act<'a>> {
     let answers = result.get("answers").into_iter().flat_map(Json::members);
     answers.filter_map(|(question, answer)| {
@@ -291,7 +294,7 @@ fn answers<'a>(result: &Fields<'a>) -> impl Iterator<Item = Act<'a>> {
     })
 }
 
-/// What a tool changed, as the client found it: one file that an edit names, or those that changed
+/// Returns the changes that the client recorded: the file of an edit, or all files that changed
 /// while a command ran.
 fn changes<'a>(result: &Fields<'a>) -> Vec<FileChange<'a>> {
     if let Some(patch) = result.get("structuredPatch") {
@@ -307,7 +310,7 @@ fn changes<'a>(result: &Fields<'a>) -> Vec<FileChange<'a>> {
     let Some(diff) = result.get("bashEditDiff") else { return Vec::new() };
     let shown = diff.get("files").into_iter().flat_map(Json::elements);
     let mut changes: Vec<FileChange<'_>> = shown.filter_map(shown_change).collect();
-    // Of many files only some are shown with their lines.
+    // If many files changed, the client shows the lines of only some of them.
     for path in diff.get("changedFiles").into_iter().flat_map(Json::elements) {
         let path = path.text();
         if path.is_some() && !changes.iter().any(|known| known.path == path) {
@@ -317,7 +320,7 @@ fn changes<'a>(result: &Fields<'a>) -> Vec<FileChange<'a>> {
     changes
 }
 
-/// A file's content as a result records it.
+/// Decodes a file's content in a result.
 fn content_of(raw: &[u8]) -> Cow<'_, str> {
     Json::of(raw).text().unwrap_or_default()
 }
@@ -342,10 +345,10 @@ fn hunks(patch: Json<'_>) -> Vec<(u32, u32)> {
     patch.elements().filter_map(lines).collect()
 }
 
-/// How the client puts it that the user answered questions with a wish to talk about them.
+/// The client's words for a user who wants to discuss the questions instead of answering.
 const CLARIFIES: &str = "The user wants to clarify these questions.";
 
-/// How the advice begins that the client adds for the model, behind the user's words.
+/// Beginnings of advice that the client adds for the model after the user's words.
 const ADVICE: [&str; 4] = [
     "\n\nNote: The user's next message may contain",
     "\n\nIf you need specific details from before",
@@ -353,14 +356,13 @@ const ADVICE: [&str; 4] = [
     "\n<system-reminder>",
 ];
 
-/// A text without what the client added for the model.
+/// Removes text that the client added for the model.
 fn without_advice(text: &str) -> &str {
     let end = ADVICE.iter().filter_map(|advice| text.find(advice)).min();
     &text[..end.unwrap_or(text.len())]
 }
 
-/// How a prompt begins that the client wrote, or something else on the user's machine. Any other tag is
-/// the user's own.
+/// Beginnings of prompts that the client or another program wrote. Any other tag is the user's own.
 const MACHINES: &[&str] = &[
     "<bash-",
     "<ci-monitor-event",
@@ -381,7 +383,7 @@ const MACHINES: &[&str] = &[
     "## Resuming from Checkpoint",
 ];
 
-/// What of a prompt the user said: clients speak in their place, too.
+/// Returns the user's own words in a prompt; `None` if a program wrote it.
 fn own_words(text: Cow<'_, str>, meta: bool) -> Option<Cow<'_, str>> {
     if meta {
         return None;
@@ -459,17 +461,17 @@ const BUILT_INS: &[&str] = &[
 /// Built-in commands whose arguments are a task for the model.
 const TASK_BUILT_INS: [&str; 2] = ["goal", "plan"];
 
-/// Returns the arguments of a command if they are the user's words: not those of a built-in command such
-/// as `/model opus`.
+/// Returns the arguments of a command if they are the user's words, unlike those of a built-in
+/// command such as `/model opus`.
 fn command_words(markup: &str) -> Option<&str> {
     let name = tagged(markup, "command-name")?.trim().trim_start_matches('/');
     let is_task = TASK_BUILT_INS.contains(&name) || !is_built_in(markup, name);
     tagged(markup, "command-args").map(str::trim).filter(|words| is_task && !words.is_empty())
 }
 
-/// Whether the client carries out a command itself. Its markup then begins with the name, and the tags
-/// behind it are indented; the markup of a command with a prompt begins with the message. The names are
-/// for markup that lost its indentation.
+/// Returns whether the client carries out a command itself. The markup of such a command begins
+/// with the name, and the tags after it are indented; the markup of a command with a prompt begins
+/// with the message. The list of names is for markup that lost its indentation.
 fn is_built_in(markup: &str, name: &str) -> bool {
     const NAME_END: &str = "</command-name>";
     let behind_name = markup.split_once(NAME_END).map_or("", |(_, rest)| rest);
@@ -477,7 +479,7 @@ fn is_built_in(markup: &str, name: &str) -> bool {
     markup.starts_with("<command-name>") && (is_indented || BUILT_INS.contains(&name))
 }
 
-/// Returns the text between a tag and its end.
+/// Returns the text between a tag and its end tag.
 fn tagged<'t>(markup: &'t str, tag: &str) -> Option<&'t str> {
     let (_, rest) = markup.split_once(&format!("<{tag}>"))?;
     rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside)

@@ -1,8 +1,9 @@
-//! The commands that we offer to users of the client.
+//! The slash commands that plimsoll offers to users of the client.
 //!
-//! The client fills in the session itself: it refuses a shell's variable, whose value it cannot check
-//! before the command runs. It puts the user's words in the place of `$ARGUMENTS` before it runs a
-//! `!` line, unquoted, so no such line holds them: the model reads them and calls us.
+//! The client fills in the session id itself, because it refuses shell variables, whose values it
+//! cannot check before the command runs. It also replaces `$ARGUMENTS` with the user's words,
+//! unquoted, before it runs a `!` line. So no such line contains them: the model reads them and
+//! calls us.
 
 use crate::install::UserCommand;
 

@@ -1,4 +1,4 @@
-//! Our hooks, status line and point of compaction in a settings text of Claude Code.
+//! Adds and removes our hooks, status line and compaction percentage in a settings text.
 
 use super::events::{self, LISTENED, Listened, OLDEST, UPDATE};
 use super::inspect::{self, Found, OVERRIDE, root, scalar, without_mark};
@@ -27,7 +27,7 @@ pub(super) fn install(text: &str, wish: &Wish<'_>) -> Result<String, Unfit> {
 }
 
 pub(super) fn uninstall(text: &str, installed: Option<&Installed<'_>>) -> Result<String, Unfit> {
-    // What cannot be read any more is no guide.
+    // Ignore an earlier text that cannot be parsed.
     let before = installed.and_then(|installed| Before::read(installed.before));
     let less = with_body(text, |body| {
         let body = without_hooks(body.to_owned(), before.as_ref())?;
@@ -37,7 +37,7 @@ pub(super) fn uninstall(text: &str, installed: Option<&Installed<'_>>) -> Result
             None => Ok(body),
         }
     })?;
-    // What we made of nothing becomes nothing again.
+    // If the text was blank before the installation, make it blank again.
     Ok(match installed {
         Some(Installed { before, .. })
             if is_blank(before) && less != text && is_empty_object(&less) =>
@@ -48,7 +48,7 @@ pub(super) fn uninstall(text: &str, installed: Option<&Installed<'_>>) -> Result
     })
 }
 
-/// Edits a text behind its byte order mark.
+/// Edits a text after its byte order mark.
 fn with_body(
     text: &str,
     edit: impl FnOnce(&str) -> Result<String, Unfit>,
@@ -65,7 +65,7 @@ fn is_empty_object(text: &str) -> bool {
     without_mark(text).split_whitespace().collect::<String>() == "{}"
 }
 
-/// The text of before the installation, to look up what was the user's own.
+/// The text before the installation, which shows what was the user's own.
 struct Before<'b> {
     text: &'b str,
     root: Object<'b>,
@@ -83,7 +83,7 @@ impl<'b> Before<'b> {
         member(object, last)
     }
 
-    /// The list at `path` as it is written, if it is empty.
+    /// Returns the text of the list at `path`, if it is empty.
     fn empty_list(&self, path: &[&str]) -> Option<&'b str> {
         if path.is_empty() {
             return self.root.properties.is_empty().then(|| &self.text[span(&self.root)]);
@@ -106,7 +106,7 @@ fn span(object: &Object<'_>) -> std::ops::Range<usize> {
     object.range.start..object.range.end
 }
 
-/// The object that a text is, if nothing in it has two meanings.
+/// Parses a text as an object. Fails if a key that concerns us occurs twice.
 fn unambiguous(text: &str) -> Result<Object<'_>, Unfit> {
     let root = root(text)?;
     let root = root.ok_or(Unfit::Form { what: "the whole of it".into(), expected: "an object" })?;
@@ -116,7 +116,7 @@ fn unambiguous(text: &str) -> Result<Object<'_>, Unfit> {
     }
 }
 
-/// The member `key`, which must be an object if it is there.
+/// Returns the member `key`. Fails if it is not an object.
 fn object<'o, 'a>(root: &'o Object<'a>, key: &str) -> Result<Option<&'o Object<'a>>, Unfit> {
     match member(root, key) {
         None => Ok(None),
@@ -125,9 +125,10 @@ fn object<'o, 'a>(root: &'o Object<'a>, key: &str) -> Result<Option<&'o Object<'
     }
 }
 
-/// Puts in the hooks that are missing, and takes out those of ours that are not as wished.
+/// Adds missing hooks, and removes those of ours that differ from the wish.
 fn with_hooks(mut text: String, wish: &Wish<'_>) -> Result<String, Unfit> {
-    // An unknown client may be the one for which an earlier installation wrote a newer event.
+    // If the version is unknown, an earlier installation may have written an event for a newer
+    // client.
     let allowed: Vec<&Listened> = match wish.client {
         Some(_) => events::listened(wish.client).collect(),
         None => LISTENED.iter().collect(),
@@ -141,17 +142,18 @@ fn with_hooks(mut text: String, wish: &Wish<'_>) -> Result<String, Unfit> {
     Ok(text)
 }
 
-/// The command line of a hook.
+/// Returns the command line of a hook.
 ///
-/// Every client gives it to a shell; a client before 2.1.140 ignores `args` and would call the bare
-/// program. `|| :` lets the line succeed whatever happens to the program: a shell runs a damaged
-/// program that happens to be text as a script, fails with exit code 2, and the client would take
-/// that for a refusal. A real refusal is printed as JSON, too.
+/// Every client passes it to a shell; a client before 2.1.140 ignores `args` and would call the
+/// bare program. `|| :` makes the line succeed in any case: a shell runs a damaged program that
+/// happens to be text as a script, which fails with exit code 2, and the client would take that for
+/// a refusal. A real refusal is also printed as JSON.
 pub(super) fn hook_line(program: &str) -> String {
     format!("{} hook || :", shell::quote(program))
 }
 
-/// The text without the first hook of ours that is not as wished, or is there already.
+/// Removes the first of our hooks that differs from the wish or occurs again; `None` if there is
+/// none.
 fn without_stray(
     text: &str,
     wish: &Wish<'_>,
@@ -208,7 +210,7 @@ fn with_hook(text: String, wish: &Wish<'_>, listened: &Listened) -> Result<Strin
     })
 }
 
-/// Our group of one event, on one line.
+/// Returns our hook group for one event, on one line.
 fn group(program: &str, listened: &Listened) -> String {
     let matcher = listened.matcher.map(|matcher| format!("\"matcher\": {}, ", quoted(matcher)));
     let (matcher, line) = (matcher.unwrap_or_default(), quoted(&hook_line(program)));
@@ -290,7 +292,7 @@ fn without_status_line(text: String, before: Option<&Before<'_>>) -> Result<Stri
         let level = Level { list: List::from(&root), index, before: empty };
         return Ok(take_out(&text, &[level]));
     };
-    // The user may have written the same command in other letters.
+    // The user may have written the same command with other escapes.
     let theirs = before.and_then(|before| {
         let value = before.value(&["statusLine", "command"])?;
         (scalar(value)? == wrapped).then(|| before.raw(value).to_owned())
@@ -315,7 +317,7 @@ fn with_override(text: String, percent: u8) -> Result<String, Unfit> {
     })
 }
 
-/// Takes back the point of compaction if we set it, and nobody has changed it since.
+/// Restores the compaction percentage if we set it and it has not changed since.
 fn without_override(
     text: String,
     installed: &Installed<'_>,

@@ -1,17 +1,17 @@
-//! The hook events that Claude Code has, and those that we listen to.
+//! Claude Code's hook events, and those that we use.
 
 use crate::install::Version;
 
-/// The oldest client that plimsoll was tried with.
+/// The oldest client that plimsoll was tested with.
 pub(super) const OLDEST: Version = Version(2, 1, 40);
 
-/// The newest one.
+/// The newest client that plimsoll was tested with.
 pub(super) const NEWEST: Version = Version(2, 1, 325);
 
 /// The command that updates a client.
 pub(super) const UPDATE: &str = "claude update";
 
-/// An event that we listen to.
+/// A hook event that we use.
 pub(super) struct Listened {
     pub(super) event: &'static str,
     pub(super) matcher: Option<&'static str>,
@@ -19,7 +19,7 @@ pub(super) struct Listened {
     pub(super) timeout: u32,
 }
 
-/// The events that we listen to, in the order in which they are written.
+/// The hook events that we use, in the order in which they are written.
 pub(super) const LISTENED: [Listened; 9] = [
     Listened { event: "UserPromptSubmit", matcher: None, timeout: 5 },
     Listened { event: "PostToolUse", matcher: None, timeout: 5 },
@@ -32,16 +32,16 @@ pub(super) const LISTENED: [Listened; 9] = [
     Listened { event: "SessionEnd", matcher: None, timeout: 3 },
 ];
 
-/// Versions that are known to have events which older ones lack.
+/// Versions known to have events that older ones lack.
 const V2_1_76: Version = Version(2, 1, 76);
 const V2_1_90: Version = Version(2, 1, 90);
 const V2_1_120: Version = Version(2, 1, 120);
 const V2_1_197: Version = Version(2, 1, 197);
 
-/// Every event that a client has, with a version that is known to have it.
+/// Every event of the client, with a version known to have it.
 ///
-/// A client passes over a whole settings file that names an event it does not know (2.1.42), or asks
-/// at every start what to do about it (2.1.325).
+/// If a settings file names an unknown event, client 2.1.42 ignores the whole file, and client
+/// 2.1.325 asks the user at every start.
 const KNOWN: [(&str, Version); 33] = [
     ("SessionStart", OLDEST),
     ("UserPromptSubmit", OLDEST),
@@ -78,14 +78,14 @@ const KNOWN: [(&str, Version); 33] = [
     ("MessageDisplay", V2_1_197),
 ];
 
-/// The events at which a client of that version calls us. If the version is unknown, these are the
-/// events that every client knows.
+/// Returns the hook events that we use with a client of this version. If the version is unknown,
+/// returns the events that every client knows.
 pub(super) fn listened(client: Option<Version>) -> impl Iterator<Item = &'static Listened> {
     let client = client.unwrap_or(OLDEST);
     LISTENED.iter().filter(move |listened| knows(Some(client), listened.event))
 }
 
-/// Whether a client of that version knows the event; any client if no version is given.
+/// Returns whether a client of this version knows the event, or any client if `None`.
 pub(super) fn knows(client: Option<Version>, event: &str) -> bool {
     let fits = |since: Version| client.is_none_or(|client| client >= since);
     KNOWN.iter().any(|(name, since)| *name == event && fits(*since))

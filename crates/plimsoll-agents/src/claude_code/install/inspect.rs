@@ -1,4 +1,4 @@
-//! What a settings text of Claude Code says that concerns us.
+//! Reads the parts of Claude Code's settings that concern us.
 
 use jsonc_parser::ast::Value;
 
@@ -9,10 +9,10 @@ use crate::install::{HookEntry, Inspection, StatusLine, Timeout, Unfit};
 use crate::jsonc::{self, Array, Object, ParseError, member};
 use plimsoll_core::shell;
 
-/// The variable by which the client compacts earlier.
+/// The variable that makes the client compact earlier.
 pub(super) const OVERRIDE: &str = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE";
 
-/// What every program of ours is called.
+/// The file name of our program.
 const NAME: &str = "plimsoll";
 
 pub(super) fn inspect(text: &str) -> Result<Inspection, Unfit> {
@@ -35,12 +35,12 @@ pub(super) fn inspect(text: &str) -> Result<Inspection, Unfit> {
     })
 }
 
-/// A text without the byte order mark that some editors begin it with.
+/// Removes the byte order mark that some editors write.
 pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// The object that a settings text is; nothing if it is blank.
+/// Parses a settings text as an object; `None` if it is blank.
 pub(super) fn root(text: &str) -> Result<Option<Object<'_>>, Unfit> {
     match jsonc::parse(text).map_err(|error| syntax(&error))? {
         None => Ok(None),
@@ -54,7 +54,7 @@ fn syntax(error: &ParseError) -> Unfit {
     Unfit::Syntax { why: error.kind().to_string().to_lowercase(), line, column }
 }
 
-/// A hook, and where it is: the places of its event, its group and itself.
+/// A hook and its position: the indexes of its event, its group and itself.
 pub(super) struct Found {
     pub(super) entry: HookEntry,
     pub(super) event: usize,
@@ -62,7 +62,7 @@ pub(super) struct Found {
     pub(super) index: usize,
 }
 
-/// All hooks of a settings text. What has another form than a hook is not one.
+/// Returns all hooks of a settings text. Ignores values that are not hooks.
 pub(super) fn hooks(root: &Object<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     let events = member(root, "hooks").and_then(Value::as_object);
@@ -104,7 +104,7 @@ fn entry(event: &str, matcher: &Option<String>, hook: &Object<'_>) -> HookEntry 
     HookEntry { event, matcher: matcher.clone(), command, args, timeout, is_ours }
 }
 
-/// The status line, if it has the form of one.
+/// Returns the status line; `None` if it is missing or malformed.
 pub(super) fn status_line(root: &Object<'_>) -> Option<StatusLine> {
     let command = member(member(root, "statusLine")?.as_object()?, "command").and_then(string)?;
     let is_ours = calls(&command, "statusline");
@@ -112,8 +112,8 @@ pub(super) fn status_line(root: &Object<'_>) -> Option<StatusLine> {
     Some(StatusLine { command, is_ours, wraps })
 }
 
-/// The command that our status line is wrapped around. One with anything else in it is refused:
-/// taking ours out of it could take the user's too.
+/// Returns the command that our status line wraps. Fails if the command line has any other
+/// argument, because removing ours could remove part of the user's.
 pub(super) fn wrapped(command: &str) -> Result<Option<String>, Unfit> {
     let mut words = shell::words(command).into_iter().skip(2).map(|word| word.text);
     let mut wrapped = None;
@@ -133,7 +133,7 @@ pub(super) fn wrapped(command: &str) -> Result<Option<String>, Unfit> {
     Ok(wrapped)
 }
 
-/// Whether a line for the shell calls us with `subcommand`.
+/// Returns whether a shell command line calls us with `subcommand`.
 fn calls(line: &str, subcommand: &str) -> bool {
     let words = shell::words(line);
     matches!(&words[..], [program, first, ..] if is_our_program(&program.text) && first.text == subcommand)
@@ -151,7 +151,7 @@ fn unknown_events(hooks: &[HookEntry]) -> Vec<String> {
     unknown
 }
 
-/// Why the client passes over a text that we can read.
+/// Returns why the client ignores a text that we can read.
 fn ignored(text: &str, root: &Object<'_>) -> Option<String> {
     if let Err(error) = jsonc::parse_strictly(text) {
         return Some(syntax(&error).to_string());
@@ -160,7 +160,7 @@ fn ignored(text: &str, root: &Object<'_>) -> Option<String> {
         .then(|| "`statusLine` has no `command`".to_owned())
 }
 
-/// Keys on our path that are there twice.
+/// Returns the keys that occur twice and matter to us.
 pub(super) fn twice(root: &Object<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let mut look = |object: Option<&Object<'_>>, prefix: &str, ours: &dyn Fn(&str) -> bool| {
@@ -186,7 +186,7 @@ fn string(value: &Value<'_>) -> Option<String> {
     value.as_string_lit().map(|text| text.value.to_string())
 }
 
-/// A value that the client hands on as a variable.
+/// Formats a value as the client passes it on in a variable.
 pub(super) fn scalar(value: &Value<'_>) -> Option<String> {
     match value {
         Value::StringLit(text) => Some(text.value.to_string()),

@@ -1,4 +1,4 @@
-//! Putting plimsoll into Claude Code's own files, and taking it out again.
+//! Installs plimsoll into Claude Code's own files and removes it again.
 
 mod commands;
 mod edit;

@@ -1,4 +1,4 @@
-//! Into a settings text and out of it again.
+//! Tests that install into a settings text and remove plimsoll again.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -298,7 +298,7 @@ fn all_that_a_doctor_asks_for_is_told() {
     assert_eq!(ClaudeCode.inspect(" \n").unwrap(), Inspection::default());
 }
 
-/// A JSON value without its blanks.
+/// A JSON value without blanks.
 #[derive(Clone, Debug)]
 enum Tree {
     Raw(String),
@@ -315,7 +315,7 @@ impl Tree {
         }
     }
 
-    /// The text, with the next of `gaps` wherever there may be one.
+    /// Prints the value, with the next of `gaps` wherever blanks are allowed.
     fn print(&self, gaps: &mut dyn Iterator<Item = String>, comma: bool) -> String {
         let mut items = Vec::new();
         let brackets = match self {
@@ -365,7 +365,7 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// Somebody else's hooks, in any number of events.
+/// Generates hooks of others, for any number of events.
 fn hooks() -> impl Strategy<Value = Tree> {
     let group = raw(&[
         r#"{"hooks": [{"type": "command", "command": "lint", "timeout": "5"}]}"#,
@@ -383,7 +383,7 @@ fn hooks() -> impl Strategy<Value = Tree> {
     events.prop_map(|events| Tree::Object(events.into_iter().flatten().collect()))
 }
 
-/// The text of a settings file, and whether a list on our path is empty in it.
+/// Generates the text of a settings file, and whether a list that we may fill is empty in it.
 fn settings(comments: bool) -> impl Strategy<Value = (String, bool)> {
     let line = raw(&[
         r#"{"type": "command", "command": "echo it's"}"#,
@@ -416,7 +416,7 @@ fn settings(comments: bool) -> impl Strategy<Value = (String, bool)> {
     )
 }
 
-/// Whether a member holds an empty list that we might fill.
+/// Returns whether a member has an empty list that we might fill.
 fn is_bare(key: &str, value: &Tree) -> bool {
     match value {
         Tree::Object(events) if key == "\"hooks\"" => {
@@ -438,7 +438,7 @@ fn wish() -> impl Strategy<Value = Wish<'static>> {
     )
 }
 
-/// A settings value without all that is ours.
+/// Returns the settings without everything that is ours.
 fn foreign(text: &str) -> Value {
     let text = text.trim_start_matches('\u{feff}');
     let mut value: Value = serde_json::from_str(text).unwrap();
