@@ -11,7 +11,7 @@ use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::{Estimation, Scope};
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::Weight;
-use plimsoll_extract::work::{Record, Shown};
+use plimsoll_extract::work::{ModelInput, WorkRecord};
 
 use crate::install::Installer;
 
@@ -180,7 +180,7 @@ pub trait TranscriptDialect: Sync {
     fn entry<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Entry<'a>>;
 
     /// Returns what a line says about the work of `scope`, if anything.
-    fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Record<'a>> {
+    fn record<'a>(&self, line: &'a [u8], scope: Scope) -> Option<WorkRecord<'a>> {
         self.skim(line, scope, &|_| false)
     }
 
@@ -191,10 +191,10 @@ pub trait TranscriptDialect: Sync {
         line: &'a [u8],
         scope: Scope,
         has_only_to_end: &dyn Fn(&str) -> bool,
-    ) -> Option<Record<'a>>;
+    ) -> Option<WorkRecord<'a>>;
 
     /// Returns the text of a line that the model of `scope` was shown, other than its own words.
-    fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Shown<'a>>;
+    fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<ModelInput<'a>>;
 
     /// Returns what a line adds to the window.
     fn weigh(&self, line: &[u8]) -> Weight;

@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use crate::competitors;
 use crate::gates::{Gate, at_most};
-use crate::section::Findings;
-use crate::stage::Stage;
+use crate::section::PartResults;
+use crate::stage::BenchEnv;
 use crate::table::table;
 
 /// Scores of the predictions.
@@ -58,7 +58,7 @@ judge.run_cmd(list(judge.files_of(sys.argv[3:])), sys.argv[2], 1)
 /// Predicts one in `every` calls of the transcripts in `folder`, which also contains the evaluation
 /// script.
 pub(crate) fn judge(
-    stage: &Stage,
+    stage: &BenchEnv,
     plimsoll: &Path,
     folder: &Path,
     every: u32,
@@ -88,7 +88,7 @@ pub(crate) fn judge(
 
 /// Builds a Python command with the stage's environment that writes no compiled files next to the
 /// script.
-fn isolated(stage: &Stage, python: &Path) -> Command {
+fn isolated(stage: &BenchEnv, python: &Path) -> Command {
     let mut command = Command::new(python);
     command.arg("-B").env_clear().envs(stage.environment());
     command
@@ -147,7 +147,7 @@ fn parse(name: &str, text: &str) -> Option<Score> {
     })
 }
 
-impl Findings for Accuracy {
+impl PartResults for Accuracy {
     const ABOUT: &'static str = "Real transcripts are cut right before a call, and `plimsoll measure` says how large its prompt will be; \
         the transcript goes on with how large it was.";
 

@@ -16,9 +16,9 @@ use crate::precompact;
 use crate::report;
 use crate::saves;
 use crate::section::Section;
-use crate::serving::{self, Serving};
+use crate::serving::{self, ServerResults};
 use crate::spawn::Competitor;
-use crate::stage::Stage;
+use crate::stage::BenchEnv;
 use crate::team;
 use crate::triggers;
 use crate::watching;
@@ -39,7 +39,7 @@ pub(crate) struct Bench {
     pub(crate) counted: bool,
     /// Duration of the soak part.
     pub(crate) minutes: u64,
-    pub(crate) stage: OnceCell<Stage>,
+    pub(crate) stage: OnceCell<BenchEnv>,
 }
 
 impl Bench {
@@ -66,12 +66,12 @@ impl Bench {
     }
 
     /// Returns the transcripts and payloads, writing them on first use.
-    pub(crate) fn stage(&self) -> anyhow::Result<&Stage> {
+    pub(crate) fn stage(&self) -> anyhow::Result<&BenchEnv> {
         if let Some(stage) = self.stage.get() {
             return Ok(stage);
         }
         report::note("writing transcripts");
-        let stage = Stage::set()?;
+        let stage = BenchEnv::set()?;
         Ok(self.stage.get_or_init(|| stage))
     }
 
@@ -85,7 +85,7 @@ impl Bench {
         accuracy::judge(self.stage()?, &self.plimsoll, &self.accuracy, every)
     }
 
-    fn serving(&self) -> anyhow::Result<Serving> {
+    fn serving(&self) -> anyhow::Result<ServerResults> {
         serving::serve(&self.plimsoll, self.python.as_deref(), &self.seeds, self.quick)
     }
 }

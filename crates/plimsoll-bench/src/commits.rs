@@ -10,23 +10,23 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
-use crate::section::Findings;
-use crate::spread::Spread;
+use crate::section::PartResults;
+use crate::spread::Percentiles;
 use crate::table::spreads;
 
 const ROUNDS: usize = 40;
 
 /// Duration of commits, in milliseconds.
 #[derive(Debug, Serialize)]
-pub(crate) struct Committing {
-    with_hook: Spread,
-    without: Spread,
+pub(crate) struct CommitTimings {
+    with_hook: Percentiles,
+    without: Percentiles,
     /// Time that the hook adds, relative to the preceding commit without it.
-    added: Spread,
+    added: Percentiles,
 }
 
 /// Times commits in a temporary repository.
-pub(crate) fn commit(plimsoll: &Path) -> anyhow::Result<Committing> {
+pub(crate) fn commit(plimsoll: &Path) -> anyhow::Result<CommitTimings> {
     let home = TempDir::new().context("could not make a temporary folder")?;
     let git = |arguments: &[&str]| timed(home.path(), Command::new("git").args(arguments));
     git(&["init", "-q"])?;
@@ -41,8 +41,8 @@ pub(crate) fn commit(plimsoll: &Path) -> anyhow::Result<Committing> {
         with_hook.push(hooked);
         added.push(hooked - bare);
     }
-    let [with_hook, without, added] = [with_hook, without, added].map(Spread::of);
-    Ok(Committing { with_hook, without, added })
+    let [with_hook, without, added] = [with_hook, without, added].map(Percentiles::of);
+    Ok(CommitTimings { with_hook, without, added })
 }
 
 const EMPTY: &str = "--allow-empty";
@@ -59,12 +59,12 @@ fn timed(repository: &Path, command: &mut Command) -> anyhow::Result<f64> {
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 
-impl Findings for Committing {
+impl PartResults for CommitTimings {
     const ABOUT: &'static str =
         "The same empty commit without git's post-commit hook and with it, in turn.";
 
     fn tables(&self) -> String {
-        let Committing { with_hook, without, added } = self;
+        let CommitTimings { with_hook, without, added } = self;
         let rows =
             [("without the hook", without), ("with it", with_hook), ("the hook's part", added)];
         spreads("`git commit`", rows)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::bail;
 
 use crate::spawn::Competitor;
-use crate::stage::{Event, Stage, WINDOW};
+use crate::stage::{BenchEnv, Event, WINDOW};
 
 /// Name of the row that is the baseline of every ratio.
 pub(crate) const NOOP: &str = "bare static no-op";
@@ -27,7 +27,7 @@ pub(crate) fn post_tool_use(size: &str) -> String {
 
 /// Returns the hook on every transcript. On the 1 MB transcript, also two other events and the hook
 /// switched off.
-pub(crate) fn hooks(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Competitor>> {
+pub(crate) fn hooks(stage: &BenchEnv, plimsoll: &Path) -> anyhow::Result<Vec<Competitor>> {
     let hook = |name: String, event, transcript| {
         let hook = Competitor::new(name, [plimsoll.as_os_str(), "hook".as_ref()]);
         anyhow::Ok(hook.reading(stage.payload(event, transcript)?))
@@ -50,7 +50,7 @@ pub(crate) fn hooks(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Compet
 pub(crate) struct Seeds {
     pub(crate) present: Vec<Seed>,
     pub(crate) missing: Vec<String>,
-    _server: Option<Server>,
+    _server: Option<MonitorServer>,
 }
 
 /// A seed's hook and the name of the plimsoll row that does the same job.
@@ -82,12 +82,12 @@ impl Seeds {
 }
 
 /// Finds the seeds' hooks in `folder` without copying them.
-pub(crate) fn seeds(stage: &Stage, folder: &Path) -> anyhow::Result<Seeds> {
+pub(crate) fn seeds(stage: &BenchEnv, folder: &Path) -> anyhow::Result<Seeds> {
     let middle = stage.labelled("1 MB")?;
     let prompt = stage.payload(Event::UserPromptSubmit, middle)?;
     let guard = stage.payload(Event::PreToolUse, middle)?;
     let (python, bash) = (python(), PathBuf::from("/bin/bash"));
-    let server = Server::start(stage, &folder.join("contexts_mcp"), &python)?;
+    let server = MonitorServer::start(stage, &folder.join("contexts_mcp"), &python)?;
     let monitored = if server.is_some() { "server running" } else { "no server: the script alone" };
     let jq = version("jq").unwrap_or("no jq".to_owned());
     let seed = |name: String, interpreter: &PathBuf, script: &str| {
@@ -130,11 +130,11 @@ fn version(program: &str) -> Option<String> {
 }
 
 /// The monitor's server, running until dropped.
-struct Server(Child);
+struct MonitorServer(Child);
 
-impl Server {
+impl MonitorServer {
     /// Starts the server. `None` if its files or framework are missing or the port is in use.
-    fn start(stage: &Stage, folder: &Path, python: &Path) -> anyhow::Result<Option<Self>> {
+    fn start(stage: &BenchEnv, folder: &Path, python: &Path) -> anyhow::Result<Option<Self>> {
         let mut probe = Command::new(python);
         probe.args(["-c", "import fastapi, uvicorn"]).stderr(Stdio::null());
         let port_is_free = TcpListener::bind(("127.0.0.1", MONITOR_PORT)).is_ok();
@@ -157,7 +157,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for MonitorServer {
     fn drop(&mut self) {
         // The server may already have ended.
         let _ = self.0.kill();

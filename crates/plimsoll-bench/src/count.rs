@@ -9,17 +9,17 @@ use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
 use crate::spawn::{self, Competitor};
-use crate::stage::Stage;
+use crate::stage::BenchEnv;
 
 /// System calls of one process, and how many of them wait for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Calls {
+pub(crate) struct SystemCalls {
     pub(crate) total: u64,
     pub(crate) syncs: u64,
 }
 
 /// Counts the user-space instructions of one run.
-pub(crate) fn instructions(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
+pub(crate) fn instructions(stage: &BenchEnv, competitor: &Competitor) -> anyhow::Result<u64> {
     let options = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
     let output = spawn::output(stage, &under(&options, competitor))?;
     let log = String::from_utf8_lossy(&output.stderr);
@@ -27,7 +27,10 @@ pub(crate) fn instructions(stage: &Stage, competitor: &Competitor) -> anyhow::Re
 }
 
 /// Counts the system calls of one run, including its children.
-pub(crate) fn system_calls(stage: &Stage, competitor: &Competitor) -> anyhow::Result<Calls> {
+pub(crate) fn system_calls(
+    stage: &BenchEnv,
+    competitor: &Competitor,
+) -> anyhow::Result<SystemCalls> {
     let table = stage.path("tmp/strace");
     let table_name = table.to_string_lossy();
     let options = ["strace", "-f", "-c", "-o", &table_name];
@@ -39,7 +42,7 @@ pub(crate) fn system_calls(stage: &Stage, competitor: &Competitor) -> anyhow::Re
 /// Measures the peak memory of one run in bytes, read while strace delays the process at its exit.
 ///
 /// `wait4` is not usable here: its value starts at the peak of the parent process.
-pub(crate) fn peak_memory(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
+pub(crate) fn peak_memory(stage: &BenchEnv, competitor: &Competitor) -> anyhow::Result<u64> {
     let hold = "inject=exit_group:delay_enter=50000";
     let options = ["strace", "-qq", "-o", "/dev/null", "-e", hold];
     let mut strace = under(&options, competitor).command(stage)?.spawn()?;
@@ -61,7 +64,7 @@ pub(crate) fn peak_memory(stage: &Stage, competitor: &Competitor) -> anyhow::Res
 
 /// Counts the page faults of one run. Returns the minimum of several runs, because the number of
 /// pages mapped at once depends on how the kernel has read the file.
-pub(crate) fn page_faults(stage: &Stage, competitor: &Competitor) -> anyhow::Result<u64> {
+pub(crate) fn page_faults(stage: &BenchEnv, competitor: &Competitor) -> anyhow::Result<u64> {
     const RUNS: usize = 9;
     let run = || {
         let before = of_children()?;
@@ -102,8 +105,8 @@ fn high_water(status: &str) -> Option<u64> {
 }
 
 /// Sums up a table of `strace -c`: the count is the fourth column, the name the last.
-fn calls(table: &str) -> Calls {
-    let mut calls = Calls { total: 0, syncs: 0 };
+fn calls(table: &str) -> SystemCalls {
+    let mut calls = SystemCalls { total: 0, syncs: 0 };
     for line in table.lines() {
         let columns: Vec<_> = line.split_whitespace().collect();
         let count = columns.get(3).and_then(|count| count.parse::<u64>().ok());
@@ -134,7 +137,7 @@ mod tests {
 ------ ----------- ----------- --------- --------- ----------------
 100.00    0.000050           4        12         2 total
 ";
-        assert_eq!(calls(table), Calls { total: 12, syncs: 2 });
+        assert_eq!(calls(table), SystemCalls { total: 12, syncs: 2 });
     }
 
     #[test]

@@ -13,9 +13,9 @@ use tempfile::TempDir;
 use crate::driver::Browser;
 use crate::gates::Gate;
 use crate::listing;
-use crate::section::Findings;
-use crate::server::{Server, at_home};
-use crate::spread::Spread;
+use crate::section::PartResults;
+use crate::server::{ServeProcess, at_home};
+use crate::spread::Percentiles;
 use crate::table::{spreads, titled};
 
 const SESSIONS: usize = 1_000;
@@ -30,34 +30,34 @@ const WORD: &str = "data:text/html,<p>word";
 
 /// Timings of the dashboard's first page.
 #[derive(Debug, Serialize)]
-pub(crate) struct Painting {
+pub(crate) struct DashboardTimings {
     sessions: usize,
     /// Number of sessions that the page lists initially.
     rows: u64,
     /// Size of the page itself.
     bytes: u64,
     /// From the request to the end of the response.
-    answer: Spread,
+    answer: Percentiles,
     /// From the start of the navigation to the first contentful paint.
-    paint: Spread,
+    paint: Percentiles,
     /// First contentful paint of a one-word page, which is the browser's own overhead.
-    word: Spread,
+    word: Percentiles,
 }
 
 /// Fills a store, serves it, and opens the page with the browser's cache disabled.
-pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<Painting> {
+pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<DashboardTimings> {
     let home = TempDir::new().context("could not make a temporary folder")?;
     listing::write(home.path(), SESSIONS, PROJECTS, &[BYTES])?;
     rest(home.path())?;
     take_in(plimsoll, home.path())?;
-    let server = Server::start(at_home(plimsoll, home.path()), &[])?;
+    let server = ServeProcess::start(at_home(plimsoll, home.path()), &[])?;
     let browser = Browser::start();
     browser.tell("Network.enable", &json!({}));
     browser.tell("Network.setCacheDisabled", &json!({"cacheDisabled": true}));
     let url = format!("http://{}/", server.address);
     settled(&browser, &url)?;
     let (mut answer, mut paint, mut word) = (Vec::new(), Vec::new(), Vec::new());
-    let mut last = Opened::default();
+    let mut last = PageLoad::default();
     for _ in 0..ROUNDS {
         last = open(&browser, &url)?;
         answer.push(last.answer_ms);
@@ -67,8 +67,15 @@ pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<Painting> {
     for _ in 0..ROUNDS {
         word.push(open(&browser, WORD)?.paint_ms);
     }
-    let [answer, paint, word] = [answer, paint, word].map(Spread::of);
-    Ok(Painting { sessions: SESSIONS, rows: last.rows, bytes: last.bytes, answer, paint, word })
+    let [answer, paint, word] = [answer, paint, word].map(Percentiles::of);
+    Ok(DashboardTimings {
+        sessions: SESSIONS,
+        rows: last.rows,
+        bytes: last.bytes,
+        answer,
+        paint,
+        word,
+    })
 }
 
 /// Sets the modification time of all but [`RUNNING`] transcripts to a day ago, so that those
@@ -114,14 +121,14 @@ fn settled(browser: &Browser, url: &str) -> anyhow::Result<()> {
 
 /// Figures that the browser reports for a page.
 #[derive(Default)]
-struct Opened {
+struct PageLoad {
     answer_ms: f64,
     paint_ms: f64,
     rows: u64,
     bytes: u64,
 }
 
-fn open(browser: &Browser, url: &str) -> anyhow::Result<Opened> {
+fn open(browser: &Browser, url: &str) -> anyhow::Result<PageLoad> {
     const TOLD: &str = "const paint = performance.getEntriesByName('first-contentful-paint')[0];
         const page = performance.getEntriesByType('navigation')[0];
         return paint && [page.responseEnd - page.requestStart, paint.startTime,
@@ -133,13 +140,13 @@ fn open(browser: &Browser, url: &str) -> anyhow::Result<Opened> {
         if let Value::Array(told) = browser.run(TOLD) {
             let number = |at: usize| told.get(at).and_then(Value::as_f64).unwrap_or(f64::NAN);
             let (rows, bytes) = (number(2) as u64, number(3) as u64);
-            return Ok(Opened { answer_ms: number(0), paint_ms: number(1), rows, bytes });
+            return Ok(PageLoad { answer_ms: number(0), paint_ms: number(1), rows, bytes });
         }
         ensure!(began.elapsed() < Duration::from_secs(30), "the page is never painted");
     }
 }
 
-impl Findings for Painting {
+impl PartResults for DashboardTimings {
     const ABOUT: &'static str = "The first page in headless Chromium without anything in its cache; the browser itself tells its first \
         contentful paint.";
 

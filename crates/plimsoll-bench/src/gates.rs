@@ -53,7 +53,7 @@ pub(crate) fn row<'a>(timings: &'a [Timing], name: &str) -> anyhow::Result<&'a T
 }
 
 /// Selects one figure of a timing.
-pub(crate) type Figure = fn(&Timing) -> f64;
+pub(crate) type TimingFigure = fn(&Timing) -> f64;
 
 pub(crate) fn at_most(what: &str, ratio: f64, limit: f64) -> Gate {
     Gate::new(format!("{what} ≤ {limit}"), format!("{ratio:.2}"), ratio <= limit)

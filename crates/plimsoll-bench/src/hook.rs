@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::bench::Bench;
 use crate::competitors::{self, NOOP, OFF, post_tool_use};
-use crate::count::{self, Calls};
-use crate::gates::{Figure, Gate, at_most, row};
+use crate::count::{self, SystemCalls};
+use crate::gates::{Gate, TimingFigure, at_most, row};
 use crate::plot::{Bar, Picture, Scale, bars_on};
 use crate::report;
-use crate::section::Findings;
+use crate::section::PartResults;
 use crate::spawn::{self, Competitor, Timing};
-use crate::stage::{self, Stage};
+use crate::stage::{self, BenchEnv};
 use crate::table::{megabytes, table, timings, titled};
 
 /// Results for the hook.
@@ -27,25 +27,25 @@ pub(crate) struct Hook {
     rivals: Vec<(String, String)>,
     /// Seeds' hooks that are missing on this machine.
     missing: Vec<String>,
-    counts: Vec<Count>,
-    readings: Vec<Reading>,
+    counts: Vec<ProcessCounts>,
+    readings: Vec<ReadingCheck>,
 }
 
 /// Resources that one run of a process used.
 #[derive(Debug, Serialize)]
-struct Count {
+struct ProcessCounts {
     name: String,
     instructions: u64,
     peak_bytes: u64,
     page_faults: u64,
-    calls: Calls,
+    calls: SystemCalls,
     /// Bytes on stdout.
     printed: usize,
 }
 
 /// A reading and the true value of the generated transcript.
 #[derive(Debug, Serialize)]
-struct Reading {
+struct ReadingCheck {
     name: String,
     /// `None` if the binary printed no number.
     tokens: Option<u64>,
@@ -90,7 +90,11 @@ fn race(
 }
 
 /// Counts the work of the no-op, and of the hook where its code path may differ.
-fn counts(stage: &Stage, noop: &Competitor, hooks: &[Competitor]) -> anyhow::Result<Vec<Count>> {
+fn counts(
+    stage: &BenchEnv,
+    noop: &Competitor,
+    hooks: &[Competitor],
+) -> anyhow::Result<Vec<ProcessCounts>> {
     let counted = ["100 KB", "10 MB", "200 MB", "trap"].map(competitors::post_tool_use);
     let hooks = hooks.iter().filter(|hook| counted.contains(&hook.name) || hook.name == OFF);
     std::iter::once(noop)
@@ -101,7 +105,7 @@ fn counts(stage: &Stage, noop: &Competitor, hooks: &[Competitor]) -> anyhow::Res
             spawn::output(stage, competitor)?;
             spawn::output(stage, competitor)?;
             let printed = spawn::output(stage, competitor)?.stdout.len();
-            Ok(Count {
+            Ok(ProcessCounts {
                 name: competitor.name.clone(),
                 instructions: count::instructions(stage, competitor)?,
                 peak_bytes: count::peak_memory(stage, competitor)?,
@@ -114,14 +118,14 @@ fn counts(stage: &Stage, noop: &Competitor, hooks: &[Competitor]) -> anyhow::Res
 }
 
 /// Measures every transcript with the binary and pairs each reading with the truth.
-fn readings(stage: &Stage, plimsoll: &Path) -> anyhow::Result<Vec<Reading>> {
-    let read = |transcript: &stage::Transcript| {
+fn readings(stage: &BenchEnv, plimsoll: &Path) -> anyhow::Result<Vec<ReadingCheck>> {
+    let read = |transcript: &stage::GeneratedTranscript| {
         let path = transcript.path.as_os_str();
         let [measure, option, tokens] = ["measure", "--transcript", "--tokens"].map(OsStr::new);
         let argv = [plimsoll.as_os_str(), measure, option, path, tokens];
         let output = spawn::output(stage, &Competitor::new("plimsoll measure", argv))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        Ok(Reading {
+        Ok(ReadingCheck {
             name: transcript.label.to_owned(),
             tokens: text.trim().parse().ok(),
             truth: transcript.truth.prompt_tokens + transcript.truth.output_tokens,
@@ -135,8 +139,8 @@ fn timed(hook: &[Timing]) -> anyhow::Result<Vec<Gate>> {
     let sizes = ["100 KB", "1 MB", "10 MB", "100 MB", "200 MB"].map(post_tool_use);
     let rows = sizes.iter().map(|name| row(hook, name)).collect::<anyhow::Result<Vec<_>>>()?;
     let (small, big) = (rows[0], rows[rows.len() - 1]);
-    let worst = |of: Figure| rows.iter().map(|row| of(row)).fold(0.0, f64::max);
-    let (min, cpu): (Figure, Figure) = (|row| row.min_us, |row| row.cpu_p50_us);
+    let worst = |of: TimingFigure| rows.iter().map(|row| of(row)).fold(0.0, f64::max);
+    let (min, cpu): (TimingFigure, TimingFigure) = (|row| row.min_us, |row| row.cpu_p50_us);
     Ok(vec![
         at_most("hook / no-op, minimums, any size", worst(min) / min(noop), 2.0),
         at_most("hook / no-op, median CPU, any size", worst(cpu) / cpu(noop), 2.0),
@@ -174,11 +178,11 @@ fn counted(found: &Hook) -> Vec<Gate> {
     ]
 }
 
-fn right(reading: &Reading) -> bool {
+fn right(reading: &ReadingCheck) -> bool {
     reading.tokens.is_some_and(|tokens| tokens.abs_diff(reading.truth) * 100 <= reading.truth)
 }
 
-impl Findings for Hook {
+impl PartResults for Hook {
     const ABOUT: &'static str = "Whole processes, from their start to their end: the hook after a tool call on transcripts of every size, \
         beside a static process that does nothing, then beside the hooks of the projects plimsoll grew out of. \
         It must cost little more than the no-op, and the same at any size.";
@@ -193,9 +197,9 @@ impl Findings for Hook {
             );
             text += "Memory is at most this: a child starts from the benchmark's own peak, the no-op's row.\n\n";
         }
-        let count = |count: &Count| {
-            let Count { name, instructions, peak_bytes, page_faults, calls, .. } = count;
-            let Calls { total, syncs } = calls;
+        let count = |count: &ProcessCounts| {
+            let ProcessCounts { name, instructions, peak_bytes, page_faults, calls, .. } = count;
+            let SystemCalls { total, syncs } = calls;
             let numbers = [instructions, page_faults, total, syncs].map(u64::to_string);
             let [instructions, page_faults, total, syncs] = numbers;
             [name.clone(), instructions, megabytes(*peak_bytes), page_faults, total, syncs]
@@ -203,7 +207,7 @@ impl Findings for Hook {
         let head =
             ["process", "instructions", "peak memory MB", "page faults", "system calls", "fsyncs"];
         text += &titled("Counted", &table(head, self.counts.iter().map(count)));
-        let reading = |Reading { name, tokens, truth }: &Reading| {
+        let reading = |ReadingCheck { name, tokens, truth }: &ReadingCheck| {
             let tokens = tokens.map_or("none".to_owned(), |tokens| tokens.to_string());
             [name.clone(), tokens, truth.to_string()]
         };
@@ -239,7 +243,7 @@ mod tests {
 
     #[track_caller]
     fn check(tokens: Option<u64>, expected: bool) {
-        assert_eq!(right(&Reading { name: String::new(), tokens, truth: 100_000 }), expected);
+        assert_eq!(right(&ReadingCheck { name: String::new(), tokens, truth: 100_000 }), expected);
     }
 
     #[test]

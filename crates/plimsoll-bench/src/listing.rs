@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
-use plimsoll_testbed::generator::{self, Options};
+use plimsoll_testbed::generator::{self, GeneratorOptions};
 use serde::Serialize;
 use tempfile::TempDir;
 use wait4::Wait4 as _;
 
 use crate::gates::Gate;
-use crate::section::Findings;
+use crate::section::PartResults;
 use crate::table::{megabytes, table, titled};
 
 const TRANSCRIPTS: usize = 2_000;
@@ -27,17 +27,17 @@ const WARM_RUNS: usize = 7;
 
 /// Timings of listing all sessions.
 #[derive(Debug, Serialize)]
-pub(crate) struct Listing {
+pub(crate) struct ListingTimings {
     transcripts: usize,
     bytes: u64,
     /// With an empty store.
-    cold: Run,
+    cold: ListingRun,
     /// With a full store: the run with the median time to the first screen.
-    warm: Run,
+    warm: ListingRun,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Run {
+struct ListingRun {
     /// Time until the first screen was full.
     first_screen_ms: f64,
     total_ms: f64,
@@ -45,7 +45,7 @@ struct Run {
 }
 
 /// Writes the transcripts and lists them.
-pub(crate) fn list(plimsoll: &Path) -> anyhow::Result<Listing> {
+pub(crate) fn list(plimsoll: &Path) -> anyhow::Result<ListingTimings> {
     let home = TempDir::new().context("could not make a temporary folder")?;
     let bytes = write(home.path(), TRANSCRIPTS, PROJECTS, &SIZES)?;
     let cold = run(plimsoll, home.path())?;
@@ -54,7 +54,7 @@ pub(crate) fn list(plimsoll: &Path) -> anyhow::Result<Listing> {
         warm.push(run(plimsoll, home.path())?);
     }
     warm.sort_by(|one, other| one.first_screen_ms.total_cmp(&other.first_screen_ms));
-    Ok(Listing { transcripts: TRANSCRIPTS, bytes, cold, warm: warm[WARM_RUNS / 2] })
+    Ok(ListingTimings { transcripts: TRANSCRIPTS, bytes, cold, warm: warm[WARM_RUNS / 2] })
 }
 
 /// Writes `transcripts` transcripts over `projects` projects, with `sizes` in rotation. Returns
@@ -70,7 +70,7 @@ pub(crate) fn write(
         let folder = home.join(format!(".claude/projects/-project-{}", number % projects));
         fs::create_dir_all(&folder)?;
         let draft = folder.join("draft.jsonl");
-        let options = Options { size, seed: number as u64, ..Options::default() };
+        let options = GeneratorOptions { size, seed: number as u64, ..GeneratorOptions::default() };
         let truth = generator::write(BufWriter::new(File::create(&draft)?), &options)
             .context("could not write a transcript")?;
         fs::rename(draft, folder.join(truth.session_id).with_extension("jsonl"))?;
@@ -79,7 +79,7 @@ pub(crate) fn write(
     Ok(bytes)
 }
 
-fn run(plimsoll: &Path, home: &Path) -> anyhow::Result<Run> {
+fn run(plimsoll: &Path, home: &Path) -> anyhow::Result<ListingRun> {
     let mut command = Command::new(plimsoll);
     command.args(["status", "--all"]).env_clear().env("HOME", home);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -96,17 +96,17 @@ fn run(plimsoll: &Path, home: &Path) -> anyhow::Result<Run> {
     let used = child.wait4().context("could not wait for `plimsoll status`")?;
     ensure!(used.status.success(), "`plimsoll status` failed: {}", used.status);
     let total_ms = start.elapsed().as_secs_f64() * 1e3;
-    Ok(Run { first_screen_ms, total_ms, peak_bytes: used.rusage.maxrss })
+    Ok(ListingRun { first_screen_ms, total_ms, peak_bytes: used.rusage.maxrss })
 }
 
-impl Findings for Listing {
+impl PartResults for ListingTimings {
     const ABOUT: &'static str = "`plimsoll status --all` over a home with as many transcripts as a busy year leaves: the first screen is \
         what somebody waits for.";
 
     fn tables(&self) -> String {
-        let Listing { transcripts, bytes, cold, warm } = self;
-        let row = |(name, run): (&str, &Run)| {
-            let Run { first_screen_ms, total_ms, peak_bytes } = run;
+        let ListingTimings { transcripts, bytes, cold, warm } = self;
+        let row = |(name, run): (&str, &ListingRun)| {
+            let ListingRun { first_screen_ms, total_ms, peak_bytes } = run;
             let times = [first_screen_ms, total_ms].map(|time| format!("{time:.0}"));
             let [first, total] = times;
             [name.to_owned(), first, total, megabytes(*peak_bytes)]

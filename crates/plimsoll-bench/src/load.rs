@@ -16,12 +16,12 @@ use plimsoll_testbed::Postgres;
 use serde::Serialize;
 use tempfile::TempDir;
 
-pub(crate) use self::held::Held;
-use self::held::Place;
-use self::session::{Called, Session};
+use self::held::LoadedServer;
+pub(crate) use self::held::ResourceSample;
+use self::session::{HookDurations, SimulatedSession};
 use crate::report;
-use crate::server::Member;
-use crate::spread::Spread;
+use crate::server::TeamMember;
+use crate::spread::Percentiles;
 
 const REACHED: &str = include_str!("../load.sql");
 const SESSIONS: usize = 64;
@@ -57,7 +57,7 @@ impl Pace {
 
 /// Results of a load run.
 #[derive(Debug, Serialize)]
-pub(crate) struct Load {
+pub(crate) struct LoadResults {
     /// Planned duration in seconds.
     planned: u64,
     /// Actual duration.
@@ -65,55 +65,55 @@ pub(crate) struct Load {
     /// Planned tool calls per second.
     asked_for: f64,
     /// Durations of hooks after a tool call.
-    tools: Spread,
+    tools: Percentiles,
     /// Durations of hooks before a compaction, which write a checkpoint.
-    compactions: Spread,
+    compactions: Percentiles,
     /// Durations of hooks after a compaction, which restore.
-    starts: Spread,
-    all: Spread,
+    starts: Percentiles,
+    all: Percentiles,
     /// Missing readings, checkpoints and answers.
     lost: Vec<String>,
     readings: u64,
     checkpoints: usize,
     /// Resource samples at equal intervals.
-    held: Vec<Held>,
+    held: Vec<ResourceSample>,
     /// Processes, connections and unfinished files left behind.
     left: Vec<String>,
 }
 
 /// Runs the sessions and checks that nothing is missing afterwards.
-pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<Load> {
+pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<LoadResults> {
     let database = Postgres::start();
     let home = TempDir::new().context("could not make a temporary folder")?;
     let home = home.path();
     share(home)?;
-    let server = Member::of(&database, plimsoll, home)?.serve()?;
-    let place = Place { server: &server, home, database: &database };
+    let server = TeamMember::of(&database, plimsoll, home)?.serve()?;
+    let place = LoadedServer { server: &server, home, database: &database };
     let mut sessions = (0..SESSIONS)
-        .map(|number| Session::new(home, number))
+        .map(|number| SimulatedSession::new(home, number))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let began = Instant::now();
     let (called, held) = drive(&mut sessions, plimsoll, &place, pace)?;
     let seconds = began.elapsed().as_secs_f64();
 
-    let Called { tools, compactions, starts, mut lost } = called;
+    let HookDurations { tools, compactions, starts, mut lost } = called;
     let mut checkpoints = Vec::new();
     for session in &sessions {
         checkpoints.extend(session.checkpoints(plimsoll, &mut lost)?);
     }
-    let readings = sessions.iter().map(Session::grown).sum();
+    let readings = sessions.iter().map(SimulatedSession::grown).sum();
     lost.extend(missing(&database, readings, &checkpoints));
     let mut left = place.strays()?;
     server.end()?;
     left.extend(held::left(home, &database)?);
-    Ok(Load {
+    Ok(LoadResults {
         planned: pace.lasts().as_secs(),
         seconds,
         asked_for: SESSIONS as f64 / pace.period().as_secs_f64(),
-        all: Spread::of([&tools[..], &compactions, &starts].concat()),
-        tools: Spread::of(tools),
-        compactions: Spread::of(compactions),
-        starts: Spread::of(starts),
+        all: Percentiles::of([&tools[..], &compactions, &starts].concat()),
+        tools: Percentiles::of(tools),
+        compactions: Percentiles::of(compactions),
+        starts: Percentiles::of(starts),
         lost,
         readings,
         checkpoints: checkpoints.len(),
@@ -150,11 +150,11 @@ fn missing(database: &Postgres, readings: u64, checkpoints: &[String]) -> Vec<St
 
 /// Runs all sessions concurrently. Returns the hook durations and the resource samples.
 fn drive(
-    sessions: &mut [Session],
+    sessions: &mut [SimulatedSession],
     plimsoll: &Path,
-    place: &Place,
+    place: &LoadedServer,
     pace: Pace,
-) -> anyhow::Result<(Called, Vec<Held>)> {
+) -> anyhow::Result<(HookDurations, Vec<ResourceSample>)> {
     let start = Instant::now();
     let until = start + pace.lasts();
     thread::scope(|scope| {
@@ -168,7 +168,7 @@ fn drive(
             })
             .collect();
         let held = look(place, start, pace.lasts());
-        let mut called = Called::default();
+        let mut called = HookDurations::default();
         for working in working {
             match working.join() {
                 Ok(more) => called.add(more?),
@@ -180,7 +180,11 @@ fn drive(
 }
 
 /// Samples the resource usage at equal intervals and prints each sample.
-fn look(place: &Place, start: Instant, lasts: Duration) -> anyhow::Result<Vec<Held>> {
+fn look(
+    place: &LoadedServer,
+    start: Instant,
+    lasts: Duration,
+) -> anyhow::Result<Vec<ResourceSample>> {
     let look = |number| {
         let after = lasts * number / LOOKS;
         thread::sleep((start + after).saturating_duration_since(Instant::now()));

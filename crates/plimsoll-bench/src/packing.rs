@@ -10,21 +10,21 @@ use std::time::Instant;
 use anyhow::{Context as _, ensure};
 use plimsoll_core::Tokens;
 use plimsoll_core::weight::{Answer, CURRENT, ClassCounter, Weight};
-use plimsoll_runner::batch::{self, Estimator, Task, Terms};
+use plimsoll_runner::batch::{self, Estimator, PlanningTerms, Task};
 use serde::Serialize;
 
 use crate::gates::{Gate, at_most};
-use crate::section::Findings;
+use crate::section::PartResults;
 use crate::table::{table, titled};
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Packing {
-    rows: Vec<Row>,
+pub(crate) struct PackingResults {
+    rows: Vec<PackingRow>,
 }
 
 /// Totals over task sets of one kind.
 #[derive(Debug, Default, Serialize)]
-struct Row {
+struct PackingRow {
     name: String,
     /// Tasks per set, or tokens available per batch.
     scale: String,
@@ -37,8 +37,8 @@ struct Row {
     slowest_ms: f64,
 }
 
-impl Row {
-    fn random(size: Size, order: Order, count: usize) -> Self {
+impl PackingRow {
+    fn random(size: TaskSize, order: TaskOrder, count: usize) -> Self {
         let name = format!("{}, {}", size.label(), order.label());
         Self { name, scale: format!("{count} tasks"), ..Self::default() }
     }
@@ -48,7 +48,7 @@ impl Row {
         (self.batches as f64 / self.bound.max(1) as f64 - 1.0) * 100.0
     }
 
-    fn add(&mut self, tasks: &[Task], terms: &Terms) -> anyhow::Result<()> {
+    fn add(&mut self, tasks: &[Task], terms: &PlanningTerms) -> anyhow::Result<()> {
         let start = Instant::now();
         let planned = batch::plan(tasks, terms).context("a set could not be planned")?;
         let took = start.elapsed().as_secs_f64() * 1e3;
@@ -69,34 +69,34 @@ const AVAILABLE: Tokens = 100_000;
 const MANY: usize = 10_000;
 
 /// Plans all task sets.
-pub(crate) fn pack() -> anyhow::Result<Packing> {
-    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+pub(crate) fn pack() -> anyhow::Result<PackingResults> {
+    let mut chance = XorShift(0x9e37_79b9_7f4a_7c15);
     let mut rows = Vec::new();
-    for order in Order::ALL {
-        for size in Size::ALL {
+    for order in TaskOrder::ALL {
+        for size in TaskSize::ALL {
             for (count, sets) in [(30, 40), (100, 20), (1_000, 4)] {
-                let mut row = Row::random(size, order, count);
+                let mut row = PackingRow::random(size, order, count);
                 for _ in 0..sets {
                     row.add(&random(&mut chance, count, size, order), &terms(AVAILABLE))?;
                 }
                 rows.push(row);
             }
         }
-        let mut row = Row::random(Size::Formula, order, MANY);
-        row.add(&random(&mut chance, MANY, Size::Formula, order), &terms(AVAILABLE))?;
+        let mut row = PackingRow::random(TaskSize::Formula, order, MANY);
+        row.add(&random(&mut chance, MANY, TaskSize::Formula, order), &terms(AVAILABLE))?;
         rows.push(row);
     }
     rows.extend(real()?);
-    Ok(Packing { rows })
+    Ok(PackingResults { rows })
 }
 
-fn terms(available: Tokens) -> Terms {
-    Terms { available, ..Terms::default() }
+fn terms(available: Tokens) -> PlanningTerms {
+    PlanningTerms { available, ..PlanningTerms::default() }
 }
 
 /// Sizes of the tasks in a set.
 #[derive(Clone, Copy)]
-enum Size {
+enum TaskSize {
     /// Estimated by the formula, for one to twelve files.
     Formula,
     /// From one token to the whole batch.
@@ -105,7 +105,7 @@ enum Size {
     Awkward,
 }
 
-impl Size {
+impl TaskSize {
     const ALL: [Self; 3] = [Self::Formula, Self::Any, Self::Awkward];
 
     fn label(self) -> &'static str {
@@ -119,7 +119,7 @@ impl Size {
 
 /// Dependencies between the tasks of a set.
 #[derive(Clone, Copy)]
-enum Order {
+enum TaskOrder {
     Free,
     /// A third of the tasks depend on one other.
     Loose,
@@ -131,7 +131,7 @@ enum Order {
     Chains,
 }
 
-impl Order {
+impl TaskOrder {
     const ALL: [Self; 5] = [Self::Free, Self::Loose, Self::Dense, Self::Layers, Self::Chains];
 
     fn label(self) -> &'static str {
@@ -144,7 +144,7 @@ impl Order {
         }
     }
 
-    fn before(self, chance: &mut Chance, at: usize, count: usize) -> Vec<usize> {
+    fn before(self, chance: &mut XorShift, at: usize, count: usize) -> Vec<usize> {
         let layer = count.div_ceil(6);
         match self {
             Self::Loose if at > 0 && chance.below(3) == 0 => vec![chance.below(at)],
@@ -159,16 +159,16 @@ impl Order {
     }
 }
 
-fn random(chance: &mut Chance, count: usize, size: Size, order: Order) -> Vec<Task> {
+fn random(chance: &mut XorShift, count: usize, size: TaskSize, order: TaskOrder) -> Vec<Task> {
     const WORDS: [&str; 5] = ["Refactor", "Implement", "Add", "Fix", "Look at"];
     (0..count)
         .map(|at| {
             let word = WORDS[chance.below(WORDS.len())];
             let room = AVAILABLE as usize;
             let tokens = match size {
-                Size::Formula => None,
-                Size::Any => Some(1 + chance.below(room)),
-                Size::Awkward => Some(room / 5 + chance.below(room / 2)),
+                TaskSize::Formula => None,
+                TaskSize::Any => Some(1 + chance.below(room)),
+                TaskSize::Awkward => Some(room / 5 + chance.below(room / 2)),
             };
             Task {
                 id: at.to_string(),
@@ -183,9 +183,9 @@ fn random(chance: &mut Chance, count: usize, size: Size, order: Order) -> Vec<Ta
 }
 
 /// A deterministic pseudo-random generator (xorshift).
-struct Chance(u64);
+struct XorShift(u64);
 
-impl Chance {
+impl XorShift {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -195,7 +195,7 @@ impl Chance {
 }
 
 /// Plans the sets made from this repository, at several batch sizes.
-fn real() -> anyhow::Result<Vec<Row>> {
+fn real() -> anyhow::Result<Vec<PackingRow>> {
     let repository = Repository::read()?;
     let sets = [
         ("a task for each file", repository.by_file()),
@@ -210,10 +210,10 @@ fn real() -> anyhow::Result<Vec<Row>> {
     for (name, tasks) in &sets {
         for available in [50_000, 100_000, 150_000] {
             let (name, scale) = ((*name).to_owned(), format!("{available} available"));
-            let mut row = Row { name, scale, ..Row::default() };
+            let mut row = PackingRow { name, scale, ..PackingRow::default() };
             let estimator =
                 Estimator { weights: repository.weights.clone(), ..Estimator::default() };
-            row.add(tasks, &Terms { available, estimator, ..Terms::default() })?;
+            row.add(tasks, &PlanningTerms { available, estimator, ..PlanningTerms::default() })?;
             rows.push(row);
         }
     }
@@ -299,7 +299,7 @@ fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-impl Findings for Packing {
+impl PartResults for PackingResults {
     const ABOUT: &'static str = "By how many percent plans have more batches than the bound says there must be: random task sets, and \
         sets made of this repository's files, folders and commits.";
 
@@ -311,7 +311,7 @@ impl Findings for Packing {
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let worst = self.rows.iter().map(Row::over_percent).fold(0.0, f64::max);
+        let worst = self.rows.iter().map(PackingRow::over_percent).fold(0.0, f64::max);
         let slowest = self.rows.iter().map(|row| row.slowest_ms).fold(0.0, f64::max);
         Ok(vec![
             at_most("batches over the bound, in percent, any row", worst, 10.0),
@@ -321,7 +321,7 @@ impl Findings for Packing {
 }
 
 /// Formats how far plans exceed the bound: one row per kind of task set, one column per scale.
-fn by_scale<const N: usize>(head: [&str; N], rows: &[Row]) -> String {
+fn by_scale<const N: usize>(head: [&str; N], rows: &[PackingRow]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for row in rows.iter().filter(|row| head.contains(&row.scale.as_str())) {
         if !names.contains(&row.name.as_str()) {

@@ -11,11 +11,11 @@ use tempfile::TempDir;
 use crate::bench::Bench;
 use crate::competitors::{self, NOOP};
 use crate::count;
-use crate::gates::{Figure, Gate, at_most, row};
+use crate::gates::{Gate, TimingFigure, at_most, row};
 use crate::plot::{Bar, Picture, Scale, bars_on};
-use crate::section::Findings;
-use crate::spawn::{self, Before, Competitor, Timing};
-use crate::stage::{Event, Stage, Transcript};
+use crate::section::PartResults;
+use crate::spawn::{self, Competitor, Preparation, Timing};
+use crate::stage::{BenchEnv, Event, GeneratedTranscript};
 use crate::table::{table, timings, titled};
 
 const SIZES: [&str; 4] = ["1 MB", "10 MB", "100 MB", "200 MB"];
@@ -25,7 +25,7 @@ const SEED: &str = "CLC Node PreCompact, 100 MB";
 
 /// Results for checkpoints.
 #[derive(Debug, Serialize)]
-pub(crate) struct Checkpoints {
+pub(crate) struct CheckpointTimings {
     /// Whole transcripts: the newline count, the extraction, PreCompact from scratch, the seed's
     /// hook.
     whole: Vec<Timing>,
@@ -52,19 +52,19 @@ struct Extraction {
 
 /// Times checkpoints against their baselines. This appends to the transcripts, so it must run after
 /// everything else that is timed on them.
-pub(crate) fn seal(bench: &Bench) -> anyhow::Result<Checkpoints> {
-    Contest { bench, stage: bench.stage()? }.run()
+pub(crate) fn seal(bench: &Bench) -> anyhow::Result<CheckpointTimings> {
+    CheckpointBench { bench, stage: bench.stage()? }.run()
 }
 
 /// The benchmark's inputs and the stage that the checkpoints are timed on.
-struct Contest<'a> {
+struct CheckpointBench<'a> {
     bench: &'a Bench,
-    stage: &'a Stage,
+    stage: &'a BenchEnv,
 }
 
-impl Contest<'_> {
+impl CheckpointBench<'_> {
     /// Times everything.
-    fn run(&self) -> anyhow::Result<Checkpoints> {
+    fn run(&self) -> anyhow::Result<CheckpointTimings> {
         let memory = memory()?;
         let (rounds, small_rounds) = if self.bench.quick { (4, 20) } else { (12, 80) };
         let mut whole = vec![self.bench.nothing()];
@@ -88,7 +88,7 @@ impl Contest<'_> {
         for sealing in &saved[1..] {
             self.sealed(sealing, small_rounds)?;
         }
-        Ok(Checkpoints {
+        Ok(CheckpointTimings {
             extraction: self.extractions(&whole)?,
             whole,
             saved: saved_timings,
@@ -99,7 +99,7 @@ impl Contest<'_> {
     }
 
     /// Extracts a whole transcript and prints the restore.
-    fn extraction(&self, transcript: &Transcript) -> Competitor {
+    fn extraction(&self, transcript: &GeneratedTranscript) -> Competitor {
         let argv = [
             self.bench.plimsoll.as_os_str(),
             "restore".as_ref(),
@@ -113,7 +113,7 @@ impl Contest<'_> {
     fn hook(
         &self,
         name: String,
-        transcript: &Transcript,
+        transcript: &GeneratedTranscript,
         folder: PathBuf,
     ) -> anyhow::Result<Competitor> {
         let hook = Competitor::new(name, [self.bench.plimsoll.as_os_str(), "hook".as_ref()]);
@@ -129,29 +129,33 @@ impl Contest<'_> {
         Ok(hook)
     }
 
-    fn unread(&self, transcript: &Transcript) -> anyhow::Result<Competitor> {
+    fn unread(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
         let folder = self.stage.path(format!("nothing/{}", transcript.truth.session_id));
         let data = folder.join(DATA);
         let mut hook = self.hook(from_nothing(transcript.label), transcript, folder)?;
         let derived = ["work", "store.sqlite", "store.sqlite-wal", "store.sqlite-shm"];
-        hook.before.extend(derived.map(|name| Before::Remove(data.join(name))));
+        hook.before.extend(derived.map(|name| Preparation::Remove(data.join(name))));
         Ok(hook)
     }
 
-    fn saved(&self, transcript: &Transcript) -> anyhow::Result<Competitor> {
+    fn saved(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
         let folder = self.stage.path(format!("saved/{}", transcript.truth.session_id));
         let mut hook = self.hook(from_saved(transcript.label), transcript, folder)?;
-        hook.before.push(Before::Append(transcript.path.clone(), NEWS));
+        hook.before.push(Preparation::Append(transcript.path.clone(), NEWS));
         Ok(hook)
     }
 
     /// PreCompact from saved state on a memory file system and without a store, which leaves the
     /// cost of the checkpoint itself.
-    fn in_memory(&self, transcript: &Transcript, memory: &Path) -> anyhow::Result<Competitor> {
+    fn in_memory(
+        &self,
+        transcript: &GeneratedTranscript,
+        memory: &Path,
+    ) -> anyhow::Result<Competitor> {
         let folder = memory.join(&transcript.truth.session_id);
         fs::create_dir_all(folder.join(DATA).join("store.sqlite"))?;
         let mut hook = self.hook(in_memory(transcript.label), transcript, folder)?;
-        hook.before.push(Before::Append(transcript.path.clone(), NEWS));
+        hook.before.push(Preparation::Append(transcript.path.clone(), NEWS));
         Ok(hook)
     }
 
@@ -232,7 +236,7 @@ fn in_memory(size: &str) -> String {
     format!("… without disk and store, {size}")
 }
 
-impl Findings for Checkpoints {
+impl PartResults for CheckpointTimings {
     const ABOUT: &'static str = "The hook before a compaction, which seals a checkpoint: from nothing, beside a program that only counts \
         the newlines of the file, and from saved state, beside the no-op.";
 
@@ -261,7 +265,7 @@ impl Findings for Checkpoints {
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let (min, cpu): (Figure, Figure) = (|row| row.min_us, |row| row.cpu_p50_us);
+        let (min, cpu): (TimingFigure, TimingFigure) = (|row| row.min_us, |row| row.cpu_p50_us);
         let whole = row(&self.whole, &from_nothing(LARGE))?;
         let floor = row(&self.whole, &newlines(LARGE))?;
         let noop = row(&self.saved, NOOP)?;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::gates::{Gate, Verdict};
-use crate::load::Held;
+use crate::load::ResourceSample;
 use crate::section::Section;
 
 /// Prints the current step, because a full run takes a while.
@@ -13,8 +13,8 @@ pub(crate) fn note(text: &str) {
 }
 
 /// Prints a resource sample of a run that takes `lasts`.
-pub(crate) fn progress(held: &Held, lasts: Duration) {
-    let Held { seconds, handles, threads, connections, files, checkpoints, .. } = held;
+pub(crate) fn progress(held: &ResourceSample, lasts: Duration) {
+    let ResourceSample { seconds, handles, threads, connections, files, checkpoints, .. } = held;
     let megabytes = held.memory_bytes as f64 / 1e6;
     eprintln!(
         "{seconds:5} of {} s: {megabytes:.1} MB, {handles} handles, {threads} threads, {connections} connections, {files} files, {checkpoints} checkpoints",

@@ -13,8 +13,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
-use crate::section::Findings;
-use crate::spread::Spread;
+use crate::section::PartResults;
+use crate::spread::Percentiles;
 use crate::table::{spreads, titled};
 
 const SAVES: u64 = 100_000;
@@ -24,16 +24,16 @@ const ENVIRONMENTS: [&str; 3] = ["development", "staging", "release"];
 
 /// Timings of restoring, as whole processes.
 #[derive(Debug, Serialize)]
-pub(crate) struct Restoring {
+pub(crate) struct RestoreTimings {
     saves: u64,
     /// Seconds to import all saves into a new store.
     taken_in_s: f64,
-    newest: Spread,
-    search: Spread,
+    newest: Percentiles,
+    search: Percentiles,
 }
 
 /// Writes a journal of saves, imports it, and restores from it.
-pub(crate) fn restore(plimsoll: &Path) -> anyhow::Result<Restoring> {
+pub(crate) fn restore(plimsoll: &Path) -> anyhow::Result<RestoreTimings> {
     let home = TempDir::new().context("could not make a temporary folder")?;
     let words = vocabulary();
     write(&home.path().join(".local/share/plimsoll"), &words).context("could not write saves")?;
@@ -48,8 +48,8 @@ pub(crate) fn restore(plimsoll: &Path) -> anyhow::Result<Restoring> {
             }
         }
     }
-    let (newest, search) = (Spread::of(newest), Spread::of(search));
-    Ok(Restoring { saves: SAVES, taken_in_s, newest, search })
+    let (newest, search) = (Percentiles::of(newest), Percentiles::of(search));
+    Ok(RestoreTimings { saves: SAVES, taken_in_s, newest, search })
 }
 
 /// Returns words of two to four syllables.
@@ -132,18 +132,18 @@ fn timed(plimsoll: &Path, home: &Path, arguments: &[&str]) -> anyhow::Result<f64
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 
-impl Findings for Restoring {
+impl PartResults for RestoreTimings {
     const ABOUT: &'static str =
         "`plimsoll rs` as a whole process, for the newest save and for searches of every kind.";
 
     fn tables(&self) -> String {
-        let Restoring { saves, taken_in_s, newest, search } = self;
+        let RestoreTimings { saves, taken_in_s, newest, search } = self;
         let title = format!("{saves} saves, taken in within {taken_in_s:.0} s");
         titled(&title, &spreads("`plimsoll rs`", [("newest", newest), ("search", search)]))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let gate = |(what, spread): (&str, &Spread)| {
+        let gate = |(what, spread): (&str, &Percentiles)| {
             let promise = format!("p95 of `rs`, {what}, in {} saves < 20 ms", self.saves);
             Gate::new(promise, format!("{:.1} ms", spread.p95_ms), spread.p95_ms < 20.0)
         };

@@ -9,7 +9,7 @@ use crate::plot::Picture;
 use crate::table::table;
 
 /// Results of a part, with their tables, picture and gates.
-pub(crate) trait Findings: Serialize {
+pub(crate) trait PartResults: Serialize {
     /// Describes the measurement.
     const ABOUT: &'static str;
 
@@ -37,7 +37,7 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    pub(crate) fn of<F: Findings>(part: Part, findings: &F) -> anyhow::Result<Self> {
+    pub(crate) fn of<F: PartResults>(part: Part, findings: &F) -> anyhow::Result<Self> {
         Ok(Self {
             part,
             about: F::ABOUT,

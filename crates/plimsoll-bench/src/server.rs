@@ -13,13 +13,13 @@ use rustix::process::{Pid, Signal, kill_process};
 const ENDING: Duration = Duration::from_secs(20);
 
 /// A running server. Dropping it kills the server.
-pub(crate) struct Server {
+pub(crate) struct ServeProcess {
     child: Child,
     /// Host and port.
     pub(crate) address: String,
 }
 
-impl Server {
+impl ServeProcess {
     /// Starts `plimsoll serve` on a free port.
     pub(crate) fn start(mut plimsoll: Command, options: &[&str]) -> anyhow::Result<Self> {
         plimsoll.args(["serve", "--listen", "127.0.0.1:0"]).args(options).stderr(Stdio::piped());
@@ -59,7 +59,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServeProcess {
     fn drop(&mut self) {
         // The server may already have ended.
         let _ = self.child.kill();
@@ -75,13 +75,13 @@ pub(crate) fn at_home(plimsoll: &Path, home: &Path) -> Command {
 }
 
 /// A machine that belongs to a team.
-pub(crate) struct Member {
+pub(crate) struct TeamMember {
     plimsoll: PathBuf,
     home: PathBuf,
     database: String,
 }
 
-impl Member {
+impl TeamMember {
     /// Creates the team's tables in an empty database.
     pub(crate) fn of(database: &Postgres, plimsoll: &Path, home: &Path) -> anyhow::Result<Self> {
         let database = database.url("postgres");
@@ -91,8 +91,8 @@ impl Member {
         Ok(member)
     }
 
-    pub(crate) fn serve(&self) -> anyhow::Result<Server> {
-        Server::start(self.plimsoll(), &[])
+    pub(crate) fn serve(&self) -> anyhow::Result<ServeProcess> {
+        ServeProcess::start(self.plimsoll(), &[])
     }
 
     fn plimsoll(&self) -> Command {

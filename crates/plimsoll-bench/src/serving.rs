@@ -12,15 +12,15 @@ use tempfile::TempDir;
 
 use crate::gates::Gate;
 use crate::plot::{Bar, Picture, Scale, bars_on};
-use crate::section::Findings;
-use crate::server::{Server, at_home};
+use crate::section::PartResults;
+use crate::server::{ServeProcess, at_home};
 use crate::table::table;
 
 /// Results for the server. Requests per second are medians.
 #[derive(Debug, Serialize)]
-pub(crate) struct Serving {
-    usage: Contest,
-    saves: Contest,
+pub(crate) struct ServerResults {
+    usage: RequestRates,
+    saves: RequestRates,
     /// Latency with 50 clients.
     usage_p99_ms: f64,
     saves_p99_ms: f64,
@@ -28,13 +28,13 @@ pub(crate) struct Serving {
 
 /// Requests per second of both services, with 32 connections.
 #[derive(Debug, Serialize)]
-struct Contest {
+struct RequestRates {
     ours: f64,
     /// `None` if the seed's service is not available.
     seeds: Option<f64>,
 }
 
-impl Contest {
+impl RequestRates {
     fn times(&self) -> Option<f64> {
         self.seeds.map(|seeds| self.ours / seeds)
     }
@@ -58,12 +58,12 @@ pub(crate) fn serve(
     python: Option<&Path>,
     seeds: &Path,
     quick: bool,
-) -> anyhow::Result<Serving> {
+) -> anyhow::Result<ServerResults> {
     let folder = TempDir::new().context("could not make a temporary folder")?;
     std::fs::write(folder.path().join("post.lua"), POST)?;
     let seed = python.filter(|_| seeds.join("contexts_mcp/server.py").is_file());
-    let both = Both {
-        ours: Server::start(at_home(plimsoll, folder.path()), &UNLIMITED)?,
+    let both = ServerPair {
+        ours: ServeProcess::start(at_home(plimsoll, folder.path()), &UNLIMITED)?,
         seed: seed.map(|python| seeds_own(python, seeds, folder.path())).transpose()?,
         script: folder.path().join("post.lua"),
         quick,
@@ -71,21 +71,21 @@ pub(crate) fn serve(
     // In this order: after the saves, the server is busy importing tens of thousands of them.
     let (usage, usage_p99_ms) = both.asked(USAGE)?;
     let (saves, saves_p99_ms) = both.asked(SAVE)?;
-    Ok(Serving { usage, saves, usage_p99_ms, saves_p99_ms })
+    Ok(ServerResults { usage, saves, usage_p99_ms, saves_p99_ms })
 }
 
 /// The two servers to compare.
-struct Both {
-    ours: Server,
-    seed: Option<Server>,
+struct ServerPair {
+    ours: ServeProcess,
+    seed: Option<ServeProcess>,
     /// Path of wrk's script for posting.
     script: PathBuf,
     quick: bool,
 }
 
-impl Both {
+impl ServerPair {
     /// Measures the answers per second of each server, and the p99 latency of plimsoll's.
-    fn asked(&self, path: &str) -> anyhow::Result<(Contest, f64)> {
+    fn asked(&self, path: &str) -> anyhow::Result<(RequestRates, f64)> {
         let (rounds, seconds) = if self.quick { (2, 1) } else { (5, 2) };
         let p99_ms = self.ask(&self.ours, path, CLIENTS, seconds)?.p99_ms;
         let (mut ours, mut seeds) = (Vec::new(), Vec::new());
@@ -96,16 +96,16 @@ impl Both {
             }
         }
         let ours = median(ours).context("nothing was asked")?;
-        Ok((Contest { ours, seeds: median(seeds) }, p99_ms))
+        Ok((RequestRates { ours, seeds: median(seeds) }, p99_ms))
     }
 
     fn ask(
         &self,
-        server: &Server,
+        server: &ServeProcess,
         path: &str,
         connections: u32,
         seconds: u32,
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<WrkReport> {
         let mut wrk = Command::new("wrk");
         wrk.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), "--latency"]);
         if path == SAVE {
@@ -125,13 +125,13 @@ fn median(mut rates: Vec<f64>) -> Option<f64> {
 }
 
 /// Figures that wrk reports.
-struct Answer {
+struct WrkReport {
     per_second: f64,
     p99_ms: f64,
 }
 
 /// Starts the seed's service and waits until it accepts connections.
-fn seeds_own(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<Server> {
+fn seeds_own(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<ServeProcess> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut command = Command::new(python);
     command.args(["-m", "uvicorn", "server:app", "--no-access-log", "--log-level", "error"]);
@@ -139,7 +139,7 @@ fn seeds_own(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<Serve
     command.env("STORE", folder.join("contexts.db")).env("SYNC", "FULL");
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let child = command.spawn().context("could not start the seed's service")?;
-    let server = Server::running(child, format!("127.0.0.1:{port}"));
+    let server = ServeProcess::running(child, format!("127.0.0.1:{port}"));
     let began = Instant::now();
     while TcpStream::connect(&server.address).is_err() {
         ensure!(began.elapsed() < Duration::from_secs(30), "the seed's service does not answer");
@@ -148,12 +148,12 @@ fn seeds_own(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<Serve
     Ok(server)
 }
 
-fn understood(text: &str) -> Option<Answer> {
+fn understood(text: &str) -> Option<WrkReport> {
     let after = |label: &str| {
         text.lines().find_map(|line| Some(line.trim().strip_prefix(label)?.trim().to_owned()))
     };
     let per_second = after("Requests/sec:")?.parse().ok()?;
-    Some(Answer { per_second, p99_ms: millis(&after("99%")?)? })
+    Some(WrkReport { per_second, p99_ms: millis(&after("99%")?)? })
 }
 
 /// Parses a time in wrk's format: `803.00us`, `1.23ms`, `1.02s`.
@@ -164,12 +164,12 @@ fn millis(text: &str) -> Option<f64> {
         .find_map(|(unit, millis)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * millis))
 }
 
-impl Findings for Serving {
+impl PartResults for ServerResults {
     const ABOUT: &'static str = "`plimsoll serve` and the seed's service (FastAPI on uvicorn), asked the same by wrk. A save is on the \
         disk before it is answered, in both.";
 
     fn tables(&self) -> String {
-        let row = |(name, contest, p99): (&str, &Contest, f64)| {
+        let row = |(name, contest, p99): (&str, &RequestRates, f64)| {
             let some = |value: Option<f64>, digits: usize| {
                 value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
             };
@@ -197,7 +197,7 @@ impl Findings for Serving {
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let times = |what: &str, contest: &Contest, least: f64| {
+        let times = |what: &str, contest: &RequestRates, least: f64| {
             let promise =
                 format!("{what} ≥ {least} × the seed's service, {CONNECTIONS} connections");
             match contest.times() {

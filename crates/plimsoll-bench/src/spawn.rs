@@ -12,7 +12,7 @@ use plimsoll_testbed::generator::SplitMix64;
 use serde::Serialize;
 use wait4::Wait4 as _;
 
-use crate::stage::Stage;
+use crate::stage::BenchEnv;
 
 /// Rounds that are not counted: they fill the caches and write the settings cache.
 const WARM_UP: usize = 2;
@@ -26,12 +26,12 @@ pub(crate) struct Competitor {
     /// Variables in addition to those of the stage, overriding them.
     pub(crate) environment: Vec<(&'static str, PathBuf)>,
     /// Steps before each run that are not timed.
-    pub(crate) before: Vec<Before>,
+    pub(crate) before: Vec<Preparation>,
 }
 
 /// A step before a run.
 #[derive(Clone, Debug)]
-pub(crate) enum Before {
+pub(crate) enum Preparation {
     /// Removes a file or folder, if it exists.
     Remove(PathBuf),
     /// Appends a text to a file. `{}` in the text is replaced by the file's length, so that no two
@@ -39,7 +39,7 @@ pub(crate) enum Before {
     Append(PathBuf, &'static str),
 }
 
-impl Before {
+impl Preparation {
     fn carry_out(&self) -> io::Result<()> {
         match self {
             Self::Remove(path) if path.is_dir() => fs::remove_dir_all(path),
@@ -89,7 +89,7 @@ impl Competitor {
     /// The program has an absolute path and the working directory stays unchanged, so that the
     /// standard library can start it without forking this process. All files are opened before the
     /// clock starts.
-    pub(crate) fn command(&self, stage: &Stage) -> anyhow::Result<Command> {
+    pub(crate) fn command(&self, stage: &BenchEnv) -> anyhow::Result<Command> {
         for before in &self.before {
             before.carry_out().with_context(|| format!("could not prepare `{}`", self.name))?;
         }
@@ -109,7 +109,7 @@ impl Competitor {
 
 /// Runs every competitor once per round, in a freshly shuffled order.
 pub(crate) fn race(
-    stage: &Stage,
+    stage: &BenchEnv,
     competitors: &[Competitor],
     rounds: usize,
 ) -> anyhow::Result<Vec<Timing>> {
@@ -131,7 +131,7 @@ pub(crate) fn race(
 }
 
 /// Runs a competitor untimed and returns its output and exit status.
-pub(crate) fn output(stage: &Stage, competitor: &Competitor) -> anyhow::Result<Output> {
+pub(crate) fn output(stage: &BenchEnv, competitor: &Competitor) -> anyhow::Result<Output> {
     let mut command = competitor.command(stage)?;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.output().with_context(|| format!("could not run `{}`", competitor.name))
@@ -144,7 +144,7 @@ struct Sample {
     rss: u64,
 }
 
-fn run(stage: &Stage, competitor: &Competitor) -> anyhow::Result<Sample> {
+fn run(stage: &BenchEnv, competitor: &Competitor) -> anyhow::Result<Sample> {
     let name = &competitor.name;
     let mut command = competitor.command(stage)?;
     let start = Instant::now();

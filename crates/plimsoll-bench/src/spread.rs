@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Percentiles of some calls, in milliseconds.
 #[derive(Debug, Serialize)]
-pub(crate) struct Spread {
+pub(crate) struct Percentiles {
     pub(crate) calls: usize,
     pub(crate) p50_ms: f64,
     pub(crate) p95_ms: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Spread {
     pub(crate) max_ms: f64,
 }
 
-impl Spread {
+impl Percentiles {
     pub(crate) fn of(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         let at = |share: usize| {

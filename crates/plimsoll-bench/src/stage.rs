@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use plimsoll_testbed::generator::{self, Ending, Layout, Options, Truth};
+use plimsoll_testbed::generator::{self, Ending, GeneratorOptions, Layout, Truth};
 use tempfile::TempDir;
 
 /// Context window of the transcripts' model.
@@ -14,19 +14,19 @@ pub(crate) const WINDOW: u64 = 200_000;
 const PROMPT_TOKENS: u64 = 94_000;
 
 /// A temporary home with all files in place, removed when dropped.
-pub(crate) struct Stage {
+pub(crate) struct BenchEnv {
     folder: TempDir,
     /// One transcript per size, and one that ends in a trap.
-    pub(crate) transcripts: Vec<Transcript>,
+    pub(crate) transcripts: Vec<GeneratedTranscript>,
 }
 
-pub(crate) struct Transcript {
+pub(crate) struct GeneratedTranscript {
     pub(crate) label: &'static str,
     pub(crate) path: PathBuf,
     pub(crate) truth: Truth,
 }
 
-impl Stage {
+impl BenchEnv {
     /// Writes the configuration, the project and all transcripts.
     pub(crate) fn set() -> anyhow::Result<Self> {
         let folder = TempDir::new().context("could not make a temporary folder")?;
@@ -35,9 +35,16 @@ impl Stage {
         stage.write("project/.plimsoll.yaml", "lines: {ceiling: 40}\n")?;
         stage.write("home/.claude/settings.json", CLIENT_SETTINGS)?;
         fs::create_dir_all(stage.path("tmp"))?;
-        let whole =
-            |size| Options { size, prompt_tokens: Some(PROMPT_TOKENS), ..Options::default() };
-        let trap = Options { layout: Layout::Inline, ending: Ending::Trap(400), ..whole(800_000) };
+        let whole = |size| GeneratorOptions {
+            size,
+            prompt_tokens: Some(PROMPT_TOKENS),
+            ..GeneratorOptions::default()
+        };
+        let trap = GeneratorOptions {
+            layout: Layout::Inline,
+            ending: Ending::Trap(400),
+            ..whole(800_000)
+        };
         for (seed, (label, options)) in (1..).zip([
             ("100 KB", whole(100_000)),
             ("1 MB", whole(1_000_000)),
@@ -46,7 +53,7 @@ impl Stage {
             ("200 MB", whole(200_000_000)),
             ("trap", trap),
         ]) {
-            let transcript = stage.transcript(label, &Options { seed, ..options })?;
+            let transcript = stage.transcript(label, &GeneratorOptions { seed, ..options })?;
             stage.transcripts.push(transcript);
         }
         Ok(stage)
@@ -69,13 +76,17 @@ impl Stage {
     }
 
     /// Returns the transcript with this label.
-    pub(crate) fn labelled(&self, label: &str) -> anyhow::Result<&Transcript> {
+    pub(crate) fn labelled(&self, label: &str) -> anyhow::Result<&GeneratedTranscript> {
         let found = self.transcripts.iter().find(|transcript| transcript.label == label);
         found.with_context(|| format!("no transcript of `{label}`"))
     }
 
     /// Writes the payload of `event` for a transcript and returns its path.
-    pub(crate) fn payload(&self, event: Event, transcript: &Transcript) -> anyhow::Result<PathBuf> {
+    pub(crate) fn payload(
+        &self,
+        event: Event,
+        transcript: &GeneratedTranscript,
+    ) -> anyhow::Result<PathBuf> {
         let common = format!(
             r#""session_id":"{}","transcript_path":"{}","cwd":"{}","prompt_id":"df476518-1c61-45c8-a169-abe62d915063","permission_mode":"default""#,
             transcript.truth.session_id,
@@ -86,7 +97,11 @@ impl Stage {
         self.write(&name, &format!("{{{common},{}}}\n", event.fields()))
     }
 
-    fn transcript(&self, label: &'static str, options: &Options) -> anyhow::Result<Transcript> {
+    fn transcript(
+        &self,
+        label: &'static str,
+        options: &GeneratorOptions,
+    ) -> anyhow::Result<GeneratedTranscript> {
         let folder = self.path("home/.claude/projects/-project");
         fs::create_dir_all(&folder)?;
         let draft = folder.join("draft.jsonl");
@@ -96,7 +111,7 @@ impl Stage {
         file.sync_all()?;
         let path = folder.join(&truth.session_id).with_extension("jsonl");
         fs::rename(draft, &path)?;
-        Ok(Transcript { label, path, truth })
+        Ok(GeneratedTranscript { label, path, truth })
     }
 
     fn write(&self, name: &str, text: &str) -> anyhow::Result<PathBuf> {

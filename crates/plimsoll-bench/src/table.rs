@@ -2,7 +2,7 @@
 
 use crate::competitors::NOOP;
 use crate::spawn::Timing;
-use crate::spread::Spread;
+use crate::spread::Percentiles;
 
 /// Formats a table whose first column is left-aligned and whose other columns are right-aligned.
 pub(crate) fn table<const N: usize>(
@@ -60,9 +60,9 @@ pub(crate) fn timings(timings: &[Timing], missing: &[String]) -> String {
 /// Formats one row of percentiles per repeated call.
 pub(crate) fn spreads<'a>(
     what: &str,
-    rows: impl IntoIterator<Item = (&'a str, &'a Spread)>,
+    rows: impl IntoIterator<Item = (&'a str, &'a Percentiles)>,
 ) -> String {
-    let row = |(name, Spread { calls, p50_ms, p95_ms, .. }): (&str, &Spread)| {
+    let row = |(name, Percentiles { calls, p50_ms, p95_ms, .. }): (&str, &Percentiles)| {
         let [p50, p95] = [p50_ms, p95_ms].map(|time| format!("{time:.1}"));
         [name.to_owned(), calls.to_string(), p50, p95]
     };

@@ -13,9 +13,9 @@ use tempfile::TempDir;
 
 use crate::gates::Gate;
 use crate::plot::{Bar, Picture, Scale, bars_on};
-use crate::section::Findings;
-use crate::server::Member;
-use crate::spread::Spread;
+use crate::section::PartResults;
+use crate::server::TeamMember;
+use crate::spread::Percentiles;
 use crate::table::spreads;
 
 const FILLING: &str = include_str!("../team.sql");
@@ -38,15 +38,15 @@ const PAGES: [(&str, &str); 9] = [
 
 /// Durations of each page, as a user experiences them.
 #[derive(Debug, Serialize)]
-pub(crate) struct Team {
-    pages: Vec<(&'static str, Spread)>,
+pub(crate) struct TeamPageTimings {
+    pages: Vec<(&'static str, Percentiles)>,
 }
 
 /// Fills a database, serves it, and opens each page repeatedly.
-pub(crate) fn open(plimsoll: &Path) -> anyhow::Result<Team> {
+pub(crate) fn open(plimsoll: &Path) -> anyhow::Result<TeamPageTimings> {
     let database = Postgres::start();
     let home = TempDir::new().context("could not make a temporary folder")?;
-    let member = Member::of(&database, plimsoll, home.path())?;
+    let member = TeamMember::of(&database, plimsoll, home.path())?;
     database.sql(FILLING);
     database.sql("VACUUM ANALYZE");
     let server = member.serve()?;
@@ -54,9 +54,9 @@ pub(crate) fn open(plimsoll: &Path) -> anyhow::Result<Team> {
     for (name, path) in PAGES {
         let times: anyhow::Result<Vec<f64>> =
             (0..ROUNDS).map(|_| get(&server.address, path)).collect();
-        pages.push((name, Spread::of(times?)));
+        pages.push((name, Percentiles::of(times?)));
     }
-    Ok(Team { pages })
+    Ok(TeamPageTimings { pages })
 }
 
 /// Returns the duration of a page load in milliseconds, from the connection to the last byte.
@@ -70,7 +70,7 @@ fn get(host: &str, path: &str) -> anyhow::Result<f64> {
     Ok(began.elapsed().as_secs_f64() * 1e3)
 }
 
-impl Findings for Team {
+impl PartResults for TeamPageTimings {
     const ABOUT: &'static str = "Whole pages, from the connection to the last byte, of a team in PostgreSQL with forty machines, 5,000 \
         sessions, 1,000,000 readings, 100,000 checkpoints and 100,000 saves.";
 
@@ -86,7 +86,7 @@ impl Findings for Team {
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let gate = |(name, spread): &(&str, Spread)| {
+        let gate = |(name, spread): &(&str, Percentiles)| {
             let promise = format!("p95 of the team's page, {name}, < {LIMIT_MS} ms");
             Gate::new(promise, format!("{:.1} ms", spread.p95_ms), spread.p95_ms < LIMIT_MS)
         };

@@ -13,9 +13,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::gates::Gate;
-use crate::section::Findings;
+use crate::section::PartResults;
 use crate::table::table;
-use crate::watching::{Home, SESSIONS, settle};
+use crate::watching::{SESSIONS, SessionsHome, settle};
 
 /// Prompt size that takes a session over its threshold.
 const OVER: u64 = 125_000;
@@ -30,17 +30,17 @@ const AFTERWARDS: Duration = Duration::from_secs(3);
 
 /// Requests that the watcher sent, and their delays.
 #[derive(Debug, Serialize)]
-pub(crate) struct Triggers {
+pub(crate) struct TriggerResults {
     sessions: usize,
     /// With hooks acting first, of which there are none.
-    hooks: Asked,
+    hooks: CheckpointRequests,
     /// With the watcher alone deciding.
-    watcher: Asked,
+    watcher: CheckpointRequests,
 }
 
 /// Requests received, and delays from writing a crossing until the message is posted.
 #[derive(Debug, Serialize)]
-struct Asked {
+struct CheckpointRequests {
     asked: usize,
     missed: usize,
     twice: usize,
@@ -50,14 +50,14 @@ struct Asked {
 }
 
 /// Lets all sessions cross, once for each way to decide.
-pub(crate) fn cross(plimsoll: &Path) -> anyhow::Result<Triggers> {
+pub(crate) fn cross(plimsoll: &Path) -> anyhow::Result<TriggerResults> {
     let hooks = run(plimsoll, "")?;
     let watcher = run(plimsoll, "checkpoint: {on_line: watcher}\n")?;
-    Ok(Triggers { sessions: SESSIONS, hooks, watcher })
+    Ok(TriggerResults { sessions: SESSIONS, hooks, watcher })
 }
 
-fn run(plimsoll: &Path, config: &str) -> anyhow::Result<Asked> {
-    let home = Home::new()?;
+fn run(plimsoll: &Path, config: &str) -> anyhow::Result<CheckpointRequests> {
+    let home = SessionsHome::new()?;
     let file = home.path(".config/plimsoll/config.yaml");
     fs::create_dir_all(file.parent().context("no folder")?)?;
     fs::write(file, config)?;
@@ -81,7 +81,7 @@ fn run(plimsoll: &Path, config: &str) -> anyhow::Result<Asked> {
     })
 }
 
-fn judge(inboxes: &Path, crossed: &HashMap<String, i64>) -> anyhow::Result<Asked> {
+fn judge(inboxes: &Path, crossed: &HashMap<String, i64>) -> anyhow::Result<CheckpointRequests> {
     let mut lags = Vec::new();
     let (mut missed, mut twice) = (0, 0);
     for (session, written) in crossed {
@@ -92,7 +92,7 @@ fn judge(inboxes: &Path, crossed: &HashMap<String, i64>) -> anyhow::Result<Asked
     }
     lags.sort_unstable();
     let at = |place: usize| lags.get(place).copied().unwrap_or(i64::MAX);
-    Ok(Asked {
+    Ok(CheckpointRequests {
         asked: lags.len(),
         missed,
         twice,
@@ -117,13 +117,13 @@ fn now() -> anyhow::Result<i64> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as i64)
 }
 
-impl Findings for Triggers {
+impl PartResults for TriggerResults {
     const ABOUT: &'static str = "From the writing of the response that takes a session over its checkpoint line until it is asked for a \
         checkpoint; no session has hooks, and with `hooks` they are given ten seconds first.";
 
     fn tables(&self) -> String {
-        let row = |(name, asked): (&str, &Asked)| {
-            let Asked { asked, missed, twice, first_ms, p50_ms, last_ms } = asked;
+        let row = |(name, asked): (&str, &CheckpointRequests)| {
+            let CheckpointRequests { asked, missed, twice, first_ms, p50_ms, last_ms } = asked;
             let [asked, missed, twice] = [asked, missed, twice].map(usize::to_string);
             let [first, p50, last] = [first_ms, p50_ms, last_ms].map(i64::to_string);
             [name.to_owned(), asked, missed, twice, first, p50, last]
@@ -134,7 +134,7 @@ impl Findings for Triggers {
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let Triggers { sessions, hooks, watcher } = self;
+        let TriggerResults { sessions, hooks, watcher } = self;
         let gate = |promise: &str, measured: String, kept| {
             Gate::new(format!("{sessions} sessions crossing at once: {promise}"), measured, kept)
         };

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use plimsoll_testbed::generator::{self, Options};
+use plimsoll_testbed::generator::{self, GeneratorOptions};
 use serde::Serialize;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::gates::Gate;
 use crate::naive;
 use crate::plot::{Bar, Picture, Scale, bars_on};
-use crate::section::Findings;
+use crate::section::PartResults;
 use crate::table::{megabytes, table, titled};
 
 pub(crate) const SESSIONS: usize = 500;
@@ -38,16 +38,16 @@ const SETTLING: Duration = Duration::from_secs(120);
 
 /// Results for both watchers.
 #[derive(Debug, Serialize)]
-pub(crate) struct Watching {
+pub(crate) struct WatcherResults {
     sessions: usize,
     seconds: u64,
-    plimsoll: Run,
-    naive: Run,
+    plimsoll: WatcherRun,
+    naive: WatcherRun,
 }
 
 /// Figures of one watcher on growing sessions.
 #[derive(Clone, Debug, Serialize)]
-struct Run {
+struct WatcherRun {
     /// Percent of one core.
     cpu_percent: f64,
     /// Percent of one core while nothing changes.
@@ -62,11 +62,11 @@ struct Run {
 }
 
 /// Lets sessions grow while each of the two watchers runs.
-pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<Watching> {
+pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<WatcherResults> {
     let (seconds, idle) = if quick { (10, 5) } else { (60, 30) };
     let (time, idle) = (Duration::from_secs(seconds), Duration::from_secs(idle));
-    let run = |naive: bool| -> anyhow::Result<Run> {
-        let home = Home::new()?;
+    let run = |naive: bool| -> anyhow::Result<WatcherRun> {
+        let home = SessionsHome::new()?;
         let mut command = match naive {
             false => Command::new(plimsoll),
             true => Command::new(std::env::current_exe()?),
@@ -77,16 +77,16 @@ pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<Watching> {
         };
         home.run(command, |home, child, told| home.measure(child, told, time, idle))
     };
-    Ok(Watching { sessions: SESSIONS, seconds, plimsoll: run(false)?, naive: run(true)? })
+    Ok(WatcherResults { sessions: SESSIONS, seconds, plimsoll: run(false)?, naive: run(true)? })
 }
 
 /// A temporary home with sessions.
-pub(crate) struct Home {
+pub(crate) struct SessionsHome {
     folder: TempDir,
-    pub(crate) transcripts: Vec<Transcript>,
+    pub(crate) transcripts: Vec<GrowingTranscript>,
 }
 
-pub(crate) struct Transcript {
+pub(crate) struct GrowingTranscript {
     pub(crate) session: String,
     path: PathBuf,
     /// How many times the transcript has grown.
@@ -95,17 +95,17 @@ pub(crate) struct Transcript {
 
 /// Appends that the watcher has not reported yet, by session: the prompt size and the time of the
 /// write.
-type Waiting = HashMap<String, VecDeque<(u64, Instant)>>;
+type PendingAppends = HashMap<String, VecDeque<(u64, Instant)>>;
 
 /// The watcher's reports, matched with the appends.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct WatcherReports {
     sessions: HashSet<String>,
-    waiting: Waiting,
+    waiting: PendingAppends,
     lags: Vec<Duration>,
 }
 
-impl Home {
+impl SessionsHome {
     pub(crate) fn new() -> anyhow::Result<Self> {
         let folder = TempDir::new().context("could not make a temporary folder")?;
         let mut home = Self { folder, transcripts: Vec::new() };
@@ -115,12 +115,13 @@ impl Home {
             let draft = project.join("draft");
             let seed = number as u64;
             let prompt_tokens = Some(FIRST_PROMPT - 1_000);
-            let options = Options { size: SIZE, seed, prompt_tokens, ..Options::default() };
+            let options =
+                GeneratorOptions { size: SIZE, seed, prompt_tokens, ..GeneratorOptions::default() };
             let truth = generator::write(BufWriter::new(File::create(&draft)?), &options)
                 .context("could not write a transcript")?;
             let path = project.join(&truth.session_id).with_extension("jsonl");
             fs::rename(draft, &path)?;
-            home.transcripts.push(Transcript { session: truth.session_id, path, steps: 0 });
+            home.transcripts.push(GrowingTranscript { session: truth.session_id, path, steps: 0 });
         }
         Ok(home)
     }
@@ -138,13 +139,13 @@ impl Home {
     pub(crate) fn run<T>(
         mut self,
         mut command: Command,
-        work: impl FnOnce(&mut Self, &mut Child, &Mutex<Told>) -> anyhow::Result<T>,
+        work: impl FnOnce(&mut Self, &mut Child, &Mutex<WatcherReports>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         command.env_clear().env("HOME", self.folder.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().context("could not start a watcher")?;
         let out = child.stdout.take().context("no output to read")?;
-        let told = Arc::new(Mutex::new(Told::default()));
+        let told = Arc::new(Mutex::new(WatcherReports::default()));
         let listener = thread::spawn({
             let told = Arc::clone(&told);
             move || listen(out, &told)
@@ -161,10 +162,10 @@ impl Home {
     fn measure(
         &mut self,
         child: &mut Child,
-        told: &Mutex<Told>,
+        told: &Mutex<WatcherReports>,
         time: Duration,
         idle: Duration,
-    ) -> anyhow::Result<Run> {
+    ) -> anyhow::Result<WatcherRun> {
         settle(child, told)?;
         let idle_cpu_percent = cpu_during(child, || {
             thread::sleep(idle);
@@ -181,7 +182,7 @@ impl Home {
             lock(told).lags.iter().map(|lag| lag.as_secs_f64() * 1e3).collect();
         lags.sort_by(f64::total_cmp);
         let at = |share: f64| lags.get((lags.len() as f64 * share) as usize).copied();
-        Ok(Run {
+        Ok(WatcherRun {
             cpu_percent,
             idle_cpu_percent,
             peak_bytes: peak_memory(child)?,
@@ -193,7 +194,7 @@ impl Home {
     }
 
     /// Lets every session grow once per period, evenly spaced.
-    fn grow(&mut self, told: &Mutex<Told>, time: Duration) -> anyhow::Result<()> {
+    fn grow(&mut self, told: &Mutex<WatcherReports>, time: Duration) -> anyhow::Result<()> {
         let start = Instant::now();
         let turns = (time.as_secs_f64() / PERIOD.as_secs_f64()) as usize * SESSIONS;
         for turn in 0..turns {
@@ -205,14 +206,18 @@ impl Home {
     }
 }
 
-impl Transcript {
+impl GrowingTranscript {
     /// Appends an answer of the model and a tool result in one write.
-    fn grow(&mut self, told: &Mutex<Told>) -> anyhow::Result<()> {
+    fn grow(&mut self, told: &Mutex<WatcherReports>) -> anyhow::Result<()> {
         self.grow_to(FIRST_PROMPT + (self.steps + 1) * STEP, told)
     }
 
     /// Appends an answer whose prompt has `prompt` tokens, and a tool result.
-    pub(crate) fn grow_to(&mut self, prompt: u64, told: &Mutex<Told>) -> anyhow::Result<()> {
+    pub(crate) fn grow_to(
+        &mut self,
+        prompt: u64,
+        told: &Mutex<WatcherReports>,
+    ) -> anyhow::Result<()> {
         self.steps += 1;
         let n = self.steps;
         let session = &self.session;
@@ -233,12 +238,12 @@ impl Transcript {
     }
 }
 
-fn lock(told: &Mutex<Told>) -> std::sync::MutexGuard<'_, Told> {
+fn lock(told: &Mutex<WatcherReports>) -> std::sync::MutexGuard<'_, WatcherReports> {
     told.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Records the watcher's reports until it ends.
-fn listen(out: ChildStdout, told: &Mutex<Told>) {
+fn listen(out: ChildStdout, told: &Mutex<WatcherReports>) {
     for line in BufReader::new(out).lines().map_while(Result::ok) {
         let now = Instant::now();
         let Ok(notice) = serde_json::from_str::<Value>(&line) else { continue };
@@ -246,7 +251,7 @@ fn listen(out: ChildStdout, told: &Mutex<Told>) {
         let Some(used) = notice["reading"]["used"].as_u64() else { continue };
         let mut told = lock(told);
         told.sessions.insert(session.to_owned());
-        let Told { waiting, lags, .. } = &mut *told;
+        let WatcherReports { waiting, lags, .. } = &mut *told;
         let Some(waiting) = waiting.get_mut(session) else { continue };
         while let Some((_, written)) = waiting.pop_front_if(|(prompt, _)| *prompt <= used) {
             lags.push(now.saturating_duration_since(written));
@@ -255,7 +260,7 @@ fn listen(out: ChildStdout, told: &Mutex<Told>) {
 }
 
 /// Waits until the watcher has reported every session and is idle.
-pub(crate) fn settle(child: &Child, told: &Mutex<Told>) -> anyhow::Result<()> {
+pub(crate) fn settle(child: &Child, told: &Mutex<WatcherReports>) -> anyhow::Result<()> {
     let end = Instant::now() + SETTLING;
     while Instant::now() < end {
         let before = cpu_time(child)?;
@@ -294,13 +299,13 @@ fn peak_memory(child: &Child) -> anyhow::Result<u64> {
     Ok(kilobytes.context("no peak memory")?.parse::<u64>()? * 1024)
 }
 
-impl Findings for Watching {
+impl PartResults for WatcherResults {
     const ABOUT: &'static str = "Five hundred transcripts, each of which grows once a second. The lag is the time from a write until the \
         watcher has told the reading that covers it; beside it, a watcher as one would first write it.";
 
     fn tables(&self) -> String {
-        let Watching { sessions, seconds, plimsoll, naive } = self;
-        let row = |(name, run): (&str, &Run)| {
+        let WatcherResults { sessions, seconds, plimsoll, naive } = self;
+        let row = |(name, run): (&str, &WatcherRun)| {
             let busy = [format!("{:.1}", run.cpu_percent), format!("{:.2}", run.idle_cpu_percent)];
             let [p50, p99] = [run.lag_p50_ms, run.lag_p99_ms].map(|lag| format!("{lag:.0}"));
             let [cpu, idle] = busy;
@@ -323,7 +328,7 @@ impl Findings for Watching {
 
     fn picture(&self) -> Option<Picture> {
         let runs = [("plimsoll watch", &self.plimsoll), ("re-reads what has changed", &self.naive)];
-        let bar = |(name, run): (&str, &Run)| {
+        let bar = |(name, run): (&str, &WatcherRun)| {
             [("p50", run.lag_p50_ms), ("p99", run.lag_p99_ms)]
                 .map(|(share, lag)| Bar::new(&format!("{name}, {share}"), lag))
         };
@@ -333,7 +338,7 @@ impl Findings for Watching {
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let Run { cpu_percent, peak_bytes, missed, lag_p99_ms, .. } = self.plimsoll;
+        let WatcherRun { cpu_percent, peak_bytes, missed, lag_p99_ms, .. } = self.plimsoll;
         let peak = peak_bytes as f64 / 1e6;
         let gate = |promise: &str, measured: String, kept| {
             Gate::new(format!("watching {SESSIONS} growing sessions: {promise}"), measured, kept)

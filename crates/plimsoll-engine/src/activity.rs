@@ -7,7 +7,7 @@ use plimsoll_core::entry::{Entry, EntryId, Kind};
 use plimsoll_core::metrics::Counts;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::{Millis, Tokens};
-use plimsoll_extract::work::{Act, Record, Tool};
+use plimsoll_extract::work::{ToolUse, WorkEvent, WorkRecord};
 
 use crate::jsonl::JsonLines;
 
@@ -78,17 +78,17 @@ impl Activity {
         self.crossed = if is_under { None } else { self.crossed.or(entry.time) };
     }
 
-    fn add(&mut self, record: &Record<'_>) {
+    fn add(&mut self, record: &WorkRecord<'_>) {
         let is_new = record.message.is_some() && record.message != self.message;
         self.message = record.message.or(self.message);
         self.counts.messages += u64::from(record.is_prompt || is_new);
         for act in &record.acts {
-            let Act::Called { tool, .. } = act else { continue };
+            let WorkEvent::Called { tool, .. } = act else { continue };
             self.counts.tool_calls += 1;
             match tool {
-                Tool::Read { .. } => self.counts.file_reads += 1,
-                Tool::Edit { .. } | Tool::Write { .. } => self.counts.file_edits += 1,
-                Tool::Delegate { .. } => self.counts.subagent_spawns += 1,
+                ToolUse::Read { .. } => self.counts.file_reads += 1,
+                ToolUse::Edit { .. } | ToolUse::Write { .. } => self.counts.file_edits += 1,
+                ToolUse::Delegate { .. } => self.counts.subagent_spawns += 1,
                 _ => {}
             }
         }

@@ -11,8 +11,8 @@ use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::policy::Progress;
 use plimsoll_core::session::{Seal, SessionState};
-use plimsoll_extract::checkpoint::{self, Git, Source};
-use plimsoll_extract::work::{self, LONGEST_WORDS, Words, Work};
+use plimsoll_extract::checkpoint::{self, GitState, TranscriptExtent};
+use plimsoll_extract::work::{self, LONGEST_WORDS, ModelSummary, Work};
 
 use crate::checkpoint::{Draft, Place, Sealed, Unsealed, seal};
 use crate::child;
@@ -38,7 +38,7 @@ pub struct Captured {
     pub folded: Folded,
     session: SessionId,
     path: PathBuf,
-    transcript: Option<Source>,
+    transcript: Option<TranscriptExtent>,
     fullness: Option<Fullness>,
     /// Body of the checkpoint that this session continues, if it is part of a run.
     before: Option<String>,
@@ -73,7 +73,7 @@ impl Captured {
     }
 
     /// Adds the model's own words to the work from the transcript.
-    pub fn refined(mut self, words: Words) -> Self {
+    pub fn refined(mut self, words: ModelSummary) -> Self {
         self.folded.work.refine(words);
         self.body = OnceCell::new();
         self
@@ -170,18 +170,18 @@ pub fn shortened(mut body: String) -> String {
     body
 }
 
-fn source(file: &JsonLines, path: &Path, offset: u64) -> Source {
+fn source(file: &JsonLines, path: &Path, offset: u64) -> TranscriptExtent {
     const TAIL: u64 = 4 << 10;
     let tail = file.bytes(offset.saturating_sub(TAIL)..offset).unwrap_or_default();
     let tail_sha256 = checkpoint::sha256(&tail);
-    Source { path: path.display().to_string(), offset, tail_sha256 }
+    TranscriptExtent { path: path.display().to_string(), offset, tail_sha256 }
 }
 
 /// Time limit for `git status`.
 const GIT: Duration = Duration::from_millis(250);
 
 /// Reads the git state of a project; `None` if there is no repository.
-pub fn git(project: &Path) -> Option<Git> {
+pub fn git(project: &Path) -> Option<GitState> {
     // Running git costs more than everything else here, so look for a repository first.
     project.ancestors().find(|folder| folder.join(".git").exists())?;
     let mut command = crate::git::command(project);
@@ -195,5 +195,5 @@ pub fn git(project: &Path) -> Option<Git> {
         line.map(str::trim).filter(|value| !value.starts_with('(')).map(str::to_owned)
     };
     let dirty = told.lines().any(|line| !line.starts_with('#'));
-    Some(Git { branch: header("head"), head: header("oid"), dirty })
+    Some(GitState { branch: header("head"), head: header("oid"), dirty })
 }

@@ -6,8 +6,8 @@ use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::forecast::LONGEST_STEP;
 use plimsoll_core::text::{duration, thousands};
-use plimsoll_extract::work::Tally;
-use plimsoll_store::{Overflows, Store, Stretch};
+use plimsoll_extract::work::RecallCounts;
+use plimsoll_store::{AutoCompactionCounts, Store, WorkPeriod};
 
 use crate::checkpoint::{Place, phantoms};
 use crate::history::bounds;
@@ -28,13 +28,13 @@ pub struct Criteria {
     /// Checkpoints made automatically.
     pub automatic: u64,
     /// Longest time a session worked on one prompt.
-    pub longest: Option<Stretch>,
+    pub longest: Option<WorkPeriod>,
     /// Windows that ran full: compacted by the client automatically, or at capacity.
-    pub overflows: Overflows,
+    pub overflows: AutoCompactionCounts,
     /// Number of restores into sessions.
     pub restores: u64,
     /// Facts needed after compactions, and what preserved them.
-    pub score: Tally,
+    pub score: RecallCounts,
 }
 
 /// Days covered at most.
@@ -78,8 +78,8 @@ fn all_phantoms(world: &World) -> anyhow::Result<u64> {
 
 /// Counts windows that ran full since `since`, but not before the first decision: until then no
 /// hook could have warned.
-fn overflows(world: &World, store: &Store, since: Millis) -> anyhow::Result<Overflows> {
-    let Some(first) = store.first_decision()? else { return Ok(Overflows::default()) };
+fn overflows(world: &World, store: &Store, since: Millis) -> anyhow::Result<AutoCompactionCounts> {
+    let Some(first) = store.first_decision()? else { return Ok(AutoCompactionCounts::default()) };
     let since = since.max(first);
     let mut overflows = store.overflows(since)?;
     let in_force = ByAgent::load(world, &world.paths.home);
@@ -114,7 +114,7 @@ impl Criteria {
     /// Returns the share of facts needed after compactions that summary and plimsoll preserved
     /// together, from 0 to 1.
     pub fn kept(&self) -> Option<f64> {
-        let Tally { needed, together, .. } = self.score;
+        let RecallCounts { needed, together, .. } = self.score;
         (needed > 0).then(|| together as f64 / needed as f64)
     }
 
@@ -142,7 +142,7 @@ impl Criteria {
             }
             None => "nothing was needed after a compaction".to_owned(),
         };
-        let Overflows { all, unwarned } = self.overflows;
+        let AutoCompactionCounts { all, unwarned } = self.overflows;
         [
             ("phantom checkpoints", thousands(self.phantoms)),
             (

@@ -5,24 +5,24 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use plimsoll_core::Millis;
-use plimsoll_extract::work::Fate;
+use plimsoll_extract::work::FileStatus;
 
 /// Returns whether `path` in `project` was changed or removed since `moment`. `None` if it is
 /// unchanged or that is unknown.
 ///
 /// A transcript may abbreviate a path, so a file counts as removed only if its folder exists. If
 /// the project does not exist (a transcript from another machine), nothing is known.
-pub fn fate(project: &Path, moment: Millis, path: &str) -> Option<Fate> {
+pub fn fate(project: &Path, moment: Millis, path: &str) -> Option<FileStatus> {
     let file = project.join(path);
     match fs::metadata(&file) {
         Ok(metadata) if metadata.is_file() => {
             let moment = UNIX_EPOCH + Duration::from_millis(moment.max(0) as u64);
-            (metadata.modified().ok()? > moment).then_some(Fate::Changed)
+            (metadata.modified().ok()? > moment).then_some(FileStatus::Changed)
         }
         Ok(_) => None,
         Err(_) => {
             let folder = path.contains('/').then(|| file.parent().is_some_and(Path::is_dir))?;
-            folder.then_some(Fate::Gone)
+            folder.then_some(FileStatus::Gone)
         }
     }
 }
@@ -38,9 +38,9 @@ mod tests {
         fs::create_dir(project.path().join("src")).unwrap();
         fs::write(project.path().join("src/a.rs"), "").unwrap();
         let later = Millis::MAX / 2;
-        assert_eq!(of(0, "src/a.rs"), Some(Fate::Changed));
+        assert_eq!(of(0, "src/a.rs"), Some(FileStatus::Changed));
         assert_eq!(of(later, "src/a.rs"), None);
-        assert_eq!(of(later, "src/b.rs"), Some(Fate::Gone));
+        assert_eq!(of(later, "src/b.rs"), Some(FileStatus::Gone));
         assert_eq!(of(later, "b.rs"), None, "it may lie in any folder");
         assert_eq!(of(later, "elsewhere/b.rs"), None, "half a path tells nothing");
         assert_eq!(of(0, "src"), None);

@@ -13,7 +13,7 @@ use plimsoll_core::entry::Kind;
 use plimsoll_core::models;
 use plimsoll_core::reading::Scope;
 use plimsoll_core::weight::{Answer, MilliTokens, Tokenizer};
-use plimsoll_extract::work::{Act, Tool};
+use plimsoll_extract::work::{ToolUse, WorkEvent};
 
 use crate::jsonl::{HORIZON, JsonLines};
 
@@ -147,10 +147,10 @@ impl Weighing {
             .map(|record| record.acts)
             .unwrap_or_default();
         let calls = acts.iter().filter_map(|act| match act {
-            Act::Called { call, tool } => Some((*call, tool)),
+            WorkEvent::Called { call, tool } => Some((*call, tool)),
             _ => None,
         });
-        let calls: Vec<(&str, &Tool<'_>)> = calls.collect();
+        let calls: Vec<(&str, &ToolUse<'_>)> = calls.collect();
         for (call, tool) in &calls {
             let told = (tool_name(tool).to_owned(), file(tool));
             self.count(&told, tokens / calls.len() as u64);
@@ -167,7 +167,7 @@ impl Weighing {
             .map(|record| record.acts)
             .unwrap_or_default();
         let calls = acts.iter().filter_map(|act| match act {
-            Act::Returned { call, .. } | Act::Dropped { call } => Some(*call),
+            WorkEvent::Returned { call, .. } | WorkEvent::Dropped { call } => Some(*call),
             _ => None,
         });
         let calls: Vec<&str> = calls.collect();
@@ -189,21 +189,21 @@ impl Weighing {
     }
 }
 
-fn tool_name<'t>(tool: &'t Tool<'_>) -> &'t str {
+fn tool_name<'t>(tool: &'t ToolUse<'_>) -> &'t str {
     match tool {
-        Tool::Edit { .. } => "editing files",
-        Tool::Write { .. } => "writing files",
-        Tool::Read { .. } => "reading files",
-        Tool::Shell { .. } => "shell commands",
-        Tool::Delegate { .. } => "subagents",
-        Tool::Plan(_) | Tool::AddStep { .. } | Tool::SetStep { .. } => "the plan",
-        Tool::Other { name, .. } => name,
+        ToolUse::Edit { .. } => "editing files",
+        ToolUse::Write { .. } => "writing files",
+        ToolUse::Read { .. } => "reading files",
+        ToolUse::Shell { .. } => "shell commands",
+        ToolUse::Delegate { .. } => "subagents",
+        ToolUse::Plan(_) | ToolUse::AddStep { .. } | ToolUse::SetStep { .. } => "the plan",
+        ToolUse::Other { name, .. } => name,
     }
 }
 
-fn file(tool: &Tool<'_>) -> Option<String> {
+fn file(tool: &ToolUse<'_>) -> Option<String> {
     match tool {
-        Tool::Edit { path, .. } | Tool::Write { path, .. } | Tool::Read { path, .. } => {
+        ToolUse::Edit { path, .. } | ToolUse::Write { path, .. } | ToolUse::Read { path, .. } => {
             Some(path.to_string())
         }
         _ => None,

@@ -4,7 +4,7 @@ use plimsoll_core::policy::Levels;
 use plimsoll_core::trigger::{self, Trigger};
 use plimsoll_core::window::Window;
 use plimsoll_core::{Millis, Tokens, models};
-use plimsoll_store::{CompactionRow, Extent, OverviewRow, PeakRow, Store};
+use plimsoll_store::{CompactionRow, HistoryExtent, OverviewRow, PeakRow, Store};
 
 use crate::audit::{window_of, windows_of};
 use crate::sessions;
@@ -15,7 +15,7 @@ use crate::world::World;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// Number of sessions and projects, and the date of the first.
-    pub extent: Extent,
+    pub extent: HistoryExtent,
     /// Number of sessions by peak fill in tenths of the window, emptiest first.
     pub peaks: [u64; 10],
     /// Sessions whose window ever crossed the warning threshold, which is lower if the client would

@@ -5,7 +5,7 @@ use std::path::Path;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_extract::checkpoint::Meta;
-use plimsoll_extract::work::{self, Fate, Origin, Work};
+use plimsoll_extract::work::{self, FileStatus, RestoreOrigin, Work};
 
 use crate::capture;
 use crate::checkpoint::{self, Place};
@@ -16,11 +16,11 @@ use crate::world::now;
 ///
 /// The session knows what it changed itself, so only files that are gone are marked.
 pub fn text(project: &Path, work: &Work, budget: usize) -> String {
-    text_from(&Origin::Transcript, project, work, budget)
+    text_from(&RestoreOrigin::Transcript, project, work, budget)
 }
 
 /// The same with another origin than the session's own transcript.
-pub fn text_from(origin: &Origin<'_>, project: &Path, work: &Work, budget: usize) -> String {
+pub fn text_from(origin: &RestoreOrigin<'_>, project: &Path, work: &Work, budget: usize) -> String {
     if budget == 0 {
         return String::new();
     }
@@ -36,7 +36,8 @@ pub fn changed_since(place: &Place, session: &SessionId, work: &Work) -> String 
     let Some(time) = work.time() else { return String::new() };
     let fate = |path: &'_ str| fate(&place.project, time + GRACE, path);
     let touched = work.touched_files().into_iter();
-    let files: Vec<(&str, Fate)> = touched.filter_map(|path| Some((path, fate(path)?))).collect();
+    let files: Vec<(&str, FileStatus)> =
+        touched.filter_map(|path| Some((path, fate(path)?))).collect();
     let fits = |meta: &Meta| meta.session_id == session.as_str();
     let own = checkpoint::newest_fitting(place, &fits).ok().flatten();
     // A fork has none of its own yet.

@@ -7,7 +7,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
 use plimsoll_extract::checkpoint::{self as core, Meta};
-use plimsoll_extract::work::{self, Fate, Origin};
+use plimsoll_extract::work::{self, FileStatus, RestoreOrigin};
 
 use crate::capture;
 use crate::checkpoint::{self, Listed, NotFound, Place};
@@ -174,18 +174,23 @@ impl Resumable {
     /// The text that a session is given of it, with what has become of the files it names.
     pub fn text(&self, budget: usize) -> String {
         let moved = self.moved();
-        let origin = Origin::Checkpoint { id: &self.meta.id, other: self.other(), age: self.age() };
+        let origin =
+            RestoreOrigin::Checkpoint { id: &self.meta.id, other: self.other(), age: self.age() };
         work::reread(&self.body, &origin, moved.as_deref(), budget, &|path| self.fate(path))
     }
 
     /// What has changed since.
     pub fn since(&self) -> Since {
         let files = work::files(&self.body).into_iter();
-        let with = |fate: Fate| {
+        let with = |fate: FileStatus| {
             let files = files.clone().filter(move |path| self.fate(path) == Some(fate));
             files.map(str::to_owned).collect()
         };
-        Since { moved: self.moved(), changed: with(Fate::Changed), gone: with(Fate::Gone) }
+        Since {
+            moved: self.moved(),
+            changed: with(FileStatus::Changed),
+            gone: with(FileStatus::Gone),
+        }
     }
 
     /// How the repository has moved on since, in words.
@@ -194,7 +199,7 @@ impl Resumable {
         then.moved(&capture::git(Path::new(&self.meta.project))?)
     }
 
-    fn fate(&self, path: &str) -> Option<Fate> {
+    fn fate(&self, path: &str) -> Option<FileStatus> {
         // The front matter tells the second: what was written within it was written before.
         fate(Path::new(&self.meta.project), self.meta.created + 1_000, path)
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_core::settings::keys::variables;
-use plimsoll_extract::save::{BadEnvironment, Environment, NewSave, Save};
+use plimsoll_extract::save::{InvalidEnvironment, NewSave, Save, SaveEnvironment};
 use plimsoll_store::{Batch, Bookmark, SourceFile, Store};
 use uuid::Uuid;
 
@@ -28,11 +28,14 @@ pub use session::{Told, made_here, made_in, of_session};
 
 /// The environment that is meant: the one named, else the one that the process's environment names,
 /// else the default.
-pub fn environment(world: &World, named: Option<&str>) -> Result<Environment, BadEnvironment> {
+pub fn environment(
+    world: &World,
+    named: Option<&str>,
+) -> Result<SaveEnvironment, InvalidEnvironment> {
     let set = || variables::ENVIRONMENT.names.iter().find_map(|name| world.env(name));
     match named.map(str::to_owned).or_else(set) {
-        Some(name) => Environment::new(&name),
-        None => Ok(Environment::default()),
+        Some(name) => SaveEnvironment::new(&name),
+        None => Ok(SaveEnvironment::default()),
     }
 }
 

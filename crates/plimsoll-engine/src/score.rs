@@ -10,7 +10,7 @@ use plimsoll_agents::Agent;
 use plimsoll_core::entry::Kind;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_extract::work::{Judgement, Recall, Shown, Tally, restore, unlooked};
+use plimsoll_extract::work::{Judgement, ModelInput, Recall, RecallCounts, restore, unlooked};
 use plimsoll_store::{Store, StoreError};
 
 use crate::jsonl::JsonLines;
@@ -85,7 +85,7 @@ fn read(
         }
         let record = agent.transcript().record(line.bytes, Scope::Main);
         let shown = agent.transcript().shown(line.bytes, Scope::Main);
-        if let Some(Shown::Compacted { kept_from }) = shown {
+        if let Some(ModelInput::Compacted { kept_from }) = shown {
             let time = record.as_ref().and_then(|record| record.time);
             let work = folding.read_on(agent, &file.until(line.offset)?)?;
             judgements.extend(recall.compacted(time, kept_from, restore(&work, BUDGET, &unlooked)));
@@ -101,7 +101,7 @@ fn read(
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Newest {
     /// What was needed, and who kept it.
-    pub tally: Tally,
+    pub tally: RecallCounts,
     /// How many sessions were looked at.
     pub sessions: usize,
     /// How many sessions with compactions there are.
@@ -134,7 +134,7 @@ pub fn compacted<'f>(store: &Store, found: &'f [Found]) -> Result<Vec<&'f Found>
 }
 
 /// The facts that both sides can be judged by: those of compactions whose summary is there.
-fn comparable(judgements: &[Judgement]) -> Tally {
+fn comparable(judgements: &[Judgement]) -> RecallCounts {
     let with_summary = judgements.iter().filter(|judgement| judgement.has_summary);
-    Tally::of(with_summary.flat_map(|judgement| &judgement.facts))
+    RecallCounts::of(with_summary.flat_map(|judgement| &judgement.facts))
 }

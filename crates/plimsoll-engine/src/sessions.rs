@@ -12,7 +12,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::forecast::{self, Forecast};
 use plimsoll_core::reading::Scope;
-pub use plimsoll_store::Pace;
+pub use plimsoll_store::GrowthSamples;
 use plimsoll_store::{SessionRow, Store};
 
 use crate::jsonl::JsonLines;
@@ -181,12 +181,12 @@ pub fn measure_known(world: &World, session: &SessionRow) -> std::io::Result<Opt
 const PACE_CALLS: u32 = 200;
 
 /// How a session has grown, as the store tells it.
-pub fn pace(store: &Store, session: &SessionId) -> anyhow::Result<Pace> {
+pub fn pace(store: &Store, session: &SessionId) -> anyhow::Result<GrowthSamples> {
     Ok(store.pace(session, PACE_CALLS)?)
 }
 
 /// How far a session is from being compacted, or from a full window, if it goes on at its pace.
-pub fn forecast(measured: &Measured, pace: Option<&Pace>) -> Forecast {
+pub fn forecast(measured: &Measured, pace: Option<&GrowthSamples>) -> Forecast {
     let window = measured.window.tokens;
     let level = measured.trigger.within(window).unwrap_or(window);
     let samples = pace.map_or(&[][..], |pace| &pace.samples);

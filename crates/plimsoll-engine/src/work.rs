@@ -15,7 +15,7 @@ use plimsoll_agents::Agent;
 use plimsoll_core::bytes;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_extract::work::{Act, Fold, Work};
+use plimsoll_extract::work::{Work, WorkEvent, WorkFold};
 use serde::{Deserialize, Serialize};
 
 use crate::jsonl::{Forward, JsonLines};
@@ -43,7 +43,7 @@ struct Kept {
     /// A hash of the bytes that were looked at last.
     last: u64,
     chain: Chain,
-    fold: Fold,
+    fold: WorkFold,
 }
 
 /// The release and the layout of what is kept.
@@ -240,7 +240,7 @@ impl Kept {
             let mut lines = transcript.forward(place);
             let record =
                 lines.next()?.and_then(|line| agent.transcript().record(line.bytes, Scope::Main));
-            let is_one = record.is_some_and(|record| record.acts.contains(&Act::Compacted));
+            let is_one = record.is_some_and(|record| record.acts.contains(&WorkEvent::Compacted));
             found += u32::from(is_one && self.chain.holds(place));
             if found == 2 {
                 return Ok(place + 1);
@@ -258,7 +258,7 @@ impl Kept {
         transcript: &JsonLines,
         deadline: Option<Instant>,
     ) -> io::Result<()> {
-        (self.fold, self.offset) = (Fold::default(), 0);
+        (self.fold, self.offset) = (WorkFold::default(), 0);
         let mut lines = transcript.forward(self.chain.end);
         while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
             if is_over(deadline) {

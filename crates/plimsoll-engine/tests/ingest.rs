@@ -14,7 +14,7 @@ use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::sessions;
 use plimsoll_engine::spool::{Locked, SpoolLine};
 use plimsoll_engine::world::World;
-use plimsoll_testbed::generator::{self, Options};
+use plimsoll_testbed::generator::{self, GeneratorOptions};
 
 const SESSION: &str = "5f2c1a3b-0000-4000-8000-000000000000";
 
@@ -67,7 +67,11 @@ fn world_in(home: &Path) -> World {
 
 fn generated(seed: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    generator::write(&mut bytes, &Options { size: 2_000_000, seed, ..Options::default() }).unwrap();
+    generator::write(
+        &mut bytes,
+        &GeneratorOptions { size: 2_000_000, seed, ..GeneratorOptions::default() },
+    )
+    .unwrap();
     bytes
 }
 

@@ -8,7 +8,7 @@ use plimsoll_core::reading::{Reading, Scope};
 use plimsoll_core::weight;
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::{reading, tail};
-use plimsoll_testbed::generator::{self, Ending, Layout, Options};
+use plimsoll_testbed::generator::{self, Ending, GeneratorOptions, Layout};
 
 const FIXTURES: &str = "../plimsoll-agents/fixtures/claude-code/transcripts";
 
@@ -30,13 +30,13 @@ fn generated_transcripts_read_the_same_from_either_end() {
             for ending in [Ending::Whole, Ending::Trap(60)] {
                 // A wanted reading ends in a compaction by hand, none in those of the client.
                 for prompt_tokens in [None, Some(30_000)] {
-                    let options = Options {
+                    let options = GeneratorOptions {
                         size: 300_000,
                         seed,
                         layout,
                         ending,
                         prompt_tokens,
-                        ..Options::default()
+                        ..GeneratorOptions::default()
                     };
                     Cuts::generated(&options).check_lines();
                 }
@@ -47,7 +47,7 @@ fn generated_transcripts_read_the_same_from_either_end() {
 
 #[test]
 fn a_generated_transcript_with_many_compactions_reads_the_same_from_either_end() {
-    let options = Options { size: 8_000_000, ..Options::default() };
+    let options = GeneratorOptions { size: 8_000_000, ..GeneratorOptions::default() };
     let cuts = Cuts::generated(&options);
     let compactions = memmem(&cuts.bytes, b"\"compact_boundary\"");
     assert!(!compactions.is_empty(), "{} compactions", compactions.len());
@@ -100,7 +100,7 @@ impl Cuts {
         Self::new(path.display().to_string(), scope, bytes)
     }
 
-    fn generated(options: &Options) -> Self {
+    fn generated(options: &GeneratorOptions) -> Self {
         let mut bytes = Vec::new();
         generator::write(&mut bytes, options).expect("memory takes it all");
         Self::new(format!("{options:?}"), Scope::Main, bytes)

@@ -3,16 +3,16 @@
 use std::fs;
 
 use plimsoll_engine::board::{Lasting, deliver, list};
-use plimsoll_extract::board::{self, Claim, HEADING, Message, What};
+use plimsoll_extract::board::{self, HEADING, Message, MessageContent, PathClaim};
 use plimsoll_extract::redact::redact;
 
 use crate::fence;
 use crate::sandbox::Sandbox;
 
 pub(crate) fn run(input: &[u8]) {
-    if let Ok(claim) = serde_json::from_slice::<Claim>(input) {
+    if let Ok(claim) = serde_json::from_slice::<PathClaim>(input) {
         let written = serde_json::to_vec(&claim).unwrap();
-        assert_eq!(serde_json::from_slice::<Claim>(&written).unwrap(), claim);
+        assert_eq!(serde_json::from_slice::<PathClaim>(&written).unwrap(), claim);
         assert!(!claim.is_in_the_way_of(&claim), "nobody is in their own way");
     }
     let Ok(message) = serde_json::from_slice::<Message>(input) else { return };
@@ -48,8 +48,8 @@ fn delivered(message: Message, cleaned: &Message, input: &[u8]) {
     fs::write(paths.inbox(&message.to).join(message.id.as_str()), input).unwrap();
     let posted = list(&paths).unwrap();
     let texts = posted.iter().filter_map(|posted| match &posted.message.what {
-        What::Message { text } => Some(text),
-        What::CheckpointTrigger { .. } => None,
+        MessageContent::Message { text } => Some(text),
+        MessageContent::CheckpointTrigger { .. } => None,
     });
     texts.for_each(|text| assert!(!text.contains('\u{1b}'), "no escape sequence is told"));
 }

@@ -1,14 +1,16 @@
 //! Checkpoints: any file can be classified, and a written checkpoint is read back unchanged.
 
-use plimsoll_extract::checkpoint::{self, Glance, Key, Meta, Origin, Parts};
+use plimsoll_extract::checkpoint::{
+    self, CheckpointParts, Meta, SealOrigin, SealedHeader, SealingKey,
+};
 
 pub(crate) fn run(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
-    let key = Key::new([7; Key::LEN]);
+    let key = SealingKey::new([7; SealingKey::LEN]);
     let verdict = checkpoint::check(text, Some(&key));
-    assert_ne!(verdict.origin, Origin::Own, "nobody else has the key");
-    assert!(Glance::of(text, &key).is_none());
-    let Ok(Parts { front_matter, body }) = checkpoint::split(text) else { return };
+    assert_ne!(verdict.origin, SealOrigin::Own, "nobody else has the key");
+    assert!(SealedHeader::of(text, &key).is_none());
+    let Ok(CheckpointParts { front_matter, body }) = checkpoint::split(text) else { return };
     look_at(body);
     let Ok(meta) = checkpoint::parse(front_matter) else { return };
     let whole_second = Meta { created: meta.created / 1000 * 1000, ..meta };
@@ -31,11 +33,14 @@ fn written_is_read(meta: &Meta, body: &str) {
 }
 
 /// Seals a checkpoint, then changes a byte, which must break the seal.
-fn sealed_is_whole(key: &Key, meta: Meta, body: &str) {
+fn sealed_is_whole(key: &SealingKey, meta: Meta, body: &str) {
     let (meta, sealed) = key.seal(meta, body);
     let verdict = checkpoint::check(&sealed, Some(key));
-    assert_eq!((verdict.origin, verdict.meta.as_ref()), (Origin::Own, Some(&meta)));
-    assert_eq!(Glance::of(&sealed, key).map(|glance| glance.iteration()), Some(meta.iteration));
+    assert_eq!((verdict.origin, verdict.meta.as_ref()), (SealOrigin::Own, Some(&meta)));
+    assert_eq!(
+        SealedHeader::of(&sealed, key).map(|glance| glance.iteration()),
+        Some(meta.iteration)
+    );
     let at = body.len() * 31 % sealed.len();
     let mut forged = sealed.into_bytes();
     forged[at] ^= 1;

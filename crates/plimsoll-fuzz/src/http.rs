@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, Response, header};
 use plimsoll_engine::token;
-use plimsoll_server::{AppState, LogForm, Options, router};
+use plimsoll_server::{AppState, LogFormat, ServerOptions, router};
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt;
 
@@ -57,7 +57,7 @@ impl Server {
         sandbox.file(transcript.to_str().unwrap(), sandbox.recorded().as_bytes());
         let token = token::read_or_make(&world.paths).unwrap();
         let bearer = format!("Bearer {}", String::from_utf8(token).unwrap());
-        let options = Options { log: LogForm::Text, writes_per_second: u32::MAX };
+        let options = ServerOptions { log: LogFormat::Text, writes_per_second: u32::MAX };
         let router = router(AppState::new(world, &options).unwrap());
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         Self { answered: 0, router, bearer, runtime, _sandbox: sandbox }

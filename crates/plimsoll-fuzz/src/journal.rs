@@ -2,7 +2,7 @@
 
 use plimsoll_core::run::{Job, Line, Run, RunId};
 use plimsoll_core::settings::SessionPer;
-use plimsoll_runner::batch::Together;
+use plimsoll_runner::batch::CoChanges;
 use plimsoll_runner::run::{cleaned, next_jobs, replan};
 
 pub(crate) fn run(input: &[u8]) {
@@ -34,7 +34,7 @@ fn told(run: &Run) {
     }
     let _ = (run.spent(run.until), run.standing(false), run.resume(), run.restarts());
     let _ = (run.done_pieces(), run.open_pieces(), run.cases().count(), run.at_work().count());
-    let _ = replan(run, &|_| Together::default());
+    let _ = replan(run, &|_| CoChanges::default());
     let progress = run.progress();
     assert!(progress.done <= progress.of);
     for job in &run.jobs {

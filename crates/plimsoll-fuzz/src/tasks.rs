@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use plimsoll_core::plan::{Piece, Plan, load};
 use plimsoll_runner::batch::read::{Format, read};
-use plimsoll_runner::batch::{Planned, Task, Terms, Together, Workflow, plan, prompt, repack};
+use plimsoll_runner::batch::{
+    CoChanges, PlanWithBound, PlanningTerms, Task, Workflow, plan, prompt, repack,
+};
 
 pub(crate) fn run(input: &[u8]) {
     let Some((choice, text)) = input.split_first() else { return };
@@ -14,10 +16,10 @@ pub(crate) fn run(input: &[u8]) {
     for format in [Format::Data, Format::Markdown] {
         let Ok(tasks) = read(text, format, &exists) else { continue };
         let available = u64::from(*choice) * 500;
-        let terms = Terms { available, ..Terms::default() };
+        let terms = PlanningTerms { available, ..PlanningTerms::default() };
         let planned = plan(&tasks, &terms);
         assert_eq!(planned, plan(&tasks, &terms), "the same tasks give the same plan");
-        if let Ok(Planned { plan, bound }) = planned {
+        if let Ok(PlanWithBound { plan, bound }) = planned {
             assert!(plan.batches.len() >= bound);
             holds(&plan);
             once(&tasks, &plan);
@@ -27,7 +29,7 @@ pub(crate) fn run(input: &[u8]) {
             let twice =
                 |piece: &Piece| Piece { tokens: piece.tokens.saturating_mul(2), ..piece.clone() };
             let rest = rest.iter().flatten().map(twice).collect();
-            holds(&repack(kept, rest, available, &|_| Together::default()).unwrap().plan);
+            holds(&repack(kept, rest, available, &|_| CoChanges::default()).unwrap().plan);
         }
     }
 }

@@ -4,7 +4,7 @@
 use plimsoll_core::review::Answer;
 use plimsoll_core::shell;
 use plimsoll_extract::checkpoint::{SECTIONS, sections};
-use plimsoll_extract::work::{self, Words, Work};
+use plimsoll_extract::work::{self, ModelSummary, Work};
 
 pub(crate) fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
@@ -15,11 +15,11 @@ pub(crate) fn run(input: &[u8]) {
         assert!(command.words.iter().all(|word| !word.contains('\0') || text.contains('\0')));
     }
     let _ = Answer::parse(&text).checkpoints.means("5f2c81aa", true);
-    refined(&Words::parse(&text));
+    refined(&ModelSummary::parse(&text));
 }
 
 /// Checks that the words of a model add no new or repeated section to a body.
-fn refined(words: &Words) {
+fn refined(words: &ModelSummary) {
     let body = work::body(&Work::default());
     let refined = words.refine(body);
     let names: Vec<&str> = sections(&refined).into_iter().map(|(name, _)| name).collect();

@@ -15,7 +15,7 @@ use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::jsonl::{JsonLines, whole_lines};
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::world::{World, now};
-use plimsoll_extract::work::Act;
+use plimsoll_extract::work::WorkEvent;
 use plimsoll_store::{Batch, Bookmark, PastTask, SourceFile, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +93,7 @@ fn read(
 ) -> anyhow::Result<Batch> {
     // A note that this version cannot parse, written by a later version, is ignored. Rows that are
     // already stored stay.
-    let mut seen: Seen = serde_json::from_str(&here.note).unwrap_or_default();
+    let mut seen: SessionCost = serde_json::from_str(&here.note).unwrap_or_default();
     let offset = whole_lines(file, here.offset, BATCH, |line| seen.take(agent, line.bytes))?;
     let next = Bookmark { offset, note: serde_json::to_string(&seen)? };
     let past_tasks = seen.task(found).into_iter().collect();
@@ -102,7 +102,7 @@ fn read(
 
 /// State of reading one session's transcript, stored as the note of its bookmark.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Seen {
+struct SessionCost {
     /// Kind and estimate of the first request.
     asked: Option<(Kind, Tokens)>,
     last_word: Millis,
@@ -114,7 +114,7 @@ struct Seen {
     grown: Tokens,
 }
 
-impl Seen {
+impl SessionCost {
     fn take(&mut self, agent: &'static dyn Agent, line: &[u8]) {
         if self.asked.is_none() {
             self.asked = request(agent, line);
@@ -150,7 +150,7 @@ impl Seen {
 fn request(agent: &'static dyn Agent, line: &[u8]) -> Option<(Kind, Tokens)> {
     let record = agent.transcript().record(line, Scope::Main)?;
     let asked = record.acts.into_iter().find_map(|act| match act {
-        Act::Asked(text) => Some(text.into_owned()),
+        WorkEvent::Asked(text) => Some(text.into_owned()),
         _ => None,
     });
     let task = Task { description: asked?, ..Task::default() };
@@ -200,7 +200,7 @@ mod tests {
             asked("fix it"),
             answer(50_000),
         ];
-        let mut seen = Seen::default();
+        let mut seen = SessionCost::default();
         for line in &lines {
             // Resuming from a stored note must give the same result.
             seen = serde_json::from_str(&serde_json::to_string(&seen).unwrap()).unwrap();

@@ -16,7 +16,7 @@ use plimsoll_engine::run_journal::{self, ids};
 use plimsoll_store::{Batch, Bookmark, RunRow, SourceFile, Store};
 
 use crate::run::cleaned;
-use crate::runner::{self, LastWords};
+use crate::runner::{self, OutputTail};
 
 /// Imports new journal records into the store and returns the number of changed runs.
 pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
@@ -65,7 +65,7 @@ pub fn standing(run: &Run) -> Standing {
 
 /// Returns the last output of a failed job's agent; `None` if the job has not failed or its agent
 /// printed nothing.
-pub fn last_words(paths: &Paths, run: &RunId, job: &Job) -> Option<LastWords> {
+pub fn last_words(paths: &Paths, run: &RunId, job: &Job) -> Option<OutputTail> {
     let is_failed = matches!(job.state, JobState::Failed { .. });
     let leg = job.legs.last().filter(|_| is_failed)?;
     runner::last_words(paths, run, leg.begun.job, leg.begun.leg)
@@ -80,11 +80,11 @@ pub fn running(store: &Store) -> anyhow::Result<Vec<Run>> {
 
 /// Detects changed runs: a journal has grown, or a runner process has died.
 #[derive(Debug, Default)]
-pub struct Lookout(BTreeMap<RunId, Seen>);
+pub struct RunMonitor(BTreeMap<RunId, RunSnapshot>);
 
 /// State of a run at the last poll.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct RunSnapshot {
     inode: u64,
     len: u64,
     standing: Standing,
@@ -92,12 +92,12 @@ struct Seen {
     conductor: Option<Process>,
 }
 
-impl Lookout {
+impl RunMonitor {
     /// Returns the runs that changed since the last call, with their current status.
     pub fn look(&mut self, paths: &Paths) -> io::Result<Vec<(RunId, Standing)>> {
         let mut news = Vec::new();
         for id in ids(paths)? {
-            let Some(seen) = Seen::of(paths, &id, self.0.get(&id))? else { continue };
+            let Some(seen) = RunSnapshot::of(paths, &id, self.0.get(&id))? else { continue };
             if self.0.get(&id) != Some(&seen) {
                 news.push((id.clone(), seen.standing));
                 self.0.insert(id, seen);
@@ -107,7 +107,7 @@ impl Lookout {
     }
 }
 
-impl Seen {
+impl RunSnapshot {
     /// Reads the journal only if it has grown. Checks in either case whether the runner is alive.
     fn of(paths: &Paths, id: &RunId, before: Option<&Self>) -> io::Result<Option<Self>> {
         let Some(journal) = JsonLines::open(&paths.run_journal(id))? else { return Ok(None) };
@@ -232,7 +232,7 @@ mod tests {
     fn a_journal_that_grows_and_a_conductor_that_goes_are_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
-        let mut lookout = Lookout::default();
+        let mut lookout = RunMonitor::default();
         assert_eq!(lookout.look(&paths).unwrap(), []);
         let journal = begin(&paths);
         let id = journal.run().clone();

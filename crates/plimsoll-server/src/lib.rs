@@ -20,6 +20,6 @@ mod watch;
 mod writer;
 
 pub use http::{RunStory, RunView, openapi, router};
-pub use listen::{CannotListen, Server, bind};
-pub use log::LogForm;
-pub use state::{AppState, Options};
+pub use listen::{ListenError, Server, bind};
+pub use log::LogFormat;
+pub use state::{AppState, ServerOptions};

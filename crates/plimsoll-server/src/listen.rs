@@ -24,7 +24,7 @@ use crate::past;
 use crate::runs;
 use crate::state::AppState;
 use crate::team::Shipper;
-use crate::watch::Watch;
+use crate::watch::WatcherThread;
 
 /// A server that is bound to an address but does not answer yet.
 pub struct Server {
@@ -35,13 +35,13 @@ pub struct Server {
 /// Error of a failed [`bind`].
 #[derive(Debug, thiserror::Error)]
 #[error("could not listen on `{address}`")]
-pub struct CannotListen {
+pub struct ListenError {
     address: SocketAddr,
     #[source]
     why: io::Error,
 }
 
-impl CannotListen {
+impl ListenError {
     /// Suggests what to do about the error.
     pub fn hint(&self) -> String {
         let next =
@@ -70,10 +70,10 @@ const LOG: Duration = Duration::from_millis(200);
 
 /// Binds the address. Callers do this first, so that a second server fails before it changes
 /// anything.
-pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener, CannotListen> {
+pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener, ListenError> {
     let listener = std::net::TcpListener::bind(address);
     let ready = listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
-    ready.map_err(|why| CannotListen { address, why })
+    ready.map_err(|why| ListenError { address, why })
 }
 
 impl Server {
@@ -99,8 +99,8 @@ impl Server {
     async fn serve(self) -> anyhow::Result<()> {
         let Self { listener, app } = self;
         let listener = TcpListener::from_std(listener)?;
-        let mut stop = Stop::new()?;
-        let watch = Watch::start(app.clone())?;
+        let mut stop = StopSignals::new()?;
+        let watch = WatcherThread::start(app.clone())?;
         past::start(app.clone())?;
         let log = app.log.clone();
         let shipper = Shipper::start(app.clone(), move |text| log.say(text))?;
@@ -136,12 +136,12 @@ impl Server {
 }
 
 /// The signals that stop the server.
-struct Stop {
+struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Stop {
+impl StopSignals {
     fn new() -> io::Result<Self> {
         let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
         Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })

@@ -15,18 +15,18 @@ use serde::Serialize;
 
 /// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogForm {
+pub enum LogFormat {
     /// Plain text for people, with local times.
     Text,
     /// One JSON object per line, with times in UTC.
     Json,
 }
 
-impl LogForm {
+impl LogFormat {
     fn timestamp(self, moment: Millis) -> String {
         match self {
-            LogForm::Text => clock::exact(moment),
-            LogForm::Json => utc_second(moment),
+            LogFormat::Text => clock::exact(moment),
+            LogFormat::Json => utc_second(moment),
         }
     }
 }
@@ -34,7 +34,7 @@ impl LogForm {
 /// Buffered log, written when the buffer is full or on request. Clones share the buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
-    form: LogForm,
+    form: LogFormat,
     lines: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Log {
 const ENOUGH: usize = 16 << 10;
 
 #[derive(Serialize)]
-struct Answered<'a> {
+struct RequestRecord<'a> {
     time: &'a str,
     method: &'a str,
     route: &'a str,
@@ -51,13 +51,13 @@ struct Answered<'a> {
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct MessageRecord<'a> {
     time: &'a str,
     message: &'a str,
 }
 
 impl Log {
-    pub(crate) fn new(form: LogForm) -> Self {
+    pub(crate) fn new(form: LogFormat) -> Self {
         Self { form, lines: Arc::default() }
     }
 
@@ -66,11 +66,11 @@ impl Log {
         let millis = took.as_micros() as f64 / 1000.0;
         let (time, method) = (&self.form.timestamp(now() as Millis), method.as_str());
         self.put(|lines| match self.form {
-            LogForm::Json => {
-                let line = Answered { time, method, route, status, millis };
+            LogFormat::Json => {
+                let line = RequestRecord { time, method, route, status, millis };
                 serde_json::to_writer(lines, &line).map_err(Into::into)
             }
-            LogForm::Text => {
+            LogFormat::Text => {
                 write!(lines, "{time} {status} {method} {route} {millis:.1} ms")
             }
         });
@@ -84,10 +84,11 @@ impl Log {
             .filter(|character| plimsoll_core::policy::is_plain(*character))
             .collect();
         self.put(|lines| match self.form {
-            LogForm::Json => {
-                serde_json::to_writer(lines, &Said { time, message: &message }).map_err(Into::into)
+            LogFormat::Json => {
+                serde_json::to_writer(lines, &MessageRecord { time, message: &message })
+                    .map_err(Into::into)
             }
-            LogForm::Text => write!(lines, "{time} {message}"),
+            LogFormat::Text => write!(lines, "{time} {message}"),
         });
         self.flush();
     }
@@ -125,8 +126,8 @@ mod tests {
     #[test]
     fn text_has_local_times_with_their_zone_and_json_has_utc() {
         const MOMENT: Millis = 1_794_722_294_946;
-        assert_eq!(LogForm::Text.timestamp(MOMENT), clock::exact(MOMENT));
-        assert!(LogForm::Text.timestamp(MOMENT).ends_with(&clock::wall_time(MOMENT).zone()));
-        assert_eq!(LogForm::Json.timestamp(MOMENT), "2026-11-15T05:58:14Z");
+        assert_eq!(LogFormat::Text.timestamp(MOMENT), clock::exact(MOMENT));
+        assert!(LogFormat::Text.timestamp(MOMENT).ends_with(&clock::wall_time(MOMENT).zone()));
+        assert_eq!(LogFormat::Json.timestamp(MOMENT), "2026-11-15T05:58:14Z");
     }
 }

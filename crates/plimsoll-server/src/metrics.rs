@@ -21,7 +21,7 @@ use crate::live::{Live, LiveReading};
 #[derive(Clone, Debug)]
 pub(crate) struct Metrics {
     registry: Arc<Registry>,
-    requests: Family<Answer, Counter>,
+    requests: Family<RequestLabels, Counter>,
     seconds: Histogram,
     /// Saves written to disk.
     pub(crate) saves: Counter,
@@ -77,23 +77,23 @@ const CRITERIA: [(&str, &str, Figure); 8] = [
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answer {
-    method: Verb,
+struct RequestLabels {
+    method: MethodLabel,
     route: String,
     status: u16,
 }
 
 /// HTTP method as a label. Unknown methods become `other`, so that clients cannot create labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Verb(&'static str);
+struct MethodLabel(&'static str);
 
-impl EncodeLabelValue for Verb {
+impl EncodeLabelValue for MethodLabel {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
         self.0.encode(encoder)
     }
 }
 
-impl From<&Method> for Verb {
+impl From<&Method> for MethodLabel {
     fn from(method: &Method) -> Self {
         const KNOWN: [&str; 7] = ["GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"];
         let known = KNOWN.into_iter().find(|known| *known == method.as_str());
@@ -143,7 +143,7 @@ impl Metrics {
 
     /// Counts an answered request.
     pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
-        let answer = Answer { method: method.into(), route: route.to_owned(), status };
+        let answer = RequestLabels { method: method.into(), route: route.to_owned(), status };
         self.requests.get_or_create(&answer).inc();
         self.seconds.observe(took.as_secs_f64());
     }

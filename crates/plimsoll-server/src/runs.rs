@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use plimsoll_core::run::{RunId, Standing};
-use plimsoll_runner::runs::Lookout;
+use plimsoll_runner::runs::RunMonitor;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::live::News;
@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 /// Follows the runs until the server ends.
 pub(crate) async fn follow(app: AppState) {
-    let lookout = Arc::new(Mutex::new(Lookout::default()));
+    let lookout = Arc::new(Mutex::new(RunMonitor::default()));
     let mut tick = interval(PERIOD);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -9,12 +9,12 @@ use plimsoll_engine::world::World;
 
 /// The settings as last read.
 #[derive(Debug, Default)]
-pub(crate) struct Current(Mutex<Option<(Instant, Arc<Settings>)>>);
+pub(crate) struct SettingsCache(Mutex<Option<(Instant, Arc<Settings>)>>);
 
 /// How long cached settings are used. Reading them takes a dozen system calls.
 const FRESH: Duration = Duration::from_secs(1);
 
-impl Current {
+impl SettingsCache {
     pub(crate) fn get(&self, world: &World) -> Arc<Settings> {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
@@ -32,9 +32,9 @@ impl Current {
 
 /// The team settings as last read.
 #[derive(Debug, Default)]
-pub(crate) struct CurrentTeam(Mutex<Option<(Instant, Arc<Team>)>>);
+pub(crate) struct TeamSettingsCache(Mutex<Option<(Instant, Arc<Team>)>>);
 
-impl CurrentTeam {
+impl TeamSettingsCache {
     pub(crate) fn get(&self, world: &World) -> Arc<Team> {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {

@@ -15,20 +15,20 @@ use plimsoll_engine::world::World;
 use plimsoll_store::Store;
 use plimsoll_store::postgres::TeamStore;
 
-use crate::door::Bucket;
+use crate::door::TokenBucket;
 use crate::http::Problem;
 use crate::live::Live;
-use crate::log::{Log, LogForm};
+use crate::log::{Log, LogFormat};
 use crate::metrics::Metrics;
-use crate::pages::{Cached, Score, Tax};
-use crate::settings::{Current, CurrentTeam};
-use crate::team::{Link, TeamError};
-use crate::writer::{Desk, Writer};
+use crate::pages::{Cached, CompactionScores, HookTax};
+use crate::settings::{SettingsCache, TeamSettingsCache};
+use crate::team::{PageConnection, TeamError};
+use crate::writer::{Writer, WriterDeps};
 
 /// Options of the server.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
-    pub log: LogForm,
+pub struct ServerOptions {
+    pub log: LogFormat,
     /// Maximum number of write requests per second.
     pub writes_per_second: u32,
 }
@@ -45,18 +45,18 @@ pub struct App {
     /// Live windows and events.
     pub(crate) live: Live,
     pub(crate) token: Vec<u8>,
-    pub(crate) writes: Bucket,
+    pub(crate) writes: TokenBucket,
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
     pub(crate) writer: Writer,
     /// Cached hook costs and compaction scores.
-    pub(crate) tax: Cached<Tax>,
-    pub(crate) score: Cached<Score>,
+    pub(crate) tax: Cached<HookTax>,
+    pub(crate) score: Cached<CompactionScores>,
     /// Cached success criteria.
     pub(crate) criteria: Cached<Criteria>,
-    settings: Current,
-    team: CurrentTeam,
-    link: Link,
+    settings: SettingsCache,
+    team: TeamSettingsCache,
+    link: PageConnection,
     stores: Mutex<Vec<Store>>,
 }
 
@@ -79,10 +79,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl AppState {
     /// Opens the store, reads the token and starts the writer thread.
-    pub fn new(world: World, options: &Options) -> anyhow::Result<Self> {
+    pub fn new(world: World, options: &ServerOptions) -> anyhow::Result<Self> {
         let token = token::read_or_make(&world.paths)?;
         let (live, metrics, log) = (Live::default(), Metrics::new(), Log::new(options.log));
-        let desk = Desk {
+        let desk = WriterDeps {
             paths: world.paths.clone(),
             store: open(&world)?,
             live: live.clone(),
@@ -93,16 +93,16 @@ impl AppState {
         Ok(Self(Arc::new(App {
             live,
             token,
-            writes: Bucket::new(options.writes_per_second),
+            writes: TokenBucket::new(options.writes_per_second),
             log,
             writer,
             metrics,
             tax: Cached::default(),
             score: Cached::default(),
             criteria: Cached::default(),
-            settings: Current::default(),
-            team: CurrentTeam::default(),
-            link: Link::default(),
+            settings: SettingsCache::default(),
+            team: TeamSettingsCache::default(),
+            link: PageConnection::default(),
             stores: Mutex::default(),
             world,
         })))

@@ -11,11 +11,12 @@ mod post;
 mod shipper;
 
 pub use errands::{
-    Report, Synced, There, check, end_claim, init, post, prune, sessions_among, sessions_named,
-    status, sync,
+    SyncReport, TeamOverview, TeamReport, check, end_claim, init, post, prune, sessions_among,
+    sessions_named, status, sync,
 };
-pub(crate) use link::Link;
+pub(crate) use link::PageConnection;
 pub use plimsoll_store::postgres::{
-    About, ClaimRow, Elsewhere, MachineRow, Migrated, Pruned, TeamError, Theirs,
+    ClaimRow, DatabaseInfo, MachineRow, MigrationResult, PrunedRows, RemoteSession, TeamError,
+    WithOwner,
 };
 pub use shipper::Shipper;

@@ -13,7 +13,7 @@ use plimsoll_engine::watch::{Lock, Notice, Stop, Stopper, Watcher, stopper};
 use crate::state::{App, AppState};
 
 /// Handle of the watcher thread.
-pub(crate) struct Watch {
+pub(crate) struct WatcherThread {
     stopper: Stopper,
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -22,7 +22,7 @@ pub(crate) struct Watch {
 /// Interval at which the watch lock is tried while another process has it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-impl Watch {
+impl WatcherThread {
     pub(crate) fn start(app: AppState) -> io::Result<Self> {
         let (stopper, stop) = stopper()?;
         let is_over = Arc::new(AtomicBool::new(false));

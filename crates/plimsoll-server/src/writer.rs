@@ -23,11 +23,11 @@ use crate::metrics::Metrics;
 /// Handle of the writer thread.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    tasks: SyncSender<Task>,
+    tasks: SyncSender<WriterTask>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-enum Task {
+enum WriterTask {
     Keep(Box<NewSave>, oneshot::Sender<Option<Save>>),
     Stop,
 }
@@ -38,7 +38,7 @@ const WAITING: usize = 4096;
 const TOGETHER: usize = 512;
 
 /// Dependencies of the writer thread.
-pub(crate) struct Desk {
+pub(crate) struct WriterDeps {
     pub(crate) paths: Paths,
     /// Store that the journal is read into.
     pub(crate) store: Store,
@@ -49,14 +49,14 @@ pub(crate) struct Desk {
 
 impl Writer {
     /// Starts the writer thread and the indexer thread.
-    pub(crate) fn start(desk: Desk) -> std::io::Result<Self> {
+    pub(crate) fn start(desk: WriterDeps) -> std::io::Result<Self> {
         let (tasks, todo) = sync_channel(WAITING);
         let (news, taken) = channel();
-        let Desk { paths, store, live, metrics, log } = desk;
+        let WriterDeps { paths, store, live, metrics, log } = desk;
         let (own_paths, own_log) = (paths.clone(), log.clone());
         let take_in = move || take_in(&own_paths, store, &taken, &own_log);
         thread::Builder::new().name("indexer".to_owned()).spawn(take_in)?;
-        let pen = Pen { paths, live, metrics, log, news };
+        let pen = SaveWriter { paths, live, metrics, log, news };
         let write = move || pen.write(&todo);
         let thread = thread::Builder::new().name("writer".to_owned()).spawn(write)?;
         Ok(Self { tasks, thread: Mutex::new(Some(thread)) })
@@ -66,7 +66,7 @@ impl Writer {
     pub(crate) async fn keep(&self, save: NewSave) -> Result<Save, Problem> {
         let (done, kept) = oneshot::channel();
         let full = |_| Problem::unavailable("too many saves wait to be written");
-        self.tasks.try_send(Task::Keep(Box::new(save), done)).map_err(full)?;
+        self.tasks.try_send(WriterTask::Keep(Box::new(save), done)).map_err(full)?;
         let kept = kept.await.ok().flatten();
         kept.ok_or_else(|| Problem::failed("the save could not be written"))
     }
@@ -74,14 +74,14 @@ impl Writer {
     /// Writes all waiting saves and stops the thread.
     pub(crate) fn finish(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread.filter(|_| self.tasks.send(Task::Stop).is_ok()) {
+        if let Some(thread) = thread.filter(|_| self.tasks.send(WriterTask::Stop).is_ok()) {
             // A thread that panicked has nothing left to write.
             let _ = thread.join();
         }
     }
 }
 
-struct Pen {
+struct SaveWriter {
     paths: Paths,
     live: Live,
     metrics: Metrics,
@@ -90,18 +90,18 @@ struct Pen {
     news: Sender<()>,
 }
 
-impl Pen {
-    fn write(&self, todo: &Receiver<Task>) {
-        while let Ok(Task::Keep(save, done)) = todo.recv() {
+impl SaveWriter {
+    fn write(&self, todo: &Receiver<WriterTask>) {
+        while let Ok(WriterTask::Keep(save, done)) = todo.recv() {
             let (mut saves, mut waiting) = (vec![*save], vec![done]);
             let mut is_over = false;
             while saves.len() < TOGETHER && !is_over {
                 match todo.try_recv() {
-                    Ok(Task::Keep(save, done)) => {
+                    Ok(WriterTask::Keep(save, done)) => {
                         saves.push(*save);
                         waiting.push(done);
                     }
-                    Ok(Task::Stop) => is_over = true,
+                    Ok(WriterTask::Stop) => is_over = true,
                     Err(_) => break,
                 }
             }

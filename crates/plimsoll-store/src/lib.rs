@@ -17,10 +17,11 @@ mod sqlite;
 
 pub use error::StoreError;
 pub use rows::{
-    Allowed, Batch, BeginningRow, Bookmark, CheckpointRow, CheckpointsThere, ClientRow,
-    ClientSettingsRow, CompactionRow, Counts, DecisionRow, Extent, Found, FoundSaves, Hit,
-    HookCount, HookRunRow, HookSpan, Ingested, LastCheckpoint, Match, Overflows, OverviewRow, Pace,
-    PastTask, PeakRow, Piece, Point, PointRow, ReadingRow, RunCounts, RunRow, SaveFilter,
-    SaveKinds, SessionRow, Shipment, SourceFile, Stretch, Waiting,
+    AutoCompactionCounts, Batch, Bookmark, CheckpointHit, CheckpointListing, CheckpointRow,
+    ClientRow, ClientSettingsRow, CompactionRow, Counts, CurvePoint, CurvePointRow, DecisionRow,
+    FirstPromptRow, FoundCheckpoints, FoundSaves, GrowthSamples, HistoryExtent, HookCount,
+    HookRunRow, HookSpan, IngestResult, LastCheckpoint, LinePiece, MatchKind, OutboxStatus,
+    OverviewRow, PastTask, PeakRow, ReadingRow, RunCounts, RunRow, SaveFilter, SaveKinds,
+    SessionRow, Shipment, ShipmentFilter, SourceFile, WorkPeriod,
 };
 pub use sqlite::{Store, machine_of};

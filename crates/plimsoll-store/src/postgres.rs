@@ -28,12 +28,12 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
 
 use self::address::Address;
-pub use self::board::{ClaimRow, Mail};
+pub use self::board::{ClaimRow, TeamMessage};
 pub use self::error::TeamError;
-pub use self::migrations::Migrated;
-pub use self::retention::Pruned;
-pub use self::sessions::{Elsewhere, MachineRow, Theirs};
-pub use self::ship::Machine;
+pub use self::migrations::MigrationResult;
+pub use self::retention::PrunedRows;
+pub use self::sessions::{MachineRow, RemoteSession, WithOwner};
+pub use self::ship::SendingMachine;
 
 /// Timeout for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ pub struct TeamStore {
 
 /// Metadata of a team's database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct DatabaseInfo {
     /// The unique id of the database.
     pub id: String,
     /// The number of migrations applied.
@@ -58,12 +58,12 @@ pub struct About {
 
 /// Signals notifications from other machines. Several notifications between two waits count as one,
 /// and their payload is ignored.
-pub type Bell = Arc<Notify>;
+pub type Notifications = Arc<Notify>;
 
 impl TeamStore {
     /// Connects to the database at `url`. Fails if its tables are missing or belong to an
     /// incompatible version.
-    pub async fn open(url: &str) -> Result<(Self, About), TeamError> {
+    pub async fn open(url: &str) -> Result<(Self, DatabaseInfo), TeamError> {
         let (store, _) = Self::connect(url).await?;
         let about = store.about().await?;
         Ok((store, about))
@@ -71,7 +71,7 @@ impl TeamStore {
 
     /// Connects without checking the tables. The second value signals notifications after a call to
     /// [`Self::listen`].
-    pub async fn connect(url: &str) -> Result<(Self, Bell), TeamError> {
+    pub async fn connect(url: &str) -> Result<(Self, Notifications), TeamError> {
         let address = Address::parse(url)?;
         let connected = timeout(CONNECT, connect(&address)).await;
         let (client, bell) = connected.map_err(|_| TeamError::Slow("connect to"))??;
@@ -108,7 +108,7 @@ impl TeamStore {
     }
 }
 
-async fn connect(address: &Address) -> Result<(Client, Bell), TeamError> {
+async fn connect(address: &Address) -> Result<(Client, Notifications), TeamError> {
     let unreachable = TeamError::unreachable;
     match address.tls()? {
         None => {
@@ -123,12 +123,12 @@ async fn connect(address: &Address) -> Result<(Client, Bell), TeamError> {
 }
 
 /// Spawns a task that drives the connection until it closes.
-fn drive<S, T>(mut connection: Connection<S, T>) -> Bell
+fn drive<S, T>(mut connection: Connection<S, T>) -> Notifications
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let bell = Bell::default();
+    let bell = Notifications::default();
     let rung = bell.clone();
     let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
     tokio::spawn(async move {

@@ -14,8 +14,10 @@ use plimsoll_core::run::{Line, Run};
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_extract::save::Save;
 
-pub use self::found::{Found, FoundSaves, Hit, Match, Piece, SaveFilter, SaveKinds};
-pub use self::team::{Allowed, Shipment, Waiting};
+pub use self::found::{
+    CheckpointHit, FoundCheckpoints, FoundSaves, LinePiece, MatchKind, SaveFilter, SaveKinds,
+};
+pub use self::team::{OutboxStatus, Shipment, ShipmentFilter};
 
 /// A transcript, spool or journal that rows come from.
 ///
@@ -88,7 +90,7 @@ pub struct PastTask {
 
 /// The result of ingesting a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ingested {
+pub struct IngestResult {
     /// The byte offset up to which the source has now been read.
     pub read_to: u64,
     /// The number of new or changed rows, not counting sessions.
@@ -228,7 +230,7 @@ pub struct PeakRow {
 
 /// The first and the largest prompt of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BeginningRow {
+pub struct FirstPromptRow {
     /// The model, including its variant.
     pub model: String,
     pub version: Option<String>,
@@ -238,7 +240,7 @@ pub struct BeginningRow {
 
 /// The number of compactions that clients started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Overflows {
+pub struct AutoCompactionCounts {
     pub all: u64,
     /// Those without a warning or checkpoint by plimsoll beforehand.
     pub unwarned: u64,
@@ -246,7 +248,7 @@ pub struct Overflows {
 
 /// A period in which a session worked without a new prompt from the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct WorkPeriod {
     pub session: SessionId,
     /// The time of the first response.
     pub began: Millis,
@@ -256,7 +258,7 @@ pub struct Stretch {
 
 /// The amount of stored history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
+pub struct HistoryExtent {
     pub sessions: u64,
     /// The number of distinct projects of these sessions.
     pub projects: u64,
@@ -266,16 +268,16 @@ pub struct Extent {
 
 /// A point on the curve of a session's windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PointRow {
+pub struct CurvePointRow {
     /// The subagent that owns the window. `None` if it is the session's own window.
     pub subagent: Option<SessionId>,
     pub time: Millis,
-    pub point: Point,
+    pub point: CurvePoint,
 }
 
 /// The kind of a point on the curve.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Point {
+pub enum CurvePoint {
     /// A response.
     Reading {
         /// Tokens in the window after the response: prompt and output.
@@ -293,7 +295,7 @@ pub enum Point {
 
 /// The growth of a session since its last compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pace {
+pub struct GrowthSamples {
     /// The number of compactions so far.
     pub compactions: u64,
     /// The newest readings since the last compaction, oldest first.
@@ -371,7 +373,7 @@ pub struct OverviewRow {
 
 /// The checkpoint files of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CheckpointsThere {
+pub struct CheckpointListing {
     /// The ids of all checkpoints.
     pub ids: BTreeSet<String>,
     /// The checkpoints that the store does not have yet.

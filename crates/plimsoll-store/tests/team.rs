@@ -7,16 +7,16 @@ use std::path::Path;
 
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
-use plimsoll_extract::board::Claim;
-use plimsoll_extract::save::{Environment, NewSave, Save};
-use plimsoll_store::postgres::{Machine, TeamError, TeamStore};
+use plimsoll_extract::board::PathClaim;
+use plimsoll_extract::save::{NewSave, Save, SaveEnvironment};
+use plimsoll_store::postgres::{SendingMachine, TeamError, TeamStore};
 use plimsoll_store::{
-    Allowed, Batch, Bookmark, CheckpointRow, CheckpointsThere, CompactionRow, ReadingRow,
-    SaveFilter, SessionRow, SourceFile, Store, StoreError,
+    Batch, Bookmark, CheckpointListing, CheckpointRow, CompactionRow, ReadingRow, SaveFilter,
+    SessionRow, ShipmentFilter, SourceFile, Store, StoreError,
 };
 use plimsoll_testbed::Postgres;
 
-const ALL: Allowed<'static> = Allowed {
+const ALL: ShipmentFilter<'static> = ShipmentFilter {
     readings: true,
     checkpoints: true,
     saves: true,
@@ -28,8 +28,8 @@ fn id(name: &str) -> SessionId {
     SessionId::new(name).unwrap()
 }
 
-fn machine(store: &Store, person: &str) -> Machine {
-    Machine {
+fn machine(store: &Store, person: &str) -> SendingMachine {
+    SendingMachine {
         id: store.machine().to_owned(),
         host: format!("{person}s-box"),
         person: person.to_owned(),
@@ -96,7 +96,7 @@ fn checkpoint(name: &str) -> CheckpointRow {
 
 fn save(task: &str) -> Save {
     let what = NewSave {
-        environment: Environment::new("release").unwrap(),
+        environment: SaveEnvironment::new("release").unwrap(),
         task: task.to_owned(),
         tags: vec!["deck".to_owned()],
         project: Some("/home/ann/hull".to_owned()),
@@ -131,7 +131,7 @@ fn worked(name: &str) -> Store {
         },
     );
     let row = checkpoint(name);
-    let there = CheckpointsThere { ids: [row.id.clone()].into(), new: vec![row] };
+    let there = CheckpointListing { ids: [row.id.clone()].into(), new: vec![row] };
     let look = |_: &std::collections::BTreeSet<String>| Ok::<_, StoreError>(Some(there));
     store.take_checkpoints(Path::new("/home/ann/hull"), look).unwrap();
     store
@@ -141,8 +141,8 @@ fn worked(name: &str) -> Store {
 async fn ship_all(
     store: &Store,
     team: &mut TeamStore,
-    from: &Machine,
-    allowed: &Allowed<'_>,
+    from: &SendingMachine,
+    allowed: &ShipmentFilter<'_>,
 ) -> usize {
     let mut rows = 0;
     while let Some(shipment) = store.next_shipment(allowed, 2).unwrap() {
@@ -196,7 +196,7 @@ fn what_two_machines_know_is_asked_for_as_on_each_of_them() {
         assert_eq!((found.len(), &found[0].it), (1, &save("careen bob-1")));
         assert_eq!(team.search_saves("' & | !", &filter, 9).await.unwrap(), None);
         let environments = team.environments().await.unwrap();
-        assert_eq!(environments, [Environment::new("release").unwrap()]);
+        assert_eq!(environments, [SaveEnvironment::new("release").unwrap()]);
         assert_eq!(team.machines().await.unwrap().len(), 2);
         assert_eq!(team.session_count(Some(bob.machine())).await.unwrap(), 1);
         let only = team.overview(Some(bob.machine()), 0, 9).await.unwrap();
@@ -276,7 +276,8 @@ fn nothing_leaves_that_may_not() {
         );
         ann.start_shipping("there").unwrap();
         let sends = |project: Option<&Path>| project.is_some_and(|it| it.ends_with("hull"));
-        let some = Allowed { checkpoints: false, saves: false, sends: &sends, since: 5_000, ..ALL };
+        let some =
+            ShipmentFilter { checkpoints: false, saves: false, sends: &sends, since: 5_000, ..ALL };
         ship_all(&ann, &mut team, &machine(&ann, "ann"), &some).await;
         assert_eq!(server.sql("SELECT session FROM plimsoll.sessions"), "ann-1");
         assert_eq!(server.sql("SELECT DISTINCT session FROM plimsoll.readings"), "ann-1");
@@ -351,8 +352,12 @@ fn what_is_too_old_goes_and_is_not_sent_again() {
         team.migrate(NonZeroU32::new(30), 1).await.unwrap();
         let about = team.about().await.unwrap();
         assert_eq!(about.retention_days, Some(30));
-        let claim =
-            Claim { path: "/deck".into(), holder: "ann".to_owned(), since: 8_000, until: 9_000 };
+        let claim = PathClaim {
+            path: "/deck".into(),
+            holder: "ann".to_owned(),
+            since: 8_000,
+            until: 9_000,
+        };
         team.put_claims(&machine(&ann, "ann").id, &[claim], 8_000).await.unwrap();
         let since = about.since(9_000 + 31 * DAY);
         let pruned = team.prune(since).await.unwrap();
@@ -360,7 +365,7 @@ fn what_is_too_old_goes_and_is_not_sent_again() {
         assert_eq!(server.sql("SELECT count(*) FROM plimsoll.readings"), "0");
         assert_eq!(server.sql("SELECT count(*) FROM plimsoll.claims"), "0");
         ann.start_shipping("there again").unwrap();
-        let allowed = Allowed { since, ..ALL };
+        let allowed = ShipmentFilter { since, ..ALL };
         assert_eq!(ship_all(&ann, &mut team, &machine(&ann, "ann"), &allowed).await, 0);
     });
 }

@@ -17,7 +17,7 @@ use random::{POOL, code, prose};
 use records::*;
 
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct GeneratorOptions {
     /// Size in bytes at which the last turn ends. The file ends slightly above it.
     pub size: u64,
     pub seed: u64,
@@ -28,7 +28,7 @@ pub struct Options {
     pub prompt_tokens: Option<u64>,
 }
 
-impl Default for Options {
+impl Default for GeneratorOptions {
     fn default() -> Self {
         Self {
             size: 1_000_000,
@@ -81,8 +81,8 @@ pub struct Truth {
 /// # Errors
 ///
 /// Returns any error from writing to `out`.
-pub fn write(out: impl Write, options: &Options) -> io::Result<Truth> {
-    let mut session = Session::new(out, options);
+pub fn write(out: impl Write, options: &GeneratorOptions) -> io::Result<Truth> {
+    let mut session = SessionWriter::new(out, options);
     session.open()?;
     while !session.turn()? {}
     if let Ending::Trap(records) = options.ending {
@@ -102,14 +102,14 @@ const TOKENS_PER_BYTE: f64 = 1.0 / 7.0;
 type Fields<'a> = &'a [(&'a str, &'a str)];
 
 /// A sub-agent whose records are being written.
-struct Agent {
+struct SidechainAgent {
     id: String,
     prompt: f64,
 }
 
-struct Session<'a, W> {
+struct SessionWriter<'a, W> {
     out: W,
-    options: &'a Options,
+    options: &'a GeneratorOptions,
     random: SplitMix64,
     prose: String,
     code: String,
@@ -124,11 +124,11 @@ struct Session<'a, W> {
     /// Offset at which the last window begins. This window grows to the wanted reading and is not
     /// compacted.
     landing: Option<u64>,
-    agent: Option<Agent>,
+    agent: Option<SidechainAgent>,
 }
 
-impl<'a, W: Write> Session<'a, W> {
-    fn new(out: W, options: &'a Options) -> Self {
+impl<'a, W: Write> SessionWriter<'a, W> {
+    fn new(out: W, options: &'a GeneratorOptions) -> Self {
         let mut random = SplitMix64::new(options.seed);
         let (prose, code) = (prose(&mut random), code(&mut random));
         let truth = Truth {
@@ -378,7 +378,7 @@ impl<'a, W: Write> Session<'a, W> {
     fn sidechain(&mut self, records: usize) -> io::Result<()> {
         let end = self.truth.lines + records as u64;
         let main = self.parent.take();
-        self.agent = Some(Agent { id: self.random.hex("a", 16), prompt: 9_000.0 });
+        self.agent = Some(SidechainAgent { id: self.random.hex("a", 16), prompt: 9_000.0 });
         let prompt = self.prose(900);
         self.user(&prompt, "", "", None)?;
         while self.truth.lines < end {

@@ -11,7 +11,9 @@ pub mod model_server;
 pub mod postgres;
 pub mod settings;
 
-pub use client::{Client, Outcome, Prompt, SUPPORTED, Sandbox, Screen, Terminal, Transcript};
-pub use model_server::{Answer, Kind, ModelServer, Request, Script, Usage};
+pub use client::{
+    Client, ClientTranscript, Outcome, Prompt, SUPPORTED, Sandbox, Terminal, TerminalBuilder,
+};
+pub use model_server::{AnswerUsage, ModelAnswer, ModelRequest, ModelServer, RequestKind, Script};
 pub use postgres::Postgres;
 pub use settings::Hooks;

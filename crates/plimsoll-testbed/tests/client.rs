@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use plimsoll_testbed::model_server::UNSCRIPTED;
-use plimsoll_testbed::{Answer, Client, Hooks, Kind, ModelServer, Sandbox, Script, Usage};
+use plimsoll_testbed::{
+    AnswerUsage, Client, Hooks, ModelAnswer, ModelServer, RequestKind, Sandbox, Script,
+};
 use serde_json::{Value, json};
 
 #[test]
@@ -19,8 +21,9 @@ fn a_plain_turn_works_with_the_old_client() {
 }
 
 fn plain_turn(client: &Client) {
-    let usage = Usage { input: 7, cache_read: 30_000, cache_creation: 400, output: 33 };
-    let server = ModelServer::start(Script::new().main([Answer::text("hello back").usage(usage)]));
+    let usage = AnswerUsage { input: 7, cache_read: 30_000, cache_creation: 400, output: 33 };
+    let server =
+        ModelServer::start(Script::new().main([ModelAnswer::text("hello back").usage(usage)]));
     let sandbox = Sandbox::new(client, &server);
 
     let outcome = sandbox.prompt("say hello").run();
@@ -51,7 +54,7 @@ fn context_from_a_tool_hook_reaches_the_model_with_the_old_client() {
 
 fn tool_turn(client: &Client) {
     let server = ModelServer::start(
-        Script::new().main([bash("echo from-the-tool"), Answer::text("all done")]),
+        Script::new().main([bash("echo from-the-tool"), ModelAnswer::text("all done")]),
     );
     let sandbox = Sandbox::new(client, &server);
     let hook = sandbox.script("hook", &format!("{RECORD}\n{}", inject("PostToolUse", "LOAD-71")));
@@ -78,11 +81,11 @@ fn tool_turn(client: &Client) {
 fn project_hooks_fire_too_and_parallel_calls_come_back_in_one_request() {
     let server = ModelServer::start(
         Script::new().main([
-            Answer::thinking("two at once")
+            ModelAnswer::thinking("two at once")
                 .then_text("Both.")
                 .then_tool("Bash", json!({ "command": "echo first-call" }))
                 .then_tool("Bash", json!({ "command": "echo second-call" })),
-            Answer::text("both done"),
+            ModelAnswer::text("both done"),
         ]),
     );
     let sandbox = Sandbox::new(&Client::current(), &server);
@@ -124,8 +127,8 @@ fn subagent(client: &Client) {
     });
     let server = ModelServer::start(
         Script::new()
-            .main([Answer::tool("Agent", task), Answer::text("main done")])
-            .subagent("SUBTASK", [bash("echo in-the-subagent"), Answer::text("sub done")]),
+            .main([ModelAnswer::tool("Agent", task), ModelAnswer::text("main done")])
+            .subagent("SUBTASK", [bash("echo in-the-subagent"), ModelAnswer::text("sub done")]),
     );
     let sandbox = Sandbox::new(client, &server);
     let hook = sandbox.script("hook", RECORD);
@@ -164,13 +167,17 @@ fn a_subagent_in_the_background_is_compacted_by_itself() {
     });
     let server = ModelServer::start(
         Script::new()
-            .main([Answer::tool("Agent", task), Answer::text("waiting"), Answer::text("main done")])
+            .main([
+                ModelAnswer::tool("Agent", task),
+                ModelAnswer::text("waiting"),
+                ModelAnswer::text("main done"),
+            ])
             .subagent(
                 "SUBTASK",
                 [
                     bash("seq 1 300").prompt_tokens(30_000),
                     bash("seq 1 300").prompt_tokens(90_000),
-                    Answer::text("sub done"),
+                    ModelAnswer::text("sub done"),
                 ],
             ),
     );
@@ -204,9 +211,9 @@ fn compaction(client: &Client) {
             .main([
                 bash("seq 1 300").prompt_tokens(30_000),
                 bash("seq 1 300").prompt_tokens(90_000),
-                Answer::text("went on").prompt_tokens(12_000),
+                ModelAnswer::text("went on").prompt_tokens(12_000),
             ])
-            .summaries([Answer::summary("SUMMARY-OF-IT")]),
+            .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]),
     );
     let sandbox = Sandbox::new(client, &server);
     let hook = sandbox.script("hook", RECORD);
@@ -244,10 +251,10 @@ fn a_refused_prompt_is_compacted_and_sent_again() {
             .main([
                 bash("echo one"),
                 bash("echo two"),
-                Answer::prompt_too_long(210_000, 200_000),
-                Answer::text("fits now"),
+                ModelAnswer::prompt_too_long(210_000, 200_000),
+                ModelAnswer::text("fits now"),
             ])
-            .summaries([Answer::summary("SHORTER")]),
+            .summaries([ModelAnswer::summary("SHORTER")]),
     );
     let sandbox = Sandbox::new(&Client::current(), &server);
 
@@ -263,7 +270,7 @@ fn a_refused_prompt_is_compacted_and_sent_again() {
 
 #[test]
 fn an_api_error_ends_the_turn() {
-    let server = ModelServer::start(Script::new().main([Answer::overloaded()]));
+    let server = ModelServer::start(Script::new().main([ModelAnswer::overloaded()]));
     let sandbox = Sandbox::new(&Client::current(), &server);
 
     let outcome = sandbox.prompt("try it").env("CLAUDE_CODE_MAX_RETRIES", "0").run();
@@ -278,8 +285,9 @@ fn an_api_error_ends_the_turn() {
 
 #[test]
 fn a_session_is_continued_in_the_same_transcript() {
-    let server =
-        ModelServer::start(Script::new().main([Answer::text("first"), Answer::text("second")]));
+    let server = ModelServer::start(
+        Script::new().main([ModelAnswer::text("first"), ModelAnswer::text("second")]),
+    );
     let sandbox = Sandbox::new(&Client::current(), &server);
 
     let first = sandbox.prompt("begin").model("claude-sonnet-4-6").run();
@@ -297,7 +305,7 @@ fn a_session_is_continued_in_the_same_transcript() {
 fn a_script_may_be_a_closure_and_what_it_leaves_out_is_said() {
     let script = Script::new().rule(|request| {
         let told = request.all_text().contains("magic word");
-        told.then(|| Answer::text(format!("heard by {}", request.model())))
+        told.then(|| ModelAnswer::text(format!("heard by {}", request.model())))
     });
     let server = ModelServer::start(script);
     let sandbox = Sandbox::new(&Client::current(), &server);
@@ -309,7 +317,8 @@ fn a_script_may_be_a_closure_and_what_it_leaves_out_is_said() {
 
 #[test]
 fn what_the_client_asks_for_itself_takes_no_answer_from_the_script() {
-    let server = ModelServer::start(Script::new().main([bash("echo one"), Answer::text("done")]));
+    let server =
+        ModelServer::start(Script::new().main([bash("echo one"), ModelAnswer::text("done")]));
     let sandbox = Sandbox::new(&Client::current(), &server);
     let judge = |kind| json!([{ "hooks": [{ "type": kind, "prompt": "may it? $ARGUMENTS" }] }]);
     sandbox.user_settings(&json!({
@@ -320,12 +329,14 @@ fn what_the_client_asks_for_itself_takes_no_answer_from_the_script() {
 
     assert_eq!(outcome.text(), "done");
     assert_eq!(server.main_turns().len(), 2);
-    assert!(server.requests().iter().filter(|request| request.kind == Kind::Side).count() >= 2);
+    assert!(
+        server.requests().iter().filter(|request| request.kind == RequestKind::Side).count() >= 2
+    );
 }
 
 #[test]
 fn a_prompt_may_start_in_another_folder() {
-    let server = ModelServer::start(Script::new().main([bash("pwd"), Answer::text("done")]));
+    let server = ModelServer::start(Script::new().main([bash("pwd"), ModelAnswer::text("done")]));
     let sandbox = Sandbox::new(&Client::current(), &server);
     let folder = sandbox.home().join("elsewhere");
     fs::create_dir(&folder).expect("a folder can be made");
@@ -338,7 +349,8 @@ fn a_prompt_may_start_in_another_folder() {
 #[test]
 fn a_slow_answer_takes_its_time() {
     let pause = Duration::from_millis(300);
-    let server = ModelServer::start(Script::new().main([Answer::text("at last").slowly(pause)]));
+    let server =
+        ModelServer::start(Script::new().main([ModelAnswer::text("at last").slowly(pause)]));
     let sandbox = Sandbox::new(&Client::current(), &server);
 
     let started = Instant::now();
@@ -350,13 +362,13 @@ fn a_slow_answer_takes_its_time() {
 
 #[test]
 fn the_client_talks_to_nobody_but_the_model() {
-    let server = ModelServer::start(Script::new().main([Answer::text("ok")]));
+    let server = ModelServer::start(Script::new().main([ModelAnswer::text("ok")]));
     let sandbox = Sandbox::new(&Client::current(), &server);
 
     sandbox.prompt("anything").run();
 
     assert_eq!(server.other_calls(), [""; 0]);
-    assert!(server.requests().iter().all(|request| request.kind == Kind::Turn));
+    assert!(server.requests().iter().all(|request| request.kind == RequestKind::Turn));
 }
 
 #[test]
@@ -399,6 +411,6 @@ fn of_type<'a>(lines: &'a [Value], name: &str) -> Vec<&'a Value> {
     lines.iter().filter(|line| line["type"] == name).collect()
 }
 
-fn bash(command: &str) -> Answer {
-    Answer::tool("Bash", json!({ "command": command, "description": "a step" }))
+fn bash(command: &str) -> ModelAnswer {
+    ModelAnswer::tool("Bash", json!({ "command": command, "description": "a step" }))
 }

@@ -3,13 +3,14 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use plimsoll_testbed::{Answer, ModelServer, Script, Usage};
+use plimsoll_testbed::{AnswerUsage, ModelAnswer, ModelServer, Script};
 use serde_json::{Value, json};
 
 #[test]
 fn a_stream_has_every_event_in_order() {
-    let usage = Usage { input: 1, cache_read: 2, cache_creation: 3, output: 4 };
-    let answer = Answer::thinking("hm").then_tool("Bash", json!({ "command": "ls" })).usage(usage);
+    let usage = AnswerUsage { input: 1, cache_read: 2, cache_creation: 3, output: 4 };
+    let answer =
+        ModelAnswer::thinking("hm").then_tool("Bash", json!({ "command": "ls" })).usage(usage);
     let server = ModelServer::start(Script::new().main([answer]));
 
     let events = post(&server, "/v1/messages", &turn(true));
@@ -43,7 +44,7 @@ fn a_stream_has_every_event_in_order() {
 
 #[test]
 fn a_request_without_a_stream_gets_one_object() {
-    let server = ModelServer::start(Script::new().main([Answer::text("whole")]));
+    let server = ModelServer::start(Script::new().main([ModelAnswer::text("whole")]));
 
     let message: Value = serde_json::from_str(&post(&server, "/v1/messages", &turn(false)))
         .expect("the answer is JSON");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use plimsoll_testbed::{Answer, Client, ModelServer, Sandbox, Script};
+use plimsoll_testbed::{Client, ModelAnswer, ModelServer, Sandbox, Script};
 use serde_json::{Value, json};
 
 /// Generous limit, so that a slow machine does not fail a test.
@@ -21,9 +21,9 @@ fn a_prompt_is_answered_on_the_screen_of_the_old_client() {
 
 fn answered(client: &Client) {
     let server = ModelServer::start(Script::new().main([
-        Answer::text("The hold is empty."),
-        Answer::tool("Bash", json!({ "command": "echo half > hold" })),
-        Answer::text("The hold is half full."),
+        ModelAnswer::text("The hold is empty."),
+        ModelAnswer::tool("Bash", json!({ "command": "echo half > hold" })),
+        ModelAnswer::text("The hold is half full."),
     ]));
     let sandbox = Sandbox::new(client, &server);
     let terminal = sandbox.terminal(80, 24).start();
@@ -53,7 +53,7 @@ fn a_status_line_is_shown_by_the_old_client_too() {
 
 fn status_line(client: &Client) {
     let server =
-        ModelServer::start(Script::new().main([Answer::text("noted").prompt_tokens(50_000)]));
+        ModelServer::start(Script::new().main([ModelAnswer::text("noted").prompt_tokens(50_000)]));
     let sandbox = Sandbox::new(client, &server);
     let script = "cat > \"$HOME/told.json\"\necho \"draught: $COLUMNS columns\"";
     let command = sandbox.script("statusline", script);
@@ -74,8 +74,8 @@ fn status_line(client: &Client) {
 #[test]
 fn a_sandbox_is_empty_when_its_terminal_is_gone() {
     let server = ModelServer::start(Script::new().main([
-        Answer::tool("Bash", json!({ "command": "sleep 1000", "run_in_background": true })),
-        Answer::text("it sleeps"),
+        ModelAnswer::tool("Bash", json!({ "command": "sleep 1000", "run_in_background": true })),
+        ModelAnswer::text("it sleeps"),
     ]));
     let sandbox = Sandbox::new(&Client::current(), &server);
     let terminal = sandbox.terminal(80, 24).start();

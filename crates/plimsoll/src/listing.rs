@@ -7,9 +7,9 @@ use anyhow::Context;
 use plimsoll_engine::board;
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::load::Measured;
-use plimsoll_engine::sessions::{self, Found, Pace};
+use plimsoll_engine::sessions::{self, Found, GrowthSamples};
 use plimsoll_engine::world::World;
-use plimsoll_extract::board::Claim;
+use plimsoll_extract::board::PathClaim;
 use plimsoll_store::LastCheckpoint;
 
 use crate::ui;
@@ -24,11 +24,11 @@ pub(crate) struct Shown {
     pub(crate) found: Found,
     pub(crate) measured: Measured,
     /// What the store tells, where there is one.
-    pub(crate) pace: Option<Pace>,
+    pub(crate) pace: Option<GrowthSamples>,
     /// The last checkpoint, as the store tells.
     pub(crate) checkpoint: Option<LastCheckpoint>,
     /// The paths that it works on, as it says.
-    pub(crate) claims: Vec<Claim>,
+    pub(crate) claims: Vec<PathClaim>,
     pub(crate) subagents: Vec<(Found, Measured)>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Listing<'a> {
     ingester: Option<&'a Ingester<'a>>,
     warn: &'a dyn Fn(&str),
     /// All claims on the board.
-    claims: Vec<Claim>,
+    claims: Vec<PathClaim>,
     /// What was complained about: many sessions share one config.
     complaints: HashSet<String>,
 }
@@ -63,12 +63,12 @@ impl<'a> Listing<'a> {
     }
 
     /// All claims on the board, as they were when this was made.
-    pub(crate) fn claims(&self) -> &[Claim] {
+    pub(crate) fn claims(&self) -> &[PathClaim] {
         &self.claims
     }
 
     /// The claims of a session.
-    pub(crate) fn claims_of(&self, found: &Found) -> Vec<Claim> {
+    pub(crate) fn claims_of(&self, found: &Found) -> Vec<PathClaim> {
         let session = found.owner.session.as_str();
         self.claims.iter().filter(|claim| claim.holder == session).cloned().collect()
     }

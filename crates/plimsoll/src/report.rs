@@ -29,27 +29,27 @@ impl<T> HintExt<T> for anyhow::Result<T> {
 /// An error that sets plimsoll's exit code, for example that of a command run for the user. Without
 /// `why` nothing is printed, because the command has already reported its error.
 #[derive(Debug)]
-struct EndsAs {
+struct ExitWith {
     code: u8,
     why: Option<anyhow::Error>,
 }
 
-impl Display for EndsAs {
+impl Display for ExitWith {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the command ended with {}", self.code)
     }
 }
 
-impl std::error::Error for EndsAs {}
+impl std::error::Error for ExitWith {}
 
 /// Returns an error that ends plimsoll with the exit code of a command run for the user.
 pub(crate) fn ends_as(code: u8) -> anyhow::Result<()> {
-    if code == 0 { Ok(()) } else { Err(EndsAs { code, why: None }.into()) }
+    if code == 0 { Ok(()) } else { Err(ExitWith { code, why: None }.into()) }
 }
 
 /// Makes a failure end plimsoll with this exit code.
 pub(crate) fn with_code(code: u8, result: anyhow::Result<()>) -> anyhow::Result<()> {
-    result.map_err(|why| EndsAs { code, why: Some(why) }.into())
+    result.map_err(|why| ExitWith { code, why: Some(why) }.into())
 }
 
 /// Prints the error of a command if needed, and returns the exit code.
@@ -59,7 +59,7 @@ pub(crate) fn report(ui: &Ui, result: &anyhow::Result<()>) -> ExitCode {
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
-    if let Some(EndsAs { code, why }) = error.downcast_ref() {
+    if let Some(ExitWith { code, why }) = error.downcast_ref() {
         why.iter().for_each(|why| say(ui, why));
         return ExitCode::from(*code);
     }

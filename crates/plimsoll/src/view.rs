@@ -24,7 +24,7 @@ pub(crate) struct ReadingView {
     client_version: Option<String>,
     window: WindowView,
     trigger: TriggerView,
-    lines: LinesView,
+    lines: ThresholdsView,
     #[serde(skip_serializing_if = "Option::is_none")]
     counted: Option<CountedView>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct TriggerView {
 }
 
 #[derive(Serialize)]
-struct LinesView {
+struct ThresholdsView {
     ceiling: Tokens,
     checkpoint: Tokens,
     save: Tokens,
@@ -78,7 +78,7 @@ impl ReadingView {
             client_version: measured.version.clone(),
             window: (*window).into(),
             trigger: measured.trigger.into(),
-            lines: LinesView {
+            lines: ThresholdsView {
                 ceiling: levels.ceiling,
                 checkpoint: levels.checkpoint,
                 save: levels.save,
@@ -97,7 +97,7 @@ impl ReadingView {
 
 /// A reading from the watcher.
 #[derive(Serialize)]
-pub(crate) struct StandingView<'a> {
+pub(crate) struct WatchedReadingView<'a> {
     used: Tokens,
     source: ReadingSource,
     percent: f64,
@@ -108,7 +108,7 @@ pub(crate) struct StandingView<'a> {
     trigger: TriggerView,
 }
 
-impl<'a> StandingView<'a> {
+impl<'a> WatchedReadingView<'a> {
     pub(crate) fn new(standing: &'a Standing) -> Self {
         let Standing { reading, window, trigger, model, .. } = standing;
         Self {

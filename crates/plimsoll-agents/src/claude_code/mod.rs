@@ -24,7 +24,7 @@ use plimsoll_core::hook_run::HookRun;
 use plimsoll_core::reading::{Estimation, Scope};
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::weight::{CURRENT, Weight};
-use plimsoll_extract::work::{Record, Shown};
+use plimsoll_extract::work::{ModelInput, WorkRecord};
 
 use crate::install::Installer;
 use crate::json::Json;
@@ -180,11 +180,11 @@ impl TranscriptDialect for ClaudeCode {
         line: &'a [u8],
         scope: Scope,
         has_only_to_end: &dyn Fn(&str) -> bool,
-    ) -> Option<Record<'a>> {
+    ) -> Option<WorkRecord<'a>> {
         work::record(line, scope, has_only_to_end)
     }
 
-    fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Shown<'a>> {
+    fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<ModelInput<'a>> {
         shown::shown(line, scope)
     }
 

@@ -3,19 +3,21 @@
 use std::borrow::Cow;
 
 use plimsoll_core::reading::Scope;
-use plimsoll_extract::work::Shown;
+use plimsoll_extract::work::ModelInput;
 
 use super::transcript::Line;
 use super::weigh::UNSEEN;
 use crate::json::Json;
 
-pub(super) fn shown(bytes: &[u8], scope: Scope) -> Option<Shown<'_>> {
+pub(super) fn shown(bytes: &[u8], scope: Scope) -> Option<ModelInput<'_>> {
     let line = Line::read(bytes, Some(scope))?;
     match line.kind {
-        "system" if line.is_boundary() => Some(Shown::Compacted { kept_from: line.kept_from() }),
-        "user" if line.summary => Some(Shown::Summary(said(&line).join("\n").into())),
-        "user" => Some(Shown::Texts(said(&line))),
-        "attachment" => Some(Shown::Texts(attached(&line))),
+        "system" if line.is_boundary() => {
+            Some(ModelInput::Compacted { kept_from: line.kept_from() })
+        }
+        "user" if line.summary => Some(ModelInput::Summary(said(&line).join("\n").into())),
+        "user" => Some(ModelInput::Texts(said(&line))),
+        "attachment" => Some(ModelInput::Texts(attached(&line))),
         _ => None,
     }
 }
@@ -55,7 +57,7 @@ mod tests {
 
     fn texts(line: &str) -> Vec<String> {
         match shown(line.as_bytes(), Scope::Main) {
-            Some(Shown::Texts(texts)) => texts.into_iter().map(Cow::into_owned).collect(),
+            Some(ModelInput::Texts(texts)) => texts.into_iter().map(Cow::into_owned).collect(),
             other => panic!("{other:?}"),
         }
     }
@@ -84,8 +86,8 @@ mod tests {
         let id = plimsoll_core::entry::EntryId::new(b"8571cd06");
         let line = br#"{"type":"system","subtype":"compact_boundary","compactMetadata":
             {"trigger":"auto","preservedSegment":{"headUuid":"8571cd06"}}}"#;
-        assert_eq!(shown(line, Scope::Main), Some(Shown::Compacted { kept_from: Some(id) }));
+        assert_eq!(shown(line, Scope::Main), Some(ModelInput::Compacted { kept_from: Some(id) }));
         let line = br#"{"type":"user","isCompactSummary":true,"message":{"content":"so far"}}"#;
-        assert_eq!(shown(line, Scope::Main), Some(Shown::Summary("so far".into())));
+        assert_eq!(shown(line, Scope::Main), Some(ModelInput::Summary("so far".into())));
     }
 }

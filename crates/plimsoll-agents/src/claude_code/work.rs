@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use plimsoll_core::entry::{EntryId, Follows};
 use plimsoll_core::reading::Scope;
 use plimsoll_extract::redact::redact_member;
-use plimsoll_extract::work::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
+use plimsoll_extract::work::{
+    ChangeKind, FileChange, PlanStep, StepState, ToolOutput, ToolUse, WorkEvent, WorkRecord,
+};
 
 use super::skim::Skim;
 use super::transcript::Line;
@@ -16,11 +18,15 @@ pub(super) fn record<'a>(
     bytes: &'a [u8],
     scope: Scope,
     has_only_to_end: &dyn Fn(&str) -> bool,
-) -> Option<Record<'a>> {
+) -> Option<WorkRecord<'a>> {
     let line = match Skim::read(bytes, scope, has_only_to_end)? {
         Skim::Read(line) => line,
         Skim::Ended(call) => {
-            return Some(Record { acts: vec![ended(call)], advances: true, ..Record::default() });
+            return Some(WorkRecord {
+                acts: vec![ended(call)],
+                advances: true,
+                ..WorkRecord::default()
+            });
         }
     };
     let mut acts = Vec::new();
@@ -28,15 +34,15 @@ pub(super) fn record<'a>(
         "assistant" => answer(&line, &mut acts),
         "user" if line.summary => {}
         "user" => said(&line, &mut acts),
-        "system" if line.is_boundary() => acts.push(Act::Compacted),
+        "system" if line.is_boundary() => acts.push(WorkEvent::Compacted),
         _ => return None,
     }
     let is_result = acts.iter().any(is_result);
-    let has_words = acts.iter().any(|act| *act != Act::Compacted);
+    let has_words = acts.iter().any(|act| *act != WorkEvent::Compacted);
     // Ignore both in results, which may not have been read to their end. Other records have them
     // too.
     let (folder, branch) = if is_result { (None, None) } else { (line.folder, line.branch) };
-    Some(Record {
+    Some(WorkRecord {
         place: 0,
         id: line.id,
         follows: Follows::parent(line.parent),
@@ -54,13 +60,13 @@ pub(super) fn record<'a>(
 }
 
 /// Returns the act of a call that succeeded, without further details.
-fn ended(call: &str) -> Act<'_> {
-    let said = Output::new(b"", said_by_tool);
-    Act::Returned { call, failed: false, said, changes: Vec::new(), step: None }
+fn ended(call: &str) -> WorkEvent<'_> {
+    let said = ToolOutput::new(b"", said_by_tool);
+    WorkEvent::Returned { call, failed: false, said, changes: Vec::new(), step: None }
 }
 
-fn is_result(act: &Act<'_>) -> bool {
-    matches!(act, Act::Returned { .. } | Act::Dropped { .. })
+fn is_result(act: &WorkEvent<'_>) -> bool {
+    matches!(act, WorkEvent::Returned { .. } | WorkEvent::Dropped { .. })
 }
 
 /// Returns the model's message that a record is a part of.
@@ -90,13 +96,15 @@ fn shows_something(line: &Line<'_>) -> bool {
     line.kind == "user" && !line.meta && line.blocks.iter().any(is_shown)
 }
 
-fn answer<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
+fn answer<'a>(line: &Line<'a>, acts: &mut Vec<WorkEvent<'a>>) {
     if !is_the_models(line) {
         return;
     }
     for block in &line.blocks {
         match block.get("type").and_then(Json::plain) {
-            Some("text") => acts.extend(block.get("text").and_then(Json::text).map(Act::Said)),
+            Some("text") => {
+                acts.extend(block.get("text").and_then(Json::text).map(WorkEvent::Said))
+            }
             Some("tool_use") => {
                 acts.extend(plan_file(block));
                 acts.extend(call(block));
@@ -113,7 +121,7 @@ fn content<'a>(line: &Line<'a>) -> Option<Json<'a>> {
 /// Members of a tool's input whose values are words defined by the tool.
 const OPTIONS: [&str; 4] = ["output_mode", "status", "subagent_type", "type"];
 
-fn call<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
+fn call<'a>(block: &Fields<'a>) -> Option<WorkEvent<'a>> {
     let input = block.get("input")?;
     let field = |name: &str| input.get(name).and_then(Json::text);
     let number = |name: &str| input.get(name).and_then(Json::number).map(|number| number as u32);
@@ -122,33 +130,33 @@ fn call<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
     let tool = match name {
         "Edit" | "MultiEdit" | "NotebookEdit" => {
             let (old, new) = edited(input);
-            Tool::Edit { path: path()?, old, new }
+            ToolUse::Edit { path: path()?, old, new }
         }
-        "Write" => Tool::Write { path: path()?, text: field("content").unwrap_or_default() },
-        "Read" => Tool::Read { path: path()?, from: number("offset"), lines: number("limit") },
-        "Bash" | "PowerShell" => Tool::Shell { command: field("command")? },
-        "Agent" | "Task" => Tool::Delegate {
+        "Write" => ToolUse::Write { path: path()?, text: field("content").unwrap_or_default() },
+        "Read" => ToolUse::Read { path: path()?, from: number("offset"), lines: number("limit") },
+        "Bash" | "PowerShell" => ToolUse::Shell { command: field("command")? },
+        "Agent" | "Task" => ToolUse::Delegate {
             task: field("description").unwrap_or_default(),
             text: field("prompt").unwrap_or_default(),
         },
-        "TodoWrite" => Tool::Plan(input.get("todos")?.elements().filter_map(step).collect()),
-        "TaskCreate" => Tool::AddStep {
+        "TodoWrite" => ToolUse::Plan(input.get("todos")?.elements().filter_map(step).collect()),
+        "TaskCreate" => ToolUse::AddStep {
             text: field("subject")?,
             about: field("description").unwrap_or_default(),
         },
-        "TaskUpdate" => Tool::SetStep {
+        "TaskUpdate" => ToolUse::SetStep {
             step: field("taskId")?,
             text: field("subject"),
             state: input.get("status").and_then(Json::plain).and_then(state),
         },
-        _ => Tool::Other { name, path: path(), texts: strings(input, &OPTIONS) },
+        _ => ToolUse::Other { name, path: path(), texts: strings(input, &OPTIONS) },
     };
-    Some(Act::Called { call: block.get("id").and_then(Json::plain)?, tool })
+    Some(WorkEvent::Called { call: block.get("id").and_then(Json::plain)?, tool })
 }
 
-fn step(todo: Json<'_>) -> Option<Step<'_>> {
+fn step(todo: Json<'_>) -> Option<PlanStep<'_>> {
     let done = todo.get("status").and_then(Json::plain) == Some("completed");
-    Some(Step { text: todo.get("content")?.text()?, done })
+    Some(PlanStep { text: todo.get("content")?.text()?, done })
 }
 
 fn state(status: &str) -> Option<StepState> {
@@ -161,19 +169,23 @@ fn state(status: &str) -> Option<StepState> {
 }
 
 /// Reads a step from the result of listing all steps.
-fn shown(task: Json<'_>) -> Option<Act<'_>> {
+fn shown(task: Json<'_>) -> Option<WorkEvent<'_>> {
     let state = task.get("status").and_then(Json::plain).and_then(state)?;
-    Some(Act::Shown { step: task.get("id")?.text()?, text: task.get("subject")?.text()?, state })
+    Some(WorkEvent::Shown {
+        step: task.get("id")?.text()?,
+        text: task.get("subject")?.text()?,
+        state,
+    })
 }
 
 /// Returns a plan that the model wrote into the client's plan folder.
-fn plan_file<'a>(block: &Fields<'a>) -> Option<Act<'a>> {
+fn plan_file<'a>(block: &Fields<'a>) -> Option<WorkEvent<'a>> {
     let input = block
         .get("input")
         .filter(|_| block.get("name").and_then(Json::plain).is_some_and(|name| name == "Write"))?;
     let path = input.get("file_path")?.text()?;
     let is_plan = path.contains("/.claude/plans/") || path.contains("\\.claude\\plans\\");
-    input.get("content").filter(|_| is_plan)?.text().map(Act::Planned)
+    input.get("content").filter(|_| is_plan)?.text().map(WorkEvent::Planned)
 }
 
 /// Returns the old and the new texts of an edit.
@@ -203,19 +215,19 @@ fn strings<'a>(value: Json<'a>, but: &[&str]) -> Vec<Cow<'a, str>> {
     texts
 }
 
-fn said<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
+fn said<'a>(line: &Line<'a>, acts: &mut Vec<WorkEvent<'a>>) {
     let Some(content) = content(line) else { return };
     if let Some(text) = content.text() {
         if let Some(report) = report(&text) {
             return acts.push(report);
         }
-        return acts.extend(own_words(text, line.meta).map(Act::Asked));
+        return acts.extend(own_words(text, line.meta).map(WorkEvent::Asked));
     }
     for block in &line.blocks {
         match block.get("type").and_then(Json::plain) {
             Some("text") => {
                 let text = block.get("text").and_then(Json::text);
-                acts.extend(text.and_then(|text| own_words(text, line.meta)).map(Act::Asked));
+                acts.extend(text.and_then(|text| own_words(text, line.meta)).map(WorkEvent::Asked));
             }
             Some("tool_result") => returned(line, block, acts),
             _ => {}
@@ -224,33 +236,33 @@ fn said<'a>(line: &Line<'a>, acts: &mut Vec<Act<'a>>) {
 }
 
 /// Reads the report of a background subagent, which the client sends in the user's place.
-fn report(text: &str) -> Option<Act<'static>> {
+fn report(text: &str) -> Option<WorkEvent<'static>> {
     let rest = text.trim_start().strip_prefix("<task-notification>")?;
     let inside = |from: &str, to: &str| Some(rest.split_once(from)?.1.split_once(to)?.0.to_owned());
     let task = inside("<summary>Agent \"", "\"")?;
-    Some(Act::Reported { task: task.into(), text: inside("<result>", "</result>")?.into() })
+    Some(WorkEvent::Reported { task: task.into(), text: inside("<result>", "</result>")?.into() })
 }
 
-fn returned<'a>(line: &Line<'a>, block: &Fields<'a>, acts: &mut Vec<Act<'a>>) {
+fn returned<'a>(line: &Line<'a>, block: &Fields<'a>, acts: &mut Vec<WorkEvent<'a>>) {
     let Some(call) = block.get("tool_use_id").and_then(Json::plain) else { return };
     let content = block.get("content").map_or(&b""[..], Json::raw);
-    let said = Output::new(content, said_by_tool);
+    let said = ToolOutput::new(content, said_by_tool);
     let failed = block.get("is_error").is_some_and(Json::is_true);
     if failed && let Some(words) = refused(&said.text()) {
-        acts.push(Act::Dropped { call });
-        return acts.extend(words.map(|words| Act::Asked(words.to_owned().into())));
+        acts.push(WorkEvent::Dropped { call });
+        return acts.extend(words.map(|words| WorkEvent::Asked(words.to_owned().into())));
     }
     if line.result.as_ref().is_some_and(is_unwaited) {
-        return acts.push(Act::Dropped { call });
+        return acts.push(WorkEvent::Dropped { call });
     }
     if let Some(result) = &line.result {
-        acts.extend(result.get("plan").and_then(Json::text).map(Act::Planned));
+        acts.extend(result.get("plan").and_then(Json::text).map(WorkEvent::Planned));
         acts.extend(answers(result));
         acts.extend(result.get("tasks").into_iter().flat_map(Json::elements).filter_map(shown));
     }
     let changes = line.result.as_ref().map(changes).unwrap_or_default();
     let step = line.result.as_ref().and_then(|result| result.get("task")?.get("id")?.text());
-    acts.push(Act::Returned { call, failed, said, changes, step });
+    acts.push(WorkEvent::Returned { call, failed, said, changes, step });
 }
 
 /// Returns the text of a result's content, which is a string or a list of blocks.
@@ -287,10 +299,10 @@ fn is_unwaited(result: &Fields<'_>) -> bool {
 }
 
 /// Returns the user's answers to the questions of a dialog.
-fn answers<'a>(result: &Fields<'a>) -> impl Iterator<Item = Act<'a>> {
+fn answers<'a>(result: &Fields<'a>) -> impl Iterator<Item = WorkEvent<'a>> {
     let answers = result.get("answers").into_iter().flat_map(Json::members);
     answers.filter_map(|(question, answer)| {
-        Some(Act::Answered { question: Json::decoded(question), answer: answer.text()? })
+        Some(WorkEvent::Answered { question: Json::decoded(question), answer: answer.text()? })
     })
 }
 
@@ -299,12 +311,12 @@ fn answers<'a>(result: &Fields<'a>) -> impl Iterator<Item = Act<'a>> {
 fn changes<'a>(result: &Fields<'a>) -> Vec<FileChange<'a>> {
     if let Some(patch) = result.get("structuredPatch") {
         let change = match result.get("type").and_then(Json::plain) {
-            Some("create") => Some(Change::Created),
-            Some("update") => Some(Change::Overwritten),
+            Some("create") => Some(ChangeKind::Created),
+            Some("update") => Some(ChangeKind::Overwritten),
             _ => None,
         };
         let original = result.get("originalFile").filter(|file| !file.is_null());
-        let original = original.map(|file| Output::new(file.raw(), content_of));
+        let original = original.map(|file| ToolOutput::new(file.raw(), content_of));
         return vec![FileChange { path: None, change, lines: hunks(patch), original }];
     }
     let Some(diff) = result.get("bashEditDiff") else { return Vec::new() };
@@ -328,9 +340,9 @@ fn content_of(raw: &[u8]) -> Cow<'_, str> {
 fn shown_change(file: Json<'_>) -> Option<FileChange<'_>> {
     let is = |name: &str| file.get(name).is_some_and(Json::is_true);
     let change = match (is("created"), is("deleted")) {
-        (true, _) => Change::Created,
-        (_, true) => Change::Deleted,
-        _ => Change::Edited,
+        (true, _) => ChangeKind::Created,
+        (_, true) => ChangeKind::Deleted,
+        _ => ChangeKind::Edited,
     };
     let lines = file.get("hunks").map(hunks).unwrap_or_default();
     let path = Some(file.get("filePath")?.text()?);

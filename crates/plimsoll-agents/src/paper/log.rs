@@ -6,7 +6,7 @@ use plimsoll_core::entry::{Boundary, Entry, EntryId, Follows, Kind, ModelChange,
 use plimsoll_core::reading::Scope;
 use plimsoll_core::time::moment;
 use plimsoll_core::weight::{ClassCounter, Weight};
-use plimsoll_extract::work::{Act, Output, Record, Shown, Tool};
+use plimsoll_extract::work::{ModelInput, ToolOutput, ToolUse, WorkEvent, WorkRecord};
 
 use crate::json::Json;
 
@@ -71,39 +71,39 @@ pub(super) fn weigh(line: &[u8]) -> Weight {
     weight
 }
 
-pub(super) fn record(line: &[u8], scope: Scope) -> Option<Record<'_>> {
+pub(super) fn record(line: &[u8], scope: Scope) -> Option<WorkRecord<'_>> {
     let (kind, fields) = record_of(line).filter(|_| scope == Scope::Main)?;
     let text = || fields.get("text").and_then(Json::text);
     let act = match kind {
-        "user" => Act::Asked(text()?),
-        "say" => Act::Said(text()?),
-        "call" => Act::Called { call: fields.get("id")?.plain()?, tool: tool(fields)? },
-        "result" => Act::Returned {
+        "user" => WorkEvent::Asked(text()?),
+        "say" => WorkEvent::Said(text()?),
+        "call" => WorkEvent::Called { call: fields.get("id")?.plain()?, tool: tool(fields)? },
+        "result" => WorkEvent::Returned {
             call: fields.get("id")?.plain()?,
             failed: !fields.get("ok").is_some_and(Json::is_true),
-            said: Output::new(fields.get("text").map_or(&b""[..], Json::raw), result),
+            said: ToolOutput::new(fields.get("text").map_or(&b""[..], Json::raw), result),
             changes: Vec::new(),
             step: None,
         },
-        "compacted" => Act::Compacted,
+        "compacted" => WorkEvent::Compacted,
         _ => return None,
     };
-    Some(Record {
+    Some(WorkRecord {
         is_prompt: kind == "user",
         advances: kind != "compacted",
         time: fields.get("at").and_then(Json::escaped).and_then(moment),
         acts: vec![act],
-        ..Record::default()
+        ..WorkRecord::default()
     })
 }
 
-fn tool<'a>(fields: Json<'a>) -> Option<Tool<'a>> {
+fn tool<'a>(fields: Json<'a>) -> Option<ToolUse<'a>> {
     let field = |name: &str| fields.get(name).and_then(Json::text);
     Some(match fields.get("tool")?.plain()? {
-        "write" => Tool::Write { path: field("path")?, text: field("text").unwrap_or_default() },
-        "shell" => Tool::Shell { command: field("text")? },
+        "write" => ToolUse::Write { path: field("path")?, text: field("text").unwrap_or_default() },
+        "shell" => ToolUse::Shell { command: field("text")? },
         name => {
-            Tool::Other { name, path: field("path"), texts: field("text").into_iter().collect() }
+            ToolUse::Other { name, path: field("path"), texts: field("text").into_iter().collect() }
         }
     })
 }
@@ -112,13 +112,13 @@ fn result(raw: &[u8]) -> Cow<'_, str> {
     Json::first(raw).and_then(|(json, _)| json.text()).unwrap_or_default()
 }
 
-pub(super) fn shown(line: &[u8], scope: Scope) -> Option<Shown<'_>> {
+pub(super) fn shown(line: &[u8], scope: Scope) -> Option<ModelInput<'_>> {
     let (kind, fields) = record_of(line).filter(|_| scope == Scope::Main)?;
     let text = || fields.get("text").and_then(Json::text);
     match kind {
-        "user" | "result" => Some(Shown::Texts(text().into_iter().collect())),
-        "summary" => Some(Shown::Summary(text()?)),
-        "compacted" => Some(Shown::Compacted { kept_from: None }),
+        "user" | "result" => Some(ModelInput::Texts(text().into_iter().collect())),
+        "summary" => Some(ModelInput::Summary(text()?)),
+        "compacted" => Some(ModelInput::Compacted { kept_from: None }),
         _ => None,
     }
 }

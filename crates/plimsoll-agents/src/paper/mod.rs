@@ -19,7 +19,7 @@ use plimsoll_core::reading::{Estimation, Scope};
 use plimsoll_core::settings::{ClientSetting, ClientSettings};
 use plimsoll_core::trigger::CompactionRule;
 use plimsoll_core::weight::{Framing, Tokenizer, Weight};
-use plimsoll_extract::work::{Record, Shown};
+use plimsoll_extract::work::{ModelInput, WorkRecord};
 use serde_json::{Value, json};
 
 use crate::install::Installer;
@@ -189,11 +189,11 @@ impl TranscriptDialect for Paper {
         line: &'a [u8],
         scope: Scope,
         _has_only_to_end: &dyn Fn(&str) -> bool,
-    ) -> Option<Record<'a>> {
+    ) -> Option<WorkRecord<'a>> {
         log::record(line, scope)
     }
 
-    fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<Shown<'a>> {
+    fn shown<'a>(&self, line: &'a [u8], scope: Scope) -> Option<ModelInput<'a>> {
         log::shown(line, scope)
     }
 

@@ -1,11 +1,11 @@
 //! Tables, picture and gates of the load part.
 
 use super::session::PROJECTS;
-use super::{Held, Load, SESSIONS};
+use super::{LoadResults, ResourceSample, SESSIONS};
 use crate::gates::Gate;
 use crate::plot::{Picture, line};
-use crate::section::Findings;
-use crate::spread::Spread;
+use crate::section::PartResults;
+use crate::spread::Percentiles;
 use crate::table::{megabytes, table, titled};
 
 /// Extra handles that the server may have open while it reads the store.
@@ -16,7 +16,7 @@ const THREADS: u64 = 2;
 /// two work files per session, and per project its cached settings and checkpoint bookkeeping.
 const FILES: u64 = 20 + 3 * SESSIONS as u64 + 6 * PROJECTS as u64;
 
-impl Findings for Load {
+impl PartResults for LoadResults {
     const ABOUT: &'static str = "Sessions that call tools, with a hook after every call, and are compacted again and again; a server \
         watches them and ships to PostgreSQL. Nothing may be lost, nothing left behind, and nothing may grow but \
         checkpoints, which are kept.";
@@ -24,7 +24,7 @@ impl Findings for Load {
     fn tables(&self) -> String {
         let Self { readings, checkpoints, .. } = self;
         let (what, rate) = (self.what(), self.rate());
-        let call = |(name, took): (&str, &Spread)| {
+        let call = |(name, took): (&str, &Percentiles)| {
             let times = [took.p50_ms, took.p99_ms, took.max_ms].map(|time| format!("{time:.1}"));
             let [p50, p99, longest] = times;
             [name.to_owned(), took.calls.to_string(), p50, p99, longest]
@@ -45,7 +45,7 @@ impl Findings for Load {
     }
 
     fn picture(&self) -> Option<Picture> {
-        let at = |held: &Held| (held.seconds as f64, held.memory_bytes as f64 / 1e6);
+        let at = |held: &ResourceSample| (held.seconds as f64, held.memory_bytes as f64 / 1e6);
         let points: Vec<_> = self.held.iter().map(at).collect();
         Some(line(&points, "Memory of the server over the run, in megabytes"))
     }
@@ -56,11 +56,11 @@ impl Findings for Load {
         let gate = |promise: &str, measured: String, kept| {
             Gate::new(format!("{what}: {promise}"), measured, kept)
         };
-        let quick = |what: &str, took: &Spread| {
+        let quick = |what: &str, took: &Percentiles| {
             let promise = format!("p99 of {what} < 20 ms");
             gate(&promise, format!("{:.1} ms", took.p99_ms), took.p99_ms < 20.0)
         };
-        let flat = |what: &str, of: fn(&Held) -> u64, more: u64| {
+        let flat = |what: &str, of: fn(&ResourceSample) -> u64, more: u64| {
             let (early, late) = thirds(held, of);
             let promise = format!("{what}, last third ≤ first third + {more}");
             gate(&promise, format!("{early}, then {late}"), late <= early + more)
@@ -100,7 +100,7 @@ impl Findings for Load {
     }
 }
 
-impl Load {
+impl LoadResults {
     fn what(&self) -> String {
         format!("{SESSIONS} sessions for {} s", self.planned)
     }
@@ -111,9 +111,10 @@ impl Load {
     }
 }
 
-fn held(held: &[Held]) -> String {
-    let row = |held: &Held| {
-        let Held { seconds, handles, threads, connections, files, checkpoints, .. } = held;
+fn held(held: &[ResourceSample]) -> String {
+    let row = |held: &ResourceSample| {
+        let ResourceSample { seconds, handles, threads, connections, files, checkpoints, .. } =
+            held;
         let numbers = [seconds, handles, threads, connections, files, checkpoints];
         let [seconds, handles, threads, connections, files, checkpoints] =
             numbers.map(u64::to_string);
@@ -131,13 +132,13 @@ fn listed(what: &[String]) -> String {
 
 /// Returns the medians of the first and the last third, after skipping the first quarter as
 /// warm-up.
-fn thirds(held: &[Held], of: fn(&Held) -> u64) -> (u64, u64) {
+fn thirds(held: &[ResourceSample], of: fn(&ResourceSample) -> u64) -> (u64, u64) {
     let warm = &held[held.len() / 4..];
     let third = warm.len() / 3;
     (median(&warm[..third], of), median(&warm[warm.len() - third..], of))
 }
 
-fn median(held: &[Held], of: fn(&Held) -> u64) -> u64 {
+fn median(held: &[ResourceSample], of: fn(&ResourceSample) -> u64) -> u64 {
     let mut values: Vec<u64> = held.iter().map(of).collect();
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or(0)
@@ -149,9 +150,9 @@ mod tests {
     use crate::gates::Verdict;
 
     /// Returns the broken promises of a run whose samples are modified by `change`.
-    fn broken(change: impl Fn(u64, &mut Held)) -> Vec<String> {
+    fn broken(change: impl Fn(u64, &mut ResourceSample)) -> Vec<String> {
         let held = |look| {
-            let mut held = Held {
+            let mut held = ResourceSample {
                 seconds: look,
                 memory_bytes: 20_000_000,
                 handles: 30,
@@ -163,8 +164,8 @@ mod tests {
             change(look, &mut held);
             held
         };
-        let took = || Spread::of(vec![1.0; 24]);
-        let load = Load {
+        let took = || Percentiles::of(vec![1.0; 24]);
+        let load = LoadResults {
             planned: 24,
             seconds: 24.0,
             asked_for: 1.0,

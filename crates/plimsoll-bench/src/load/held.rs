@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use plimsoll_testbed::Postgres;
 use serde::Serialize;
 
-use crate::server::Server;
+use crate::server::ServeProcess;
 
 const CONNECTIONS: &str = include_str!("../../connections.sql");
 /// How long the database may take to notice a closed connection.
@@ -18,7 +18,7 @@ const NOTICING: Duration = Duration::from_secs(10);
 
 /// Resource usage at one moment.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Held {
+pub(crate) struct ResourceSample {
     pub(crate) seconds: u64,
     /// Memory of the server process, which also runs the watcher and the shipper.
     pub(crate) memory_bytes: u64,
@@ -31,15 +31,15 @@ pub(crate) struct Held {
 }
 
 /// The server and the places where it may leave something behind.
-pub(super) struct Place<'a> {
-    pub(super) server: &'a Server,
+pub(super) struct LoadedServer<'a> {
+    pub(super) server: &'a ServeProcess,
     pub(super) home: &'a Path,
     pub(super) database: &'a Postgres,
 }
 
-impl Place<'_> {
+impl LoadedServer<'_> {
     /// Samples the resource usage, `seconds` into the run.
-    pub(super) fn held(&self, seconds: u64) -> anyhow::Result<Held> {
+    pub(super) fn held(&self, seconds: u64) -> anyhow::Result<ResourceSample> {
         let process = PathBuf::from(format!("/proc/{}", self.server.process()));
         let status = fs::read_to_string(process.join("status")).context("the server has ended")?;
         let field = |name: &str| -> anyhow::Result<u64> {
@@ -47,8 +47,8 @@ impl Place<'_> {
             let number = line.and_then(|line| line.split_whitespace().next());
             Ok(number.context("no such field")?.parse()?)
         };
-        let files = Files::below(self.home);
-        Ok(Held {
+        let files = FileCounts::below(self.home);
+        Ok(ResourceSample {
             seconds,
             memory_bytes: field("VmRSS:")? * 1024,
             handles: fs::read_dir(process.join("fd"))?.count() as u64,
@@ -74,7 +74,7 @@ pub(super) fn left(home: &Path, database: &Postgres) -> anyhow::Result<Vec<Strin
     let connections = Some(connections(database)?).filter(|count| *count > 0);
     let mut left = processes(home, None)?;
     left.extend(connections.map(|count| format!("{count} connections to the database")));
-    left.extend(Files::below(home).half_written);
+    left.extend(FileCounts::below(home).half_written);
     Ok(left)
 }
 
@@ -101,14 +101,14 @@ fn processes(home: &Path, but: Option<u32>) -> anyhow::Result<Vec<String>> {
 
 /// Counts of the files in a home. Transcripts are not counted, because the client writes them.
 #[derive(Debug, Default, PartialEq)]
-struct Files {
+struct FileCounts {
     checkpoints: u64,
     others: u64,
     /// Files whose names mark them as unfinished.
     half_written: Vec<String>,
 }
 
-impl Files {
+impl FileCounts {
     fn below(home: &Path) -> Self {
         let mut files = Self::default();
         files.count(home, &home.join(".claude/projects"));
@@ -153,7 +153,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let Files { checkpoints, others, half_written } = Files::below(home.path());
+        let FileCounts { checkpoints, others, half_written } = FileCounts::below(home.path());
         assert_eq!((checkpoints, others, half_written.len()), (1, 2, 1));
     }
 }

@@ -22,7 +22,7 @@ const FULL: u64 = 167_000;
 /// Number of projects that the sessions are spread over.
 pub(super) const PROJECTS: usize = 8;
 
-pub(super) struct Session {
+pub(super) struct SimulatedSession {
     name: String,
     home: PathBuf,
     project: PathBuf,
@@ -33,14 +33,14 @@ pub(super) struct Session {
 
 /// Hook durations in milliseconds, and failures.
 #[derive(Default)]
-pub(super) struct Called {
+pub(super) struct HookDurations {
     pub(super) tools: Vec<f64>,
     pub(super) compactions: Vec<f64>,
     pub(super) starts: Vec<f64>,
     pub(super) lost: Vec<String>,
 }
 
-impl Called {
+impl HookDurations {
     pub(super) fn add(&mut self, other: Self) {
         self.tools.extend(other.tools);
         self.compactions.extend(other.compactions);
@@ -49,7 +49,7 @@ impl Called {
     }
 }
 
-impl Session {
+impl SimulatedSession {
     pub(super) fn new(home: &Path, number: usize) -> anyhow::Result<Self> {
         let name = format!("5e55{number:04}-0000-4000-8000-000000000000");
         let project = number * PROJECTS / SESSIONS;
@@ -75,8 +75,8 @@ impl Session {
         from: Instant,
         until: Instant,
         period: Duration,
-    ) -> anyhow::Result<Called> {
-        let mut called = Called::default();
+    ) -> anyhow::Result<HookDurations> {
+        let mut called = HookDurations::default();
         let mut next = from;
         while next < until {
             thread::sleep(next.saturating_duration_since(Instant::now()));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use plimsoll_core::Millis;
-use plimsoll_extract::board::Claim;
+use plimsoll_extract::board::PathClaim;
 use plimsoll_extract::checkpoint::sha256;
 
 use super::listed;
@@ -19,7 +19,7 @@ use crate::world::now;
 pub enum NotClaimed {
     /// Another holder has a claim in the way.
     #[error("`{}` is claimed by `{}`", .0.path.display(), .0.holder)]
-    Held(Claim),
+    Held(PathClaim),
     #[error("could not write the claim")]
     Io(#[from] io::Error),
 }
@@ -32,7 +32,7 @@ pub enum NotReleased {
     Unknown(PathBuf),
     /// Another holder has the claim.
     #[error("`{}` is claimed by `{}`", .0.path.display(), .0.holder)]
-    NotYours(Claim),
+    NotYours(PathClaim),
     #[error("could not remove the claim")]
     Io(#[from] io::Error),
 }
@@ -43,23 +43,23 @@ pub fn claim(
     path: PathBuf,
     holder: &str,
     time: Duration,
-) -> Result<Claim, NotClaimed> {
+) -> Result<PathClaim, NotClaimed> {
     let _locked = locked(paths)?;
     let since = now() as Millis;
     let until = since.saturating_add(time.as_millis() as Millis);
-    let new = Claim { path, holder: holder.to_owned(), since, until };
+    let new = PathClaim { path, holder: holder.to_owned(), since, until };
     let held = claims(paths)?;
     if let Some(other) = held.iter().find(|held| held.is_in_the_way_of(&new)) {
         return Err(NotClaimed::Held(other.clone()));
     }
     let own = held.into_iter().find(|held| held.path == new.path);
-    let claim = Claim { since: own.map_or(since, |own| own.since), ..new };
+    let claim = PathClaim { since: own.map_or(since, |own| own.since), ..new };
     paths::put(&file(paths, &claim.path), &serde_json::to_vec(&claim).map_err(io::Error::from)?)?;
     Ok(claim)
 }
 
 /// Releases a claim on a path. With `holder`, only that holder's claim is released.
-pub fn release(paths: &Paths, path: &Path, holder: Option<&str>) -> Result<Claim, NotReleased> {
+pub fn release(paths: &Paths, path: &Path, holder: Option<&str>) -> Result<PathClaim, NotReleased> {
     let _locked = locked(paths)?;
     let found = claims(paths)?.into_iter().find(|claim| claim.path == path);
     let claim = found.ok_or_else(|| NotReleased::Unknown(path.to_owned()))?;
@@ -71,10 +71,10 @@ pub fn release(paths: &Paths, path: &Path, holder: Option<&str>) -> Result<Claim
 }
 
 /// Lists the claims in effect, ordered by path.
-pub fn claims(paths: &Paths) -> io::Result<Vec<Claim>> {
+pub fn claims(paths: &Paths) -> io::Result<Vec<PathClaim>> {
     let now = now() as Millis;
     let files = listed(&paths.claims())?.into_iter().filter(|file| !is_unfinished(file));
-    let mut claims: Vec<Claim> = files.filter_map(|file| read(&file)).collect();
+    let mut claims: Vec<PathClaim> = files.filter_map(|file| read(&file)).collect();
     claims.retain(|claim| claim.holds(now));
     claims.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(claims)
@@ -101,7 +101,7 @@ fn is_unfinished(file: &Path) -> bool {
     file.extension().is_none_or(|ending| ending != "json")
 }
 
-fn read(file: &Path) -> Option<Claim> {
+fn read(file: &Path) -> Option<PathClaim> {
     serde_json::from_slice(&paths::read_bytes(file, Links::Refused).ok()?).ok()
 }
 

@@ -126,7 +126,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use plimsoll_core::event::SessionId;
-    use plimsoll_extract::board::What;
+    use plimsoll_extract::board::MessageContent;
 
     use super::super::{Lasting, NewMessage, post, remove};
     use super::*;
@@ -144,7 +144,7 @@ mod tests {
             to: SessionId::new("a").unwrap(),
             project: Some(project.to_owned()),
             from: "me".to_owned(),
-            what: What::Message { text: "hello".to_owned() },
+            what: MessageContent::Message { text: "hello".to_owned() },
             lives: Duration::from_secs(60),
         }
     }

@@ -21,7 +21,7 @@ use anyhow::Context;
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::session::SessionState;
-use plimsoll_extract::board::{Message, MessageId, What};
+use plimsoll_extract::board::{Message, MessageContent, MessageId};
 use uuid::Uuid;
 
 pub use self::address::{ALL, LATELY, NoRecipient, Recipient, is_among, recipients};
@@ -42,7 +42,7 @@ pub struct NewMessage {
     pub project: Option<PathBuf>,
     /// Sender.
     pub from: String,
-    pub what: What,
+    pub what: MessageContent,
     /// Time until the message expires.
     pub lives: Duration,
 }

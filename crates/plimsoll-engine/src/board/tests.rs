@@ -22,7 +22,7 @@ fn session(name: &str) -> SessionId {
 }
 
 fn new(to: &str, text: &str) -> NewMessage {
-    let what = What::Message { text: text.to_owned() };
+    let what = MessageContent::Message { text: text.to_owned() };
     NewMessage { to: session(to), project: None, from: "me".to_owned(), what, lives: LONG }
 }
 

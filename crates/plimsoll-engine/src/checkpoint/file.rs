@@ -4,33 +4,33 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use plimsoll_extract::checkpoint::{LARGEST_READ, Problem};
+use plimsoll_extract::checkpoint::{CheckpointProblem, LARGEST_READ};
 use rustix::io::Errno;
 
 use crate::paths::{self, Links};
 
 /// Reads the text of a checkpoint file.
-pub(super) fn read(path: &Path) -> Result<String, Problem> {
+pub(super) fn read(path: &Path) -> Result<String, CheckpointProblem> {
     text(paths::open(path, Links::Refused), LARGEST_READ)
 }
 
 /// Reads the text of an opened file, which must be regular and at most `largest` bytes long.
-pub(super) fn text(opened: io::Result<File>, largest: usize) -> Result<String, Problem> {
+pub(super) fn text(opened: io::Result<File>, largest: usize) -> Result<String, CheckpointProblem> {
     let file = opened.map_err(|error| problem(&error))?;
-    let unreadable = |error: io::Error| Problem::Unreadable(error.to_string());
+    let unreadable = |error: io::Error| CheckpointProblem::Unreadable(error.to_string());
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
-        return Err(Problem::NotRegular);
+        return Err(CheckpointProblem::NotRegular);
     }
     let bytes = paths::read_whole(&file, metadata.len(), largest as u64 + 1).map_err(unreadable)?;
     if bytes.len() > largest {
-        return Err(Problem::TooLarge);
+        return Err(CheckpointProblem::TooLarge);
     }
-    String::from_utf8(bytes).map_err(|_| Problem::NotText)
+    String::from_utf8(bytes).map_err(|_| CheckpointProblem::NotText)
 }
 
 /// Reports whether an opened file contains exactly these bytes.
-pub(super) fn holds(opened: io::Result<File>, mut bytes: &[u8]) -> Result<bool, Problem> {
+pub(super) fn holds(opened: io::Result<File>, mut bytes: &[u8]) -> Result<bool, CheckpointProblem> {
     let mut file = opened.map_err(|error| problem(&error))?;
     let mut piece = [0; 32 << 10];
     loop {
@@ -43,12 +43,12 @@ pub(super) fn holds(opened: io::Result<File>, mut bytes: &[u8]) -> Result<bool, 
     }
 }
 
-fn problem(error: &io::Error) -> Problem {
+fn problem(error: &io::Error) -> CheckpointProblem {
     match Errno::from_io_error(error) {
-        Some(Errno::NOENT | Errno::NOTDIR) => Problem::Missing,
+        Some(Errno::NOENT | Errno::NOTDIR) => CheckpointProblem::Missing,
         // A symbolic link, or a socket.
-        Some(Errno::LOOP | Errno::NXIO) => Problem::NotRegular,
-        _ => Problem::Unreadable(error.to_string()),
+        Some(Errno::LOOP | Errno::NXIO) => CheckpointProblem::NotRegular,
+        _ => CheckpointProblem::Unreadable(error.to_string()),
     }
 }
 

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use plimsoll_extract::checkpoint::{ENDING, Problem};
+use plimsoll_extract::checkpoint::{CheckpointProblem, ENDING};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, fstat, fsync, linkat, mkdirat, open, openat,
     readlinkat, renameat, renameat_with, statat, symlinkat, unlinkat,
@@ -157,14 +157,14 @@ impl Folder {
     }
 
     /// Reads a checkpoint file, which must be at most `largest` bytes long.
-    pub(super) fn read(&self, id: &str, largest: usize) -> Result<String, Problem> {
+    pub(super) fn read(&self, id: &str, largest: usize) -> Result<String, CheckpointProblem> {
         let name = format!("{id}{ENDING}");
         let opened = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty());
         file::text(opened.map(File::from).map_err(io::Error::from), largest)
     }
 
     /// Reports whether a checkpoint file contains exactly this text.
-    pub(super) fn holds(&self, id: &str, text: &str) -> Result<bool, Problem> {
+    pub(super) fn holds(&self, id: &str, text: &str) -> Result<bool, CheckpointProblem> {
         let name = format!("{id}{ENDING}");
         let opened = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty());
         file::holds(opened.map(File::from).map_err(io::Error::from), text.as_bytes())

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plimsoll_extract::checkpoint::{LARGEST_READ, Origin, Problem};
+use plimsoll_extract::checkpoint::{CheckpointProblem, LARGEST_READ, SealOrigin};
 
 use super::folder::{COUNT, Folder, LOCK};
 use super::list::{self, Listed, NotFound};
@@ -150,8 +150,10 @@ impl Leftovers {
 
 /// Reports whether we sealed a file and it is unchanged. A copy in another project is ours too.
 fn is_ours(listed: &Listed) -> bool {
-    let moved = |problem: &Problem| matches!(problem, Problem::Renamed | Problem::Elsewhere);
-    listed.verdict.origin == Origin::Own && listed.verdict.problems.iter().all(moved)
+    let moved = |problem: &CheckpointProblem| {
+        matches!(problem, CheckpointProblem::Renamed | CheckpointProblem::Elsewhere)
+    };
+    listed.verdict.origin == SealOrigin::Own && listed.verdict.problems.iter().all(moved)
 }
 
 fn file_name(path: &Path) -> String {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use plimsoll_core::Millis;
 use plimsoll_extract::checkpoint::{
-    Glance, Key, LARGEST, LARGEST_READ, Meta, Origin, Problem, Verdict, check, split, summary,
+    CheckpointCheck, CheckpointProblem, LARGEST, LARGEST_READ, Meta, SealOrigin, SealedHeader,
+    SealingKey, check, split, summary,
 };
 
 use super::Place;
@@ -20,7 +21,7 @@ pub struct Listed {
     pub id: String,
     pub path: PathBuf,
     /// Result of checking the file.
-    pub verdict: Verdict,
+    pub verdict: CheckpointCheck,
     /// One-line summary.
     pub summary: String,
 }
@@ -30,12 +31,12 @@ impl Listed {
     pub(super) fn new(
         id: String,
         path: PathBuf,
-        text: Result<String, Problem>,
-        key: Option<&Key>,
+        text: Result<String, CheckpointProblem>,
+        key: Option<&SealingKey>,
     ) -> Self {
         let verdict = match &text {
             Ok(text) => check(text, key),
-            Err(problem) => Verdict::unreadable(problem.clone()),
+            Err(problem) => CheckpointCheck::unreadable(problem.clone()),
         };
         let parts = text.as_ref().ok().and_then(|text| split(text).ok());
         let summary = parts.map_or_else(String::new, |parts| summary(parts.body));
@@ -178,26 +179,26 @@ fn read_own_in(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFou
     let body = split(&text).map(|parts| parts.body.to_owned()).unwrap_or_default();
     let listed = judged(place, id.to_owned(), Ok(text), key.as_ref());
     let own = listed.verdict.meta.filter(|_| listed.verdict.problems.is_empty());
-    Ok(own.filter(|_| listed.verdict.origin == Origin::Own).map(|meta| (meta, body)))
+    Ok(own.filter(|_| listed.verdict.origin == SealOrigin::Own).map(|meta| (meta, body)))
 }
 
 /// Reads the whole text of a checkpoint, our own or foreign. For display only.
-pub fn text(place: &Place, id: &str) -> Result<String, Problem> {
-    let unreadable = |closed: Closed| Problem::Unreadable(closed.to_string());
+pub fn text(place: &Place, id: &str) -> Result<String, CheckpointProblem> {
+    let unreadable = |closed: Closed| CheckpointProblem::Unreadable(closed.to_string());
     for place in place.each_folder() {
         match Folder::open(&place).map_err(unreadable)?.map(|it| it.read(id, LARGEST_READ)) {
-            None | Some(Err(Problem::Missing)) => {}
+            None | Some(Err(CheckpointProblem::Missing)) => {}
             Some(read) => return read,
         }
     }
-    Err(Problem::Missing)
+    Err(CheckpointProblem::Missing)
 }
 
 /// Returns our newest checkpoint among these ids, optionally only of one session.
 pub(super) fn newest_of(
     place: &Place,
     folder: &Folder,
-    key: Option<&Key>,
+    key: Option<&SealingKey>,
     mut ids: Vec<String>,
     session: Option<&str>,
 ) -> Option<Listed> {
@@ -212,7 +213,7 @@ pub(super) fn newest_of(
 pub(super) fn last<'i>(
     place: &Place,
     folder: &Folder,
-    key: &Key,
+    key: &SealingKey,
     ids: &'i [String],
     session: Option<&str>,
 ) -> Option<(&'i str, u64)> {
@@ -220,7 +221,7 @@ pub(super) fn last<'i>(
     let project = place.project.to_string_lossy();
     ids.iter().filter(|id| id.contains(begin)).take(MOST).find_map(|id| {
         let text = folder.read_beginning(id)?;
-        let glance = Glance::of(&text, key)?;
+        let glance = SealedHeader::of(&text, key)?;
         let is_here = glance.says("id", id) && glance.says("project", &project);
         let is_meant = session.is_none_or(|session| glance.says("session_id", session));
         (is_here && is_meant).then(|| (id.as_str(), glance.iteration()))
@@ -233,7 +234,7 @@ const MOST: usize = 500;
 fn newest_among(
     place: &Place,
     folder: &Folder,
-    key: Option<&Key>,
+    key: Option<&SealingKey>,
     ids: Vec<String>,
     fits: &dyn Fn(&Meta) -> bool,
 ) -> Option<Listed> {
@@ -247,7 +248,7 @@ fn newest_among(
 pub(super) fn look(
     place: &Place,
     folder: &Folder,
-    key: Option<&Key>,
+    key: Option<&SealingKey>,
     id: String,
     largest: usize,
 ) -> Listed {
@@ -255,15 +256,20 @@ pub(super) fn look(
     judged(place, id, text, key)
 }
 
-fn judged(place: &Place, id: String, text: Result<String, Problem>, key: Option<&Key>) -> Listed {
+fn judged(
+    place: &Place,
+    id: String,
+    text: Result<String, CheckpointProblem>,
+    key: Option<&SealingKey>,
+) -> Listed {
     let path = place.file(&id);
     let mut listed = Listed::new(id, path, text, key);
-    let own = listed.verdict.meta.as_ref().filter(|_| listed.verdict.origin == Origin::Own);
+    let own = listed.verdict.meta.as_ref().filter(|_| listed.verdict.origin == SealOrigin::Own);
     if let Some(meta) = own {
         let is_renamed = meta.id != listed.id;
         let is_elsewhere = *meta.project != *place.project.to_string_lossy();
-        listed.verdict.problems.extend(is_renamed.then_some(Problem::Renamed));
-        listed.verdict.problems.extend(is_elsewhere.then_some(Problem::Elsewhere));
+        listed.verdict.problems.extend(is_renamed.then_some(CheckpointProblem::Renamed));
+        listed.verdict.problems.extend(is_elsewhere.then_some(CheckpointProblem::Elsewhere));
     }
     listed
 }

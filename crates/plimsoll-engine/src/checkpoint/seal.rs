@@ -8,7 +8,9 @@ use std::time::Instant;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::{Millis, Tokens};
-use plimsoll_extract::checkpoint::{self, Git, Key, LARGEST, Meta, Problem, Source};
+use plimsoll_extract::checkpoint::{
+    self, CheckpointProblem, GitState, LARGEST, Meta, SealingKey, TranscriptExtent,
+};
 
 use super::folder::{Closed, Folder, Locked, Reserved, is_newer};
 use super::key::{self, Unusable};
@@ -31,9 +33,9 @@ pub struct Draft<'b> {
     pub used: Option<Tokens>,
     pub window: Option<Tokens>,
     /// Git state, if there is a repository.
-    pub git: Option<Git>,
+    pub git: Option<GitState>,
     /// How far the transcript was read, if there is one.
-    pub transcript: Option<Source>,
+    pub transcript: Option<TranscriptExtent>,
     /// The sections.
     pub body: Cow<'b, str>,
 }
@@ -55,7 +57,7 @@ pub enum Unsealed {
     TooLong(usize),
     /// The draft is not a valid checkpoint.
     #[error("the draft is no checkpoint: {0}")]
-    Unfit(Problem),
+    Unfit(CheckpointProblem),
     /// There is no usable key.
     #[error(transparent)]
     Key(#[from] Unusable),
@@ -66,7 +68,7 @@ pub enum Unsealed {
     Io(PathBuf, #[source] io::Error),
     /// The file did not read back as written, and was removed.
     #[error("the checkpoint `{}` did not read back as it was written: {problem}", path.display())]
-    NotThere { path: PathBuf, problem: Problem },
+    NotThere { path: PathBuf, problem: CheckpointProblem },
     /// Other processes took every name that was tried.
     #[error("every name tried in `{}` was taken by somebody else", .0.display())]
     Crowded(PathBuf),
@@ -118,7 +120,7 @@ fn check_draft(draft: &Draft<'_>) -> Result<(), Unsealed> {
     let sections = checkpoint::sections(&draft.body);
     let missing = |name: &&&str| !sections.iter().any(|(known, _)| known == *name);
     if let Some(name) = checkpoint::REQUIRED.iter().find(missing) {
-        return Err(Unsealed::Unfit(Problem::MissingSection(name)));
+        return Err(Unsealed::Unfit(CheckpointProblem::MissingSection(name)));
     }
     match draft.body.len() {
         len if len >= LARGEST => Err(Unsealed::TooLong(len)),
@@ -130,7 +132,7 @@ fn check_draft(draft: &Draft<'_>) -> Result<(), Unsealed> {
 fn reserve<'f>(
     place: &Place,
     folder: &'f Folder,
-    key: &Key,
+    key: &SealingKey,
     draft: &Draft<'_>,
     deadline: Instant,
 ) -> Result<(Meta, Reserved<'f>), Unsealed> {
@@ -205,12 +207,12 @@ fn publish(place: &Place, mut reserved: Reserved<'_>, text: &str) -> Result<bool
 
 /// Verifies that the file exists at its place with the written content.
 fn read_back(place: &Place, folder: &Folder, meta: &Meta, text: &str) -> Result<(), Unsealed> {
-    let synced = folder.sync().map_err(|error| Problem::Unreadable(error.to_string()));
+    let synced = folder.sync().map_err(|error| CheckpointProblem::Unreadable(error.to_string()));
     // Equal bytes imply a valid hash and MAC, since the text was just sealed.
     let found = synced.and_then(|()| match folder.holds(&meta.id, text)? {
         true if folder.is_at(place) => Ok(()),
-        true => Err(Problem::Missing),
-        false => Err(Problem::Edited),
+        true => Err(CheckpointProblem::Missing),
+        false => Err(CheckpointProblem::Edited),
     });
     found.map_err(|problem| {
         // If removal fails too, the file is still in no index.
@@ -223,7 +225,7 @@ fn read_back(place: &Place, folder: &Folder, meta: &Meta, text: &str) -> Result<
 fn derive(
     place: &Place,
     folder: &Folder,
-    key: &Key,
+    key: &SealingKey,
     entry: index::Entry,
     deadline: Instant,
 ) -> Vec<String> {
@@ -243,7 +245,7 @@ fn derive(
 fn point(
     place: &Place,
     folder: &Folder,
-    key: &Key,
+    key: &SealingKey,
     entry: &index::Entry,
     deadline: Instant,
 ) -> io::Result<()> {

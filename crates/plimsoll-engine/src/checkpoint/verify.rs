@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_extract::checkpoint::{Key, LARGEST_READ, Origin, Problem};
+use plimsoll_extract::checkpoint::{CheckpointProblem, LARGEST_READ, SealOrigin, SealingKey};
 
 use super::folder::Folder;
 use super::index::{self, Entry};
@@ -40,12 +40,12 @@ pub fn verify_file(place: &Place, path: &Path) -> Result<Checked, NotFound> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut listed = Listed::new(id, path.clone(), file::read(&path), key.as_ref());
-    let own = listed.verdict.meta.as_ref().filter(|_| listed.verdict.origin == Origin::Own);
+    let own = listed.verdict.meta.as_ref().filter(|_| listed.verdict.origin == SealOrigin::Own);
     if let Some(meta) = own {
         let is_there = place.in_project((&meta.project).into()).file(&meta.id) == listed.path;
         let problem = match meta.id == listed.id {
-            false => Some(Problem::Renamed),
-            true => (!is_there).then_some(Problem::Elsewhere),
+            false => Some(CheckpointProblem::Renamed),
+            true => (!is_there).then_some(CheckpointProblem::Elsewhere),
         };
         listed.verdict.problems.extend(problem);
     }
@@ -61,15 +61,15 @@ pub fn phantoms(place: &Place) -> Result<Vec<Listed>, NotFound> {
     Ok(looked.filter(|listed| !listed.verdict.is_fine()).collect())
 }
 
-fn look_at_entry(place: &Place, key: Option<&Key>, entry: &Entry) -> Listed {
+fn look_at_entry(place: &Place, key: Option<&SealingKey>, entry: &Entry) -> Listed {
     let place = place.in_project(entry.project.clone());
     let unread = |text| Listed::new(entry.id.clone(), entry.path.clone(), text, key);
     match Folder::open(&place) {
         // Other tools choose their own location.
         _ if place.file(&entry.id) != entry.path => unread(file::read(&entry.path)),
         Ok(Some(folder)) => list::look(&place, &folder, key, entry.id.clone(), LARGEST_READ),
-        Ok(None) => unread(Err(Problem::Missing)),
-        Err(closed) => unread(Err(Problem::Unreadable(closed.to_string()))),
+        Ok(None) => unread(Err(CheckpointProblem::Missing)),
+        Err(closed) => unread(Err(CheckpointProblem::Unreadable(closed.to_string()))),
     }
 }
 

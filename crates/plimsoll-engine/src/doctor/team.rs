@@ -2,7 +2,7 @@
 
 use plimsoll_core::Millis;
 use plimsoll_core::text::{duration, thousands};
-use plimsoll_store::{Store, Waiting};
+use plimsoll_store::{OutboxStatus, Store};
 
 use super::Finding;
 use crate::settings;
@@ -17,7 +17,7 @@ pub(super) fn examine(world: &World, store: &Store) -> Option<Finding> {
     Some(finding(url.shown(), &waiting, now() as Millis))
 }
 
-fn finding(database: &str, waiting: &Waiting, now: Millis) -> Finding {
+fn finding(database: &str, waiting: &OutboxStatus, now: Millis) -> Finding {
     let rows = waiting.changed + waiting.to_sweep;
     let waits = match rows {
         1 => "1 row waits".to_owned(),
@@ -50,11 +50,12 @@ mod tests {
     #[test]
     fn trouble_is_told_with_what_waits() {
         let trouble = Some("could not connect".to_owned());
-        let waiting = Waiting { trouble, changed: 1200, shipped: Some(0), ..Waiting::default() };
+        let waiting =
+            OutboxStatus { trouble, changed: 1200, shipped: Some(0), ..OutboxStatus::default() };
         let found = finding("postgres://db/x", &waiting, 5_000);
         assert_eq!(found.text, "could not connect; 1,200 rows wait for `postgres://db/x`");
         assert_eq!(found.state, State::Note);
-        let fine = finding("postgres://db/x", &Waiting { trouble: None, ..waiting }, 5_000);
+        let fine = finding("postgres://db/x", &OutboxStatus { trouble: None, ..waiting }, 5_000);
         assert_eq!(fine.state, State::Fine);
         assert_eq!(fine.text, "1,200 rows wait for `postgres://db/x`; something arrived 5 s ago");
     }

@@ -16,7 +16,7 @@ use plimsoll_core::policy::{
 use plimsoll_core::reading::{Reading, Scope};
 use plimsoll_core::session::{Seal, SessionState};
 use plimsoll_extract::board::sealed_as_asked;
-use plimsoll_extract::save::{Environment, words};
+use plimsoll_extract::save::{SaveEnvironment, words};
 
 use super::keeping::Keeping;
 use super::mail::Mail;
@@ -323,7 +323,7 @@ impl Deciding<'_> {
         &self,
         decision: &Decision,
         state: &SessionState,
-        saved: Option<&Environment>,
+        saved: Option<&SaveEnvironment>,
     ) -> Spoken {
         let Some(speech) = &decision.speech else { return Spoken::default() };
         let is_fresh = |at: u64| self.call.now.abs_diff(at) < LONGEST_WITHOUT;
@@ -383,7 +383,7 @@ impl Deciding<'_> {
     }
 
     /// How a new session goes on from what was saved.
-    fn restart_command(&self, environment: &Environment) -> String {
+    fn restart_command(&self, environment: &SaveEnvironment) -> String {
         let command = words::restart_command(environment);
         match self.has_command(RESTORE) {
             true => format!("/{command}"),
@@ -402,7 +402,7 @@ struct Kept {
     /// A checkpoint is there that tells what there is to tell.
     is_told: bool,
     /// Where the session was saved, if it was.
-    saved: Option<Environment>,
+    saved: Option<SaveEnvironment>,
 }
 
 /// The words of a decision.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use plimsoll_core::breakpoint::Breakpoint;
-use plimsoll_extract::save::words::{self, Commit, Full};
-use plimsoll_extract::save::{Environment, NewSave};
+use plimsoll_extract::save::words::{self, Commit, NearlyFullWindow};
+use plimsoll_extract::save::{NewSave, SaveEnvironment};
 
 use super::Hook;
 use crate::capture::Captured;
@@ -21,9 +21,12 @@ pub(super) struct Keeping<'a> {
 
 impl Keeping<'_> {
     /// Saves the session of a nearly full window; gives where, once that is on the disk.
-    pub(super) fn full(&self, line: &SpoolLine) -> Option<Environment> {
+    pub(super) fn full(&self, line: &SpoolLine) -> Option<SaveEnvironment> {
         let environment = self.environment();
-        let plain = words::full(environment.clone(), Full { used: line.used, window: line.window });
+        let plain = words::full(
+            environment.clone(),
+            NearlyFullWindow { used: line.used, window: line.window },
+        );
         let bare =
             NewSave { task: String::new(), context: None, next_steps: None, ..plain.clone() };
         self.keep(self.told(bare, line).or(plain)).then_some(environment)
@@ -56,7 +59,7 @@ impl Keeping<'_> {
     }
 
     /// A name that makes no sense counts as absent.
-    fn environment(&self) -> Environment {
+    fn environment(&self) -> SaveEnvironment {
         saves::environment(self.hook.world, None).unwrap_or_default()
     }
 

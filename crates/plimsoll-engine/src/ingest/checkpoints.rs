@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use plimsoll_extract::checkpoint::{Meta, summary};
-use plimsoll_store::{CheckpointRow, CheckpointsThere};
+use plimsoll_store::{CheckpointListing, CheckpointRow};
 
 use super::Ingester;
 use crate::checkpoint::{self, Place, index};
@@ -31,10 +31,10 @@ impl Ingester<'_> {
 }
 
 /// Returns the checkpoints that are there, and reads the new ones; `None` if a folder cannot be read.
-fn look(places: &[Place], known: &BTreeSet<String>) -> anyhow::Result<Option<CheckpointsThere>> {
+fn look(places: &[Place], known: &BTreeSet<String>) -> anyhow::Result<Option<CheckpointListing>> {
     // However many files somebody puts there, a look must come to an end.
     const MOST: usize = 500;
-    let mut there = CheckpointsThere { ids: BTreeSet::new(), new: Vec::new() };
+    let mut there = CheckpointListing { ids: BTreeSet::new(), new: Vec::new() };
     for place in places {
         let Ok(ids) = checkpoint::ids(place) else { return Ok(None) };
         for id in ids.iter().filter(|id| !known.contains(*id)).take(MOST) {

@@ -21,7 +21,7 @@ use plimsoll_core::metrics::ContextStatus;
 use plimsoll_core::review::{Answer, Whom};
 use plimsoll_core::settings::keys::variables;
 use plimsoll_core::settings::{ReviewerSettings, Settings};
-use plimsoll_extract::board::What;
+use plimsoll_extract::board::MessageContent;
 
 use self::fleet::Fleet;
 use crate::board::{self, Lasting, NewMessage};
@@ -196,7 +196,7 @@ impl Reviewer<'_> {
                 to: known.session.clone(),
                 project: Some(known.project.clone()),
                 from: REVIEWER.to_owned(),
-                what: What::CheckpointTrigger { reason: reason.clone() },
+                what: MessageContent::CheckpointTrigger { reason: reason.clone() },
                 lives: LIVES,
             })
             .collect();

@@ -14,7 +14,7 @@ use plimsoll_core::board::Reason;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::policy::{self, Crossing};
 use plimsoll_core::settings::{OnLine, Settings};
-use plimsoll_extract::board::{WATCHER, What};
+use plimsoll_extract::board::{MessageContent, WATCHER};
 
 use super::notice::{Change, Standing};
 use crate::board::{self, Lasting, NewMessage};
@@ -248,7 +248,7 @@ fn message(session: &SessionId, known: &Asked, reason: Reason) -> NewMessage {
         to: session.clone(),
         project: Some(known.project.clone()),
         from: WATCHER.to_owned(),
-        what: What::CheckpointTrigger { reason },
+        what: MessageContent::CheckpointTrigger { reason },
         lives: LIVES,
     }
 }

@@ -169,7 +169,7 @@ mod tests {
 
     use plimsoll_agents::claude_code::ClaudeCode;
     use plimsoll_core::settings::{ClientSettings, Settings};
-    use plimsoll_testbed::generator::{self, Layout, Options};
+    use plimsoll_testbed::generator::{self, GeneratorOptions, Layout};
 
     use super::*;
 
@@ -234,7 +234,8 @@ mod tests {
     fn a_generated_one_does_too_and_mostly_without_another_look() {
         for layout in [Layout::Separate, Layout::Inline] {
             let mut bytes = Vec::new();
-            let options = Options { size: 1_500_000, layout, ..Options::default() };
+            let options =
+                GeneratorOptions { size: 1_500_000, layout, ..GeneratorOptions::default() };
             generator::write(&mut bytes, &options).unwrap();
             let (looks, steps) = grow(&bytes, 1);
             assert!(looks * 2 < steps, "{looks} looks in {steps} steps");

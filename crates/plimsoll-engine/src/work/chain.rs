@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use plimsoll_core::entry::{self, EntryId};
-use plimsoll_extract::work::{Act, Record};
+use plimsoll_extract::work::{WorkEvent, WorkRecord};
 use serde::{Deserialize, Serialize};
 
 /// The prompts of a conversation, each seen once and in the order of the file.
@@ -39,12 +39,12 @@ impl Chain {
     }
 
     /// Takes a record that was not seen before. Tells whether the user went back with it.
-    pub(super) fn follow(&mut self, record: &Record<'_>, place: &Range<u64>) -> bool {
+    pub(super) fn follow(&mut self, record: &WorkRecord<'_>, place: &Range<u64>) -> bool {
         if place.start < self.end {
             return false;
         }
         self.end = place.end;
-        if record.acts.contains(&Act::Compacted) {
+        if record.acts.contains(&WorkEvent::Compacted) {
             self.prompts.push((place.start, Follows::Compaction));
         }
         if !record.is_prompt {

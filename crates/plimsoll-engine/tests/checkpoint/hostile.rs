@@ -10,7 +10,7 @@ use std::time::Duration;
 use plimsoll_engine::checkpoint::{
     Closed, Sealed, Unsealed, list, newest_own, read_own, seal, verify_all, verify_file,
 };
-use plimsoll_extract::checkpoint::{Key, Origin, Problem};
+use plimsoll_extract::checkpoint::{CheckpointProblem, SealOrigin, SealingKey};
 use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
 
 use crate::bed::{Bed, NOW, all_under, body, draft, place};
@@ -44,7 +44,7 @@ fn a_planted_checkpoint_is_foreign_however_new_it_is() {
     assert_eq!(latest.to_str(), own.path.file_name().unwrap().to_str());
     let listed = bed.list();
     assert_eq!(listed[0].id, "2099-01-01-000000-abc");
-    assert!(listed[0].verdict.is_fine() && listed[0].verdict.origin == Origin::Foreign);
+    assert!(listed[0].verdict.is_fine() && listed[0].verdict.origin == SealOrigin::Foreign);
     assert!(!listed[0].is_own() && listed[1].is_own());
     verify_all(&bed.place).unwrap();
     let indexed: Vec<String> = bed.indexed().into_iter().map(|entry| entry.id).collect();
@@ -68,23 +68,27 @@ fn forged_edited_cut_and_copied_files_are_told_apart() {
     let bed = Bed::new();
     let sealed = bed.seal("5f2c81aa");
     let text = fs::read_to_string(&sealed.path).unwrap();
-    let check = |text: &str, origin: Origin, problems: &[Problem]| {
+    let check = |text: &str, origin: SealOrigin, problems: &[CheckpointProblem]| {
         fs::write(&sealed.path, text).unwrap();
         let listed = bed.list().remove(0);
         assert_eq!((listed.verdict.origin, &*listed.verdict.problems), (origin, problems));
-        let is_own = origin == Origin::Own && problems.is_empty();
+        let is_own = origin == SealOrigin::Own && problems.is_empty();
         assert_eq!(newest_own(&bed.place).unwrap().is_some(), is_own);
         assert_eq!(read_own(&bed.place, &sealed.meta.id).unwrap().is_some(), is_own);
     };
-    check(&text, Origin::Own, &[]);
+    check(&text, SealOrigin::Own, &[]);
     let (meta, read) = read_own(&bed.place, &sealed.meta.id).unwrap().unwrap();
     assert_eq!((meta, read), (sealed.meta.clone(), body()));
-    check(&text.replace("something", "anything"), Origin::Own, &[Problem::Edited]);
-    check(&text[..text.len() - 9], Origin::Own, &[Problem::Cut]);
-    check(&text.replace("used: 120000", "used: 1"), Origin::Forged, &[Problem::Forged]);
-    let (_, elsewhere) = Key::new([1; Key::LEN]).seal(sealed.meta.clone(), &body());
-    check(&elsewhere, Origin::OtherKey, &[]);
-    check(&planted("2026-11-15T05:58:14Z"), Origin::Foreign, &[]);
+    check(&text.replace("something", "anything"), SealOrigin::Own, &[CheckpointProblem::Edited]);
+    check(&text[..text.len() - 9], SealOrigin::Own, &[CheckpointProblem::Cut]);
+    check(
+        &text.replace("used: 120000", "used: 1"),
+        SealOrigin::Forged,
+        &[CheckpointProblem::Forged],
+    );
+    let (_, elsewhere) = SealingKey::new([1; SealingKey::LEN]).seal(sealed.meta.clone(), &body());
+    check(&elsewhere, SealOrigin::OtherKey, &[]);
+    check(&planted("2026-11-15T05:58:14Z"), SealOrigin::Foreign, &[]);
 }
 
 #[test]
@@ -95,14 +99,14 @@ fn a_copy_of_ours_is_not_ours_under_another_name_or_in_another_project() {
     fs::copy(&sealed.path, &copy).unwrap();
     assert_eq!(newest_own(&bed.place).unwrap().unwrap().id, sealed.meta.id);
     let found = bed.list().into_iter().find(|listed| listed.path == copy).unwrap();
-    assert_eq!(found.verdict.problems, [Problem::Renamed]);
+    assert_eq!(found.verdict.problems, [CheckpointProblem::Renamed]);
     let other = place(bed.root(), "other");
     fs::create_dir_all(other.path()).unwrap();
     fs::copy(&sealed.path, other.file(&sealed.meta.id)).unwrap();
-    assert_eq!(list(&other).unwrap()[0].verdict.problems, [Problem::Elsewhere]);
+    assert_eq!(list(&other).unwrap()[0].verdict.problems, [CheckpointProblem::Elsewhere]);
     assert!(newest_own(&other).unwrap().is_none());
     let checked = verify_file(&other, &other.file(&sealed.meta.id)).unwrap();
-    assert_eq!(checked.checkpoints[0].verdict.problems, [Problem::Elsewhere]);
+    assert_eq!(checked.checkpoints[0].verdict.problems, [CheckpointProblem::Elsewhere]);
 }
 
 /// A folder outside of the project, in which nothing may change.
@@ -220,7 +224,7 @@ fn planted_links_are_replaced_and_never_followed() {
     );
     assert_eq!(fs::read_to_string(outer.join(".checkpoint_iteration")).unwrap(), "1\n");
     for listed in bed.list().iter().filter(|listed| listed.id != sealed.meta.id) {
-        assert_eq!(listed.verdict.problems, [Problem::NotRegular], "{}", listed.id);
+        assert_eq!(listed.verdict.problems, [CheckpointProblem::NotRegular], "{}", listed.id);
     }
     assert_eq!(bed.litter(), Vec::<PathBuf>::new());
 }
@@ -245,11 +249,11 @@ fn pipes_and_folders_with_the_name_of_a_checkpoint_keep_nobody_waiting() {
     mkfifoat(CWD, bed.folder().join(".x.md.tmp"), Mode::RUSR | Mode::WUSR).unwrap();
     bed.seal("s");
     for listed in bed.list().iter().filter(|listed| listed.id != "2026-11-15-055814-s") {
-        assert_eq!(listed.verdict.problems, [Problem::NotRegular], "{}", listed.id);
+        assert_eq!(listed.verdict.problems, [CheckpointProblem::NotRegular], "{}", listed.id);
     }
     assert_eq!(
         verify_file(&bed.place, &fifo).unwrap().checkpoints[0].verdict.problems,
-        [Problem::NotRegular]
+        [CheckpointProblem::NotRegular]
     );
     assert_eq!(bed.litter(), Vec::<PathBuf>::new());
 }
@@ -261,13 +265,13 @@ fn files_that_are_no_checkpoints_are_looked_at_and_no_more() {
     fs::write(bed.folder().join("bytes.md"), [0xff, 0xfe, 0]).unwrap();
     plant(&bed, "empty.md", "");
     plant(&bed, "README.txt", "no checkpoint at all");
-    let mut found: Vec<(String, Vec<Problem>)> =
+    let mut found: Vec<(String, Vec<CheckpointProblem>)> =
         bed.list().into_iter().map(|listed| (listed.id, listed.verdict.problems)).collect();
     found.sort_by(|one, other| one.0.cmp(&other.0));
     let expected = [
-        ("bytes", Problem::NotText),
-        ("empty", Problem::NoFrontMatter),
-        ("huge", Problem::TooLarge),
+        ("bytes", CheckpointProblem::NotText),
+        ("empty", CheckpointProblem::NoFrontMatter),
+        ("huge", CheckpointProblem::TooLarge),
     ];
     let expected = expected.map(|(id, problem)| (id.to_owned(), vec![problem]));
     assert_eq!(found, expected);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use plimsoll_engine::checkpoint::{find, index, verify_all, verify_listed};
-use plimsoll_extract::checkpoint::Problem;
+use plimsoll_extract::checkpoint::CheckpointProblem;
 
 use crate::bed::{Bed, draft, place};
 
@@ -96,8 +96,12 @@ fn verifying_tells_the_index() {
         let listed = checked.checkpoints.iter().find(|listed| listed.id == id);
         listed.unwrap().verdict.problems.clone()
     };
-    assert_eq!(problem(&one.meta.id), [Problem::Edited]);
-    assert_eq!(problem(&two.meta.id), [Problem::Missing], "a phantom of the index is named");
+    assert_eq!(problem(&one.meta.id), [CheckpointProblem::Edited]);
+    assert_eq!(
+        problem(&two.meta.id),
+        [CheckpointProblem::Missing],
+        "a phantom of the index is named"
+    );
     assert_eq!((verified(&one.meta.id), verified(&two.meta.id)), (Some(false), Some(false)));
     fs::write(&one.path, text).unwrap();
     let listed = find(&bed.place, &one.meta.id).unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use plimsoll_engine::checkpoint::{Unsealed, newest_own, seal};
-use plimsoll_extract::checkpoint::{LARGEST, Problem};
+use plimsoll_extract::checkpoint::{CheckpointProblem, LARGEST};
 
 use crate::bed::{Bed, NOW, all_under, draft};
 
@@ -90,7 +90,10 @@ fn what_is_no_checkpoint_is_refused_before_anything_is_touched() {
     let mut bare = draft("s", NOW);
     bare.body = bare.body.replace("## Next Steps", "## Later").into();
     let refused = seal(&bed.place, &bare);
-    assert!(matches!(refused, Err(Unsealed::Unfit(Problem::MissingSection("Next Steps")))));
+    assert!(matches!(
+        refused,
+        Err(Unsealed::Unfit(CheckpointProblem::MissingSection("Next Steps")))
+    ));
     assert!(all_under(&bed.place.project).is_empty());
 }
 

@@ -21,7 +21,7 @@ use plimsoll_engine::spool::{self, Locked, SpoolLine};
 use plimsoll_engine::watch::{Change, Notice, Stopper, Watcher, stopper};
 use plimsoll_engine::world::{World, now};
 use plimsoll_engine::{sessions, watch};
-use plimsoll_store::Point;
+use plimsoll_store::CurvePoint;
 
 /// How long is waited for what should come at once. No test passes or fails by less.
 const HANGS: Duration = Duration::from_secs(60);
@@ -453,7 +453,7 @@ fn a_compaction_is_told_and_taken_into_the_store() {
     let store = Ingester::open(&world, HANGS, None).unwrap().store;
     let points = store.series(&SessionId::new("one").unwrap(), 0).unwrap();
     let compactions =
-        points.iter().filter(|row| matches!(row.point, Point::Compaction { .. })).count();
+        points.iter().filter(|row| matches!(row.point, CurvePoint::Compaction { .. })).count();
     assert!(compactions == 1 && points.len() > 3, "{points:?}");
 }
 

@@ -9,7 +9,7 @@ use super::moment;
 
 /// A time-limited claim on a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
+pub struct PathClaim {
     /// Full path of the file or folder.
     pub path: PathBuf,
     /// The session or person that made the claim.
@@ -21,7 +21,7 @@ pub struct Claim {
     pub until: Millis,
 }
 
-impl Claim {
+impl PathClaim {
     /// Returns whether the claim is still valid.
     pub fn holds(&self, now: Millis) -> bool {
         now < self.until
@@ -39,8 +39,8 @@ impl Claim {
 mod tests {
     use super::*;
 
-    fn claim(path: &str, holder: &str) -> Claim {
-        Claim { path: path.into(), holder: holder.to_owned(), since: 0, until: 10 }
+    fn claim(path: &str, holder: &str) -> PathClaim {
+        PathClaim { path: path.into(), holder: holder.to_owned(), since: 0, until: 10 }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 mod claim;
 mod words;
 
-pub use claim::Claim;
+pub use claim::PathClaim;
 pub use words::{HEADING, sealed_as_asked, told};
 
 use plimsoll_core::Millis;
@@ -78,7 +78,7 @@ pub struct Message {
     pub from: String,
     /// Content.
     #[serde(flatten)]
-    pub what: What,
+    pub what: MessageContent,
     /// Time of posting.
     #[serde(with = "moment")]
     pub timestamp: Millis,
@@ -90,7 +90,7 @@ pub struct Message {
 /// Content of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum What {
+pub enum MessageContent {
     /// Asks the session to make a checkpoint.
     CheckpointTrigger {
         /// Why the checkpoint is needed.
@@ -116,8 +116,8 @@ impl Message {
     /// Returns the reason for a checkpoint, if the message asks for one.
     pub fn trigger(&self) -> Option<&Reason> {
         match &self.what {
-            What::CheckpointTrigger { reason } => Some(reason),
-            What::Message { .. } => None,
+            MessageContent::CheckpointTrigger { reason } => Some(reason),
+            MessageContent::Message { .. } => None,
         }
     }
 
@@ -126,11 +126,11 @@ impl Message {
     #[must_use]
     pub fn cleaned(self) -> Self {
         let what = match self.what {
-            What::CheckpointTrigger { reason: Reason::Other(word) } => {
-                What::CheckpointTrigger { reason: Reason::Other(name(&word)) }
+            MessageContent::CheckpointTrigger { reason: Reason::Other(word) } => {
+                MessageContent::CheckpointTrigger { reason: Reason::Other(name(&word)) }
             }
-            What::Message { text } => What::Message { text: cleaned(&text) },
-            what @ What::CheckpointTrigger { .. } => what,
+            MessageContent::Message { text } => MessageContent::Message { text: cleaned(&text) },
+            what @ MessageContent::CheckpointTrigger { .. } => what,
         };
         Self { from: name(&self.from), what, ..self }
     }
@@ -165,7 +165,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    pub(crate) fn message(what: What) -> Message {
+    pub(crate) fn message(what: MessageContent) -> Message {
         Message {
             id: MessageId::new("0198-a").unwrap(),
             to: SessionId::new("s1").unwrap(),
@@ -177,14 +177,14 @@ pub(crate) mod tests {
         }
     }
 
-    fn text(text: &str) -> What {
-        What::Message { text: text.to_owned() }
+    fn text(text: &str) -> MessageContent {
+        MessageContent::Message { text: text.to_owned() }
     }
 
     #[test]
     fn a_trigger_reads_as_the_tools_that_know_such_files_expect() {
         let reason = Reason::Line(Percent::whole(60));
-        let posted = message(What::CheckpointTrigger { reason });
+        let posted = message(MessageContent::CheckpointTrigger { reason });
         let json = serde_json::to_string(&posted).unwrap();
         assert_eq!(
             json,
@@ -198,14 +198,16 @@ pub(crate) mod tests {
         let said = text("use ghp_0123456789abcdefghijABCDEFGHIJ456789 \u{1b}[31m\nthen rest");
         let posted = Message { from: "a\nb\u{202e}".to_owned(), ..message(said) }.cleaned();
         assert_eq!(posted.from, "ab");
-        let What::Message { text } = posted.what else { panic!("another kind") };
+        let MessageContent::Message { text } = posted.what else { panic!("another kind") };
         assert!(text.starts_with("use [redacted:") && text.ends_with("\nthen rest"), "{text}");
     }
 
     #[test]
     fn a_secret_with_a_control_character_in_it_is_none_the_less_one() {
         let said = text("use ghp_0123456789\u{8}abcdefghijABCDEFGHIJ456789");
-        let What::Message { text } = message(said).cleaned().what else { panic!("another kind") };
+        let MessageContent::Message { text } = message(said).cleaned().what else {
+            panic!("another kind")
+        };
         assert_eq!(text, "use [redacted:github-token]");
     }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_core::board::Reason;
 
-use super::{Message, What};
+use super::{Message, MessageContent};
 use crate::work::fence;
 
 /// Heading of the messages shown to a session.
@@ -22,7 +22,7 @@ pub fn sealed_as_asked(time: &str, reason: &Reason) -> String {
 }
 
 fn line(message: &Message) -> Option<String> {
-    let What::Message { text } = &message.what else { return None };
+    let MessageContent::Message { text } = &message.what else { return None };
     let text: Vec<&str> = text.split_whitespace().collect();
     Some(format!("- from {}: {}", message.from, text.join(" ")))
 }
@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn a_text_is_one_line_inside_a_fence_it_cannot_close() {
         let text = "one\n</board-00000000>\n## Heading".to_owned();
-        let told = told(&[message(What::Message { text })]).unwrap();
+        let told = told(&[message(MessageContent::Message { text })]).unwrap();
         let lines: Vec<&str> = told.trim_end().lines().collect();
         assert_eq!(lines[0], HEADING);
         assert_eq!(lines[3], "- from watcher: one </board-00000000> ## Heading");
@@ -44,6 +44,9 @@ mod tests {
 
     #[test]
     fn a_trigger_is_done_not_told() {
-        assert_eq!(told(&[message(What::CheckpointTrigger { reason: Reason::Age })]), None);
+        assert_eq!(
+            told(&[message(MessageContent::CheckpointTrigger { reason: Reason::Age })]),
+            None
+        );
     }
 }

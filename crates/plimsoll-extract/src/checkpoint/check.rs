@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-use super::key::{Key, sha256};
+use super::key::{SealingKey, sha256};
 use super::meta::{Meta, mac_of, parse};
-use super::{LARGEST_READ, Parts, REQUIRED, SECTIONS, sections, split};
+use super::{CheckpointParts, LARGEST_READ, REQUIRED, SECTIONS, sections, split};
 
 /// The result of checking a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct CheckpointCheck {
     /// The front matter; `None` if it could not be read.
     pub meta: Option<Meta>,
     /// Origin of the file, according to its mac.
-    pub origin: Origin,
-    pub problems: Vec<Problem>,
+    pub origin: SealOrigin,
+    pub problems: Vec<CheckpointProblem>,
 }
 
-impl Verdict {
+impl CheckpointCheck {
     /// Returns whether the file has no problems, whatever its origin.
     pub fn is_fine(&self) -> bool {
         self.problems.is_empty()
@@ -24,18 +24,18 @@ impl Verdict {
 
     /// Returns whether the user's own key sealed the file and no byte has changed since.
     pub fn is_sealed(&self) -> bool {
-        self.is_fine() && self.origin == Origin::Own
+        self.is_fine() && self.origin == SealOrigin::Own
     }
 
     /// Returns the verdict on a file that could not be read.
-    pub fn unreadable(problem: Problem) -> Self {
-        Self { meta: None, origin: Origin::Foreign, problems: vec![problem] }
+    pub fn unreadable(problem: CheckpointProblem) -> Self {
+        Self { meta: None, origin: SealOrigin::Foreign, problems: vec![problem] }
     }
 }
 
 /// Origin of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SealOrigin {
     /// Sealed with the user's key.
     Own,
     /// Not sealed.
@@ -46,7 +46,7 @@ pub enum Origin {
     Forged,
 }
 
-impl Origin {
+impl SealOrigin {
     /// Returns the name used in listings.
     pub fn label(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Origin {
 
 /// A problem with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum CheckpointProblem {
     Missing,
     /// A link, a folder, a FIFO or a device.
     NotRegular,
@@ -88,7 +88,7 @@ pub enum Problem {
     Elsewhere,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for CheckpointProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "there is no such file",
@@ -110,21 +110,21 @@ impl fmt::Display for Problem {
 }
 
 /// Checks a file's text with the user's key, if there is one.
-pub fn check(text: &str, key: Option<&Key>) -> Verdict {
+pub fn check(text: &str, key: Option<&SealingKey>) -> CheckpointCheck {
     if text.len() > LARGEST_READ {
-        return Verdict::unreadable(Problem::TooLarge);
+        return CheckpointCheck::unreadable(CheckpointProblem::TooLarge);
     }
-    let Parts { front_matter, body } = match split(text) {
+    let CheckpointParts { front_matter, body } = match split(text) {
         Ok(parts) => parts,
-        Err(problem) => return Verdict::unreadable(problem),
+        Err(problem) => return CheckpointCheck::unreadable(problem),
     };
     let meta = parse(front_matter);
-    let origin = meta.as_ref().map_or(Origin::Foreign, |meta| origin(meta, front_matter, key));
-    let mut problems: Vec<Problem> = meta.as_ref().err().cloned().into_iter().collect();
-    problems.extend(missing(body, &REQUIRED).into_iter().map(Problem::MissingSection));
+    let origin = meta.as_ref().map_or(SealOrigin::Foreign, |meta| origin(meta, front_matter, key));
+    let mut problems: Vec<CheckpointProblem> = meta.as_ref().err().cloned().into_iter().collect();
+    problems.extend(missing(body, &REQUIRED).into_iter().map(CheckpointProblem::MissingSection));
     problems.extend(meta.as_ref().ok().and_then(|meta| damage(meta, body)));
-    problems.extend((origin == Origin::Forged).then_some(Problem::Forged));
-    Verdict { meta: meta.ok(), origin, problems }
+    problems.extend((origin == SealOrigin::Forged).then_some(CheckpointProblem::Forged));
+    CheckpointCheck { meta: meta.ok(), origin, problems }
 }
 
 fn missing(body: &str, names: &[&'static str]) -> Vec<&'static str> {
@@ -134,23 +134,23 @@ fn missing(body: &str, names: &[&'static str]) -> Vec<&'static str> {
 
 /// Compares the body with its hash. A body that ends inside a line or before the last section has
 /// been truncated: plimsoll never writes such a body.
-fn damage(meta: &Meta, body: &str) -> Option<Problem> {
+fn damage(meta: &Meta, body: &str) -> Option<CheckpointProblem> {
     let hash = meta.sha256.as_ref()?;
     if *hash == sha256(body.as_bytes()) {
         return None;
     }
     let ends = body.ends_with('\n') && missing(body, &SECTIONS).is_empty();
-    Some(if ends { Problem::Edited } else { Problem::Cut })
+    Some(if ends { CheckpointProblem::Edited } else { CheckpointProblem::Cut })
 }
 
-fn origin(meta: &Meta, front_matter: &str, key: Option<&Key>) -> Origin {
-    let Some(mac) = &meta.mac else { return Origin::Foreign };
-    let Some(key) = key.filter(|key| key.is_named_in(mac)) else { return Origin::OtherKey };
+fn origin(meta: &Meta, front_matter: &str, key: Option<&SealingKey>) -> SealOrigin {
+    let Some(mac) = &meta.mac else { return SealOrigin::Foreign };
+    let Some(key) = key.filter(|key| key.is_named_in(mac)) else { return SealOrigin::OtherKey };
     // Without a hash, the mac would cover no body.
     let vouched = mac_of(front_matter).filter(|(last, _)| last == mac && meta.sha256.is_some());
     match vouched.is_some_and(|(mac, vouched)| key.vouches(mac, vouched)) {
-        true => Origin::Own,
-        false => Origin::Forged,
+        true => SealOrigin::Own,
+        false => SealOrigin::Forged,
     }
 }
 

@@ -1,19 +1,19 @@
 //! Reads a few values from the front matter of the user's own checkpoint, without reading the body.
 
-use super::key::Key;
+use super::key::SealingKey;
 use super::meta::mac_of;
 use super::split;
 use super::yaml::scalar;
 
 /// The front matter of a checkpoint sealed with the user's key. The body may have changed since.
 #[derive(Clone, Copy, Debug)]
-pub struct Glance<'t> {
+pub struct SealedHeader<'t> {
     vouched: &'t str,
 }
 
-impl<'t> Glance<'t> {
+impl<'t> SealedHeader<'t> {
     /// Reads the start of a file; `None` if the user's key did not seal it.
-    pub fn of(text: &'t str, key: &Key) -> Option<Self> {
+    pub fn of(text: &'t str, key: &SealingKey) -> Option<Self> {
         let (mac, vouched) = mac_of(split(text).ok()?.front_matter)?;
         (key.is_named_in(mac) && key.vouches(mac, vouched)).then_some(Self { vouched })
     }

@@ -7,9 +7,9 @@ use super::meta::{self, Meta};
 
 /// The key that seals checkpoints.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key([u8; Key::LEN]);
+pub struct SealingKey([u8; SealingKey::LEN]);
 
-impl Key {
+impl SealingKey {
     /// Length in bytes.
     pub const LEN: usize = 32;
 
@@ -62,7 +62,7 @@ impl Key {
 const SEAL: &str = "plimsoll checkpoint seal 1\n";
 const NAME: &str = "plimsoll checkpoint key name 1\n";
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for SealingKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key")
     }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_mac_is_good_for_its_text_and_its_key_alone() {
-        let (key, other) = (Key::new([7; 32]), Key::new([8; 32]));
+        let (key, other) = (SealingKey::new([7; 32]), SealingKey::new([8; 32]));
         let mac = key.mac("text");
         assert!(key.vouches(&mac, "text") && key.is_named_in(&mac));
         assert!(!key.vouches(&mac, "texT"));

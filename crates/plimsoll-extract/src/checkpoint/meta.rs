@@ -8,7 +8,7 @@ use plimsoll_core::time::{moment, utc_second};
 use plimsoll_core::{Millis, Tokens};
 use serde::{Deserialize, Deserializer};
 
-use super::Problem;
+use super::CheckpointProblem;
 use super::yaml::{optional, quoted, scalar};
 
 /// Metadata of a checkpoint. Files of other tools may have less: only `created` to `iteration` are
@@ -50,10 +50,10 @@ pub struct Meta {
     pub window: Option<Tokens>,
     /// State of the repository.
     #[serde(default)]
-    pub git: Option<Git>,
+    pub git: Option<GitState>,
     /// Extent of the transcript that was read.
     #[serde(default)]
-    pub transcript: Option<Source>,
+    pub transcript: Option<TranscriptExtent>,
     /// Hash of the body.
     #[serde(default)]
     pub sha256: Option<String>,
@@ -64,7 +64,7 @@ pub struct Meta {
 
 /// State of a git repository.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Git {
+pub struct GitState {
     /// `None` if the head is detached.
     #[serde(default)]
     pub branch: Option<String>,
@@ -76,7 +76,7 @@ pub struct Git {
     pub dirty: bool,
 }
 
-impl Git {
+impl GitState {
     /// Describes how the repository changed until `now`; `None` if it did not.
     pub fn moved(&self, now: &Self) -> Option<String> {
         let name = |name: &Option<String>| brief(name.as_deref().unwrap_or("none"));
@@ -92,7 +92,7 @@ impl Git {
 
 /// The part of a transcript that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Source {
+pub struct TranscriptExtent {
     pub path: String,
     /// Number of bytes read.
     pub offset: u64,
@@ -141,12 +141,12 @@ pub(super) fn vouched(meta: &Meta) -> String {
     text
 }
 
-fn git(Git { branch, head, dirty }: &Git) -> String {
+fn git(GitState { branch, head, dirty }: &GitState) -> String {
     let (branch, head) = (optional(branch.as_deref()), optional(head.as_deref()));
     format!("\n  branch: {branch}\n  head: {head}\n  dirty: {dirty}")
 }
 
-fn source(Source { path, offset, tail_sha256 }: &Source) -> String {
+fn source(TranscriptExtent { path, offset, tail_sha256 }: &TranscriptExtent) -> String {
     let (path, tail) = (scalar(path), scalar(tail_sha256));
     format!("\n  path: {path}\n  offset: {offset}\n  tail_sha256: {tail}")
 }
@@ -160,10 +160,10 @@ pub(super) fn mac_of(front_matter: &str) -> Option<(&str, &str)> {
 }
 
 /// Parses a front matter. Limits on size, depth and aliases bound the cost of hostile input.
-pub fn parse(front_matter: &str) -> Result<Meta, Problem> {
+pub fn parse(front_matter: &str) -> Result<Meta, CheckpointProblem> {
     const LARGEST: usize = 16 << 10;
     if front_matter.len() > LARGEST {
-        return Err(Problem::UnreadableFrontMatter);
+        return Err(CheckpointProblem::UnreadableFrontMatter);
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -176,5 +176,5 @@ pub fn parse(front_matter: &str) -> Result<Meta, Problem> {
         },
     };
     serde_saphyr::from_str_with_options(front_matter, options)
-        .map_err(|_| Problem::UnreadableFrontMatter)
+        .map_err(|_| CheckpointProblem::UnreadableFrontMatter)
 }

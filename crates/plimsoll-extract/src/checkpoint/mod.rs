@@ -27,11 +27,11 @@ mod yaml;
 
 pub(crate) use body::changed_path;
 pub use body::{sections, summary, without_pointer};
-pub use check::{Origin, Problem, Verdict, check};
+pub use check::{CheckpointCheck, CheckpointProblem, SealOrigin, check};
 pub use diff::{SectionDiff, diff};
-pub use glance::Glance;
-pub use key::{Key, sha256};
-pub use meta::{Git, Meta, Source, parse, render};
+pub use glance::SealedHeader;
+pub use key::{SealingKey, sha256};
+pub use meta::{GitState, Meta, TranscriptExtent, parse, render};
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::time::utc;
@@ -78,7 +78,7 @@ pub fn id(created: Millis, session: &SessionId, nth: u32) -> String {
 
 /// The two parts of a checkpoint file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts<'a> {
+pub struct CheckpointParts<'a> {
     /// The lines between the fences, with their line ends.
     pub front_matter: &'a str,
     /// The text after the front matter and one empty line.
@@ -86,22 +86,22 @@ pub struct Parts<'a> {
 }
 
 /// Splits a file's text. Accepts a byte order mark and CRLF line ends.
-pub fn split(text: &str) -> Result<Parts<'_>, Problem> {
+pub fn split(text: &str) -> Result<CheckpointParts<'_>, CheckpointProblem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let start = match text.split_inclusive('\n').next() {
         Some(line) if is_fence(line) => line.len(),
-        _ => return Err(Problem::NoFrontMatter),
+        _ => return Err(CheckpointProblem::NoFrontMatter),
     };
     let mut end = start;
     for line in text[start..].split_inclusive('\n') {
         if is_fence(line) {
             let rest = &text[end + line.len()..];
             let body = rest.strip_prefix("\r\n").or(rest.strip_prefix('\n')).unwrap_or(rest);
-            return Ok(Parts { front_matter: &text[start..end], body });
+            return Ok(CheckpointParts { front_matter: &text[start..end], body });
         }
         end += line.len();
     }
-    Err(Problem::EndlessFrontMatter)
+    Err(CheckpointProblem::EndlessFrontMatter)
 }
 
 fn is_fence(line: &str) -> bool {
@@ -122,21 +122,21 @@ mod tests {
 
     #[test]
     fn texts_of_other_systems_are_taken_apart_too() {
-        let parts = Parts { front_matter: "a: 1\n", body: "## B\n" };
+        let parts = CheckpointParts { front_matter: "a: 1\n", body: "## B\n" };
         assert_eq!(split("---\na: 1\n---\n\n## B\n"), Ok(parts));
         assert_eq!(split("\u{feff}---\na: 1\n--- \n## B\n"), Ok(parts));
-        let windows = Parts { front_matter: "a: 1\r\n", body: "## B\r\n" };
+        let windows = CheckpointParts { front_matter: "a: 1\r\n", body: "## B\r\n" };
         assert_eq!(split("---\r\na: 1\r\n---\r\n\r\n## B\r\n"), Ok(windows));
-        assert_eq!(split("---\n---"), Ok(Parts { front_matter: "", body: "" }));
+        assert_eq!(split("---\n---"), Ok(CheckpointParts { front_matter: "", body: "" }));
     }
 
     #[test]
     fn a_text_without_fences_is_no_checkpoint() {
         for text in ["", "\n", "## What Changed\n", " ---\na: 1\n---\n", "----\n---\n"] {
-            assert_eq!(split(text), Err(Problem::NoFrontMatter), "{text:?}");
+            assert_eq!(split(text), Err(CheckpointProblem::NoFrontMatter), "{text:?}");
         }
         for text in ["---", "---\n", "---\na: 1\n", "---\na: 1\n ---\n"] {
-            assert_eq!(split(text), Err(Problem::EndlessFrontMatter), "{text:?}");
+            assert_eq!(split(text), Err(CheckpointProblem::EndlessFrontMatter), "{text:?}");
         }
     }
 }

@@ -4,13 +4,13 @@
 use std::ops::Range;
 
 use super::Secret;
-use super::names::{self, Class};
+use super::names::{self, SecretClass};
 use super::scan::{self, at, end_while, skip_blanks};
 use super::{value, web};
 
 /// How a value is written, from the most to the least certain form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+enum ValueForm {
     /// `NAME=value`, as in an environment file: any text can be the value.
     Variable,
     /// `name = "value"`, `"name": "value"`.
@@ -39,8 +39,8 @@ pub(super) fn find_key(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) 
     }
     let Some(link) = link(text, &hit) else { return };
     let Some((range, style)) = quoted(text, &link) else { return };
-    if style == Style::Literal && value::is_opaque(&text[range.clone()]) {
-        found.push(Secret { range, kind: Class::Key.kind() });
+    if style == ValueForm::Literal && value::is_opaque(&text[range.clone()]) {
+        found.push(Secret { range, kind: SecretClass::Key.kind() });
     }
 }
 
@@ -57,7 +57,9 @@ fn assigned(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let is_place = is_queried || names::is_header(name) && link.kind != LinkKind::Word;
     let is_secret = is_secret(class, style, judged)
         || is_place && value::is_credential(judged, 8)
-        || class == Class::Password && style == Style::Literal && is_phrase(text, &link, &range);
+        || class == SecretClass::Password
+            && style == ValueForm::Literal
+            && is_phrase(text, &link, &range);
     if is_label || means_another(name, style, link.kind, judged) || !is_secret {
         return None;
     }
@@ -67,10 +69,10 @@ fn assigned(text: &[u8], hit: Range<usize>) -> Option<Secret> {
 
 /// Returns whether a short name means something other than a password: `pass` is also a test
 /// result, `pwd` a folder.
-fn means_another(name: &str, style: Style, link: LinkKind, given: &[u8]) -> bool {
+fn means_another(name: &str, style: ValueForm, link: LinkKind, given: &[u8]) -> bool {
     let is_set = link == LinkKind::Equals;
     match name.trim_start_matches('-').to_ascii_lowercase().as_str() {
-        "pass" => !is_set && style != Style::Literal || !value::is_mixed(given),
+        "pass" => !is_set && style != ValueForm::Literal || !value::is_mixed(given),
         "pwd" => !is_set || given.iter().any(|byte| matches!(byte, b'/' | b'\\')),
         _ => false,
     }
@@ -85,7 +87,7 @@ fn is_path(text: &[u8], name: &Range<usize>) -> bool {
 }
 
 /// The connection between a name and its value.
-struct Link {
+struct NameLink {
     kind: LinkKind,
     /// Position of the value, or of its opening quote.
     value: usize,
@@ -111,12 +113,12 @@ enum LinkKind {
 const SIGNS: &[&str] =
     &["===", "!==", "||=", "??=", "==", "!=", ":=", "=>", "+=", "?=", "?:", "=", ":"];
 
-fn link(text: &[u8], name: &Range<usize>) -> Option<Link> {
+fn link(text: &[u8], name: &Range<usize>) -> Option<NameLink> {
     let named = end_of_name(text, name.end);
     let from = skip_blanks(text, named);
     let is_tag = at(text, from) == b'>' && text[..name.start].ends_with(b"<");
     if is_tag {
-        return Some(Link { kind: LinkKind::Tag, value: from + 1 });
+        return Some(NameLink { kind: LinkKind::Tag, value: from + 1 });
     }
     let Some(sign) = SIGNS.iter().find(|sign| text[from..].starts_with(sign.as_bytes())) else {
         return loose_link(text, name, from);
@@ -126,8 +128,8 @@ fn link(text: &[u8], name: &Range<usize>) -> Option<Link> {
     let is_tight = from == named && value == end;
     match *sign {
         ":" if at(text, end) == b':' => None,
-        "=" if is_tight => Some(Link { kind: LinkKind::Equals, value }),
-        _ => Some(Link { kind: LinkKind::Sign, value: skip_type(text, value) }),
+        "=" if is_tight => Some(NameLink { kind: LinkKind::Equals, value }),
+        _ => Some(NameLink { kind: LinkKind::Sign, value: skip_type(text, value) }),
     }
 }
 
@@ -138,8 +140,8 @@ fn end_of_name(text: &[u8], name: usize) -> usize {
 }
 
 /// Returns a link without a sign.
-fn loose_link(text: &[u8], name: &Range<usize>, from: usize) -> Option<Link> {
-    let link = |kind, value| Some(Link { kind, value: skip_blanks(text, value) });
+fn loose_link(text: &[u8], name: &Range<usize>, from: usize) -> Option<NameLink> {
+    let link = |kind, value| Some(NameLink { kind, value: skip_blanks(text, value) });
     let is_quoted = scan::quote(text, name.end).is_some();
     match at(text, from) {
         b'(' => link(LinkKind::Call, from + 1),
@@ -169,38 +171,38 @@ fn skip_type(text: &[u8], from: usize) -> usize {
 }
 
 /// Returns the range of the value and the form it is written in.
-fn given(text: &[u8], name: &str, link: &Link) -> Option<(Range<usize>, Style)> {
+fn given(text: &[u8], name: &str, link: &NameLink) -> Option<(Range<usize>, ValueForm)> {
     quoted(text, link).or_else(|| bare(text, name, link))
 }
 
 /// Returns a quoted value: directly, after a prefix (`b"…"`), or in a call (`Some("…")`).
-fn quoted(text: &[u8], link: &Link) -> Option<(Range<usize>, Style)> {
+fn quoted(text: &[u8], link: &NameLink) -> Option<(Range<usize>, ValueForm)> {
     let prefix = end_while(text, link.value, |byte| b"bfruL@".contains(&byte));
     let opened = scan::quote(text, link.value).or_else(|| scan::quote(text, prefix));
     let called = || scan::quote(text, end_of_call(text, link.value)?);
     let is_literal = opened.is_some() && !matches!(link.kind, LinkKind::Word | LinkKind::Call);
-    let style = if is_literal { Style::Literal } else { Style::Loose };
+    let style = if is_literal { ValueForm::Literal } else { ValueForm::Loose };
     let (quote, from) = opened.or_else(called)?;
     Some((from..quote.closes(text, from), style))
 }
 
-fn bare(text: &[u8], name: &str, link: &Link) -> Option<(Range<usize>, Style)> {
+fn bare(text: &[u8], name: &str, link: &NameLink) -> Option<(Range<usize>, ValueForm)> {
     let is_variable =
         link.kind == LinkKind::Equals && !name.bytes().any(|byte| byte.is_ascii_lowercase());
     let style = match link.kind {
         LinkKind::Call => return None,
-        LinkKind::Word => Style::Loose,
-        LinkKind::Tag => Style::Tagged,
-        _ if is_variable => Style::Variable,
-        _ => Style::Bare,
+        LinkKind::Word => ValueForm::Loose,
+        LinkKind::Tag => ValueForm::Tagged,
+        _ if is_variable => ValueForm::Variable,
+        _ => ValueForm::Bare,
     };
     let most = text.len().min(link.value + LONGEST);
     let run = link.value..end_of_bare(&text[..most], link.value, style);
     let end = if is_cut(&run, style) { run.end } else { trimmed(text, run).end };
     let is_shortened = text[end..].starts_with(b"...");
     let is_given = match style {
-        Style::Tagged => end - link.value == LONGEST || text[end..].starts_with(b"</"),
-        Style::Variable => !is_call(text, link.value),
+        ValueForm::Tagged => end - link.value == LONGEST || text[end..].starts_with(b"</"),
+        ValueForm::Variable => !is_call(text, link.value),
         _ => !matches!(at(text, end), b'(' | b'['),
     };
     (is_given && !is_shortened).then_some((link.value..end, style))
@@ -221,8 +223,8 @@ fn is_call(text: &[u8], from: usize) -> bool {
 }
 
 /// Returns the end of an unquoted value. A variable's value extends to the next blank.
-fn end_of_bare(text: &[u8], from: usize, style: Style) -> usize {
-    let others: &[u8] = if style == Style::Variable { b"" } else { b",&(){}[]<>|" };
+fn end_of_bare(text: &[u8], from: usize, style: ValueForm) -> usize {
+    let others: &[u8] = if style == ValueForm::Variable { b"" } else { b",&(){}[]<>|" };
     let is_inside = |byte: u8| {
         byte > b' ' && byte != 0x7f && !b"\"'`;\\".contains(&byte) && !others.contains(&byte)
     };
@@ -236,30 +238,30 @@ fn trimmed(text: &[u8], run: Range<usize>) -> Range<usize> {
 }
 
 /// Returns whether only part of an unquoted value was examined.
-fn is_cut(run: &Range<usize>, style: Style) -> bool {
-    style != Style::Literal && run.len() == LONGEST
+fn is_cut(run: &Range<usize>, style: ValueForm) -> bool {
+    style != ValueForm::Literal && run.len() == LONGEST
 }
 
 /// Extends a partly examined value to its end.
-fn whole(text: &[u8], part: Range<usize>, style: Style) -> Range<usize> {
+fn whole(text: &[u8], part: Range<usize>, style: ValueForm) -> Range<usize> {
     trimmed(text, part.start..end_of_bare(text, part.end, style))
 }
 
-fn is_secret(class: Class, style: Style, given: &[u8]) -> bool {
+fn is_secret(class: SecretClass, style: ValueForm, given: &[u8]) -> bool {
     let looks_so = match (class, style) {
-        (_, Style::Loose) => value::is_random(given, 12),
-        (Class::Password, _) => is_password(style, given),
-        (_, Style::Variable) => is_variable_secret(given),
+        (_, ValueForm::Loose) => value::is_random(given, 12),
+        (SecretClass::Password, _) => is_password(style, given),
+        (_, ValueForm::Variable) => is_variable_secret(given),
         _ => value::is_random(given, 8),
     };
     (looks_so || value::is_hash(given)) && !value::stands_for_another(given)
 }
 
-fn is_password(style: Style, given: &[u8]) -> bool {
+fn is_password(style: ValueForm, given: &[u8]) -> bool {
     let is_label = given.iter().any(u8::is_ascii_whitespace) || is_title(given);
     match style {
-        Style::Variable => given.len() >= 4 && !is_constant(given),
-        Style::Literal | Style::Tagged => {
+        ValueForm::Variable => given.len() >= 4 && !is_constant(given),
+        ValueForm::Literal | ValueForm::Tagged => {
             given.len() >= 4 && !is_label && (value::is_mixed(given) || is_plain_word(given))
         }
         _ => {
@@ -309,7 +311,7 @@ const LABELS: &[&str] = &[
 
 /// Returns whether a quoted value is a passphrase of several words. After a `:` it may be a label
 /// in any language, so one of its words must look unlike prose.
-fn is_phrase(text: &[u8], link: &Link, range: &Range<usize>) -> bool {
+fn is_phrase(text: &[u8], link: &NameLink, range: &Range<usize>) -> bool {
     const STOPS: [char; 6] = ['.', '?', '!', ':', ',', ';'];
     let Ok(given) = str::from_utf8(&text[range.clone()]) else { return false };
     let is_whole = given.trim() == given && scan::quote(text, range.end).is_some();

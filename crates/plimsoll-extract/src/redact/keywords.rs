@@ -14,15 +14,15 @@ const SLOT_BITS: u32 = 13;
 
 /// The first rule of each slot and the successor of each rule. Rules are numbered from 1; 0 ends a
 /// chain.
-struct Index {
+struct KeywordIndex {
     first: [u8; 1 << SLOT_BITS],
     next: [u8; RULES.len() + 1],
 }
 
-static INDEX: Index = index();
+static INDEX: KeywordIndex = index();
 
-const fn index() -> Index {
-    let mut index = Index { first: [0; 1 << SLOT_BITS], next: [0; RULES.len() + 1] };
+const fn index() -> KeywordIndex {
+    let mut index = KeywordIndex { first: [0; 1 << SLOT_BITS], next: [0; RULES.len() + 1] };
     let mut number = RULES.len();
     assert!(number < u8::MAX as usize);
     while number > 0 {

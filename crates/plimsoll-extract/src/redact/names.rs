@@ -9,27 +9,27 @@ use super::scan::{self, URL64};
 
 /// The class of secret that a name announces. A password can be any text; the others look random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum SecretClass {
     Password,
     Secret,
     Token,
     Key,
 }
 
-impl Class {
+impl SecretClass {
     pub(super) fn kind(self) -> &'static str {
         match self {
-            Class::Password => "password",
-            Class::Secret => "secret",
-            Class::Token => "token",
-            Class::Key => "key",
+            SecretClass::Password => "password",
+            SecretClass::Secret => "secret",
+            SecretClass::Token => "token",
+            SecretClass::Key => "key",
         }
     }
 }
 
 /// Returns whether a kind is only a class, not a specific service.
 pub(super) fn is_general(kind: &str) -> bool {
-    [Class::Password, Class::Secret, Class::Token, Class::Key]
+    [SecretClass::Password, SecretClass::Secret, SecretClass::Token, SecretClass::Key]
         .iter()
         .any(|class| class.kind() == kind)
 }
@@ -170,7 +170,7 @@ const OWNERS: &[(&str, &str)] = &[
 ];
 
 /// Returns the class of secret that a name announces; `None` if it announces none.
-pub(super) fn class(name: &str) -> Option<Class> {
+pub(super) fn class(name: &str) -> Option<SecretClass> {
     if matches!(name, "PWD" | "OLDPWD") {
         return None;
     }
@@ -179,15 +179,15 @@ pub(super) fn class(name: &str) -> Option<Class> {
     let before = counted.checked_sub(1).map_or("", |before| words[before].as_str());
     let word = words[counted].as_str();
     match word {
-        "pwd" | "pass" | "passwd" | "passcode" | "passphrase" => Some(Class::Password),
+        "pwd" | "pass" | "passwd" | "passcode" | "passphrase" => Some(SecretClass::Password),
         "key" => (KEYS.contains(&before) || is_extension(name) && !PLAIN_KEYS.contains(&before))
-            .then_some(Class::Key),
-        "token" => (!TOKENS.contains(&before)).then_some(Class::Token),
+            .then_some(SecretClass::Key),
+        "token" => (!TOKENS.contains(&before)).then_some(SecretClass::Token),
         "pat" => matches!(before, "github" | "gh" | "gitlab" | "devops" | "azure")
-            .then_some(Class::Token),
-        "secret" | "secrets" | "credential" | "credentials" => Some(Class::Secret),
+            .then_some(SecretClass::Token),
+        "secret" | "secrets" | "credential" | "credentials" => Some(SecretClass::Secret),
         "auth" => (name.starts_with('_') || is_extension(name) || before == "rediscli")
-            .then_some(Class::Token),
+            .then_some(SecretClass::Token),
         joined => joined_class(joined),
     }
 }
@@ -206,24 +206,26 @@ fn is_extension(name: &str) -> bool {
 const PLAIN_KEYS: &[&str] = &["cache", "idempotency", "partition", "routing", "surrogate"];
 
 /// Classifies names written as one word: `PGPASSWORD`, `apikey`, `authtoken`.
-fn joined_class(word: &str) -> Option<Class> {
+fn joined_class(word: &str) -> Option<SecretClass> {
     let is_key = |word: &str| KEYS.iter().any(|key| word.ends_with(key));
     let ends = [
-        ("password", Class::Password),
-        ("passwort", Class::Password),
-        ("kennwort", Class::Password),
-        ("passwd", Class::Password),
-        ("pwd", Class::Password),
-        ("secret", Class::Secret),
-        ("token", Class::Token),
+        ("password", SecretClass::Password),
+        ("passwort", SecretClass::Password),
+        ("kennwort", SecretClass::Password),
+        ("passwd", SecretClass::Password),
+        ("pwd", SecretClass::Password),
+        ("secret", SecretClass::Secret),
+        ("token", SecretClass::Token),
     ];
     let class = ends.iter().find(|(end, _)| word.ends_with(end)).map(|(_, class)| *class);
-    class.or_else(|| word.strip_suffix("key").filter(|start| is_key(start)).map(|_| Class::Key))
+    class.or_else(|| {
+        word.strip_suffix("key").filter(|start| is_key(start)).map(|_| SecretClass::Key)
+    })
 }
 
 /// Returns the kind of a name's secret: the service's if the name mentions one, otherwise the
 /// class.
-pub(super) fn kind(name: &str, class: Class) -> &'static str {
+pub(super) fn kind(name: &str, class: SecretClass) -> &'static str {
     let owner = OWNERS.iter().find(|(owner, _)| scan::position(name.as_bytes(), owner).is_some());
     owner.map_or(class.kind(), |(_, kind)| kind)
 }

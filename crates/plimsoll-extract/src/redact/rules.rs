@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::scan::{ALNUM, Alphabet, BASE64, DIGIT, DOTTED, HEX, LOWER, PERCENT, UPPER, URL64};
-use super::token::{Edge, Part, Proof, Run, Shape};
+use super::token::{CharRun, Proof, TokenPart, TokenShape, TokenStart};
 use super::{Secret, assign, chat, header, kube, pem, shell, web};
 
 /// A keyword, and how to find the secret around it.
@@ -18,7 +18,7 @@ pub(super) struct Rule {
 
 enum Finder {
     /// A token that contains the keyword in exactly this case.
-    Token(&'static str, Shape),
+    Token(&'static str, TokenShape),
     /// A reader function; the keyword matches in any case.
     Reader(fn(&[u8], Range<usize>, &mut Vec<Secret>)),
 }
@@ -37,7 +37,7 @@ impl Rule {
 
     const fn at_word(mut self) -> Self {
         if let Finder::Token(_, shape) = &mut self.finder {
-            shape.edge = Edge::Word;
+            shape.edge = TokenStart::Word;
         }
         self
     }
@@ -51,14 +51,14 @@ impl Rule {
 
     const fn after(mut self, alphabet: Alphabet, least: usize, most: usize) -> Self {
         if let Finder::Token(_, shape) = &mut self.finder {
-            shape.before = Some(Run { alphabet, least, most });
+            shape.before = Some(CharRun { alphabet, least, most });
         }
         self.at_word()
     }
 }
 
-const fn token(kind: &'static str, keyword: &'static str, parts: &'static [Part]) -> Rule {
-    let shape = Shape { before: None, edge: Edge::Any, parts, proof: Proof::Shape };
+const fn token(kind: &'static str, keyword: &'static str, parts: &'static [TokenPart]) -> Rule {
+    let shape = TokenShape { before: None, edge: TokenStart::Any, parts, proof: Proof::Shape };
     Rule { keyword, finder: Finder::Token(kind, shape) }
 }
 
@@ -76,27 +76,27 @@ const fn command(keyword: &'static str) -> Rule {
     read(keyword, shell::find)
 }
 
-const fn run(alphabet: Alphabet, least: usize, most: usize) -> Part {
-    Part::Run(Run { alphabet, least, most })
+const fn run(alphabet: Alphabet, least: usize, most: usize) -> TokenPart {
+    TokenPart::Run(CharRun { alphabet, least, most })
 }
 
 /// No upper limit, for tokens that may start anywhere: a run that is too long still starts with the
 /// token.
 const MANY: usize = usize::MAX;
 
-const DOT: Part = Part::Text(".");
-const HYPHEN: Part = Part::Text("-");
+const DOT: TokenPart = TokenPart::Text(".");
+const HYPHEN: TokenPart = TokenPart::Text("-");
 
-const ALNUM_16: &[Part] = &[run(ALNUM, 16, MANY)];
-const ALNUM_24: &[Part] = &[run(ALNUM, 24, MANY)];
-const ALNUM_30: &[Part] = &[run(ALNUM, 30, MANY)];
-const HEX_32: &[Part] = &[run(HEX, 32, MANY)];
-const URL_16: &[Part] = &[run(URL64, 16, MANY)];
-const URL_24: &[Part] = &[run(URL64, 24, MANY)];
-const DOTTED_16: &[Part] = &[run(DOTTED, 16, MANY)];
-const DOTTED_32: &[Part] = &[run(DOTTED, 32, MANY)];
-const UPPER_16: &[Part] = &[run(UPPER, 16, 16)];
-const JWT: &[Part] = &[run(URL64, 8, MANY), DOT, run(DOTTED, 8, MANY)];
+const ALNUM_16: &[TokenPart] = &[run(ALNUM, 16, MANY)];
+const ALNUM_24: &[TokenPart] = &[run(ALNUM, 24, MANY)];
+const ALNUM_30: &[TokenPart] = &[run(ALNUM, 30, MANY)];
+const HEX_32: &[TokenPart] = &[run(HEX, 32, MANY)];
+const URL_16: &[TokenPart] = &[run(URL64, 16, MANY)];
+const URL_24: &[TokenPart] = &[run(URL64, 24, MANY)];
+const DOTTED_16: &[TokenPart] = &[run(DOTTED, 16, MANY)];
+const DOTTED_32: &[TokenPart] = &[run(DOTTED, 32, MANY)];
+const UPPER_16: &[TokenPart] = &[run(UPPER, 16, 16)];
+const JWT: &[TokenPart] = &[run(URL64, 8, MANY), DOT, run(DOTTED, 8, MANY)];
 
 /// All rules. Where two find the same text, the more specific one determines the kind.
 pub(super) const RULES: &[Rule] = &[
@@ -231,9 +231,9 @@ pub(super) const RULES: &[Rule] = &[
         "access_token$",
         &[
             run(LOWER, 7, 10),
-            Part::Text("$"),
+            TokenPart::Text("$"),
             run(LOWER, 16, 16),
-            Part::Text("$"),
+            TokenPart::Text("$"),
             run(HEX, 32, 32),
         ],
     ),

@@ -10,11 +10,11 @@ use super::{Secret, header, value};
 struct Flag {
     command: &'static str,
     option: &'static str,
-    given: Given,
+    given: ArgumentForm,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Given {
+enum ArgumentForm {
     /// `-psecret`
     Attached,
     /// `-p secret`
@@ -27,48 +27,48 @@ enum Given {
     Cookies,
 }
 
-const fn flag(command: &'static str, option: &'static str, given: Given) -> Flag {
+const fn flag(command: &'static str, option: &'static str, given: ArgumentForm) -> Flag {
     Flag { command, option, given }
 }
 
 const FLAGS: &[Flag] = &[
-    flag("mysql", "-p", Given::Attached),
-    flag("mariadb", "-p", Given::Attached),
-    flag("mycli", "-p", Given::Attached),
-    flag("mycli", "-p", Given::Apart),
-    flag("mycli", "--pass", Given::Apart),
-    flag("mydumper", "-p", Given::Apart),
-    flag("myloader", "-p", Given::Apart),
-    flag("cypher-shell", "-p", Given::Apart),
-    flag("beeline", "-p", Given::Apart),
-    flag("mosquitto", "-P", Given::Apart),
-    flag("sshpass", "-p", Given::Attached),
-    flag("sshpass", "-p", Given::Apart),
-    flag("redis-cli", "-a", Given::Apart),
-    flag("redis-cli", "--pass", Given::Apart),
-    flag("valkey-cli", "-a", Given::Apart),
-    flag("valkey-cli", "--pass", Given::Apart),
-    flag("iredis", "-a", Given::Apart),
-    flag("docker login", "-p", Given::Apart),
-    flag("podman login", "-p", Given::Apart),
-    flag("az login", "-p", Given::Apart),
-    flag("mongo", "-p", Given::Apart),
-    flag("mongo", "-p", Given::Attached),
-    flag("sqlcmd", "-P", Given::Attached),
-    flag("sqlcmd", "-P", Given::Apart),
-    flag("mssql-cli", "-P", Given::Attached),
-    flag("mssql-cli", "-P", Given::Apart),
-    flag("cqlsh", "-p", Given::Apart),
-    flag("ldap", "-w", Given::Apart),
-    flag("curl", "-u", Given::Login),
-    flag("curl", "--user", Given::Login),
-    flag("curl", "--proxy-user", Given::Login),
-    flag("curl", "-b", Given::Cookies),
-    flag("openssl", "pass", Given::Login),
-    flag("openssl", "-k", Given::Apart),
-    flag("openssl", "-K", Given::Apart),
-    flag("twine", "-p", Given::Apart),
-    flag("zip", "-P", Given::Apart),
+    flag("mysql", "-p", ArgumentForm::Attached),
+    flag("mariadb", "-p", ArgumentForm::Attached),
+    flag("mycli", "-p", ArgumentForm::Attached),
+    flag("mycli", "-p", ArgumentForm::Apart),
+    flag("mycli", "--pass", ArgumentForm::Apart),
+    flag("mydumper", "-p", ArgumentForm::Apart),
+    flag("myloader", "-p", ArgumentForm::Apart),
+    flag("cypher-shell", "-p", ArgumentForm::Apart),
+    flag("beeline", "-p", ArgumentForm::Apart),
+    flag("mosquitto", "-P", ArgumentForm::Apart),
+    flag("sshpass", "-p", ArgumentForm::Attached),
+    flag("sshpass", "-p", ArgumentForm::Apart),
+    flag("redis-cli", "-a", ArgumentForm::Apart),
+    flag("redis-cli", "--pass", ArgumentForm::Apart),
+    flag("valkey-cli", "-a", ArgumentForm::Apart),
+    flag("valkey-cli", "--pass", ArgumentForm::Apart),
+    flag("iredis", "-a", ArgumentForm::Apart),
+    flag("docker login", "-p", ArgumentForm::Apart),
+    flag("podman login", "-p", ArgumentForm::Apart),
+    flag("az login", "-p", ArgumentForm::Apart),
+    flag("mongo", "-p", ArgumentForm::Apart),
+    flag("mongo", "-p", ArgumentForm::Attached),
+    flag("sqlcmd", "-P", ArgumentForm::Attached),
+    flag("sqlcmd", "-P", ArgumentForm::Apart),
+    flag("mssql-cli", "-P", ArgumentForm::Attached),
+    flag("mssql-cli", "-P", ArgumentForm::Apart),
+    flag("cqlsh", "-p", ArgumentForm::Apart),
+    flag("ldap", "-w", ArgumentForm::Apart),
+    flag("curl", "-u", ArgumentForm::Login),
+    flag("curl", "--user", ArgumentForm::Login),
+    flag("curl", "--proxy-user", ArgumentForm::Login),
+    flag("curl", "-b", ArgumentForm::Cookies),
+    flag("openssl", "pass", ArgumentForm::Login),
+    flag("openssl", "-k", ArgumentForm::Apart),
+    flag("openssl", "-K", ArgumentForm::Apart),
+    flag("twine", "-p", ArgumentForm::Apart),
+    flag("zip", "-P", ArgumentForm::Apart),
 ];
 
 /// Adds the passwords in the options after a command's name.
@@ -97,8 +97,10 @@ fn take_options<'f>(
 /// Adds the password in `http --auth user:password`, an option of HTTPie and xh.
 pub(super) fn httpie(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     const COMMANDS: [&[u8]; 4] = [b"http", b"https", b"xh", b"xhs"];
-    const OPTIONS: [Flag; 2] =
-        [flag("http", "-a", Given::LoginOrToken), flag("http", "--auth", Given::LoginOrToken)];
+    const OPTIONS: [Flag; 2] = [
+        flag("http", "-a", ArgumentForm::LoginOrToken),
+        flag("http", "--auth", ArgumentForm::LoginOrToken),
+    ];
     let name = text[hit.clone()].trim_ascii_end().len();
     let name = hit.start..end_of_name(text, hit.start + name);
     if COMMANDS.contains(&&text[name.clone()]) && is_command(text, &name) {
@@ -299,8 +301,10 @@ fn end_of_option(text: &[u8], place: usize, flag: &Flag) -> Option<usize> {
         return Some(place + option.len());
     }
     let letters = end_while(text, place + 1, |byte| byte.is_ascii_alphabetic());
-    let is_joined = matches!(flag.given, Given::Login | Given::LoginOrToken | Given::Cookies)
-        && matches!(option, [b'-', letter] if text[letters - 1] == *letter)
+    let is_joined = matches!(
+        flag.given,
+        ArgumentForm::Login | ArgumentForm::LoginOrToken | ArgumentForm::Cookies
+    ) && matches!(option, [b'-', letter] if text[letters - 1] == *letter)
         && at(text, place) == b'-'
         && letters > place + 1
         && at(text, letters).is_ascii_whitespace();
@@ -308,20 +312,20 @@ fn end_of_option(text: &[u8], place: usize, flag: &Flag) -> Option<usize> {
 }
 
 /// Adds the password after an option.
-fn take(text: &[u8], option: usize, given: Given, found: &mut Vec<Secret>) {
+fn take(text: &[u8], option: usize, given: ArgumentForm, found: &mut Vec<Secret>) {
     let from = argument(text, option);
     let is_apart = from > option;
     match given {
-        Given::Attached if is_apart => return,
-        Given::Apart if !is_apart => return,
-        Given::Cookies => return header::cookies(text, scan::skip_quote(text, from), found),
+        ArgumentForm::Attached if is_apart => return,
+        ArgumentForm::Apart if !is_apart => return,
+        ArgumentForm::Cookies => return header::cookies(text, scan::skip_quote(text, from), found),
         _ => {}
     }
     let word = word(text, from);
     let password = match given {
-        Given::Login => login_part(text, word),
-        Given::LoginOrToken if text[word.clone()].contains(&b':') => login_part(text, word),
-        Given::LoginOrToken => Some(word).filter(|word| is_token(&text[word.clone()])),
+        ArgumentForm::Login => login_part(text, word),
+        ArgumentForm::LoginOrToken if text[word.clone()].contains(&b':') => login_part(text, word),
+        ArgumentForm::LoginOrToken => Some(word).filter(|word| is_token(&text[word.clone()])),
         _ => Some(word),
     };
     let password = password.filter(|range| is_password(&text[range.clone()]));

@@ -6,34 +6,34 @@ use super::scan::{self, Alphabet};
 use super::value;
 
 /// The shape of a kind of token around its keyword.
-pub(super) struct Shape {
+pub(super) struct TokenShape {
     /// The run before the keyword. It must not be longer than `most`.
-    pub(super) before: Option<Run>,
-    pub(super) edge: Edge,
+    pub(super) before: Option<CharRun>,
+    pub(super) edge: TokenStart,
     /// The parts after the keyword.
-    pub(super) parts: &'static [Part],
+    pub(super) parts: &'static [TokenPart],
     pub(super) proof: Proof,
 }
 
 /// A run of characters of one alphabet, with its length limits.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct CharRun {
     pub(super) alphabet: Alphabet,
     pub(super) least: usize,
     pub(super) most: usize,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum TokenPart {
     /// A run, read to its end: a longer run is something else.
-    Run(Run),
+    Run(CharRun),
     /// Exactly this text.
     Text(&'static str),
 }
 
 /// Where a token may start.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edge {
+pub(super) enum TokenStart {
     /// Anywhere: the prefix is distinctive enough.
     Any,
     /// Only at the start of a word.
@@ -49,7 +49,7 @@ pub(super) enum Proof {
     Random,
 }
 
-impl Shape {
+impl TokenShape {
     /// Returns the token around a keyword, or `None` if the text does not match the shape.
     pub(super) fn find(&self, text: &[u8], hit: Range<usize>) -> Option<Range<usize>> {
         let start = self.start(text, hit.start)?;
@@ -68,7 +68,7 @@ impl Shape {
                 (run.least..=run.most).contains(&keyword.saturating_sub(start)).then_some(start)?
             }
         };
-        (self.edge == Edge::Any || scan::at_edge(text, start)).then_some(start)
+        (self.edge == TokenStart::Any || scan::at_edge(text, start)).then_some(start)
     }
 
     fn end(&self, text: &[u8], from: usize) -> Option<usize> {
@@ -78,13 +78,13 @@ impl Shape {
     }
 }
 
-impl Part {
+impl TokenPart {
     fn end(self, text: &[u8], from: usize) -> Option<usize> {
         match self {
-            Part::Text(wanted) => {
+            TokenPart::Text(wanted) => {
                 text[from..].starts_with(wanted.as_bytes()).then_some(from + wanted.len())
             }
-            Part::Run(run) => {
+            TokenPart::Run(run) => {
                 let most = text.len().min(from.saturating_add(run.most).saturating_add(1));
                 let end = run.alphabet.run(&text[..most], from);
                 (run.least..=run.most).contains(&(end - from)).then_some(end)

@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 /// The environment of a save: `development`, `staging`, or the name of a piece of work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Environment(String);
+pub struct SaveEnvironment(String);
 
 /// An invalid name for an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadEnvironment(String);
+pub struct InvalidEnvironment(String);
 
-impl Environment {
+impl SaveEnvironment {
     /// Name of the environment used if none is given.
     pub const DEFAULT: &str = "development";
     const LONGEST: usize = 64;
 
     /// Validates a name. It starts with a letter or a digit; `-`, `_` and `.` may follow too.
-    pub fn new(name: &str) -> Result<Self, BadEnvironment> {
+    pub fn new(name: &str) -> Result<Self, InvalidEnvironment> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
         let is_fit = begins && name.len() <= Self::LONGEST && name.bytes().all(fits);
-        is_fit.then(|| Self(name.to_owned())).ok_or_else(|| BadEnvironment::new(name))
+        is_fit.then(|| Self(name.to_owned())).ok_or_else(|| InvalidEnvironment::new(name))
     }
 
     pub fn as_str(&self) -> &str {
@@ -31,41 +31,41 @@ impl Environment {
     }
 }
 
-impl Default for Environment {
+impl Default for SaveEnvironment {
     fn default() -> Self {
         Self(Self::DEFAULT.to_owned())
     }
 }
 
-impl fmt::Display for Environment {
+impl fmt::Display for SaveEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl TryFrom<String> for Environment {
-    type Error = BadEnvironment;
+impl TryFrom<String> for SaveEnvironment {
+    type Error = InvalidEnvironment;
 
-    fn try_from(name: String) -> Result<Self, BadEnvironment> {
+    fn try_from(name: String) -> Result<Self, InvalidEnvironment> {
         Self::new(&name)
     }
 }
 
-impl From<Environment> for String {
-    fn from(environment: Environment) -> Self {
+impl From<SaveEnvironment> for String {
+    fn from(environment: SaveEnvironment) -> Self {
         environment.0
     }
 }
 
-impl BadEnvironment {
+impl InvalidEnvironment {
     fn new(name: &str) -> Self {
         Self(plimsoll_core::policy::brief(name))
     }
 }
 
-impl fmt::Display for BadEnvironment {
+impl fmt::Display for InvalidEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, most) = (&self.0, Environment::LONGEST);
+        let (name, most) = (&self.0, SaveEnvironment::LONGEST);
         write!(
             f,
             "`{name}` is no name for an environment: up to {most} letters, digits, `-`, `_` and `.`, \
@@ -74,7 +74,7 @@ impl fmt::Display for BadEnvironment {
     }
 }
 
-impl std::error::Error for BadEnvironment {}
+impl std::error::Error for InvalidEnvironment {}
 
 #[cfg(test)]
 mod tests {
@@ -83,12 +83,12 @@ mod tests {
     #[test]
     fn only_plain_names_are_environments() {
         for good in ["development", "a", "7", "api-v2.staging_eu", &"x".repeat(64)] {
-            assert_eq!(Environment::new(good).unwrap().as_str(), good);
+            assert_eq!(SaveEnvironment::new(good).unwrap().as_str(), good);
         }
         for bad in ["", " ", "-x", ".git", "a b", "a/b", "a'b", "über", "a\n", &"x".repeat(65)] {
-            assert!(Environment::new(bad).is_err(), "{bad:?}");
+            assert!(SaveEnvironment::new(bad).is_err(), "{bad:?}");
         }
-        let error = Environment::new("a\u{1b}[0m b").unwrap_err().to_string();
+        let error = SaveEnvironment::new("a\u{1b}[0m b").unwrap_err().to_string();
         assert!(error.starts_with("`a[0m b` is no name for an environment: up to 64"), "{error}");
     }
 }

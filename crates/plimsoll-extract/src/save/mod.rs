@@ -10,7 +10,7 @@ mod restored;
 mod told;
 pub mod words;
 
-pub use environment::{BadEnvironment, Environment};
+pub use environment::{InvalidEnvironment, SaveEnvironment};
 pub use restored::{fenced, sections};
 pub use told::told;
 
@@ -35,8 +35,8 @@ pub struct Save {
 /// Content of a save.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewSave {
-    pub environment: Environment,
-    pub kind: Kind,
+    pub environment: SaveEnvironment,
+    pub kind: SaveKind,
     /// Current work, in a line or two.
     pub task: String,
     /// Background needed to continue.
@@ -67,7 +67,7 @@ pub struct NewSave {
 /// Reason for a save.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum SaveKind {
     /// A user or script asked for it.
     #[default]
     Manual,
@@ -79,7 +79,7 @@ pub enum Kind {
     Tests,
 }
 
-impl Kind {
+impl SaveKind {
     pub const ALL: [Self; 4] = [Self::Manual, Self::Auto, Self::Commit, Self::Tests];
 
     pub fn label(self) -> &'static str {
@@ -197,7 +197,7 @@ mod tests {
     fn what_was_said_stays_and_the_rest_is_filled_in() {
         let text = |text: &str| Some(text.to_owned());
         let said = NewSave { next_steps: text("dry"), ..NewSave::default() };
-        let kind = Kind::Auto;
+        let kind = SaveKind::Auto;
         let other =
             NewSave { task: "Paint".to_owned(), next_steps: text("x"), kind, ..said.clone() };
         let expected = NewSave { task: "Paint".to_owned(), ..said.clone() };
@@ -218,8 +218,8 @@ mod tests {
 
     #[test]
     fn kinds_are_known_by_their_names() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::named(kind.label()), Some(kind));
+        for kind in SaveKind::ALL {
+            assert_eq!(SaveKind::named(kind.label()), Some(kind));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use plimsoll_core::Tokens;
 
-use super::{Environment, Kind, NewSave};
+use super::{NewSave, SaveEnvironment, SaveKind};
 
 /// Length of an abbreviated hash.
 const SHORT: usize = 8;
@@ -33,19 +33,19 @@ pub struct TestRun<'a> {
 
 /// A nearly full context window.
 #[derive(Clone, Copy, Debug)]
-pub struct Full {
+pub struct NearlyFullWindow {
     pub used: Tokens,
     /// Size of the window.
     pub window: Tokens,
 }
 
 /// Returns the save for a commit.
-pub fn commit(environment: Environment, commit: &Commit<'_>) -> NewSave {
+pub fn commit(environment: SaveEnvironment, commit: &Commit<'_>) -> NewSave {
     let Commit { sha, message, branch, files } = *commit;
     let (short, subject) = (short(sha), first(message.lines().next().unwrap_or_default(), 80));
     NewSave {
         environment,
-        kind: Kind::Commit,
+        kind: SaveKind::Commit,
         task: format!("Commit: {subject}"),
         context: Some(format!("Branch: {branch}, SHA: {short}, Files: {files}")),
         tags: vec!["git-commit".to_owned(), branch.to_owned(), short],
@@ -57,7 +57,7 @@ pub fn commit(environment: Environment, commit: &Commit<'_>) -> NewSave {
 }
 
 /// Returns the save for a test run.
-pub fn tests(environment: Environment, run: &TestRun<'_>) -> NewSave {
+pub fn tests(environment: SaveEnvironment, run: &TestRun<'_>) -> NewSave {
     let TestRun { passed, count, failed, seconds, command, names } = run;
     let came_to = if *passed { "tests-passed" } else { "tests-failed" };
     let (task, figure) = match (passed, count) {
@@ -73,7 +73,7 @@ pub fn tests(environment: Environment, run: &TestRun<'_>) -> NewSave {
     };
     NewSave {
         environment,
-        kind: Kind::Tests,
+        kind: SaveKind::Tests,
         task,
         context: command.map(|command| format!("Command: {command}")),
         blockers: (!names.is_empty()).then(|| format!("Failed: {}", names.join(", "))),
@@ -83,12 +83,12 @@ pub fn tests(environment: Environment, run: &TestRun<'_>) -> NewSave {
 }
 
 /// Returns the save for a nearly full window without further details.
-pub fn full(environment: Environment, full: Full) -> NewSave {
-    let Full { used, window } = full;
+pub fn full(environment: SaveEnvironment, full: NearlyFullWindow) -> NewSave {
+    let NearlyFullWindow { used, window } = full;
     let percent = full.percent();
     NewSave {
         environment,
-        kind: Kind::Auto,
+        kind: SaveKind::Auto,
         task: format!("[Auto-save at {percent:.0}% context]"),
         context: Some(format!("Automatic save triggered at {used}/{window} tokens")),
         next_steps: Some("Continue from auto-save point".to_owned()),
@@ -98,12 +98,12 @@ pub fn full(environment: Environment, full: Full) -> NewSave {
 }
 
 /// Returns the command that restores the newest save of an environment.
-pub fn restart_command(environment: &Environment) -> String {
+pub fn restart_command(environment: &SaveEnvironment) -> String {
     format!("rs {environment}")
 }
 
 /// Returns the message shown after saving a nearly full window.
-pub fn saved(environment: &Environment) -> String {
+pub fn saved(environment: &SaveEnvironment) -> String {
     format!("Session saved. Run '{}' to continue.", restart_command(environment))
 }
 
@@ -112,7 +112,7 @@ pub fn short(sha: &str) -> String {
     first(sha, SHORT)
 }
 
-impl Full {
+impl NearlyFullWindow {
     /// Returns the fill level in percent.
     pub fn percent(self) -> f64 {
         self.used as f64 / self.window as f64 * 100.0
@@ -127,8 +127,8 @@ fn first(text: &str, characters: usize) -> String {
 mod tests {
     use super::*;
 
-    fn environment() -> Environment {
-        Environment::default()
+    fn environment() -> SaveEnvironment {
+        SaveEnvironment::default()
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_full_window_is_told_by_its_figures() {
-        let save = full(environment(), Full { used: 170_000, window: 200_000 });
+        let save = full(environment(), NearlyFullWindow { used: 170_000, window: 200_000 });
         assert_eq!(save.task, "[Auto-save at 85% context]");
         assert_eq!(
             save.context.as_deref(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A transcript record, reduced to what it says about the work.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Record<'a> {
+pub struct WorkRecord<'a> {
     /// Position in the transcript, set by the reader of the file.
     pub place: Place,
     /// Id that later records refer to.
@@ -30,12 +30,12 @@ pub struct Record<'a> {
     pub folder: Option<Cow<'a, str>>,
     /// The checked-out branch.
     pub branch: Option<Cow<'a, str>>,
-    pub acts: Vec<Act<'a>>,
+    pub acts: Vec<WorkEvent<'a>>,
 }
 
 /// One event in a record.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Act<'a> {
+pub enum WorkEvent<'a> {
     /// A prompt in the user's own words.
     Asked(Cow<'a, str>),
     /// A text of the model.
@@ -44,14 +44,14 @@ pub enum Act<'a> {
     Called {
         /// Id that the result refers to.
         call: &'a str,
-        tool: Tool<'a>,
+        tool: ToolUse<'a>,
     },
     /// A tool result.
     Returned {
         call: &'a str,
         failed: bool,
         /// Output.
-        said: Output<'a>,
+        said: ToolOutput<'a>,
         /// Changed files, if the agent recorded them.
         changes: Vec<FileChange<'a>>,
         /// Name of the plan step that the call added.
@@ -89,19 +89,19 @@ pub enum Act<'a> {
     Compacted,
 }
 
-type Reader = fn(&[u8]) -> Cow<'_, str>;
+type OutputDecoder = fn(&[u8]) -> Cow<'_, str>;
 
 /// A tool's output in its transcript form. It is decoded on demand, because most output is never
 /// read.
 #[derive(Clone, Copy)]
-pub struct Output<'a> {
+pub struct ToolOutput<'a> {
     bytes: &'a [u8],
-    read: Reader,
+    read: OutputDecoder,
 }
 
-impl<'a> Output<'a> {
+impl<'a> ToolOutput<'a> {
     /// Wraps bytes that `read` can decode.
-    pub fn new(bytes: &'a [u8], read: Reader) -> Self {
+    pub fn new(bytes: &'a [u8], read: OutputDecoder) -> Self {
         Self { bytes, read }
     }
 
@@ -111,13 +111,13 @@ impl<'a> Output<'a> {
     }
 }
 
-impl PartialEq for Output<'_> {
+impl PartialEq for ToolOutput<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
-impl fmt::Debug for Output<'_> {
+impl fmt::Debug for ToolOutput<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text().fmt(f)
     }
@@ -125,7 +125,7 @@ impl fmt::Debug for Output<'_> {
 
 /// A tool call by its effect.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Tool<'a> {
+pub enum ToolUse<'a> {
     /// Changes part of a file.
     Edit {
         path: Cow<'a, str>,
@@ -161,7 +161,7 @@ pub enum Tool<'a> {
         text: Cow<'a, str>,
     },
     /// Replaces the task list.
-    Plan(Vec<Step<'a>>),
+    Plan(Vec<PlanStep<'a>>),
     /// Adds a step to the task list.
     AddStep {
         /// The task in one line.
@@ -188,7 +188,7 @@ pub enum Tool<'a> {
     },
 }
 
-impl Tool<'_> {
+impl ToolUse<'_> {
     /// Returns the text written to a file, together with the text it replaces.
     pub(super) fn written(&self) -> Option<String> {
         match self {
@@ -204,7 +204,7 @@ impl Tool<'_> {
 
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step<'a> {
+pub struct PlanStep<'a> {
     pub text: Cow<'a, str>,
     pub done: bool,
 }
@@ -224,16 +224,16 @@ pub struct FileChange<'a> {
     /// Path of the file; `None` means the file named in the call.
     pub path: Option<Cow<'a, str>>,
     /// How the file changed, if known.
-    pub change: Option<Change>,
+    pub change: Option<ChangeKind>,
     /// Changed line ranges: first line and count.
     pub lines: Vec<(u32, u32)>,
     /// The file's content before the change, if the agent recorded it.
-    pub original: Option<Output<'a>>,
+    pub original: Option<ToolOutput<'a>>,
 }
 
 /// How a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Change {
+pub enum ChangeKind {
     /// Part of the content changed.
     Edited,
     /// The whole content was replaced or created; which of the two is unknown.

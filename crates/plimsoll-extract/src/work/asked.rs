@@ -1,7 +1,7 @@
 //! Distinguishes the user's requests from mere replies.
 
 use super::Work;
-use super::noted::Noted;
+use super::noted::SourcedText;
 
 /// A shorter prompt is a reply.
 const SHORTEST: usize = 10;
@@ -38,14 +38,14 @@ pub(super) fn bare(sentence: &str) -> &str {
 
 /// Returns the requests that best describe the current task: the last two, then the first. Replies
 /// count only if there is nothing else.
-pub(super) fn requests(work: &Work) -> Vec<&Noted> {
+pub(super) fn requests(work: &Work) -> Vec<&SourcedText> {
     let told = ends(work.asked.iter().filter(|text| !is_reply(text)));
     if told.is_empty() { ends(work.asked.iter()) } else { told }
 }
 
 /// Returns the last item, the second to last, and the first.
-fn ends<'w>(mut all: impl DoubleEndedIterator<Item = &'w Noted>) -> Vec<&'w Noted> {
-    let last: Vec<&Noted> = all.by_ref().rev().take(2).collect();
+fn ends<'w>(mut all: impl DoubleEndedIterator<Item = &'w SourcedText>) -> Vec<&'w SourcedText> {
+    let last: Vec<&SourcedText> = all.by_ref().rev().take(2).collect();
     last.into_iter().chain(all.next()).collect()
 }
 

@@ -7,9 +7,9 @@ use plimsoll_core::bytes;
 use plimsoll_core::entry::Place;
 
 use super::names::NameKind;
-use super::noted::{Noted, pointer};
+use super::noted::{SourcedText, pointer};
 use super::restore::{failing, files, loose, sorted, useful};
-use super::shell::Command;
+use super::shell::KnownCommand;
 use super::table::FileId;
 use super::words::one_line;
 use super::{LEAST, Work, told, unlooked};
@@ -98,7 +98,7 @@ fn line(parts: &[&str], place: Place) -> String {
     line
 }
 
-fn noted(text: &Noted, longest: usize) -> String {
+fn noted(text: &SourcedText, longest: usize) -> String {
     item(&one_line(text, longest), text.place)
 }
 
@@ -113,7 +113,7 @@ fn changed(work: &Work) -> impl Iterator<Item = String> {
 
 /// Lists the last request, the model's last messages and the results of subagents.
 fn why(work: &Work) -> impl Iterator<Item = String> {
-    fn told(what: &str, text: &Noted, longest: usize) -> String {
+    fn told(what: &str, text: &SourcedText, longest: usize) -> String {
         line(&["- ", what, ": ", &one_line(text, longest)], text.place)
     }
     let asked = work.asked.back().map(|text| told("asked for", text, 400));
@@ -139,7 +139,7 @@ fn decisions(work: &Work) -> impl Iterator<Item = String> {
 }
 
 fn steps(work: &Work) -> Vec<String> {
-    let step = |text: &Noted| line(&["- [ ] ", &one_line(text, 200)], text.place);
+    let step = |text: &SourcedText| line(&["- [ ] ", &one_line(text, 200)], text.place);
     let open: Vec<String> = work.plan.open().map(step).collect();
     let asked = || work.asked.back().map(step);
     if open.is_empty() { asked().into_iter().collect() } else { open }
@@ -159,7 +159,7 @@ fn task(work: &Work) -> impl Iterator<Item = String> {
 
 /// Lists commands with their last result.
 pub(super) fn commands(work: &Work) -> impl Iterator<Item = String> {
-    let told = |command: &Command| {
+    let told = |command: &KnownCommand| {
         let end = match (&command.tally, command.worked) {
             (Some(tally), _) => format!(": {tally}"),
             (None, Some(true)) => ": ok".to_owned(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use plimsoll_core::shell::Command;
 use serde::{Deserialize, Serialize};
 
-use super::act::Change;
+use super::act::ChangeKind;
 use super::names;
 use super::path::{absolute, is_absolute, is_in_worktree, resolve};
 
@@ -13,7 +13,7 @@ use super::path::{absolute, is_absolute, is_in_worktree, resolve};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Effect {
     /// Changes a file.
-    Change(Rewrite),
+    Change(FileRewrite),
     /// Removes everything below a folder.
     RemoveFolder(String),
     /// Renames a file or a folder, or moves it into a folder: the missing extension of `to` leaves
@@ -24,7 +24,7 @@ pub(super) enum Effect {
     /// `git commit` in a repository, of all changes or only of staged ones.
     Commit { repository: String, all: bool, amends: bool },
     /// `git checkout -- PATH`, `git restore PATH`
-    Restore { paths: Vec<String>, source: Source },
+    Restore { paths: Vec<String>, source: RestoreSource },
     /// `git reset --hard`, `back` commits before the newest.
     Reset { repository: String, back: u32 },
     /// `git clean -f`
@@ -41,7 +41,7 @@ pub(super) enum Effect {
 
 /// Source of a file that git restores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Source {
+pub(super) enum RestoreSource {
     /// The index, which falls back to the last commit.
     Index,
     /// The last commit.
@@ -52,9 +52,9 @@ pub(super) enum Source {
 
 /// A change of a file by a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Rewrite {
+pub(super) struct FileRewrite {
     pub(super) path: String,
-    pub(super) change: Change,
+    pub(super) change: ChangeKind,
     /// The path before a move.
     pub(super) from: Option<String>,
 }
@@ -77,7 +77,7 @@ pub(super) fn effects(
     project: Option<&str>,
     folder: Option<&str>,
 ) -> Effects {
-    let mut place = Place::new(project, folder);
+    let mut place = ShellFolders::new(project, folder);
     let (mut all, mut before_last) = (Vec::new(), 0);
     run(commands, &mut place, &mut |effects| {
         before_last = all.len();
@@ -90,7 +90,7 @@ pub(super) fn effects(
 
 /// Follows the commands of a line from folder to folder, and passes the effects of each to `take`.
 /// Skips commands after `||`, because they may not have run.
-fn run(commands: &[Command], place: &mut Place<'_>, take: &mut dyn FnMut(Vec<Effect>)) {
+fn run(commands: &[Command], place: &mut ShellFolders<'_>, take: &mut dyn FnMut(Vec<Effect>)) {
     // One for each subshell: a change of folder ends with it.
     let mut places = vec![place.clone()];
     for command in commands.iter().filter(|command| !command.is_alternative) {
@@ -125,11 +125,12 @@ fn without_prefix<'w, 's>(mut words: &'w [&'s str]) -> &'w [&'s str] {
     words
 }
 
-fn of_command(command: &Command, words: &[&str], place: &Place<'_>) -> Vec<Effect> {
+fn of_command(command: &Command, words: &[&str], place: &ShellFolders<'_>) -> Vec<Effect> {
     if let Some(effect) = shown_back(command, words, place) {
         return vec![effect];
     }
-    let outputs = command.outputs.iter().map(|file| (file.as_str().into(), Change::Written, None));
+    let outputs =
+        command.outputs.iter().map(|file| (file.as_str().into(), ChangeKind::Written, None));
     let changes = outputs.chain(changes(words)).filter(|(path, ..)| is_plain(path));
     let mut found: Vec<Effect> =
         changes.filter_map(|change| Some(Effect::Change(place.rewrite(change)?))).collect();
@@ -144,17 +145,17 @@ fn of_command(command: &Command, words: &[&str], place: &Place<'_>) -> Vec<Effec
 
 /// The folders of a shell while it runs a line.
 #[derive(Clone)]
-struct Place<'p> {
+struct ShellFolders<'p> {
     project: Option<&'p str>,
-    folder: Folder,
+    folder: ShellLocation,
     /// The folder before the last `cd`.
-    previous: Folder,
+    previous: ShellLocation,
     /// The folders that `popd` returns to.
-    pushed: Vec<Folder>,
+    pushed: Vec<ShellLocation>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-enum Folder {
+enum ShellLocation {
     Known(String),
     /// Only the shell knows the folder.
     Unknown,
@@ -162,16 +163,19 @@ enum Folder {
     Unsaid,
 }
 
-impl<'p> Place<'p> {
+impl<'p> ShellFolders<'p> {
     fn new(project: Option<&'p str>, folder: Option<&str>) -> Self {
-        let folder = folder.or(project).map(str::to_owned).map_or(Folder::Unsaid, Folder::Known);
-        Self { project, previous: Folder::Unsaid, pushed: Vec::new(), folder }
+        let folder = folder
+            .or(project)
+            .map(str::to_owned)
+            .map_or(ShellLocation::Unsaid, ShellLocation::Known);
+        Self { project, previous: ShellLocation::Unsaid, pushed: Vec::new(), folder }
     }
 
     /// Follows a change of folder; returns false if the command is not one.
     fn moves(&mut self, words: &[&str]) -> bool {
         let next = match words {
-            ["cd", "-"] if self.previous == Folder::Unsaid => Folder::Unknown,
+            ["cd", "-"] if self.previous == ShellLocation::Unsaid => ShellLocation::Unknown,
             ["cd", "-"] => self.previous.clone(),
             ["cd", into] if self.is_there_already(into) => self.folder.clone(),
             ["cd", into] => self.folder_at(into),
@@ -179,8 +183,8 @@ impl<'p> Place<'p> {
                 self.pushed.push(self.folder.clone());
                 self.folder_at(into)
             }
-            ["popd"] => self.pushed.pop().unwrap_or(Folder::Unknown),
-            ["cd" | "pushd" | "popd", ..] => Folder::Unknown,
+            ["popd"] => self.pushed.pop().unwrap_or(ShellLocation::Unknown),
+            ["cd" | "pushd" | "popd", ..] => ShellLocation::Unknown,
             _ => return false,
         };
         self.previous = std::mem::replace(&mut self.folder, next);
@@ -191,7 +195,7 @@ impl<'p> Place<'p> {
     /// knows the folder.
     fn into_entered(self) -> Option<String> {
         match self.folder {
-            Folder::Known(folder) if self.previous != Folder::Unsaid => Some(folder),
+            ShellLocation::Known(folder) if self.previous != ShellLocation::Unsaid => Some(folder),
             _ => None,
         }
     }
@@ -199,37 +203,42 @@ impl<'p> Place<'p> {
     /// Returns whether the session is already in the folder of the line's first `cd`: a client may
     /// record the folder only after the line has run.
     fn is_there_already(&self, into: &str) -> bool {
-        let Folder::Known(folder) = &self.folder else { return false };
-        let is_first = self.previous == Folder::Unsaid && self.project != Some(folder.as_str());
+        let ShellLocation::Known(folder) = &self.folder else { return false };
+        let is_first =
+            self.previous == ShellLocation::Unsaid && self.project != Some(folder.as_str());
         let into = into.trim_end_matches('/');
         is_first && folder.strip_suffix(into).is_some_and(|above| above.ends_with('/'))
     }
 
-    fn folder_at(&self, into: &str) -> Folder {
+    fn folder_at(&self, into: &str) -> ShellLocation {
         match &self.folder {
-            _ if !has_plain_letters(into) || into.starts_with('~') => Folder::Unknown,
-            _ if is_absolute(into) => Folder::Known(absolute(self.project, None, into)),
-            Folder::Known(folder) => Folder::Known(absolute(self.project, Some(folder), into)),
-            Folder::Unsaid => Folder::Known(absolute(None, None, into)),
-            Folder::Unknown => Folder::Unknown,
+            _ if !has_plain_letters(into) || into.starts_with('~') => ShellLocation::Unknown,
+            _ if is_absolute(into) => ShellLocation::Known(absolute(self.project, None, into)),
+            ShellLocation::Known(folder) => {
+                ShellLocation::Known(absolute(self.project, Some(folder), into))
+            }
+            ShellLocation::Unsaid => ShellLocation::Known(absolute(None, None, into)),
+            ShellLocation::Unknown => ShellLocation::Unknown,
         }
     }
 
     /// Returns the path relative to the project; `None` if it is relative to an unknown folder.
     fn resolve(&self, path: &str) -> Option<String> {
         match &self.folder {
-            Folder::Unknown if !is_absolute(path) => None,
-            Folder::Known(folder) => Some(resolve(self.project, Some(folder), path)),
-            Folder::Unknown | Folder::Unsaid => Some(resolve(self.project, None, path)),
+            ShellLocation::Unknown if !is_absolute(path) => None,
+            ShellLocation::Known(folder) => Some(resolve(self.project, Some(folder), path)),
+            ShellLocation::Unknown | ShellLocation::Unsaid => {
+                Some(resolve(self.project, None, path))
+            }
         }
     }
 
-    fn rewrite(&self, (path, change, from): Found<'_>) -> Option<Rewrite> {
+    fn rewrite(&self, (path, change, from): FoundChange<'_>) -> Option<FileRewrite> {
         let from = match from {
             Some(from) => Some(self.resolve(from)?),
             None => None,
         };
-        Some(Rewrite { path: self.resolve(&path)?, change, from })
+        Some(FileRewrite { path: self.resolve(&path)?, change, from })
     }
 
     /// Returns the repository that git works on: the project, unless the command runs outside it or
@@ -250,24 +259,24 @@ impl<'p> Place<'p> {
     }
 }
 
-type Found<'w> = (Cow<'w, str>, Change, Option<&'w str>);
+type FoundChange<'w> = (Cow<'w, str>, ChangeKind, Option<&'w str>);
 
-fn changes<'w>(words: &[&'w str]) -> Vec<Found<'w>> {
-    let all = |files: Vec<&'w str>, change| -> Vec<Found<'w>> {
+fn changes<'w>(words: &[&'w str]) -> Vec<FoundChange<'w>> {
+    let all = |files: Vec<&'w str>, change| -> Vec<FoundChange<'w>> {
         files.into_iter().map(|file| (file.into(), change, None)).collect()
     };
     match words {
         ["git", "mv", rest @ ..] | ["mv", rest @ ..] => {
-            let moved = |(from, to)| (to, Change::Moved, Some(from));
+            let moved = |(from, to)| (to, ChangeKind::Moved, Some(from));
             transfers(rest).into_iter().map(moved).collect()
         }
-        ["git", "rm", rest @ ..] | ["rm", rest @ ..] => all(files(rest), Change::Deleted),
+        ["git", "rm", rest @ ..] | ["rm", rest @ ..] => all(files(rest), ChangeKind::Deleted),
         ["cp", rest @ ..] => {
-            transfers(rest).into_iter().map(|(_, to)| (to, Change::Written, None)).collect()
+            transfers(rest).into_iter().map(|(_, to)| (to, ChangeKind::Written, None)).collect()
         }
-        ["tee", rest @ ..] => all(files(rest), Change::Written),
+        ["tee", rest @ ..] => all(files(rest), ChangeKind::Written),
         ["sed" | "perl", rest @ ..] if rest.iter().any(|word| is_in_place(word)) => {
-            all(files(rest), Change::Edited)
+            all(files(rest), ChangeKind::Edited)
         }
         _ => Vec::new(),
     }
@@ -304,7 +313,7 @@ fn target_and_sources<'w>(rest: &[&'w str]) -> Option<(&'w str, Vec<&'w str>)> {
 }
 
 /// Returns a move whose target may be a folder: `mv a.rs lib`, `mv old new`.
-fn moved_somewhere(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
+fn moved_somewhere(rest: &[&str], place: &ShellFolders<'_>) -> Option<Effect> {
     let (to, sources) = target_and_sources(rest)?;
     let [from] = sources[..] else { return None };
     let is_unclear = has_plain_letters(from) && !to.ends_with('/') && !names::is_file(to);
@@ -313,11 +322,11 @@ fn moved_somewhere(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
 }
 
 /// Recognizes `git show HEAD:PATH > PATH`, which restores a file.
-fn shown_back(command: &Command, words: &[&str], place: &Place<'_>) -> Option<Effect> {
+fn shown_back(command: &Command, words: &[&str], place: &ShellFolders<'_>) -> Option<Effect> {
     let (["git", "show", shown], [output]) = (words, &command.outputs[..]) else { return None };
     let path = place.resolve(output)?;
     let is_same = shown.strip_prefix("HEAD:") == Some(&path);
-    is_same.then(|| Effect::Restore { paths: vec![path], source: Source::Head })
+    is_same.then(|| Effect::Restore { paths: vec![path], source: RestoreSource::Head })
 }
 
 fn is_in_place(word: &str) -> bool {
@@ -330,7 +339,7 @@ fn short_flags(word: &str) -> &str {
     word.strip_prefix('-').filter(|flags| !flags.starts_with('-')).unwrap_or_default()
 }
 
-fn removed_folders(rest: &[&str], place: &Place<'_>) -> Vec<Effect> {
+fn removed_folders(rest: &[&str], place: &ShellFolders<'_>) -> Vec<Effect> {
     let is_recursive =
         |word: &&str| *word == "--recursive" || short_flags(word).contains(['r', 'R']);
     if !rest.iter().any(is_recursive) {
@@ -341,10 +350,10 @@ fn removed_folders(rest: &[&str], place: &Place<'_>) -> Vec<Effect> {
 }
 
 /// Returns the effect of a git command on files, commits and stashes.
-fn git(words: &[&str], place: &Place<'_>) -> Option<Effect> {
+fn git(words: &[&str], place: &ShellFolders<'_>) -> Option<Effect> {
     match words {
         ["-C", into, rest @ ..] => {
-            git(rest, &Place { folder: place.folder_at(into), ..place.clone() })
+            git(rest, &ShellFolders { folder: place.folder_at(into), ..place.clone() })
         }
         ["-c", _, rest @ ..] | ["--no-pager" | "-P", rest @ ..] => git(rest, place),
         ["add" | "stage", rest @ ..] => Some(Effect::Stage(staged(rest, place)?)),
@@ -385,7 +394,7 @@ fn cleans(word: &str) -> bool {
     word == "--force" || flags.contains('f') && !flags.contains('n')
 }
 
-fn staged(rest: &[&str], place: &Place<'_>) -> Option<Vec<String>> {
+fn staged(rest: &[&str], place: &ShellFolders<'_>) -> Option<Vec<String>> {
     match rest.iter().any(|word| matches!(*word, "-A" | "--all" | "-u" | "--update")) {
         true => Some(vec![place.repository()?]),
         false => place.paths(rest.iter().copied()),
@@ -394,7 +403,7 @@ fn staged(rest: &[&str], place: &Place<'_>) -> Option<Vec<String>> {
 
 /// Reads `git checkout [REF] [--] PATH…`. Without `--`, a word may be a branch; the caller checks
 /// whether it is a known path.
-fn checked_out(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
+fn checked_out(rest: &[&str], place: &ShellFolders<'_>) -> Option<Effect> {
     let is_new_branch = |word: &&str| matches!(*word, "-b" | "-B" | "--orphan" | "-p" | "--patch");
     if rest.iter().any(is_new_branch) {
         return None;
@@ -409,14 +418,14 @@ fn checked_out(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
             None => (None, words.filter(|word| !word.starts_with('-')).collect()),
         };
     let source = match source {
-        None => Source::Index,
-        Some("HEAD") => Source::Head,
-        Some(_) => Source::Other,
+        None => RestoreSource::Index,
+        Some("HEAD") => RestoreSource::Head,
+        Some(_) => RestoreSource::Other,
     };
     plain_paths(&paths, place).map(|paths| Effect::Restore { paths, source })
 }
 
-fn restored(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
+fn restored(rest: &[&str], place: &ShellFolders<'_>) -> Option<Effect> {
     let has = |long: &str, short: &str| rest.iter().any(|word| *word == long || *word == short);
     if has("--staged", "-S") && !has("--worktree", "-W") || has("--patch", "-p") {
         return None;
@@ -424,15 +433,15 @@ fn restored(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
     let mut words = rest.iter().copied().peekable();
     let is_staged = has("--staged", "-S");
     let (mut paths, mut source) =
-        (Vec::new(), if is_staged { Source::Head } else { Source::Index });
+        (Vec::new(), if is_staged { RestoreSource::Head } else { RestoreSource::Index });
     while let Some(word) = words.next() {
         let named = match word {
             "--source" | "-s" => words.next(),
             _ => word.strip_prefix("--source="),
         };
         match named {
-            Some("HEAD") => source = Source::Head,
-            Some(_) => source = Source::Other,
+            Some("HEAD") => source = RestoreSource::Head,
+            Some(_) => source = RestoreSource::Other,
             None if word.starts_with('-') => {}
             None => paths.push(word),
         }
@@ -442,7 +451,7 @@ fn restored(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
 
 /// Returns the literal paths and patterns among these words, excluded ones with a `!` before them;
 /// `None` if there are none.
-fn plain_paths(words: &[&str], place: &Place<'_>) -> Option<Vec<String>> {
+fn plain_paths(words: &[&str], place: &ShellFolders<'_>) -> Option<Vec<String>> {
     let path = |word: &&str| match *word {
         ":/" => place.repository(),
         word => match word.strip_prefix(":!").or_else(|| word.strip_prefix(":^")) {
@@ -464,7 +473,7 @@ fn commits_back(to: &str) -> u32 {
     }
 }
 
-fn stashed(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
+fn stashed(rest: &[&str], place: &ShellFolders<'_>) -> Option<Effect> {
     let nth =
         rest.iter().find_map(|word| word.strip_prefix("stash@{")?.strip_suffix('}')?.parse().ok());
     let nth = nth.unwrap_or(0);
@@ -480,7 +489,7 @@ fn stashed(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
     }
 }
 
-fn pushed(rest: &[&str], place: &Place<'_>) -> Option<Effect> {
+fn pushed(rest: &[&str], place: &ShellFolders<'_>) -> Option<Effect> {
     let untracked =
         rest.iter().any(|word| matches!(*word, "-u" | "--include-untracked" | "-a" | "--all"));
     let mut words = rest.iter().copied();
@@ -534,13 +543,13 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(line: &str, expected: &[(&str, Change)]) {
+    fn check(line: &str, expected: &[(&str, ChangeKind)]) {
         let changes = of(line).into_iter().filter_map(|effect| match effect {
             Effect::Change(rewrite) => Some((rewrite.path, rewrite.change)),
             _ => None,
         });
-        let changes: Vec<(String, Change)> = changes.collect();
-        let changes: Vec<(&str, Change)> =
+        let changes: Vec<(String, ChangeKind)> = changes.collect();
+        let changes: Vec<(&str, ChangeKind)> =
             changes.iter().map(|(path, change)| (path.as_str(), *change)).collect();
         assert_eq!(changes, expected, "{line}");
     }
@@ -558,25 +567,25 @@ mod tests {
     fn plain_commands_tell_what_they_change() {
         check(
             "sed -i 's/a.rs/b.rs/' src/c.rs src/d.rs",
-            &[("src/c.rs", Change::Edited), ("src/d.rs", Change::Edited)],
+            &[("src/c.rs", ChangeKind::Edited), ("src/d.rs", ChangeKind::Edited)],
         );
-        check("cd app && perl -pi -e 's/x/y/' a.ts", &[("app/a.ts", Change::Edited)]);
-        check("cd /app/web/../api && echo > a.ts", &[("api/a.ts", Change::Written)]);
-        check("git mv src/a.rs src/b.rs", &[("src/b.rs", Change::Moved)]);
+        check("cd app && perl -pi -e 's/x/y/' a.ts", &[("app/a.ts", ChangeKind::Edited)]);
+        check("cd /app/web/../api && echo > a.ts", &[("api/a.ts", ChangeKind::Written)]);
+        check("git mv src/a.rs src/b.rs", &[("src/b.rs", ChangeKind::Moved)]);
         check(
             "rm -f ./a.txt && cp b.json c.json",
-            &[("a.txt", Change::Deleted), ("c.json", Change::Written)],
+            &[("a.txt", ChangeKind::Deleted), ("c.json", ChangeKind::Written)],
         );
         check(
             "echo x > a.md; ls | tee -a b.log",
-            &[("a.md", Change::Written), ("b.log", Change::Written)],
+            &[("a.md", ChangeKind::Written), ("b.log", ChangeKind::Written)],
         );
-        check("cat > docs/a.md <<'EOF'\nrm b.rs\nEOF", &[("docs/a.md", Change::Written)]);
+        check("cat > docs/a.md <<'EOF'\nrm b.rs\nEOF", &[("docs/a.md", ChangeKind::Written)]);
     }
 
     #[test]
     fn a_change_of_folder_holds_as_long_as_it_does_in_a_shell() {
-        let written = |path| [(path, Change::Written)];
+        let written = |path| [(path, ChangeKind::Written)];
         check("(cd web && npm i) && echo > b.ts", &written("b.ts"));
         check("(cd web && echo > b.ts)", &written("web/b.ts"));
         check("cd web && ls && cd - && echo > b.ts", &written("b.ts"));
@@ -615,18 +624,21 @@ mod tests {
             |paths: &[&str], source| Some(Effect::Restore { paths: these(paths), source });
         let reset =
             |repository: &str, back| Effect::Reset { repository: repository.to_owned(), back };
-        check_git("git checkout -- src/a.rs b.rs", restore(&["src/a.rs", "b.rs"], Source::Index));
-        check_git("git checkout HEAD -- src", restore(&["src"], Source::Head));
-        check_git("git checkout -- 'my file.rs'", restore(&["my file.rs"], Source::Index));
-        check_git("git checkout main -- a.rs", restore(&["a.rs"], Source::Other));
-        check_git("git checkout .", restore(&[""], Source::Index));
-        check_git("git -C web restore a.ts", restore(&["web/a.ts"], Source::Index));
-        check_git("git restore --source=HEAD~1 a.rs", restore(&["a.rs"], Source::Other));
-        check_git("git checkout -- '*.rs' :/", restore(&["*.rs", ""], Source::Index));
-        check_git("git checkout -- . ':!b.rs'", restore(&["", "!b.rs"], Source::Index));
-        check_git("GIT_PAGER=cat git checkout -- a.rs", restore(&["a.rs"], Source::Index));
-        check_git("bash -c 'git checkout -- a.rs'", restore(&["a.rs"], Source::Index));
-        check_git("git show HEAD:a.rs > a.rs", restore(&["a.rs"], Source::Head));
+        check_git(
+            "git checkout -- src/a.rs b.rs",
+            restore(&["src/a.rs", "b.rs"], RestoreSource::Index),
+        );
+        check_git("git checkout HEAD -- src", restore(&["src"], RestoreSource::Head));
+        check_git("git checkout -- 'my file.rs'", restore(&["my file.rs"], RestoreSource::Index));
+        check_git("git checkout main -- a.rs", restore(&["a.rs"], RestoreSource::Other));
+        check_git("git checkout .", restore(&[""], RestoreSource::Index));
+        check_git("git -C web restore a.ts", restore(&["web/a.ts"], RestoreSource::Index));
+        check_git("git restore --source=HEAD~1 a.rs", restore(&["a.rs"], RestoreSource::Other));
+        check_git("git checkout -- '*.rs' :/", restore(&["*.rs", ""], RestoreSource::Index));
+        check_git("git checkout -- . ':!b.rs'", restore(&["", "!b.rs"], RestoreSource::Index));
+        check_git("GIT_PAGER=cat git checkout -- a.rs", restore(&["a.rs"], RestoreSource::Index));
+        check_git("bash -c 'git checkout -- a.rs'", restore(&["a.rs"], RestoreSource::Index));
+        check_git("git show HEAD:a.rs > a.rs", restore(&["a.rs"], RestoreSource::Head));
         check_git("cargo test || git checkout a.rs", None);
         check_git("git checkout -f main", Some(reset("", 0)));
         check_git("git reset -q --hard", Some(reset("", 0)));

@@ -3,23 +3,23 @@
 use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
 
-use super::noted::Noted;
-use super::seen::{Seen, Shown};
+use super::noted::SourcedText;
+use super::seen::{OutputNames, ShownText};
 use super::table::FileId;
 use super::told::{self, told};
-use super::tools::Returned;
-use super::{Act, Record, Work, weight};
+use super::tools::CallResult;
+use super::{Work, WorkEvent, WorkRecord, weight};
 
 /// The work up to the last record read, and the state needed to continue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Fold {
+pub struct WorkFold {
     work: Work,
-    seen: Seen,
+    seen: OutputNames,
     #[serde(skip)]
     skims_to: Place,
 }
 
-impl Fold {
+impl WorkFold {
     /// Declares that the compaction at this place is not the last one. Tool output before it will
     /// be dropped anyway, so the fold does not read it.
     pub fn skim_to(&mut self, place: Place) {
@@ -40,7 +40,7 @@ impl Fold {
     }
 
     /// Reads the next record.
-    pub fn take(&mut self, record: &Record<'_>) {
+    pub fn take(&mut self, record: &WorkRecord<'_>) {
         self.begin(record);
         for act in &record.acts {
             self.act(act);
@@ -48,7 +48,7 @@ impl Fold {
         self.work.shrink();
     }
 
-    fn begin(&mut self, record: &Record<'_>) {
+    fn begin(&mut self, record: &WorkRecord<'_>) {
         let work = &mut self.work;
         work.table.here = record.place;
         self.seen.at(record.place);
@@ -61,7 +61,7 @@ impl Fold {
         };
         let branch = record.branch.as_deref().filter(is_new).map(told::name);
         if let Some(branch) = branch.as_deref().map(told::short).filter(is_new) {
-            work.branch = Some(Noted::new(branch, record.place));
+            work.branch = Some(SourcedText::new(branch, record.place));
         }
         work.time = work.time.max(record.time);
         if record.advances {
@@ -74,40 +74,42 @@ impl Fold {
     }
 
     /// Reads one event. Secrets are removed first, because everything kept here may be stored.
-    fn act(&mut self, act: &Act<'_>) {
+    fn act(&mut self, act: &WorkEvent<'_>) {
         let work = &mut self.work;
         match act {
-            Act::Asked(text) => work.asked(&told(text)),
-            Act::Said(text) => work.said(&told(text)),
-            Act::Called { call, tool } => {
+            WorkEvent::Asked(text) => work.asked(&told(text)),
+            WorkEvent::Said(text) => work.said(&told(text)),
+            WorkEvent::Called { call, tool } => {
                 let file = work.called(call, tool);
                 if let Some(text) = tool.written() {
                     let text = if self.is_skimmed() { "".into() } else { told(&text) };
                     self.saw(&text, weight::BODY, file);
                 }
             }
-            Act::Returned { call, failed, said, changes, step } => {
+            WorkEvent::Returned { call, failed, said, changes, step } => {
                 let is_read = work.listens_to(call, *failed) || !self.is_skimmed();
                 let said = if is_read { said.text() } else { "".into() };
                 let text = &told(&said);
-                let result = Returned { failed: *failed, text, changes };
+                let result = CallResult { failed: *failed, text, changes };
                 let file = self.work.returned(call, &result, step.as_deref());
                 self.saw(text, weight::RETURNED, file);
             }
-            Act::Dropped { call } => {
+            WorkEvent::Dropped { call } => {
                 work.pending(call);
             }
-            Act::Answered { question, answer } => work.answered(&told(question), &told(answer)),
-            Act::Shown { step, text, state } => {
+            WorkEvent::Answered { question, answer } => {
+                work.answered(&told(question), &told(answer))
+            }
+            WorkEvent::Shown { step, text, state } => {
                 work.plan.show(&told::name(step), &told(text), *state, work.table.here);
             }
-            Act::Planned(text) => work.plan.agree(&told(text), work.table.here),
-            Act::Reported { task, text } => {
+            WorkEvent::Planned(text) => work.plan.agree(&told(text), work.table.here),
+            WorkEvent::Reported { task, text } => {
                 let text = told(text);
                 work.reported(&told(task), &text);
                 self.saw(&text, weight::RETURNED, None);
             }
-            Act::Compacted => self.seen.turn(),
+            WorkEvent::Compacted => self.seen.turn(),
         }
     }
 
@@ -119,7 +121,7 @@ impl Fold {
         }
         let Work { table, project, clock, .. } = &self.work;
         let of = file.map(|file| table.files[file as usize].path.as_str());
-        self.seen.take(&Shown { text, weight, of, now: *clock }, project.as_deref());
+        self.seen.take(&ShownText { text, weight, of, now: *clock }, project.as_deref());
     }
 
     fn is_skimmed(&self) -> bool {

@@ -6,7 +6,7 @@
 
 /// Positions of a list's items, by the hash of their texts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Index {
+pub(super) struct ItemIndex {
     /// A power of two of slots, at least half of them free. The high bits are the hash, the low
     /// bits the position; no item has position `u32::MAX`.
     slots: Vec<u64>,
@@ -16,7 +16,7 @@ pub(super) struct Index {
 const FREE: u64 = u64::MAX;
 const FEWEST_SLOTS: usize = 64;
 
-impl Index {
+impl ItemIndex {
     /// Builds the index of these texts, in order.
     pub(super) fn of<'t>(texts: impl ExactSizeIterator<Item = &'t str>) -> Self {
         let size = (2 * texts.len()).next_power_of_two().max(FEWEST_SLOTS);
@@ -114,17 +114,17 @@ mod tests {
     fn texts_are_found_at_their_first_place() {
         let texts: Vec<String> =
             (0..1_000).map(|number| format!("name_{}", number % 700)).collect();
-        let mut grown = Index::default();
+        let mut grown = ItemIndex::default();
         for (place, text) in texts.iter().enumerate() {
             grown.add(text, place as u32);
         }
-        for index in [grown, Index::of(texts.iter().map(String::as_str))] {
+        for index in [grown, ItemIndex::of(texts.iter().map(String::as_str))] {
             for (place, text) in texts.iter().enumerate().take(700) {
                 let is_it = |place: u32| texts[place as usize] == *text;
                 assert_eq!(index.find(text, is_it), Some(place as u32));
             }
             assert_eq!(index.find("name_701", |place| texts[place as usize] == "name_701"), None);
         }
-        assert_eq!(Index::default().find("name", |_| true), None);
+        assert_eq!(ItemIndex::default().find("name", |_| true), None);
     }
 }

@@ -1,17 +1,17 @@
 //! Finds facts that are in neither the client's summary nor the restore.
 
 use super::names::NameKind;
-use super::restore::{Text, head, room, sorted};
-use super::shell::Command;
-use super::{LEAST, Origin, Work};
+use super::restore::{LimitedText, head, room, sorted};
+use super::shell::KnownCommand;
+use super::{LEAST, RestoreOrigin, Work};
 
 /// Lists facts of the work that no text in `told` contains, most useful first, in at most `budget`
 /// tokens. Empty if nothing is missing.
 pub fn lacking(work: &Work, told: &[&str], budget: usize) -> String {
     let is_new = |name: &str| !told.iter().any(|text| text.contains(name));
-    let origin = Origin::Transcript.sentence();
+    let origin = RestoreOrigin::Transcript.sentence();
     let total = room(budget, &origin);
-    let mut text = Text { room: total, out: String::new() };
+    let mut text = LimitedText { room: total, out: String::new() };
     text.section("## Commands", commands(work, &is_new), total / 3);
     text.section("## References", names(work, NameKind::Reference, &is_new), total / 4);
     text.section("## Files", files(work, &is_new), total / 2);
@@ -24,7 +24,7 @@ fn commands<'w>(
     work: &'w Work,
     is_new: &'w dyn Fn(&str) -> bool,
 ) -> impl Iterator<Item = String> + 'w {
-    let mut all: Vec<&Command> =
+    let mut all: Vec<&KnownCommand> =
         work.commands.all.iter().filter(|command| is_new(&command.key)).collect();
     all.sort_by(|one, other| other.score.at(work.clock).total_cmp(&one.score.at(work.clock)));
     all.into_iter().map(|command| command.typed.lines().next().unwrap_or_default().to_owned())
@@ -60,18 +60,18 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::work::{Act, Fold, Record, Tool};
+    use crate::work::{ToolUse, WorkEvent, WorkFold, WorkRecord};
 
     fn work() -> Work {
-        let call = |call, tool| Act::Called { call, tool };
+        let call = |call, tool| WorkEvent::Called { call, tool };
         let path = Cow::Borrowed("src/hull.rs");
         let acts = vec![
-            call("1", Tool::Read { path, from: Some(3), lines: Some(4) }),
-            call("2", Tool::Shell { command: "cargo nextest run -p hull".into() }),
-            Act::Asked("See #4711 about load_line().".into()),
+            call("1", ToolUse::Read { path, from: Some(3), lines: Some(4) }),
+            call("2", ToolUse::Shell { command: "cargo nextest run -p hull".into() }),
+            WorkEvent::Asked("See #4711 about load_line().".into()),
         ];
-        let mut fold = Fold::default();
-        fold.take(&Record { acts, ..Record::default() });
+        let mut fold = WorkFold::default();
+        fold.take(&WorkRecord { acts, ..WorkRecord::default() });
         fold.work()
     }
 

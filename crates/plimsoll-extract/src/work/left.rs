@@ -7,7 +7,7 @@ use crate::checkpoint::without_pointer;
 
 /// The outcome of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct SessionOutcome {
     /// Paths of changed files.
     pub changed: Vec<String>,
     /// Commands that failed when last run, with their errors.
@@ -16,7 +16,7 @@ pub struct Left {
     pub looked_at: Vec<String>,
 }
 
-impl Left {
+impl SessionOutcome {
     /// Extracts the outcome from a session's work.
     pub fn of(work: &Work) -> Self {
         let changed = work.changes().into_iter().map(|(path, _)| path.to_owned());

@@ -4,7 +4,7 @@ use plimsoll_core::bytes;
 
 use super::names::{self, NameKind};
 use super::score::Clock;
-use super::table::{FileId, Table};
+use super::table::{FileId, NameTable};
 use super::{fence, path, weight};
 
 /// A text that may contain names.
@@ -17,7 +17,7 @@ pub(super) struct Mention<'t> {
     pub(super) now: Clock,
 }
 
-impl Table {
+impl NameTable {
     /// Records every name in a text. Symbols belong to the text's own file and to files named on
     /// the same line. Paths are relative to `folder`.
     pub(super) fn mention(&mut self, told: &Mention<'_>, folder: Option<&str>) {

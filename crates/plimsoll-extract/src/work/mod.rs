@@ -42,29 +42,31 @@ use plimsoll_core::Millis;
 use plimsoll_core::entry::{EntryId, Place};
 use serde::{Deserialize, Serialize};
 
-pub use act::{Act, Change, FileChange, Output, Record, Step, StepState, Tool};
+pub use act::{
+    ChangeKind, FileChange, PlanStep, StepState, ToolOutput, ToolUse, WorkEvent, WorkRecord,
+};
 pub use body::{NOTHING, body, mark, unread};
 pub use changed::changed;
 pub use fence::{HEADING, OFFER_HEADING, fenced};
-pub use fold::Fold;
+pub use fold::WorkFold;
 pub use inherit::inherit;
 pub use lacking::lacking;
-pub use left::Left;
-pub use origin::{COMES_AFTER, DATA, Fate, GOES_ON, Origin, unlooked};
-pub use recall::{Fact, FactKind, Judgement, Recall, Shown, Tally};
-pub use refine::{LONGEST_WORDS, Words};
+pub use left::SessionOutcome;
+pub use origin::{COMES_AFTER, DATA, FileStatus, GOES_ON, RestoreOrigin, unlooked};
+pub use recall::{Fact, FactKind, Judgement, ModelInput, Recall, RecallCounts};
+pub use refine::{LONGEST_WORDS, ModelSummary};
 pub use reread::{files, next_steps, reread};
 pub use restore::{restore, restore_from};
 pub use steer::steer;
 
 use mention::Mention;
-use noted::Noted;
-use plan::Plan;
+use noted::SourcedText;
+use plan::WorkPlan;
 use score::Clock;
-use shell::Commands;
-use table::{FileId, Most, Moved, Table};
-use tools::{Pending, ShellFolder};
-use touched::Touched;
+use shell::KnownCommands;
+use table::{FileId, MovedFiles, NameTable, TableLimits};
+use tools::{PendingCall, ShellFolder};
+use touched::FileState;
 use words::cut;
 
 /// Weight of a name by its source. The agent's tool inputs and the user's words weigh far more than
@@ -84,7 +86,7 @@ mod weight {
 /// Minimum score of names that the user or the agent mentioned, rather than only tool output.
 const LEAST: f32 = 1.0;
 
-const MOST_NAMED: Most = Most { names: 1_500, files: 300 };
+const MOST_NAMED: TableLimits = TableLimits { names: 1_500, files: 300 };
 const MOST_ASKED: usize = 24;
 const LONGEST_ASKED: usize = 2_000;
 /// A longer prompt is a document, not an instruction.
@@ -107,28 +109,28 @@ pub struct Work {
     turns: u32,
     /// The model's newest message.
     message: Option<EntryId>,
-    table: Table,
-    commands: Commands,
+    table: NameTable,
+    commands: KnownCommands,
     /// The user's requests: the first, and the newest ones.
-    asked: VecDeque<Noted>,
+    asked: VecDeque<SourcedText>,
     /// The user's instructions on how to work, newest last.
-    directives: VecDeque<Noted>,
+    directives: VecDeque<SourcedText>,
     /// Decisions, newest last.
-    decisions: VecDeque<Noted>,
+    decisions: VecDeque<SourcedText>,
     /// The model's newest messages.
-    said: VecDeque<Noted>,
-    plan: Plan,
+    said: VecDeque<SourcedText>,
+    plan: WorkPlan,
     /// What happened to files, by table index.
-    touched: BTreeMap<FileId, Touched>,
+    touched: BTreeMap<FileId, FileState>,
     /// TODO and FIXME comments in written text, with the file.
-    markers: VecDeque<(FileId, Noted)>,
+    markers: VecDeque<(FileId, SourcedText)>,
     /// Tasks of subagents, with their answers.
-    delegated: VecDeque<(String, Noted)>,
+    delegated: VecDeque<(String, SourcedText)>,
     /// Stashed changes, newest last.
-    stashes: Vec<Vec<(FileId, Touched)>>,
+    stashes: Vec<Vec<(FileId, FileState)>>,
     /// Number of commits.
     commits: u32,
-    branch: Option<Noted>,
+    branch: Option<SourcedText>,
     /// The folder that the session started in: the project.
     project: Option<String>,
     /// The agent's folder, if it is not the project.
@@ -141,10 +143,10 @@ pub struct Work {
     newest: Place,
     /// The model's own summary from the last time it was asked for a checkpoint. `refined_at` is
     /// the step count at that time.
-    words: Words,
+    words: ModelSummary,
     refined_at: u32,
     /// Calls without a result so far.
-    calls: VecDeque<(String, Pending)>,
+    calls: VecDeque<(String, PendingCall)>,
 }
 
 impl Work {
@@ -174,14 +176,14 @@ impl Work {
     }
 
     /// Replaces the model's own summary, unless the new one is empty.
-    pub fn refine(&mut self, words: Words) {
+    pub fn refine(&mut self, words: ModelSummary) {
         if !words.is_empty() {
             (self.words, self.refined_at) = (words, self.steps);
         }
     }
 
     /// Returns the model's own summary, without its next steps once they are outdated.
-    pub fn words(&self) -> Words {
+    pub fn words(&self) -> ModelSummary {
         const A_WHILE: u32 = 20;
         match self.steps - self.refined_at > A_WHILE {
             true => self.words.clone().without_steps(),
@@ -242,13 +244,13 @@ impl Work {
     }
 
     fn reported(&mut self, task: &str, text: &str) {
-        let said = Noted::new(words::one_line(text, 300), self.table.here);
+        let said = SourcedText::new(words::one_line(text, 300), self.table.here);
         push(&mut self.delegated, (words::one_line(task, 120), said), MOST_DELEGATED);
     }
 
     /// Cuts a text and attaches the place of the current record.
-    fn noted(&self, text: &str, longest: usize) -> Noted {
-        Noted::new(cut(text, longest), self.table.here)
+    fn noted(&self, text: &str, longest: usize) -> SourcedText {
+        SourcedText::new(cut(text, longest), self.table.here)
     }
 
     /// Records a file by the path that a tool received or that the agent reported.
@@ -288,9 +290,9 @@ impl Work {
     }
 
     /// Returns the changed files with their paths, newest change first.
-    fn changes(&self) -> Vec<(&str, &Touched)> {
+    fn changes(&self) -> Vec<(&str, &FileState)> {
         let changed = self.touched.iter().filter(|(_, touched)| touched.change.is_some());
-        let mut files: Vec<(&str, &Touched)> = changed
+        let mut files: Vec<(&str, &FileState)> = changed
             .map(|(file, touched)| (self.table.files[*file as usize].path.as_str(), touched))
             .collect();
         files.sort_by_key(|(_, touched)| std::cmp::Reverse(touched.at));
@@ -316,7 +318,7 @@ impl Work {
     }
 
     /// Updates file indexes after the table moved the files.
-    fn move_files(&mut self, moved: &Moved) {
+    fn move_files(&mut self, moved: &MovedFiles) {
         let place = |file: FileId| moved.get(file as usize).copied().flatten();
         for stash in &mut self.stashes {
             stash.retain_mut(|(file, _)| place(*file).map(|place| *file = place).is_some());
@@ -334,7 +336,7 @@ impl Work {
         if self.touched.len() <= 2 * MOST_TOUCHED {
             return;
         }
-        let value = |touched: &Touched| (touched.change.is_some(), touched.at);
+        let value = |touched: &FileState| (touched.change.is_some(), touched.at);
         let mut values: Vec<_> = self.touched.values().map(value).collect();
         values.sort_unstable();
         let least = values[values.len() - MOST_TOUCHED];

@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 /// A text with the place of its source record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Noted {
+pub(super) struct SourcedText {
     text: String,
     pub(super) place: Place,
 }
 
-impl Noted {
+impl SourcedText {
     pub(super) fn new(text: impl Into<String>, place: Place) -> Self {
         Self { text: text.into(), place }
     }
 }
 
-impl Deref for Noted {
+impl Deref for SourcedText {
     type Target = str;
 
     fn deref(&self) -> &str {

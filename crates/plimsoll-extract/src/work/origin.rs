@@ -15,7 +15,7 @@ pub const COMES_AFTER: &str = "That work is done. This session comes after it, w
 
 /// Origin of a restored text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin<'a> {
+pub enum RestoreOrigin<'a> {
     /// This session's transcript.
     Transcript,
     /// The branch that a session abandoned when it was rewound to its start.
@@ -30,7 +30,7 @@ pub enum Origin<'a> {
     },
 }
 
-impl Origin<'_> {
+impl RestoreOrigin<'_> {
     /// Returns the line above the fence.
     pub(super) fn sentence(&self) -> String {
         match self {
@@ -52,14 +52,14 @@ impl Origin<'_> {
 
 /// Status of a file, compared to when it was last known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum FileStatus {
     /// The file no longer exists.
     Gone,
     /// The file was changed.
     Changed,
 }
 
-impl Fate {
+impl FileStatus {
     /// Length of the longest mark.
     pub(super) const LONGEST: usize = " [changed since]".len();
 
@@ -73,6 +73,6 @@ impl Fate {
 }
 
 /// Reports no status, for callers without access to the disk.
-pub fn unlooked(_path: &str) -> Option<Fate> {
+pub fn unlooked(_path: &str) -> Option<FileStatus> {
     None
 }

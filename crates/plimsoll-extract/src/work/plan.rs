@@ -5,7 +5,7 @@ use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
 
 use super::act::StepState;
-use super::noted::Noted;
+use super::noted::SourcedText;
 use super::words::cut;
 
 const MOST_STEPS: usize = 80;
@@ -16,39 +16,39 @@ const A_WHILE: u32 = 4;
 /// The steps of the work: a list that is replaced as a whole, steps added and completed one by one,
 /// and the approved plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Plan {
-    list: Vec<Planned>,
-    steps: Vec<Planned>,
-    agreed: Vec<Planned>,
+pub(super) struct WorkPlan {
+    list: Vec<PlannedStep>,
+    steps: Vec<PlannedStep>,
+    agreed: Vec<PlannedStep>,
     /// Steps that the model last proposed. `age` counts the messages since.
-    proposed: Vec<Planned>,
+    proposed: Vec<PlannedStep>,
     age: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Planned {
+struct PlannedStep {
     /// The agent's name for the step; empty if it has none.
     name: String,
-    text: Noted,
+    text: SourcedText,
     done: bool,
 }
 
-impl Planned {
+impl PlannedStep {
     fn new(name: &str, text: &str, done: bool, place: Place) -> Self {
-        let text = Noted::new(cut(text, LONGEST_STEP), place);
+        let text = SourcedText::new(cut(text, LONGEST_STEP), place);
         Self { name: name.to_owned(), text, done }
     }
 }
 
-impl Plan {
+impl WorkPlan {
     /// Returns the open steps. A list is more precise than the plan it came from, so the plan
     /// counts only if there is no list; proposed steps count only if neither has open steps.
-    pub(super) fn open(&self) -> impl Iterator<Item = &Noted> {
+    pub(super) fn open(&self) -> impl Iterator<Item = &SourcedText> {
         let proposed = self.proposed.iter().filter(|_| self.planned().next().is_none());
         self.planned().chain(proposed).map(|step| &step.text)
     }
 
-    fn planned(&self) -> impl Iterator<Item = &Planned> {
+    fn planned(&self) -> impl Iterator<Item = &PlannedStep> {
         let listed = self.list.iter().chain(&self.steps);
         let agreed = self.agreed.iter().filter(|_| self.list.is_empty() && self.steps.is_empty());
         listed.chain(agreed).filter(|step| !step.done)
@@ -57,7 +57,8 @@ impl Plan {
     /// Reads a message of the model, which may propose next steps.
     pub(super) fn propose(&mut self, text: &str, at: Place) {
         let steps = next_steps(text).take(MOST_STEPS);
-        let steps: Vec<Planned> = steps.map(|step| Planned::new("", step, false, at)).collect();
+        let steps: Vec<PlannedStep> =
+            steps.map(|step| PlannedStep::new("", step, false, at)).collect();
         self.age = if steps.is_empty() { self.age + 1 } else { 0 };
         if !steps.is_empty() || self.age >= A_WHILE {
             self.proposed = steps;
@@ -65,8 +66,10 @@ impl Plan {
     }
 
     pub(super) fn replace<'t>(&mut self, steps: impl Iterator<Item = (&'t str, bool)>, at: Place) {
-        self.list =
-            steps.take(MOST_STEPS).map(|(text, done)| Planned::new("", text, done, at)).collect();
+        self.list = steps
+            .take(MOST_STEPS)
+            .map(|(text, done)| PlannedStep::new("", text, done, at))
+            .collect();
     }
 
     pub(super) fn add(&mut self, name: &str, text: &str, at: Place) {
@@ -75,7 +78,7 @@ impl Plan {
             self.steps.remove(done.unwrap_or(0));
         }
         self.steps.retain(|step| step.name != name);
-        self.steps.push(Planned::new(name, text, false, at));
+        self.steps.push(PlannedStep::new(name, text, false, at));
     }
 
     /// Updates or adds a step that a printed list shows.
@@ -96,7 +99,7 @@ impl Plan {
     ) {
         let Some(step) = self.steps.iter_mut().find(|step| step.name == name) else { return };
         if let Some(text) = text {
-            step.text = Noted::new(cut(text, LONGEST_STEP), at);
+            step.text = SourcedText::new(cut(text, LONGEST_STEP), at);
         }
         match state {
             Some(StepState::Dropped) => self.steps.retain(|step| step.name != name),
@@ -112,7 +115,7 @@ impl Plan {
         self.agreed = steps(text)
             .into_iter()
             .take(MOST_STEPS)
-            .map(|(step, done)| Planned::new("", step, done, at))
+            .map(|(step, done)| PlannedStep::new("", step, done, at))
             .collect();
     }
 }
@@ -191,13 +194,13 @@ fn numbered(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn open(plan: &Plan) -> Vec<&str> {
+    fn open(plan: &WorkPlan) -> Vec<&str> {
         plan.open().map(|step| &**step).collect()
     }
 
     #[test]
     fn steps_are_added_and_ticked_off_by_name() {
-        let mut plan = Plan::default();
+        let mut plan = WorkPlan::default();
         plan.add("1", "first", 10);
         plan.add("2", "second", 20);
         plan.add("3", "third", 30);
@@ -213,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_plan_counts_until_a_list_is_made_of_it() {
-        let mut plan = Plan::default();
+        let mut plan = WorkPlan::default();
         plan.agree("# Title\n\n## Context\nwords\n\n### 1. Do a\n- detail\n### 2. Do b\n", 5);
         assert_eq!(open(&plan), ["1. Do a", "2. Do b"]);
         plan.replace([("a", true), ("b", false)].into_iter(), 9);
@@ -230,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_the_model_says_comes_next_counts_without_a_plan() {
-        let mut plan = Plan::default();
+        let mut plan = WorkPlan::default();
         let said = "Done:\n- a\n\n**Next steps:**\n\n1. Wire `b` up\n   - in two parts\n2. Test it\n\nShall I?\n- no";
         plan.propose(said, 3);
         assert_eq!(open(&plan), ["1. Wire `b` up", "2. Test it"]);
@@ -246,7 +249,7 @@ mod tests {
 
     #[test]
     fn no_plan_grows_without_bound() {
-        let mut plan = Plan::default();
+        let mut plan = WorkPlan::default();
         for number in 0..3 * MOST_STEPS {
             plan.add(&number.to_string(), "step", 1);
         }

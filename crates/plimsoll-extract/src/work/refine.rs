@@ -10,7 +10,7 @@ use crate::checkpoint::sections;
 
 /// The model's summary of the work: reasons, decisions, next steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Words {
+pub struct ModelSummary {
     why: Vec<String>,
     decisions: Vec<String>,
     steps: Vec<String>,
@@ -26,14 +26,14 @@ const CREATE: &str = " checkpoint create ";
 /// Marks an item as the model's, not extracted.
 const MARK: &str = "(model) ";
 
-impl Words {
+impl ModelSummary {
     /// Parses words from Markdown: items below `## Why Changed`, `## Key Decisions` and `## Next
     /// Steps`. Text without a heading counts as a reason. Secrets are removed first, and each item
     /// becomes one line so that it cannot start a section.
     pub fn parse(text: &str) -> Self {
         let text = told(text);
         let mut words = Self::default();
-        let (mut part, mut is_begun) = (Part::Why, false);
+        let (mut part, mut is_begun) = (SummaryPart::Why, false);
         for line in text.lines().map(str::trim) {
             let item = item(line);
             match (heading(line), item) {
@@ -98,20 +98,20 @@ impl Words {
         items.iter().map(move |item| format!("{mark}{MARK}{item}\n"))
     }
 
-    fn part(&mut self, part: Part) -> &mut Vec<String> {
+    fn part(&mut self, part: SummaryPart) -> &mut Vec<String> {
         match part {
-            Part::Why => &mut self.why,
-            Part::Decisions => &mut self.decisions,
-            Part::Steps => &mut self.steps,
+            SummaryPart::Why => &mut self.why,
+            SummaryPart::Decisions => &mut self.decisions,
+            SummaryPart::Steps => &mut self.steps,
         }
     }
 
-    fn begin(&mut self, part: Part, item: &str, is_begun: &mut bool) {
+    fn begin(&mut self, part: SummaryPart, item: &str, is_begun: &mut bool) {
         self.part(part).push(item.to_owned());
         *is_begun = true;
     }
 
-    fn go_on(&mut self, part: Part, line: &str) {
+    fn go_on(&mut self, part: SummaryPart, line: &str) {
         if let Some(item) = self.part(part).last_mut() {
             *item = format!("{item} {line}");
         }
@@ -119,7 +119,7 @@ impl Words {
 
     /// Applies the size limits. Each part has its own share, so that none displaces another.
     fn shortened(mut self) -> Self {
-        for part in [Part::Why, Part::Decisions, Part::Steps] {
+        for part in [SummaryPart::Why, SummaryPart::Decisions, SummaryPart::Steps] {
             let mut room = LONGEST_WORDS / 3;
             let items = std::mem::take(self.part(part)).into_iter();
             let short = items.map(|item| one_line(&item, LONGEST_ITEM));
@@ -136,7 +136,7 @@ impl Words {
 }
 
 #[derive(Clone, Copy)]
-enum Part {
+enum SummaryPart {
     Why,
     Decisions,
     Steps,
@@ -144,14 +144,14 @@ enum Part {
 
 /// Returns the part that a heading starts. Models write `# Why`, `**Next steps:**` or the full
 /// name.
-fn heading(line: &str) -> Option<Part> {
+fn heading(line: &str) -> Option<SummaryPart> {
     let is_heading = line.starts_with('#') || line.ends_with(':') || line.ends_with(":**");
     let name: String = line.chars().filter(|c| c.is_alphabetic() || *c == ' ').collect();
     match name.trim().to_lowercase().as_str() {
         _ if !is_heading => None,
-        "why changed" | "why" => Some(Part::Why),
-        "key decisions" | "decisions" => Some(Part::Decisions),
-        "next steps" | "next" => Some(Part::Steps),
+        "why changed" | "why" => Some(SummaryPart::Why),
+        "key decisions" | "decisions" => Some(SummaryPart::Decisions),
+        "next steps" | "next" => Some(SummaryPart::Steps),
         _ => None,
     }
 }
@@ -169,10 +169,10 @@ fn item(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::{Act, Fold, Record, Tool};
+    use crate::work::{ToolUse, WorkEvent, WorkFold, WorkRecord};
 
     fn refined(words: &str, body: &str) -> String {
-        Words::parse(words).refine(body.to_owned())
+        ModelSummary::parse(words).refine(body.to_owned())
     }
 
     #[test]
@@ -192,37 +192,43 @@ mod tests {
     #[test]
     fn headings_are_understood_as_models_write_them() {
         let words =
-            Words::parse("because\n\n**Decisions:**\n* a\n\nNext:\nb\n# Why\nc\nWhy not: d");
-        let expected = Words {
+            ModelSummary::parse("because\n\n**Decisions:**\n* a\n\nNext:\nb\n# Why\nc\nWhy not: d");
+        let expected = ModelSummary {
             why: vec!["because".to_owned(), "c Why not: d".to_owned()],
             decisions: vec!["a".to_owned()],
             steps: vec!["b".to_owned()],
         };
         assert_eq!(words, expected);
-        assert!(Words::parse(" \n\n## Next Steps\n").is_empty());
+        assert!(ModelSummary::parse(" \n\n## Next Steps\n").is_empty());
     }
 
     #[test]
     fn words_are_found_in_the_command_that_hands_them_over() {
         let call =
             "plimsoll checkpoint create 5f2c --refine <<'END'\n- a\n## Next Steps\n- b\nEND\n- c";
-        assert_eq!(Words::handed_over(call), Some(Words::parse("- a\n## Next Steps\n- b")));
+        assert_eq!(
+            ModelSummary::handed_over(call),
+            Some(ModelSummary::parse("- a\n## Next Steps\n- b"))
+        );
         for other in ["cargo test", "plimsoll checkpoint create 5f2c", "cat <<END\n- a\nEND"] {
-            assert_eq!(Words::handed_over(other), None, "{other}");
+            assert_eq!(ModelSummary::handed_over(other), None, "{other}");
         }
     }
 
     #[test]
     fn later_checkpoints_have_the_words_and_for_a_while_what_comes_next() {
-        let call = |command: &'static str| Record {
-            acts: vec![Act::Called { call: "1", tool: Tool::Shell { command: command.into() } }],
-            ..Record::default()
+        let call = |command: &'static str| WorkRecord {
+            acts: vec![WorkEvent::Called {
+                call: "1",
+                tool: ToolUse::Shell { command: command.into() },
+            }],
+            ..WorkRecord::default()
         };
-        let mut fold = Fold::default();
+        let mut fold = WorkFold::default();
         fold.take(&call("p checkpoint create s --refine <<'E'\n- a\n## Next Steps\n- b\nE"));
-        assert_eq!(fold.clone().work().words(), Words::parse("- a\n## Next Steps\n- b"));
+        assert_eq!(fold.clone().work().words(), ModelSummary::parse("- a\n## Next Steps\n- b"));
         (0..21).for_each(|_| fold.take(&call("make")));
-        assert_eq!(fold.work().words(), Words::parse("- a"));
+        assert_eq!(fold.work().words(), ModelSummary::parse("- a"));
     }
 
     #[test]
@@ -242,7 +248,8 @@ mod tests {
     fn secrets_go_and_long_words_are_cut() {
         let secret = ["ghp_", "0123456789abcdefghijABCDEFGHIJ012345"].concat();
         let long = format!("- {}\n", "word ".repeat(400)).repeat(60);
-        let words = Words::parse(&format!("- log in with {secret}\n{long}## Next Steps\n{long}"));
+        let words =
+            ModelSummary::parse(&format!("- log in with {secret}\n{long}## Next Steps\n{long}"));
         let text = words.refine("## Why Changed\n\n## Next Steps\n".to_owned());
         assert!(!text.contains(&secret) && text.contains("[redacted:"), "{text}");
         assert!(text.len() < LONGEST_WORDS && text.contains("- [ ] (model) word"), "{text}");
@@ -251,6 +258,6 @@ mod tests {
     #[test]
     fn without_words_a_body_is_what_it_was() {
         let body = "x\n## Why Changed\n\n- none seen\n\n## Next Steps\n\n- [ ] y\n";
-        assert_eq!(Words::default().refine(body.to_owned()), body);
+        assert_eq!(ModelSummary::default().refine(body.to_owned()), body);
     }
 }

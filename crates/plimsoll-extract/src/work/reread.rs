@@ -2,8 +2,8 @@
 
 use super::asked::is_reply;
 use super::body::NOTHING;
-use super::restore::{AGAIN, Text, room, share};
-use super::{Fate, Origin};
+use super::restore::{AGAIN, LimitedText, room, share};
+use super::{FileStatus, RestoreOrigin};
 use crate::checkpoint::{changed_path, sections, without_pointer};
 
 /// Share of decisions in percent of the budget. Only this restore has it: a session that did the
@@ -16,16 +16,16 @@ const DECISIONS: usize = 10;
 /// The body lists the most useful items first, so each section is cut at its share.
 pub fn reread(
     body: &str,
-    origin: &Origin<'_>,
+    origin: &RestoreOrigin<'_>,
     moved: Option<&str>,
     budget: usize,
-    fate: &dyn Fn(&str) -> Option<Fate>,
+    fate: &dyn Fn(&str) -> Option<FileStatus>,
 ) -> String {
     let origin = origin.sentence();
     let total = room(budget, &origin);
     let part = |percent: usize| total * percent / 100;
     let body = Body::read(body);
-    let mut text = Text { room: total, out: String::new() };
+    let mut text = LimitedText { room: total, out: String::new() };
     let since = moved.map(|moved| format!("- {moved}"));
     text.section("## Since Then", since.into_iter(), total / 4);
     text.section("## Task", body.quotes(), part(2 * share::TASK));
@@ -122,9 +122,9 @@ impl<'a> Body<'a> {
         Some(line).filter(|line| !line.is_empty()).into_iter()
     }
 
-    fn map(&self, fate: &dyn Fn(&str) -> Option<Fate>) -> impl Iterator<Item = String> {
+    fn map(&self, fate: &dyn Fn(&str) -> Option<FileStatus>) -> impl Iterator<Item = String> {
         self.items("Working Set").map(move |line| {
-            let mark = fate(path(line)).map_or("", Fate::mark);
+            let mark = fate(path(line)).map_or("", FileStatus::mark);
             let head = line.find(": ").unwrap_or(line.len());
             format!("{}{mark}{}", &line[..head], &line[head..])
         })
@@ -179,8 +179,8 @@ mod tests {
 - branch main #12
 ";
 
-    fn given(budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
-        let origin = Origin::Checkpoint { id: "C", other: Some("S"), age: 720_000 };
+    fn given(budget: usize, fate: &dyn Fn(&str) -> Option<FileStatus>) -> String {
+        let origin = RestoreOrigin::Checkpoint { id: "C", other: Some("S"), age: 720_000 };
         reread(BODY, &origin, Some("X"), budget, fate)
     }
 
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn what_has_become_of_a_file_is_said_behind_its_name() {
-        let text = given(500, &|path| (path == "src/a.rs").then_some(Fate::Gone));
+        let text = given(500, &|path| (path == "src/a.rs").then_some(FileStatus::Gone));
         assert!(text.contains("src/a.rs (3-4) [gone]: f, g\nsrc/h.rs\n"), "{text}");
     }
 

@@ -9,12 +9,12 @@ use plimsoll_core::entry::Place;
 
 use super::asked::requests;
 use super::names::NameKind;
-use super::score::{Clock, Score};
-use super::shell::Command;
-use super::table::{FileId, Name, Ties};
-use super::touched::Touched;
+use super::score::{Clock, UseScore};
+use super::shell::KnownCommand;
+use super::table::{FileId, NameEntry, Ties};
+use super::touched::FileState;
 use super::words::one_line;
-use super::{Fate, Origin, Work, fence, told};
+use super::{FileStatus, RestoreOrigin, Work, fence, told};
 
 /// Characters per token of the budget.
 const CHARACTERS: usize = 4;
@@ -47,20 +47,20 @@ const SECTIONS: [Section; 6] = [
 /// Returns the restore for a session in at most `budget` tokens; empty if nothing is known.
 ///
 /// `fate` returns the current status of a file on disk.
-pub fn restore(work: &Work, budget: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> String {
-    restore_from(&Origin::Transcript, work, budget, fate)
+pub fn restore(work: &Work, budget: usize, fate: &dyn Fn(&str) -> Option<FileStatus>) -> String {
+    restore_from(&RestoreOrigin::Transcript, work, budget, fate)
 }
 
 /// Like [`restore`], but with another origin than the session's own transcript.
 pub fn restore_from(
-    origin: &Origin<'_>,
+    origin: &RestoreOrigin<'_>,
     work: &Work,
     budget: usize,
-    fate: &dyn Fn(&str) -> Option<Fate>,
+    fate: &dyn Fn(&str) -> Option<FileStatus>,
 ) -> String {
     let origin = origin.sentence();
     let total = room(budget, &origin);
-    let mut text = Text { room: total, out: String::new() };
+    let mut text = LimitedText { room: total, out: String::new() };
     let mut spare = spare(work, total);
     for (title, percent, lines) in SECTIONS {
         let (before, share) = (text.room, total * percent / 100);
@@ -102,12 +102,12 @@ pub(super) fn room(budget: usize, origin: &str) -> usize {
 const SHORTEST_CUT: usize = 60;
 
 /// A text that grows up to a size limit.
-pub(super) struct Text {
+pub(super) struct LimitedText {
     pub(super) room: usize,
     pub(super) out: String,
 }
 
-impl Text {
+impl LimitedText {
     /// Returns the whole text inside a fence; empty if there is no content.
     pub(super) fn fenced(self, origin: &str) -> String {
         if self.out.is_empty() { self.out } else { fence::fenced(&self.out, origin) }
@@ -186,8 +186,8 @@ pub(super) fn issues(work: &Work) -> impl Iterator<Item = String> {
 }
 
 /// Returns the commands, most useful first.
-pub(super) fn useful(work: &Work) -> Vec<&Command> {
-    let mut all: Vec<&Command> = work.commands.all.iter().collect();
+pub(super) fn useful(work: &Work) -> Vec<&KnownCommand> {
+    let mut all: Vec<&KnownCommand> = work.commands.all.iter().collect();
     all.sort_by(|one, other| {
         by_score(&one.score, &other.score, work.clock).then_with(|| one.key.cmp(&other.key))
     });
@@ -216,7 +216,7 @@ fn commands(work: &Work, room: usize) -> Vec<String> {
     lines
 }
 
-fn typed(command: &Command, longest: usize) -> String {
+fn typed(command: &KnownCommand, longest: usize) -> String {
     let typed = one_line(&command.typed, longest);
     let shown = if typed.contains(&command.key) { typed } else { command.key.clone() };
     if command.worked == Some(false) { format!("{shown}  # failed") } else { shown }
@@ -236,9 +236,13 @@ fn references(work: &Work, room: usize) -> Vec<String> {
 }
 
 /// Returns the names of a kind that are `wanted`, most useful first.
-pub(super) fn sorted(work: &Work, kind: NameKind, wanted: fn(&Name) -> bool) -> Vec<&Name> {
+pub(super) fn sorted(
+    work: &Work,
+    kind: NameKind,
+    wanted: fn(&NameEntry) -> bool,
+) -> Vec<&NameEntry> {
     let of_kind = work.table.names.iter().filter(|name| name.kind == kind && wanted(name));
-    let mut scored: Vec<(f32, &Name)> =
+    let mut scored: Vec<(f32, &NameEntry)> =
         of_kind.map(|name| (name.score.at(work.clock), name)).collect();
     scored.sort_unstable_by(|(one, this), (other, that)| {
         other.total_cmp(one).then_with(|| this.text.cmp(&that.text))
@@ -246,7 +250,7 @@ pub(super) fn sorted(work: &Work, kind: NameKind, wanted: fn(&Name) -> bool) -> 
     scored.into_iter().map(|(_, name)| name).collect()
 }
 
-fn by_score(one: &Score, other: &Score, now: Clock) -> std::cmp::Ordering {
+fn by_score(one: &UseScore, other: &UseScore, now: Clock) -> std::cmp::Ordering {
     other.at(now).total_cmp(&one.at(now))
 }
 
@@ -254,14 +258,14 @@ fn by_score(one: &Score, other: &Score, now: Clock) -> std::cmp::Ordering {
 const PATH: f32 = 2.0;
 
 /// A candidate for the working set: a file, or a symbol of it.
-struct Item<'w> {
+struct MapItem<'w> {
     value: f32,
     file: FileId,
     symbol: Option<&'w str>,
 }
 
 /// Lists files with their symbols, then names that belong to no file, in at most `room` characters.
-fn map(work: &Work, room: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> Vec<String> {
+fn map(work: &Work, room: usize, fate: &dyn Fn(&str) -> Option<FileStatus>) -> Vec<String> {
     let names = loose_names(work, room * share::LOOSE / 100);
     let files = files(work, room.saturating_sub(names.len() + 1), fate);
     let lines = files.into_iter().flat_map(|(_, lines)| lines);
@@ -272,13 +276,13 @@ fn map(work: &Work, room: usize, fate: &dyn Fn(&str) -> Option<Fate>) -> Vec<Str
 pub(super) fn files(
     work: &Work,
     room: usize,
-    fate: &dyn Fn(&str) -> Option<Fate>,
+    fate: &dyn Fn(&str) -> Option<FileStatus>,
 ) -> Vec<(FileId, Vec<String>)> {
     let items = items(work);
     let (mut order, mut chosen) = choose(work, &items, room);
     let marks = marks(work, &order, fate);
     if !marks.is_empty() {
-        let room = room.saturating_sub(marks.len() * Fate::LONGEST);
+        let room = room.saturating_sub(marks.len() * FileStatus::LONGEST);
         (order, chosen) = choose(work, &items, room);
     }
     order.into_iter().map(|file| (file, lines(work, file, &chosen[&file], &marks))).collect()
@@ -288,19 +292,19 @@ pub(super) fn files(
 fn marks(
     work: &Work,
     files: &[FileId],
-    fate: &dyn Fn(&str) -> Option<Fate>,
-) -> BTreeMap<FileId, Fate> {
+    fate: &dyn Fn(&str) -> Option<FileStatus>,
+) -> BTreeMap<FileId, FileStatus> {
     let mark = |file: &FileId| Some((*file, fate(&work.table.files[*file as usize].path)?));
     files.iter().filter_map(mark).collect()
 }
 
 /// Returns all candidates for the working set, most valuable first.
-fn items(work: &Work) -> Vec<Item<'_>> {
+fn items(work: &Work) -> Vec<MapItem<'_>> {
     let now = work.clock;
     let files: Vec<f32> = work.table.files.iter().map(|file| file.score.at(now)).collect();
     let paths = files.iter().enumerate();
-    let mut items: Vec<Item<'_>> = paths
-        .map(|(file, score)| Item { value: score * PATH, file: file as FileId, symbol: None })
+    let mut items: Vec<MapItem<'_>> = paths
+        .map(|(file, score)| MapItem { value: score * PATH, file: file as FileId, symbol: None })
         .collect();
     for name in work.table.names.iter().filter(|name| name.kind == NameKind::Symbol) {
         let worth = |(file, tie): &&(FileId, f32)| files[*file as usize] * (0.2 + tie);
@@ -308,7 +312,7 @@ fn items(work: &Work) -> Vec<Item<'_>> {
             name.ties.iter().flatten().max_by(|one, other| worth(one).total_cmp(&worth(other)));
         if let Some((file, _)) = home {
             let (value, symbol) = (name.score.at(now), Some(name.text.as_str()));
-            items.push(Item { value, file: *file, symbol });
+            items.push(MapItem { value, file: *file, symbol });
         }
     }
     // At equal value, files come first, then symbols by name.
@@ -320,7 +324,7 @@ fn items(work: &Work) -> Vec<Item<'_>> {
 }
 
 /// Returns names that belong to no file, most useful first.
-pub(super) fn loose(work: &Work) -> impl Iterator<Item = &Name> {
+pub(super) fn loose(work: &Work) -> impl Iterator<Item = &NameEntry> {
     sorted(work, NameKind::Symbol, |name| name.ties == Ties::default()).into_iter()
 }
 
@@ -345,7 +349,7 @@ const LONG_LINE: usize = 330;
 /// Selects the files and symbols that fit, the files in order of value.
 fn choose<'w>(
     work: &Work,
-    items: &[Item<'w>],
+    items: &[MapItem<'w>],
     mut room: usize,
 ) -> (Vec<FileId>, BTreeMap<FileId, Vec<&'w str>>) {
     let (mut order, mut chosen) = (Vec::new(), BTreeMap::<FileId, Vec<&str>>::new());
@@ -381,7 +385,7 @@ fn choose<'w>(
 /// Returns a file's path with the lines last changed or read.
 pub(super) fn head(work: &Work, file: FileId) -> String {
     let path = &work.table.files[file as usize].path;
-    match work.touched.get(&file).and_then(Touched::newest_lines) {
+    match work.touched.get(&file).and_then(FileState::newest_lines) {
         Some(lines) => [path, " (", &lines, ")"].concat(),
         None => path.to_string(),
     }
@@ -391,7 +395,7 @@ fn lines(
     work: &Work,
     file: FileId,
     symbols: &[&str],
-    marks: &BTreeMap<FileId, Fate>,
+    marks: &BTreeMap<FileId, FileStatus>,
 ) -> Vec<String> {
     let mark = marks.get(&file).map_or("", |fate| fate.mark());
     let mut lines = vec![head(work, file) + mark];
@@ -419,21 +423,21 @@ fn again(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::{Act, Fold, Record, Tool, unlooked};
+    use crate::work::{ToolUse, WorkEvent, WorkFold, WorkRecord, unlooked};
 
-    fn work(acts: Vec<Act<'_>>) -> Work {
-        let mut fold = Fold::default();
-        fold.take(&Record { acts, ..Record::default() });
+    fn work(acts: Vec<WorkEvent<'_>>) -> Work {
+        let mut fold = WorkFold::default();
+        fold.take(&WorkRecord { acts, ..WorkRecord::default() });
         fold.work()
     }
 
     fn asked(texts: &[&'static str]) -> Work {
-        work(texts.iter().map(|text| Act::Asked((*text).into())).collect())
+        work(texts.iter().map(|text| WorkEvent::Asked((*text).into())).collect())
     }
 
     fn typed(lines: &[&'static str]) -> Work {
-        let tool = |line: &&'static str| Tool::Shell { command: (*line).into() };
-        work(lines.iter().map(|line| Act::Called { call: "1", tool: tool(line) }).collect())
+        let tool = |line: &&'static str| ToolUse::Shell { command: (*line).into() };
+        work(lines.iter().map(|line| WorkEvent::Called { call: "1", tool: tool(line) }).collect())
     }
 
     fn given(work: &Work, budget: usize) -> String {
@@ -484,8 +488,8 @@ mod tests {
     fn a_second_line_of_a_file_is_marked() {
         let symbols: Vec<String> = (0..60).map(|number| format!("some_symbol_{number}")).collect();
         let (path, text) = ("deep/src/cli/x.go".into(), symbols.join("\n").into());
-        let tool = Tool::Write { path, text };
-        let text = given(&work(vec![Act::Called { call: "1", tool }]), 1_000);
+        let tool = ToolUse::Write { path, text };
+        let text = given(&work(vec![WorkEvent::Called { call: "1", tool }]), 1_000);
         assert!(text.contains("\ndeep/src/cli/x.go: some_symbol"), "{text}");
         assert!(text.contains("\n…/cli/x.go: some_symbol"), "{text}");
     }

@@ -7,7 +7,7 @@ pub(super) type Clock = u32;
 
 /// A score that decays. Recent use counts most, and old use never counts for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Score {
+pub(super) struct UseScore {
     hot: f32,
     all: f32,
     at: Clock,
@@ -18,7 +18,7 @@ const HALF_LIFE: f32 = 400.0;
 /// Minimum weight of a use, however old.
 const FLOOR: f32 = 0.1;
 
-impl Score {
+impl UseScore {
     /// Adds a use. Several uses in the same text count once.
     pub(super) fn add(&mut self, weight: f32, now: Clock) {
         if self.all > 0.0 && self.at == now {
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn what_was_used_lately_counts_most() {
-        let (mut old, mut new) = (Score::default(), Score::default());
+        let (mut old, mut new) = (UseScore::default(), UseScore::default());
         old.add(1.0, 1);
         new.add(1.0, 800);
         assert!(new.at(900) > 2.0 * old.at(900));
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn one_text_counts_once() {
-        let mut score = Score::default();
+        let mut score = UseScore::default();
         score.add(1.0, 5);
         score.add(1.0, 5);
         assert_eq!(score.at(5), 1.0 + FLOOR);

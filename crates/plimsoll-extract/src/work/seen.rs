@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 
 use super::mention::Mention;
 use super::score::Clock;
-use super::table::{Most, Table};
+use super::table::{NameTable, TableLimits};
 
 /// Names from recent tool output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct OutputNames {
     /// Names since the last compaction.
-    now: Table,
+    now: NameTable,
     /// Names from the window before it.
-    before: Table,
+    before: NameTable,
 }
 
 /// Limits of each table: a restore has no room for more.
-const MOST: Most = Most { names: 300, files: 120 };
+const MOST: TableLimits = TableLimits { names: 300, files: 120 };
 
 /// A text that a tool showed or wrote.
-pub(super) struct Shown<'t> {
+pub(super) struct ShownText<'t> {
     pub(super) text: &'t str,
     /// Weight of each name in the text.
     pub(super) weight: f32,
@@ -32,10 +32,10 @@ pub(super) struct Shown<'t> {
     pub(super) now: Clock,
 }
 
-impl Seen {
+impl OutputNames {
     /// Records the names in a text. Paths are relative to `folder`.
-    pub(super) fn take(&mut self, shown: &Shown<'_>, folder: Option<&str>) {
-        let Shown { text, weight, now, .. } = *shown;
+    pub(super) fn take(&mut self, shown: &ShownText<'_>, folder: Option<&str>) {
+        let ShownText { text, weight, now, .. } = *shown;
         let of = shown.of.map(|path| self.now.file(path, 0.0, now));
         self.now.mention(&Mention { text, weight, of, now }, folder);
         self.now.shrink(MOST, now, |_| false);
@@ -52,7 +52,7 @@ impl Seen {
     }
 
     /// Moves all names into `table`.
-    pub(super) fn into(self, table: &mut Table) {
+    pub(super) fn into(self, table: &mut NameTable) {
         table.absorb(self.before);
         table.absorb(self.now);
     }

@@ -5,25 +5,25 @@ use plimsoll_core::entry::Place;
 use plimsoll_core::shell::Command as Typed;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::index::Index;
+use super::index::ItemIndex;
 use super::names;
-use super::noted::Noted;
-use super::score::{Clock, Score};
+use super::noted::SourcedText;
+use super::score::{Clock, UseScore};
 use super::verdict::says_failed;
 use super::words::cut;
 
 /// A command, identified by its program and subcommands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Command {
+pub(super) struct KnownCommand {
     /// Program and subcommands.
     pub(super) key: String,
     /// The command line as last typed.
     pub(super) typed: String,
-    pub(super) score: Score,
+    pub(super) score: UseScore,
     /// Result of the last run; `None` while it runs.
     pub(super) worked: Option<bool>,
     /// Error output of the last failure, until the command succeeds.
-    pub(super) complaint: Option<Noted>,
+    pub(super) complaint: Option<SourcedText>,
     /// Whether the command runs tests; `tally` has their last result.
     tests: bool,
     /// Whether the exit code of the line says nothing about this command.
@@ -35,26 +35,26 @@ pub(super) struct Command {
 
 /// The commands of a session, limited to the most useful ones.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(from = "Vec<Command>")]
-pub(super) struct Commands {
-    pub(super) all: Vec<Command>,
-    by_key: Index,
+#[serde(from = "Vec<KnownCommand>")]
+pub(super) struct KnownCommands {
+    pub(super) all: Vec<KnownCommand>,
+    by_key: ItemIndex,
 }
 
-impl PartialEq for Commands {
+impl PartialEq for KnownCommands {
     fn eq(&self, other: &Self) -> bool {
         self.all == other.all
     }
 }
 
-impl From<Vec<Command>> for Commands {
-    fn from(all: Vec<Command>) -> Self {
-        let by_key = Index::of(all.iter().map(|command| command.key.as_str()));
+impl From<Vec<KnownCommand>> for KnownCommands {
+    fn from(all: Vec<KnownCommand>) -> Self {
+        let by_key = ItemIndex::of(all.iter().map(|command| command.key.as_str()));
         Self { all, by_key }
     }
 }
 
-impl Serialize for Commands {
+impl Serialize for KnownCommands {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.all.serialize(to)
     }
@@ -80,7 +80,7 @@ const LONGEST_COMPLAINT: usize = 400;
 /// Number of commands kept once there are twice as many.
 const MOST: usize = 300;
 
-impl Commands {
+impl KnownCommands {
     /// Records the commands of a line and returns their keys.
     pub(super) fn typed(&mut self, line: &[Typed], now: Clock, place: Place) -> Vec<String> {
         line.iter().filter_map(|typed| self.one(typed, now, place)).collect()
@@ -90,7 +90,7 @@ impl Commands {
         let key = key(&typed.typed)?;
         let at = self.place(&key).unwrap_or_else(|| {
             self.by_key.add(&key, self.all.len() as u32);
-            self.all.push(Command { key: key.clone(), ..Command::default() });
+            self.all.push(KnownCommand { key: key.clone(), ..KnownCommand::default() });
             self.all.len() - 1
         });
         let command = &mut self.all[at];
@@ -138,7 +138,7 @@ impl Commands {
             let command = &mut self.all[at];
             let failed = blamed == Some(nth);
             command.worked = Some(!failed);
-            command.complaint = failed.then(|| Noted::new(complaint(said), place));
+            command.complaint = failed.then(|| SourcedText::new(complaint(said), place));
             command.tally = tally.words().filter(|_| command.tests);
         }
     }
@@ -150,7 +150,7 @@ impl Commands {
         let is_whole = |key: &str| key.contains(' ') || breakpoint::is_runner(key);
         let worked = keys.iter().enumerate().filter(|(nth, _)| Some(*nth) != blamed);
         for (_, key) in worked.filter(|(_, key)| is_whole(key)) {
-            let is_part = |command: &&mut Command| {
+            let is_part = |command: &&mut KnownCommand| {
                 command.key.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with(' '))
             };
             self.all.iter_mut().filter(is_part).for_each(|command| command.complaint = None);
@@ -304,10 +304,10 @@ mod tests {
     use super::*;
 
     fn keys(line: &str) -> Vec<String> {
-        Commands::default().typed(&commands(line), 1, 1)
+        KnownCommands::default().typed(&commands(line), 1, 1)
     }
 
-    fn run(known: &mut Commands, line: &str, failed: bool, said: &str) {
+    fn run(known: &mut KnownCommands, line: &str, failed: bool, said: &str) {
         let keys = known.typed(&commands(line), 1, 1);
         known.ended(&keys, failed, said, 2);
     }
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn what_a_pipe_hides_is_told_by_the_output() {
-        let mut known = Commands::default();
+        let mut known = KnownCommands::default();
         run(&mut known, "cargo build 2>&1 | tail -5", false, "error: could not compile `a`");
         run(&mut known, "npm run build | tail", false, "ERROR in ./src/a.ts");
         run(&mut known, "cargo clippy | tail", false, "0 errors");
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn one_target_closes_no_other() {
-        let mut known = Commands::default();
+        let mut known = KnownCommands::default();
         run(&mut known, "make deploy", true, "failed");
         run(&mut known, "pytest tests/a.py", true, "failed");
         run(&mut known, "make", false, "");
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_later_success_closes_what_failed() {
-        let mut known = Commands::default();
+        let mut known = KnownCommands::default();
         let said = "running\nerror[E0308]: mismatched types\n  --> src/a.rs:1";
         run(&mut known, "cargo test --all", true, said);
         assert_eq!(known.all[0].complaint.as_deref(), Some("error[E0308]: mismatched types"));
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn what_works_as_a_whole_closes_what_failed_in_part() {
-        let mut known = Commands::default();
+        let mut known = KnownCommands::default();
         run(&mut known, "git rebase origin/main", true, "error: could not apply");
         run(&mut known, "go test ./a", true, "FAIL");
         run(&mut known, "git rebase --continue", false, "");
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn tests_are_told_from_what_runs_beside_them() {
-        let mut known = Commands::default();
+        let mut known = KnownCommands::default();
         let said = "test result: FAILED. 3 passed; 1 failed; 0 ignored";
         run(&mut known, "cargo build -q && cargo test | tail -3 && git push origin x", false, said);
         let ends: Vec<_> = known.all.iter().map(|command| command.worked).collect();

@@ -6,10 +6,10 @@ use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use super::index::Index;
+use super::index::ItemIndex;
 use super::names::NameKind;
 use super::path;
-use super::score::{Clock, Score};
+use super::score::{Clock, UseScore};
 
 /// Index of a file in the table.
 pub(super) type FileId = u32;
@@ -17,10 +17,10 @@ type NameId = u32;
 
 /// A symbol or a reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Name {
+pub(super) struct NameEntry {
     pub(super) kind: NameKind,
     pub(super) text: SmolStr,
-    pub(super) score: Score,
+    pub(super) score: UseScore,
     /// Place of the record that last mentioned the name.
     pub(super) place: Place,
     pub(super) ties: Ties,
@@ -30,34 +30,34 @@ pub(super) struct Name {
 pub(super) type Ties = [Option<(FileId, f32)>; MOST_TIES];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct File {
+pub(super) struct FileEntry {
     /// Relative to the project if it is inside. For a file that was only mentioned, the path as
     /// mentioned.
     pub(super) path: SmolStr,
     /// Whether a tool received this path or the agent reported it. A mention never renames such a
     /// file.
     pub(super) is_known: bool,
-    pub(super) score: Score,
+    pub(super) score: UseScore,
     /// Place of the record that last mentioned the file.
     pub(super) place: Place,
 }
 
 /// The names of a session, limited to the most useful ones.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Kept")]
-pub(super) struct Table {
-    pub(super) names: Vec<Name>,
-    pub(super) files: Vec<File>,
+#[serde(from = "StoredTable")]
+pub(super) struct NameTable {
+    pub(super) names: Vec<NameEntry>,
+    pub(super) files: Vec<FileEntry>,
     /// Place of the current record.
     #[serde(skip)]
     pub(super) here: Place,
     #[serde(skip)]
-    by_text: Index,
+    by_text: ItemIndex,
     #[serde(skip)]
-    by_path: Index,
+    by_path: ItemIndex,
 }
 
-impl PartialEq for Table {
+impl PartialEq for NameTable {
     fn eq(&self, other: &Self) -> bool {
         (&self.names, &self.files) == (&other.names, &other.files)
     }
@@ -65,20 +65,20 @@ impl PartialEq for Table {
 
 /// The stored part of a table; the rest is derived.
 #[derive(Deserialize)]
-struct Kept {
-    names: Vec<Name>,
-    files: Vec<File>,
+struct StoredTable {
+    names: Vec<NameEntry>,
+    files: Vec<FileEntry>,
 }
 
-impl From<Kept> for Table {
-    fn from(Kept { names, files }: Kept) -> Self {
+impl From<StoredTable> for NameTable {
+    fn from(StoredTable { names, files }: StoredTable) -> Self {
         Self { names, files, ..Self::default() }
     }
 }
 
 /// Number of names and files kept once there are twice as many.
 #[derive(Clone, Copy)]
-pub(super) struct Most {
+pub(super) struct TableLimits {
     pub(super) names: usize,
     pub(super) files: usize,
 }
@@ -86,7 +86,7 @@ pub(super) struct Most {
 /// Maximum number of files that a symbol is linked to.
 const MOST_TIES: usize = 3;
 
-impl Table {
+impl NameTable {
     /// Records a symbol or a reference.
     pub(super) fn name(&mut self, kind: NameKind, text: &str, weight: f32, now: Clock) -> NameId {
         self.index();
@@ -94,8 +94,8 @@ impl Table {
         let id = known.unwrap_or_else(|| {
             let id = self.names.len() as NameId;
             self.by_text.add(text, id);
-            let (text, score) = (text.into(), Score::default());
-            self.names.push(Name { kind, text, score, place: 0, ties: Ties::default() });
+            let (text, score) = (text.into(), UseScore::default());
+            self.names.push(NameEntry { kind, text, score, place: 0, ties: Ties::default() });
             id
         });
         let name = &mut self.names[id as usize];
@@ -137,8 +137,8 @@ impl Table {
         self.by_path.find(path, same).unwrap_or_else(|| {
             let id = self.files.len() as FileId;
             self.by_path.add(path, id);
-            let score = Score::default();
-            self.files.push(File { path: path.into(), is_known: false, score, place: 0 });
+            let score = UseScore::default();
+            self.files.push(FileEntry { path: path.into(), is_known: false, score, place: 0 });
             id
         })
     }
@@ -146,12 +146,12 @@ impl Table {
     /// Merges each mention of a path's end (`main.rs`) into the one known file it can mean
     /// (`src/main.rs`), and returns the new index of each file. A mention that can mean several
     /// files stays separate.
-    pub(super) fn join_mentions(&mut self) -> Option<Moved> {
+    pub(super) fn join_mentions(&mut self) -> Option<MovedFiles> {
         let mut known: HashMap<&str, Vec<FileId>> = HashMap::new();
         for (id, file) in (0..).zip(&self.files).filter(|(_, file)| file.is_known) {
             known.entry(base(&file.path)).or_default().push(id);
         }
-        let meant = |file: &File| {
+        let meant = |file: &FileEntry| {
             let fits = |id: &&FileId| is_end_of(&file.path, &self.files[**id as usize].path);
             let mut fitting = known.get(base(&file.path))?.iter().filter(fits);
             let only = *fitting.next()?;
@@ -168,7 +168,7 @@ impl Table {
             }
         }
         let mut next = 0..;
-        let mut moved: Moved =
+        let mut moved: MovedFiles =
             meant.iter().map(|known| if known.is_none() { next.next() } else { None }).collect();
         let mut gone = meant.iter();
         self.files.retain(|_| gone.next().is_some_and(Option::is_none));
@@ -181,7 +181,7 @@ impl Table {
         Some(moved)
     }
 
-    fn move_ties(&mut self, moved: &Moved) {
+    fn move_ties(&mut self, moved: &MovedFiles) {
         for name in &mut self.names {
             for (file, weight) in std::mem::take(&mut name.ties).into_iter().flatten() {
                 if let Some(file) = moved[file as usize] {
@@ -209,7 +209,7 @@ impl Table {
         }
     }
 
-    fn absorb_file(&mut self, other: File) -> FileId {
+    fn absorb_file(&mut self, other: FileEntry) -> FileId {
         let id = self.find_file(&other.path);
         let file = &mut self.files[id as usize];
         file.is_known |= other.is_known;
@@ -217,7 +217,7 @@ impl Table {
         id
     }
 
-    fn absorb_name(&mut self, other: Name) {
+    fn absorb_name(&mut self, other: NameEntry) {
         let Some(id) =
             self.by_text.find(&other.text, |id| self.names[id as usize].text == other.text)
         else {
@@ -238,10 +238,10 @@ impl Table {
     /// has moved.
     pub(super) fn shrink(
         &mut self,
-        most: Most,
+        most: TableLimits,
         now: Clock,
         keep: impl Fn(FileId) -> bool,
-    ) -> Option<Moved> {
+    ) -> Option<MovedFiles> {
         if self.names.len() > 2 * most.names {
             let scores: Vec<f32> = self.names.iter().map(|name| name.score.at(now)).collect();
             let least = nth_largest(&scores, most.names);
@@ -251,11 +251,16 @@ impl Table {
         (self.files.len() > 2 * most.files).then(|| self.shrink_files(most.files, now, keep))
     }
 
-    fn shrink_files(&mut self, most: usize, now: Clock, keep: impl Fn(FileId) -> bool) -> Moved {
+    fn shrink_files(
+        &mut self,
+        most: usize,
+        now: Clock,
+        keep: impl Fn(FileId) -> bool,
+    ) -> MovedFiles {
         let scores: Vec<f32> = self.files.iter().map(|file| file.score.at(now)).collect();
         let least = nth_largest(&scores, most);
         let mut next = 0;
-        let moved: Moved = (0..self.files.len())
+        let moved: MovedFiles = (0..self.files.len())
             .map(|id| {
                 (scores[id] > least || keep(id as FileId)).then(|| {
                     next += 1;
@@ -274,16 +279,16 @@ impl Table {
     #[inline]
     fn index(&mut self) {
         if self.by_text.len() != self.names.len() {
-            self.by_text = Index::of(self.names.iter().map(|name| name.text.as_str()));
+            self.by_text = ItemIndex::of(self.names.iter().map(|name| name.text.as_str()));
         }
         if self.by_path.len() != self.files.len() {
-            self.by_path = Index::of(self.files.iter().map(|file| file.path.as_str()));
+            self.by_path = ItemIndex::of(self.files.iter().map(|file| file.path.as_str()));
         }
     }
 }
 
-impl File {
-    fn join(&mut self, score: Score, place: Place) {
+impl FileEntry {
+    fn join(&mut self, score: UseScore, place: Place) {
         self.score.join(score);
         self.place = self.place.max(place);
     }
@@ -300,7 +305,7 @@ fn tie(ties: &mut Ties, file: FileId, weight: f32) {
 }
 
 /// The new index of each file; `None` for dropped files.
-pub(super) type Moved = Vec<Option<FileId>>;
+pub(super) type MovedFiles = Vec<Option<FileId>>;
 
 fn nth_largest(scores: &[f32], n: usize) -> f32 {
     let mut sorted = scores.to_vec();
@@ -322,13 +327,13 @@ fn is_end_of(short: &str, long: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn paths(table: &Table) -> Vec<&str> {
+    fn paths(table: &NameTable) -> Vec<&str> {
         table.files.iter().map(|file| file.path.as_str()).collect()
     }
 
     #[test]
     fn a_mention_counts_for_the_only_file_that_it_can_mean() {
-        let mut table = Table::default();
+        let mut table = NameTable::default();
         let mention = table.file("main.rs", 1.0, 1);
         let symbol = table.name(NameKind::Symbol, "run_all", 1.0, 1);
         table.tie(symbol, mention, 1.0);
@@ -340,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_mention_never_renames_or_replaces_a_file() {
-        let mut table = Table::default();
+        let mut table = NameTable::default();
         table.file("packages/web/package.json", 9.0, 1);
         table.known_file("package.json", 1.0, 2);
         table.file("node_modules/a/package.json", 9.0, 3);
@@ -351,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_mention_that_can_mean_several_files_stays_apart() {
-        let mut table = Table::default();
+        let mut table = NameTable::default();
         table.known_file("a/lib.rs", 1.0, 1);
         table.known_file("b/lib.rs", 1.0, 2);
         table.file("lib.rs", 1.0, 3);
@@ -360,8 +365,8 @@ mod tests {
 
     #[test]
     fn the_most_useful_are_kept() {
-        let most = Most { names: 3_000, files: 800 };
-        let mut table = Table::default();
+        let most = TableLimits { names: 3_000, files: 800 };
+        let mut table = NameTable::default();
         for number in 0..2 * most.files as Clock + 1 {
             let file = table.file(&format!("src/f{number}.rs"), 1.0, number);
             let symbol = table.name(NameKind::Symbol, &format!("symbol_{number}"), 1.0, number);

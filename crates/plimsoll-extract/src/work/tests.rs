@@ -2,10 +2,10 @@ use super::*;
 
 fn returned(text: &str) -> Vec<String> {
     let (call, changes) = ("1", Vec::new());
-    let said = Output::new(text.as_bytes(), String::from_utf8_lossy);
-    let act = Act::Returned { call, failed: false, said, changes, step: None };
-    let mut fold = Fold::default();
-    fold.take(&Record { acts: vec![act], ..Record::default() });
+    let said = ToolOutput::new(text.as_bytes(), String::from_utf8_lossy);
+    let act = WorkEvent::Returned { call, failed: false, said, changes, step: None };
+    let mut fold = WorkFold::default();
+    fold.take(&WorkRecord { acts: vec![act], ..WorkRecord::default() });
     let work = fold.work();
     let files = work.table.files.iter().map(|file| file.path.to_string());
     files.chain(work.table.names.iter().map(|name| name.text.to_string())).collect()
@@ -27,7 +27,7 @@ fn what_we_gave_to_a_session_is_no_source_of_names() {
 
 /// A session, initially in `/app`. Each call succeeds unless stated otherwise.
 struct Session {
-    fold: Fold,
+    fold: WorkFold,
     calls: usize,
     folder: &'static str,
     failed: bool,
@@ -35,43 +35,43 @@ struct Session {
 
 impl Default for Session {
     fn default() -> Self {
-        Self { fold: Fold::default(), calls: 0, folder: "/app", failed: false }
+        Self { fold: WorkFold::default(), calls: 0, folder: "/app", failed: false }
     }
 }
 
 impl Session {
-    fn call(&mut self, tool: Tool<'_>, said: &str, original: Option<&str>) -> &mut Self {
+    fn call(&mut self, tool: ToolUse<'_>, said: &str, original: Option<&str>) -> &mut Self {
         self.calls += 1;
         let call = &self.calls.to_string();
         let change = original.map(|text| FileChange {
             path: None,
             change: None,
             lines: Vec::new(),
-            original: Some(Output::new(text.as_bytes(), String::from_utf8_lossy)),
+            original: Some(ToolOutput::new(text.as_bytes(), String::from_utf8_lossy)),
         });
-        let said = Output::new(said.as_bytes(), String::from_utf8_lossy);
+        let said = ToolOutput::new(said.as_bytes(), String::from_utf8_lossy);
         let changes = change.into_iter().collect();
         for act in [
-            Act::Called { call, tool },
-            Act::Returned { call, failed: self.failed, said, changes, step: None },
+            WorkEvent::Called { call, tool },
+            WorkEvent::Returned { call, failed: self.failed, said, changes, step: None },
         ] {
             let folder = Some(self.folder.into());
-            self.fold.take(&Record { folder, acts: vec![act], ..Record::default() });
+            self.fold.take(&WorkRecord { folder, acts: vec![act], ..WorkRecord::default() });
         }
         self
     }
 
     fn edit(&mut self, path: &str, old: &str, new: &str) -> &mut Self {
         let (old, new) = (vec![old.into()], vec![new.into()]);
-        self.call(Tool::Edit { path: path.into(), old, new }, "", Some("as it was"))
+        self.call(ToolUse::Edit { path: path.into(), old, new }, "", Some("as it was"))
     }
 
     fn write(&mut self, path: &str, text: &str) -> &mut Self {
-        self.call(Tool::Write { path: path.into(), text: text.into() }, "", Some("as it was"))
+        self.call(ToolUse::Write { path: path.into(), text: text.into() }, "", Some("as it was"))
     }
 
     fn shell(&mut self, command: &str, said: &str) -> &mut Self {
-        self.call(Tool::Shell { command: command.into() }, said, None)
+        self.call(ToolUse::Shell { command: command.into() }, said, None)
     }
 
     fn failing_shell(&mut self, command: &str, said: &str) -> &mut Self {
@@ -281,13 +281,13 @@ fn committed_edits_stay_when_later_ones_are_undone() {
 
 #[test]
 fn a_pasted_log_is_not_in_the_users_words() {
-    let mut fold = Fold::default();
+    let mut fold = WorkFold::default();
     let prompts = [
         "Fix it, but do not hide it.\n\nERROR TypeError: it must not be null",
         "✘ [ERROR] never mind",
     ];
-    let acts = prompts.map(|prompt| Act::Asked(prompt.into())).to_vec();
-    fold.take(&Record { acts, ..Record::default() });
+    let acts = prompts.map(|prompt| WorkEvent::Asked(prompt.into())).to_vec();
+    fold.take(&WorkRecord { acts, ..WorkRecord::default() });
     let work = fold.work();
     let asked: Vec<&str> = work.asked.iter().map(|text| &**text).collect();
     let directives: Vec<&str> = work.directives.iter().map(|text| &**text).collect();

@@ -8,23 +8,23 @@ use plimsoll_core::entry::Place;
 use plimsoll_core::shell::Command;
 use serde::{Deserialize, Serialize};
 
-use super::act::{Change, FileChange, Tool};
-use super::effects::{Effect, Effects, Rewrite, Source, effects};
+use super::act::{ChangeKind, FileChange, ToolUse};
+use super::effects::{Effect, Effects, FileRewrite, RestoreSource, effects};
 use super::names::{self, NameKind};
-use super::noted::Noted;
+use super::noted::SourcedText;
 use super::table::FileId;
 use super::told::{self, told};
-use super::touched::{Replacement, Touched, Written};
+use super::touched::{FileState, Replacement, WrittenText};
 use super::words::one_line;
-use super::{MOST_CALLS, MOST_MARKERS, Words, Work, path, push, shell, weight};
+use super::{MOST_CALLS, MOST_MARKERS, ModelSummary, Work, path, push, shell, weight};
 
 /// A call without a result so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Pending {
+pub(super) enum PendingCall {
     /// Reads a file.
     File(FileId),
     /// Changes a file.
-    Change(FileId, Change, Written),
+    Change(FileId, ChangeKind, WrittenText),
     /// Runs commands, identified by their keys.
     Shell { keys: Vec<String>, effects: Effects, place: Place },
     /// Gives a task to a subagent.
@@ -33,7 +33,7 @@ pub(super) enum Pending {
     Step(String),
 }
 
-impl Pending {
+impl PendingCall {
     /// Updates the file's index after the table moved it; returns false if the file was dropped.
     pub(super) fn moved(&mut self, place: impl Fn(FileId) -> Option<FileId>) -> bool {
         match self {
@@ -76,7 +76,7 @@ impl ShellFolder {
 }
 
 /// A tool's result.
-pub(super) struct Returned<'a> {
+pub(super) struct CallResult<'a> {
     pub(super) failed: bool,
     pub(super) text: &'a str,
     pub(super) changes: &'a [FileChange<'a>],
@@ -84,7 +84,7 @@ pub(super) struct Returned<'a> {
 
 impl Work {
     /// Records a tool call and returns the file it is about.
-    pub(super) fn called(&mut self, call: &str, tool: &Tool<'_>) -> Option<FileId> {
+    pub(super) fn called(&mut self, call: &str, tool: &ToolUse<'_>) -> Option<FileId> {
         self.steps += 1;
         let pending = self.begun(tool)?;
         let file = pending.file();
@@ -92,49 +92,49 @@ impl Work {
         file
     }
 
-    fn begun(&mut self, tool: &Tool<'_>) -> Option<Pending> {
+    fn begun(&mut self, tool: &ToolUse<'_>) -> Option<PendingCall> {
         match tool {
-            Tool::Edit { path, old, new } => {
-                let edit = Written::Part(Replacement { old: hash(old), new: hash(new) });
-                Some(self.changing(path, (Change::Edited, edit), old, new))
+            ToolUse::Edit { path, old, new } => {
+                let edit = WrittenText::Part(Replacement { old: hash(old), new: hash(new) });
+                Some(self.changing(path, (ChangeKind::Edited, edit), old, new))
             }
-            Tool::Write { path, text } => {
+            ToolUse::Write { path, text } => {
                 let text = slice::from_ref(text);
-                let whole = Written::Whole(hash(text));
-                Some(self.changing(path, (Change::Written, whole), &[], text))
+                let whole = WrittenText::Whole(hash(text));
+                Some(self.changing(path, (ChangeKind::Written, whole), &[], text))
             }
-            Tool::Read { path, from, lines } => Some(self.reading(path, *from, *lines)),
-            Tool::Shell { command } => match Words::handed_over(command) {
+            ToolUse::Read { path, from, lines } => Some(self.reading(path, *from, *lines)),
+            ToolUse::Shell { command } => match ModelSummary::handed_over(command) {
                 Some(words) => {
                     self.refine(words);
                     None
                 }
                 None => Some(self.shell(&told(command))),
             },
-            Tool::Delegate { task, text } => {
+            ToolUse::Delegate { task, text } => {
                 self.mention(&told(text), weight::GIVEN, None);
-                Some(Pending::Delegated(one_line(&told(task), 120)))
+                Some(PendingCall::Delegated(one_line(&told(task), 120)))
             }
-            Tool::Plan(steps) => {
+            ToolUse::Plan(steps) => {
                 let steps: Vec<_> =
                     steps.iter().map(|step| (told(&step.text), step.done)).collect();
                 let steps = steps.iter().map(|(text, done)| (&**text, *done));
                 self.plan.replace(steps, self.table.here);
                 None
             }
-            Tool::AddStep { text, about } => {
+            ToolUse::AddStep { text, about } => {
                 self.mention(&told(&format!("{text}\n{about}")), weight::GIVEN, None);
-                Some(Pending::Step(told(text).into_owned()))
+                Some(PendingCall::Step(told(text).into_owned()))
             }
-            Tool::SetStep { step, text, state } => {
+            ToolUse::SetStep { step, text, state } => {
                 let text = text.as_deref().map(told);
                 self.plan.set(&told::name(step), text.as_deref(), *state, self.table.here);
                 None
             }
-            Tool::Other { path, texts, .. } => {
+            ToolUse::Other { path, texts, .. } => {
                 self.mention(&told(&texts.join("\n")), weight::GIVEN, None);
                 let path = path.as_ref().filter(|path| names::is_file(path));
-                path.map(|path| Pending::File(self.file(path, 0.0)))
+                path.map(|path| PendingCall::File(self.file(path, 0.0)))
             }
         }
     }
@@ -142,35 +142,35 @@ impl Work {
     fn changing(
         &mut self,
         path: &str,
-        (change, written): (Change, Written),
+        (change, written): (ChangeKind, WrittenText),
         old: &[Cow<'_, str>],
         new: &[Cow<'_, str>],
-    ) -> Pending {
+    ) -> PendingCall {
         let file = self.file(path, weight::GIVEN);
         self.marked(file, old, new);
-        Pending::Change(file, change, written)
+        PendingCall::Change(file, change, written)
     }
 
     /// Records new TODO and FIXME comments, and drops the removed ones.
     fn marked(&mut self, file: FileId, old: &[Cow<'_, str>], new: &[Cow<'_, str>]) {
         let (old, new) = (marks(old), marks(new));
-        let is_gone = |mark: &Noted| old.iter().chain(&new).any(|known| **known == **mark);
+        let is_gone = |mark: &SourcedText| old.iter().chain(&new).any(|known| **known == **mark);
         self.markers.retain(|(of, mark)| *of != file || !is_gone(mark));
         for mark in new {
-            let mark = Noted::new(mark, self.table.here);
+            let mark = SourcedText::new(mark, self.table.here);
             push(&mut self.markers, (file, mark), MOST_MARKERS);
         }
     }
 
-    fn reading(&mut self, path: &str, from: Option<u32>, lines: Option<u32>) -> Pending {
+    fn reading(&mut self, path: &str, from: Option<u32>, lines: Option<u32>) -> PendingCall {
         let file = self.file(path, weight::GIVEN);
         let lines = from.map(|from| (from, lines.unwrap_or(1)));
         let (now, here) = (self.clock, self.table.here);
         self.touched.entry(file).or_default().read(lines, now, here);
-        Pending::File(file)
+        PendingCall::File(file)
     }
 
-    fn shell(&mut self, line: &str) -> Pending {
+    fn shell(&mut self, line: &str) -> PendingCall {
         self.mention(line, weight::GIVEN, None);
         let commands = plimsoll_core::shell::commands(line);
         for branch in shell::branches(&commands) {
@@ -178,7 +178,7 @@ impl Work {
         }
         let keys = self.commands.typed(&commands, self.clock, self.table.here);
         let effects = self.effects(&commands);
-        Pending::Shell { keys, effects, place: self.table.here }
+        PendingCall::Shell { keys, effects, place: self.table.here }
     }
 
     /// Returns the effects of a command line in the folder that the client reports.
@@ -221,12 +221,12 @@ impl Work {
     }
 
     /// Returns whether a tool named the file that a command changes.
-    fn knows(&self, Rewrite { path, from, .. }: &Rewrite) -> bool {
+    fn knows(&self, FileRewrite { path, from, .. }: &FileRewrite) -> bool {
         self.table.knows(from.as_ref().unwrap_or(path))
     }
 
     /// Removes and returns the pending call with this id.
-    pub(super) fn pending(&mut self, call: &str) -> Option<Pending> {
+    pub(super) fn pending(&mut self, call: &str) -> Option<PendingCall> {
         let at = self.calls.iter().position(|(name, _)| name == call)?;
         self.calls.remove(at).map(|(_, pending)| pending)
     }
@@ -236,15 +236,15 @@ impl Work {
         let mut calls = self.calls.iter().rev();
         calls
             .find(|(name, _)| name == call)
-            .is_some_and(|(_, call)| matches!(call, Pending::File(_)))
+            .is_some_and(|(_, call)| matches!(call, PendingCall::File(_)))
     }
 
     /// Returns whether this call's output is needed.
     pub(super) fn listens_to(&self, call: &str, failed: bool) -> bool {
-        let waits = |pending: &Pending| match pending {
-            Pending::Shell { keys, .. } => failed || self.commands.listen(keys),
-            Pending::Delegated(_) => true,
-            Pending::File(_) | Pending::Change(..) | Pending::Step(_) => false,
+        let waits = |pending: &PendingCall| match pending {
+            PendingCall::Shell { keys, .. } => failed || self.commands.listen(keys),
+            PendingCall::Delegated(_) => true,
+            PendingCall::File(_) | PendingCall::Change(..) | PendingCall::Step(_) => false,
         };
         self.calls.iter().any(|(name, pending)| name == call && waits(pending))
     }
@@ -253,13 +253,13 @@ impl Work {
     pub(super) fn returned(
         &mut self,
         call: &str,
-        result: &Returned<'_>,
+        result: &CallResult<'_>,
         step: Option<&str>,
     ) -> Option<FileId> {
         let pending = self.pending(call);
-        let file = pending.as_ref().and_then(Pending::file);
+        let file = pending.as_ref().and_then(PendingCall::file);
         match pending {
-            Some(Pending::Change(file, change, written)) if !result.failed => {
+            Some(PendingCall::Change(file, change, written)) if !result.failed => {
                 let told = result.changes.first();
                 let change = told.and_then(|told| told.change).unwrap_or(change);
                 let lines = told.map_or(&[][..], |told| &told.lines);
@@ -268,7 +268,7 @@ impl Work {
                 let touched = self.touched.entry(file).or_default();
                 touched.written(written, change, lines, original, at);
             }
-            Some(Pending::Shell { keys, effects, place }) => {
+            Some(PendingCall::Shell { keys, effects, place }) => {
                 self.ran(&keys, result);
                 let is_reported = !result.changes.is_empty();
                 let Effects { all, before_last, ends_in } = effects;
@@ -287,29 +287,29 @@ impl Work {
                     }
                 }
             }
-            Some(Pending::Delegated(task)) => self.reported(&task, result.text),
-            Some(Pending::Step(text)) => {
+            Some(PendingCall::Delegated(task)) => self.reported(&task, result.text),
+            Some(PendingCall::Step(text)) => {
                 let named = step.filter(|_| !result.failed);
                 named
                     .into_iter()
                     .for_each(|name| self.plan.add(&told::name(name), &text, self.table.here));
             }
-            Some(Pending::File(_) | Pending::Change(..)) | None => {}
+            Some(PendingCall::File(_) | PendingCall::Change(..)) | None => {}
         }
         file
     }
 
-    fn changed(&mut self, file: FileId, change: Change, lines: &[(u32, u32)], place: Place) {
+    fn changed(&mut self, file: FileId, change: ChangeKind, lines: &[(u32, u32)], place: Place) {
         self.touched.entry(file).or_default().changed(change, lines, self.clock, place);
     }
 
     /// Records the result of commands, and the file changes that the agent reported.
-    fn ran(&mut self, keys: &[String], result: &Returned<'_>) {
+    fn ran(&mut self, keys: &[String], result: &CallResult<'_>) {
         self.commands.ended(keys, result.failed, result.text, self.table.here);
         for told in result.changes {
             let Some(path) = &told.path else { continue };
             let file = self.file(path, weight::GIVEN);
-            let change = told.change.unwrap_or(Change::Written);
+            let change = told.change.unwrap_or(ChangeKind::Written);
             self.changed(file, change, &told.lines, self.table.here);
         }
     }
@@ -322,21 +322,22 @@ impl Work {
             Effect::Change(_) => {}
             Effect::RemoveFolder(folder) => {
                 let at = self.clock;
-                let remove = |file: &mut Touched| file.changed(Change::Deleted, &[], at, place);
+                let remove =
+                    |file: &mut FileState| file.changed(ChangeKind::Deleted, &[], at, place);
                 self.each_changed(&[folder], remove);
             }
             Effect::Move { from, to } => self.move_somewhere(&from, &to, place),
-            Effect::Stage(paths) => self.each_changed(&paths, Touched::stage),
+            Effect::Stage(paths) => self.each_changed(&paths, FileState::stage),
             Effect::Commit { repository, all, amends } => {
                 self.commits += u32::from(!amends);
                 self.commit(&[repository], all);
             }
             Effect::Restore { paths, source } => self.each_changed(&paths, |file| match source {
-                Source::Other => file.put_back(),
+                RestoreSource::Other => file.put_back(),
                 // The staged content stays.
-                Source::Index if file.is_staged() => {}
-                Source::Index | Source::Head if file.is_untracked() => {}
-                Source::Index | Source::Head => file.restored(),
+                RestoreSource::Index if file.is_staged() => {}
+                RestoreSource::Index | RestoreSource::Head if file.is_untracked() => {}
+                RestoreSource::Index | RestoreSource::Head => file.restored(),
             }),
             Effect::Reset { repository, back } => {
                 self.commits = self.commits.saturating_sub(back);
@@ -361,7 +362,7 @@ impl Work {
 
     /// Records a change derived from a command. Files outside the project and in `.git` do not
     /// count as work.
-    fn rewrite(&mut self, Rewrite { path, change, from }: Rewrite, place: Place) {
+    fn rewrite(&mut self, FileRewrite { path, change, from }: FileRewrite, place: Place) {
         let is_outside = path::is_absolute(&path) || path.split('/').any(|part| part == ".git");
         if !is_outside {
             let is_new = !self.table.knows(&path);
@@ -369,7 +370,7 @@ impl Work {
             self.changed(file, change, &[], place);
             let touched = self.touched.entry(file).or_default();
             touched.from = from.as_ref().map(|from| told::short(&told::name(from)).to_owned());
-            if is_new && change == Change::Written {
+            if is_new && change == ChangeKind::Written {
                 touched.first_seen();
             }
         }
@@ -399,13 +400,13 @@ impl Work {
             let Some(touched) = self.touched.remove(&file) else { continue };
             let (Some(into), Some(_)) = (&into, touched.change) else { continue };
             let to = format!("{into}{}", &path[from.len()..]);
-            let moved = Rewrite { path: to, change: Change::Moved, from: Some(path) };
+            let moved = FileRewrite { path: to, change: ChangeKind::Moved, from: Some(path) };
             self.rewrite(moved, place);
         }
     }
 
     /// Calls `act` for every changed file at or below these paths.
-    fn each_changed(&mut self, paths: &[String], mut act: impl FnMut(&mut Touched)) {
+    fn each_changed(&mut self, paths: &[String], mut act: impl FnMut(&mut FileState)) {
         for (file, touched) in &mut self.touched {
             let path = &self.table.files[*file as usize].path;
             if touched.change.is_some() && is_among(paths, path) {
@@ -417,7 +418,7 @@ impl Work {
     /// Commits everything staged, or everything if nothing is known to be staged.
     fn commit(&mut self, repository: &[String], all: bool) {
         let number = self.commits;
-        let all = all || !self.touched.values().any(Touched::is_staged);
+        let all = all || !self.touched.values().any(FileState::is_staged);
         self.each_changed(repository, |file| {
             if all || file.is_staged() {
                 file.commit(number);
@@ -425,7 +426,7 @@ impl Work {
         });
     }
 
-    fn stash(&mut self, paths: &[String], is_taken: impl Fn(&Touched) -> bool) {
+    fn stash(&mut self, paths: &[String], is_taken: impl Fn(&FileState) -> bool) {
         let files = &self.table.files;
         let mut stash = Vec::new();
         for (file, touched) in &mut self.touched {
@@ -453,7 +454,7 @@ impl Work {
         }
     }
 
-    fn take_stash(&mut self, nth: usize) -> Option<Vec<(FileId, Touched)>> {
+    fn take_stash(&mut self, nth: usize) -> Option<Vec<(FileId, FileState)>> {
         let at = self.stashes.len().checked_sub(nth + 1)?;
         Some(self.stashes.remove(at))
     }
@@ -478,7 +479,7 @@ fn is_denied(effect: &Effect, output: &str) -> bool {
         "Is a directory",
         "Read-only file system",
     ];
-    let Effect::Change(Rewrite { path, .. }) = effect else { return false };
+    let Effect::Change(FileRewrite { path, .. }) = effect else { return false };
     let name = path.rsplit('/').next().unwrap_or(path);
     let denies = |line: &str| REASONS.iter().any(|reason| holds(line, reason));
     output.lines().any(|line| denies(line) && holds(line, name))

@@ -3,15 +3,15 @@
 use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
 
-use super::act::Change;
+use super::act::ChangeKind;
 use super::score::Clock;
 
 const MOST_RANGES: usize = 4;
 
 /// The state of a file that the agent read or changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Touched {
-    pub(super) change: Option<Change>,
+pub(super) struct FileState {
+    pub(super) change: Option<ChangeKind>,
     /// Path before a move.
     pub(super) from: Option<String>,
     /// Lines last changed, or last read if there was no change.
@@ -36,7 +36,7 @@ struct History {
     /// Whether the file changed since the last commit.
     is_dirty: bool,
     /// The change as of the last commit, and the number of the first commit that included a change.
-    committed: Option<(Change, u32)>,
+    committed: Option<(ChangeKind, u32)>,
 }
 
 /// Hashes of the removed and of the new text of an edit.
@@ -48,7 +48,7 @@ pub(super) struct Replacement {
 
 /// The text that a tool wrote into a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Written {
+pub(super) enum WrittenText {
     Part(Replacement),
     /// Hash of the whole content.
     Whole(u64),
@@ -56,7 +56,7 @@ pub(super) enum Written {
 
 const MOST_OPEN_EDITS: usize = 64;
 
-impl Touched {
+impl FileState {
     /// Records that lines were read.
     pub(super) fn read(&mut self, lines: Option<(u32, u32)>, at: Clock, place: Place) {
         self.at = at;
@@ -69,20 +69,20 @@ impl Touched {
     /// Records a change.
     pub(super) fn changed(
         &mut self,
-        change: Change,
+        change: ChangeKind,
         lines: &[(u32, u32)],
         at: Clock,
         place: Place,
     ) {
         (self.at, self.place) = (at, place);
-        let is_new = self.change == Some(Change::Created) || self.history.is_first_seen;
-        if is_new && change == Change::Deleted {
+        let is_new = self.change == Some(ChangeKind::Created) || self.history.is_first_seen;
+        if is_new && change == ChangeKind::Deleted {
             let is_first_seen = self.history.is_first_seen;
             self.put_back();
             self.history.is_first_seen = is_first_seen;
             return;
         }
-        if self.change.is_none() || change != Change::Edited {
+        if self.change.is_none() || change != ChangeKind::Edited {
             self.lines.clear();
         }
         self.change = Some(after(self.change, change));
@@ -94,8 +94,8 @@ impl Touched {
     /// `original` returns the hash of the content before the first change.
     pub(super) fn written(
         &mut self,
-        written: Written,
-        change: Change,
+        written: WrittenText,
+        change: ChangeKind,
         lines: &[(u32, u32)],
         original: impl FnOnce() -> Option<u64>,
         (at, place): (Clock, Place),
@@ -110,8 +110,8 @@ impl Touched {
         let mut open_edits = self.history.open_edits.take();
         self.changed(change, lines, at, place);
         let is_original = match written {
-            Written::Part(edit) => takes_back(&mut open_edits, edit),
-            Written::Whole(content) => {
+            WrittenText::Part(edit) => takes_back(&mut open_edits, edit),
+            WrittenText::Whole(content) => {
                 open_edits = None;
                 self.history.original == Some(content)
             }
@@ -176,7 +176,7 @@ impl Touched {
     /// Returns whether git does not track the file: it was created, and neither staged nor
     /// committed.
     pub(super) fn is_untracked(&self) -> bool {
-        self.change == Some(Change::Created)
+        self.change == Some(ChangeKind::Created)
             && !self.is_staged()
             && self.history.committed.is_none()
     }
@@ -214,13 +214,13 @@ impl Touched {
     /// Describes the change in words.
     pub(super) fn what(&self) -> String {
         match (self.change, &self.from) {
-            (Some(Change::Moved), Some(from)) => format!("moved from {from}"),
-            (Some(Change::Moved), None) => "moved".to_owned(),
-            (Some(Change::Edited), _) => "edited".to_owned(),
-            (Some(Change::Written), _) => "written".to_owned(),
-            (Some(Change::Created), _) => "created".to_owned(),
-            (Some(Change::Overwritten), _) => "overwritten".to_owned(),
-            (Some(Change::Deleted), _) => "deleted".to_owned(),
+            (Some(ChangeKind::Moved), Some(from)) => format!("moved from {from}"),
+            (Some(ChangeKind::Moved), None) => "moved".to_owned(),
+            (Some(ChangeKind::Edited), _) => "edited".to_owned(),
+            (Some(ChangeKind::Written), _) => "written".to_owned(),
+            (Some(ChangeKind::Created), _) => "created".to_owned(),
+            (Some(ChangeKind::Overwritten), _) => "overwritten".to_owned(),
+            (Some(ChangeKind::Deleted), _) => "deleted".to_owned(),
             (None, _) => "read".to_owned(),
         }
     }
@@ -244,10 +244,12 @@ fn takes_back(open_edits: &mut Option<Vec<Replacement>>, edit: Replacement) -> b
 }
 
 /// Combines two changes: an edit of a new file leaves it new.
-fn after(before: Option<Change>, change: Change) -> Change {
+fn after(before: Option<ChangeKind>, change: ChangeKind) -> ChangeKind {
     match (before, change) {
-        (Some(Change::Created), Change::Written | Change::Overwritten) => Change::Created,
-        (Some(before), Change::Edited) if before != Change::Deleted => before,
+        (Some(ChangeKind::Created), ChangeKind::Written | ChangeKind::Overwritten) => {
+            ChangeKind::Created
+        }
+        (Some(before), ChangeKind::Edited) if before != ChangeKind::Deleted => before,
         (_, change) => change,
     }
 }
@@ -265,24 +267,24 @@ mod tests {
 
     #[test]
     fn what_was_changed_counts_more_than_what_was_read() {
-        let mut file = Touched::default();
+        let mut file = FileState::default();
         file.read(Some((1, 200)), 1, 10);
         assert_eq!((file.newest_lines().as_deref(), file.place), (Some("1-200"), 10));
-        file.changed(Change::Edited, &[(40, 3), (10, 1)], 2, 20);
+        file.changed(ChangeKind::Edited, &[(40, 3), (10, 1)], 2, 20);
         file.read(Some((7, 9)), 3, 30);
         assert_eq!((file.all_lines().as_str(), file.place), ("10,40-42", 20));
-        file.changed(Change::Edited, &[(41, 9), (50, 1)], 4, 40);
+        file.changed(ChangeKind::Edited, &[(41, 9), (50, 1)], 4, 40);
         assert_eq!(file.all_lines(), "10,40-50");
     }
 
-    fn edit(file: &mut Touched, old: u64, new: u64) {
-        let edit = Written::Part(Replacement { old, new });
-        file.written(edit, Change::Edited, &[], || Some(1), (1, 1));
+    fn edit(file: &mut FileState, old: u64, new: u64) {
+        let edit = WrittenText::Part(Replacement { old, new });
+        file.written(edit, ChangeKind::Edited, &[], || Some(1), (1, 1));
     }
 
     #[test]
     fn an_opposite_edit_takes_an_edit_back() {
-        let mut file = Touched::default();
+        let mut file = FileState::default();
         edit(&mut file, 1, 2);
         edit(&mut file, 3, 4);
         edit(&mut file, 2, 1);
@@ -293,31 +295,31 @@ mod tests {
 
     #[test]
     fn writing_the_first_content_again_takes_everything_back() {
-        let mut file = Touched::default();
+        let mut file = FileState::default();
         edit(&mut file, 7, 8);
-        file.written(Written::Whole(2), Change::Overwritten, &[], || None, (1, 1));
+        file.written(WrittenText::Whole(2), ChangeKind::Overwritten, &[], || None, (1, 1));
         assert_eq!(file.what(), "overwritten");
-        file.written(Written::Whole(1), Change::Overwritten, &[], || None, (1, 1));
+        file.written(WrittenText::Whole(1), ChangeKind::Overwritten, &[], || None, (1, 1));
         assert_eq!(file.change, None);
     }
 
     #[test]
     fn a_new_file_stays_new_when_edits_of_it_are_taken_back() {
-        let mut file = Touched::default();
-        file.written(Written::Whole(1), Change::Created, &[], || None, (1, 1));
+        let mut file = FileState::default();
+        file.written(WrittenText::Whole(1), ChangeKind::Created, &[], || None, (1, 1));
         edit(&mut file, 1, 2);
         edit(&mut file, 2, 1);
         assert_eq!(file.what(), "created");
-        file.changed(Change::Deleted, &[], 1, 1);
+        file.changed(ChangeKind::Deleted, &[], 1, 1);
         assert_eq!(file.change, None);
     }
 
     #[test]
     fn a_commit_outlasts_what_is_put_back_later() {
-        let mut file = Touched::default();
+        let mut file = FileState::default();
         edit(&mut file, 1, 2);
         file.commit(1);
-        file.changed(Change::Deleted, &[], 1, 1);
+        file.changed(ChangeKind::Deleted, &[], 1, 1);
         file.restored();
         assert_eq!(file.what(), "edited");
         file.reset_to(0);
@@ -326,15 +328,15 @@ mod tests {
 
     #[test]
     fn changes_add_up() {
-        let mut file = Touched::default();
+        let mut file = FileState::default();
         let mut what = |change| {
             file.changed(change, &[], 1, 1);
             file.what()
         };
-        assert_eq!(what(Change::Edited), "edited");
-        assert_eq!(what(Change::Deleted), "deleted");
-        assert_eq!(what(Change::Created), "created");
-        assert_eq!(what(Change::Edited), "created");
-        assert_eq!(what(Change::Overwritten), "created");
+        assert_eq!(what(ChangeKind::Edited), "edited");
+        assert_eq!(what(ChangeKind::Deleted), "deleted");
+        assert_eq!(what(ChangeKind::Created), "created");
+        assert_eq!(what(ChangeKind::Edited), "created");
+        assert_eq!(what(ChangeKind::Overwritten), "created");
     }
 }

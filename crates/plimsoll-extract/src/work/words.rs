@@ -3,7 +3,7 @@
 use plimsoll_core::bytes;
 
 /// Words that indicate an instruction on how to work.
-static TELLING: Words = Words::new(&[
+static TELLING: WordList = WordList::new(&[
     "always",
     "avoid",
     "do not",
@@ -29,7 +29,7 @@ static TELLING: Words = Words::new(&[
 ]);
 
 /// Words that indicate a decision or its reason.
-static DECIDING: Words = Words::new(&[
+static DECIDING: WordList = WordList::new(&[
     "because",
     "chose",
     "decided",
@@ -91,7 +91,7 @@ fn with_next<'t>(text: &'t str, at: usize, sentence: &str) -> Option<&'t str> {
     Some(text[start..start + sentence.len() + next + line.len()].trim_end())
 }
 
-fn tells(sentence: &str, words: &Words, shortest: usize) -> bool {
+fn tells(sentence: &str, words: &WordList, shortest: usize) -> bool {
     const LONGEST: usize = 60;
     let holds = match sentence.contains('’') {
         true => holds_one(&sentence.replace('’', "'"), words),
@@ -101,7 +101,7 @@ fn tells(sentence: &str, words: &Words, shortest: usize) -> bool {
 }
 
 /// Returns whether a text contains one of these words as a whole word, ignoring ASCII case.
-fn holds_one(text: &str, words: &Words) -> bool {
+fn holds_one(text: &str, words: &WordList) -> bool {
     let mut before = b' ';
     text.as_bytes().array_windows().enumerate().any(|(at, [first, second])| {
         let begins = !std::mem::replace(&mut before, *first).is_ascii_alphanumeric();
@@ -112,13 +112,13 @@ fn holds_one(text: &str, words: &Words) -> bool {
 }
 
 /// Words to search for, with an index of their first two letters: few words of a text match it.
-struct Words {
+struct WordList {
     all: &'static [&'static str],
     /// For each first letter, a bit per second letter. Letter case and other characters share bits.
     begin: [u32; 32],
 }
 
-impl Words {
+impl WordList {
     const fn new(all: &'static [&'static str]) -> Self {
         let mut begin = [0; 32];
         let mut at = 0;

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
-use super::fill::{Key, fills};
-use super::pack::{Freight, Packing};
+use super::fill::{SizeKey, fills};
+use super::pack::{Packing, PackingProblem};
 
 /// Bounds the beam width: number of states × number of pieces.
 const IN_MIND: usize = 16_000;
@@ -18,32 +18,32 @@ const STEPS: u32 = 100;
 
 /// A partial packing.
 #[derive(Clone)]
-struct State {
+struct PartialPacking {
     /// Pieces whose dependencies are packed.
-    ready: BTreeSet<Key>,
+    ready: BTreeSet<SizeKey>,
     /// For each piece the number of dependencies that are not packed yet.
     waits: Vec<u32>,
     /// Total size of the pieces that are not packed yet.
     left: u128,
     /// The last batch, linked to the earlier ones.
-    batches: Option<Rc<Batches>>,
+    batches: Option<Rc<BatchList>>,
 }
 
-struct Batches {
+struct BatchList {
     batch: Vec<usize>,
-    before: Option<Rc<Batches>>,
+    before: Option<Rc<BatchList>>,
 }
 
 /// Packs from the first batch on.
-pub(super) fn pack(freight: &Freight) -> Packing {
+pub(super) fn pack(freight: &PackingProblem) -> Packing {
     let tails = freight.tails();
     let width = (IN_MIND / freight.sizes.len().max(1)).clamp(8, 64);
-    let mut states = vec![State::new(freight)];
+    let mut states = vec![PartialPacking::new(freight)];
     loop {
         if let Some(done) = states.iter().find(|state| state.left == 0) {
             return done.packing();
         }
-        let mut next: Vec<State> =
+        let mut next: Vec<PartialPacking> =
             states.iter().flat_map(|state| state.steps(freight, &tails)).collect();
         next.sort_by_cached_key(|state| state.rank(freight, &tails));
         let mut seen = HashSet::new();
@@ -52,8 +52,8 @@ pub(super) fn pack(freight: &Freight) -> Packing {
     }
 }
 
-impl State {
-    fn new(freight: &Freight) -> Self {
+impl PartialPacking {
+    fn new(freight: &PackingProblem) -> Self {
         let waits: Vec<u32> = freight.before.iter().map(|before| before.len() as u32).collect();
         let first = (0..waits.len()).filter(|piece| waits[*piece] == 0);
         let ready = first.map(|piece| (Reverse(freight.sizes[piece]), piece)).collect();
@@ -62,13 +62,13 @@ impl State {
     }
 
     /// Returns a lower bound for the batches still needed, and the size still to pack.
-    fn rank(&self, freight: &Freight, tails: &[usize]) -> (u128, u128) {
+    fn rank(&self, freight: &PackingProblem, tails: &[usize]) -> (u128, u128) {
         let longest = self.ready.iter().map(|(_, piece)| tails[*piece] as u128 + 1).max();
         (self.left.div_ceil(u128::from(freight.room)).max(longest.unwrap_or(0)), self.left)
     }
 
     /// Returns this state extended by one more batch, filled in several ways.
-    fn steps(&self, freight: &Freight, tails: &[usize]) -> Vec<Self> {
+    fn steps(&self, freight: &PackingProblem, tails: &[usize]) -> Vec<Self> {
         let farthest =
             self.ready.iter().max_by_key(|(size, piece)| (tails[*piece], Reverse(*size)));
         let firsts = [self.ready.first(), farthest];
@@ -83,7 +83,7 @@ impl State {
         steps
     }
 
-    fn with(&self, freight: &Freight, keys: Vec<Key>) -> Self {
+    fn with(&self, freight: &PackingProblem, keys: Vec<SizeKey>) -> Self {
         let mut state = self.clone();
         for key in &keys {
             state.ready.remove(key);
@@ -96,7 +96,7 @@ impl State {
                 state.ready.insert((Reverse(freight.sizes[*behind]), *behind));
             }
         }
-        state.batches = Some(Rc::new(Batches { batch, before: self.batches.clone() }));
+        state.batches = Some(Rc::new(BatchList { batch, before: self.batches.clone() }));
         state
     }
 

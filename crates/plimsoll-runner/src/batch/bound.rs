@@ -1,13 +1,13 @@
 //! A lower bound for the number of batches.
 
-use super::pack::Freight;
+use super::pack::PackingProblem;
 
 /// Returns a number of batches that no packing can undercut.
 ///
 /// A piece with head `h` cannot be in the first `h` batches, and a piece with tail `t` cannot be in
 /// the last `t`. Pieces whose head and tail are at least `h` and `t` therefore need `h + t` batches
 /// besides those that they fill.
-pub(super) fn bound(freight: &Freight) -> usize {
+pub(super) fn bound(freight: &PackingProblem) -> usize {
     let (heads, tails) = (freight.heads(), freight.tails());
     let longest = heads.iter().zip(&tails).map(|(head, tail)| head + tail + 1).max();
     let by_head = by_sums(&freight.sizes, freight.room, &heads);
@@ -16,7 +16,7 @@ pub(super) fn bound(freight: &Freight) -> usize {
     bound.max(by_halves(freight, &heads, &tails))
 }
 
-impl Freight {
+impl PackingProblem {
     /// Returns for each piece the minimum number of batches before it.
     pub(super) fn heads(&self) -> Vec<usize> {
         heads(self.order.iter().copied(), &self.before, &self.sizes, self.room)
@@ -40,7 +40,7 @@ fn heads(
     for piece in order {
         let mut earlier: Vec<usize> = before[piece].clone();
         earlier.sort_unstable_by_key(|piece| std::cmp::Reverse(heads[*piece]));
-        let mut filled = Filled::default();
+        let mut filled = BatchCount::default();
         heads[piece] = earlier.iter().fold(0, |head, earlier| {
             head.max(heads[*earlier] + filled.with(sizes[*earlier], room))
         });
@@ -52,19 +52,19 @@ fn heads(
 fn by_sums(sizes: &[u64], room: u64, heads: &[usize]) -> usize {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_unstable_by_key(|piece| std::cmp::Reverse(heads[*piece]));
-    let mut filled = Filled::default();
+    let mut filled = BatchCount::default();
     order.iter().fold(0, |bound, piece| bound.max(heads[*piece] + filled.with(sizes[*piece], room)))
 }
 
 /// Accumulates pieces and counts the batches that they need at least: two pieces of more than half
 /// the room never share a batch.
 #[derive(Default)]
-struct Filled {
+struct BatchCount {
     sum: u128,
     large: usize,
 }
 
-impl Filled {
+impl BatchCount {
     fn with(&mut self, size: u64, room: u64) -> usize {
         self.sum += u128::from(size);
         self.large += usize::from(size > room / 2);
@@ -76,7 +76,7 @@ impl Filled {
 const LOOKED_AT: usize = 4_000_000;
 
 /// Bounds the batches by [`of_sizes`] of all pieces with at least a given head and tail.
-fn by_halves(freight: &Freight, heads: &[usize], tails: &[usize]) -> usize {
+fn by_halves(freight: &PackingProblem, heads: &[usize], tails: &[usize]) -> usize {
     let mut by_size: Vec<usize> = (0..freight.sizes.len()).collect();
     by_size.sort_unstable_by_key(|piece| std::cmp::Reverse(freight.sizes[*piece]));
     let most = (LOOKED_AT / by_size.len().max(1)).isqrt().clamp(8, 128);

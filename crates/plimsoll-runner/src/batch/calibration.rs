@@ -16,21 +16,21 @@ const HELD_BACK: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
     /// Kinds that occur in past work, the most expensive first.
-    pub kinds: Vec<Fit>,
+    pub kinds: Vec<KindCalibration>,
 }
 
 /// Result of learning about one kind.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fit {
+pub struct KindCalibration {
     pub kind: Kind,
     pub cases: usize,
     /// `None` if there are too few cases.
-    pub trial: Option<Trial>,
+    pub trial: Option<FactorTest>,
 }
 
 /// A factor and its test on cases that were not used to compute it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trial {
+pub struct FactorTest {
     /// Multiplier for the formula's figure.
     pub factor: f64,
     /// Number of cases held back for the test.
@@ -47,8 +47,8 @@ impl Calibration {
         let fit = |kind| {
             let mut cases: Vec<Case> = cases.iter().copied().filter(|case| case.is(kind)).collect();
             cases.sort_by_key(|case| (case.at, case.predicted, case.measured));
-            let trial = (cases.len() >= ENOUGH).then(|| Trial::of(&cases)).flatten();
-            (!cases.is_empty()).then_some(Fit { kind, cases: cases.len(), trial })
+            let trial = (cases.len() >= ENOUGH).then(|| FactorTest::of(&cases)).flatten();
+            (!cases.is_empty()).then_some(KindCalibration { kind, cases: cases.len(), trial })
         };
         Self { kinds: Kind::ALL.into_iter().filter_map(fit).collect() }
     }
@@ -64,7 +64,7 @@ impl Calibration {
     /// Returns the factor of a kind; `None` if the formula is used unchanged.
     pub fn factor(&self, kind: Kind) -> Option<f64> {
         let fit = self.kinds.iter().find(|fit| fit.kind == kind)?;
-        fit.trial.filter(Trial::is_better).map(|trial| trial.factor)
+        fit.trial.filter(FactorTest::is_better).map(|trial| trial.factor)
     }
 
     /// Returns the kinds whose factor is in use, with the factor.
@@ -73,14 +73,14 @@ impl Calibration {
     }
 }
 
-impl Fit {
+impl KindCalibration {
     /// Returns the number of further cases needed for a test.
     pub fn lacking(&self) -> usize {
         ENOUGH.saturating_sub(self.cases)
     }
 }
 
-impl Trial {
+impl FactorTest {
     /// Computes a factor from the older cases and tests it on the newer ones.
     fn of(cases: &[Case]) -> Option<Self> {
         let (older, newer) = cases.split_at(cases.len() - cases.len() / HELD_BACK);
@@ -158,7 +158,7 @@ mod tests {
         let mut history = cases(Kind::Refactor, &[5_000; 7]);
         history.extend(cases(Kind::Refactor, &[0; 5]));
         let calibration = Calibration::of(&history);
-        let fit = Fit { kind: Kind::Refactor, cases: 7, trial: None };
+        let fit = KindCalibration { kind: Kind::Refactor, cases: 7, trial: None };
         assert_eq!((fit.lacking(), calibration.kinds), (1, vec![fit]));
     }
 

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 /// Sort key of a piece: largest first, then in the order of the list.
-pub(super) type Key = (Reverse<u64>, usize);
+pub(super) type SizeKey = (Reverse<u64>, usize);
 
 /// Pieces whose dependencies are packed, by class and size.
-pub(super) struct Ready<'f> {
+pub(super) struct ReadyPieces<'f> {
     sizes: &'f [u64],
     class_of: &'f [usize],
-    classes: BTreeMap<usize, BTreeSet<Key>>,
-    all: BTreeSet<Key>,
+    classes: BTreeMap<usize, BTreeSet<SizeKey>>,
+    all: BTreeSet<SizeKey>,
 }
 
-impl<'f> Ready<'f> {
+impl<'f> ReadyPieces<'f> {
     pub(super) fn new(sizes: &'f [u64], class_of: &'f [usize]) -> Self {
         Self { sizes, class_of, classes: BTreeMap::new(), all: BTreeSet::new() }
     }
@@ -30,7 +30,7 @@ impl<'f> Ready<'f> {
         self.all.insert(key);
     }
 
-    fn take(&mut self, key: Key) -> usize {
+    fn take(&mut self, key: SizeKey) -> usize {
         let class = self.class_of[key.1];
         self.all.remove(&key);
         if let Some(own) = self.classes.get_mut(&class) {
@@ -44,7 +44,7 @@ impl<'f> Ready<'f> {
 
     /// Returns the largest piece that fits into `left`, from the first class between `from` and
     /// `to` that has one.
-    fn next(&self, left: u64, from: usize, to: usize) -> Option<Key> {
+    fn next(&self, left: u64, from: usize, to: usize) -> Option<SizeKey> {
         self.all.range(at_most(left)..).next()?;
         let mut classes = self.classes.range(from..=to).map(|(_, own)| own);
         classes.find_map(|own| own.range(at_most(left)..).next().copied())
@@ -94,31 +94,36 @@ impl<'f> Ready<'f> {
 }
 
 /// Returns the key at which pieces of at most this size begin.
-fn at_most(size: u64) -> Key {
+fn at_most(size: u64) -> SizeKey {
     (Reverse(size), 0)
 }
 
 /// Returns up to `most` ways to fill a room with these pieces, the best first, searching at most
 /// `steps` steps.
-pub(super) fn fills(all: &BTreeSet<Key>, room: u64, most: usize, steps: u32) -> Vec<Vec<Key>> {
-    let mut search = Search { all, most, steps, chosen: Vec::new(), found: Vec::new() };
+pub(super) fn fills(
+    all: &BTreeSet<SizeKey>,
+    room: u64,
+    most: usize,
+    steps: u32,
+) -> Vec<Vec<SizeKey>> {
+    let mut search = FillSearch { all, most, steps, chosen: Vec::new(), found: Vec::new() };
     search.go_on(Bound::Unbounded, room);
     search.found.into_iter().map(|(_, keys)| keys).collect()
 }
 
 /// Searches for combinations of pieces that fill a room.
-struct Search<'r> {
-    all: &'r BTreeSet<Key>,
+struct FillSearch<'r> {
+    all: &'r BTreeSet<SizeKey>,
     most: usize,
     steps: u32,
-    chosen: Vec<Key>,
+    chosen: Vec<SizeKey>,
     /// The best combinations so far with the room that they leave, least first.
-    found: Vec<(u64, Vec<Key>)>,
+    found: Vec<(u64, Vec<SizeKey>)>,
 }
 
-impl Search<'_> {
+impl FillSearch<'_> {
     /// Tries each size from `from` on as the next piece.
-    fn go_on(&mut self, from: Bound<Key>, left: u64) {
+    fn go_on(&mut self, from: Bound<SizeKey>, left: u64) {
         let mut from = later(from, at_most(left));
         let mut is_full = true;
         while let Some(key) = self.all.range((from, Bound::Unbounded)).next().copied() {
@@ -151,7 +156,7 @@ impl Search<'_> {
     }
 }
 
-fn later(from: Bound<Key>, key: Key) -> Bound<Key> {
+fn later(from: Bound<SizeKey>, key: SizeKey) -> Bound<SizeKey> {
     match from {
         Bound::Included(own) | Bound::Excluded(own) if own >= key => from,
         _ => Bound::Included(key),

@@ -8,13 +8,13 @@ use super::{Task, pack};
 
 /// Why there is no plan, as a sentence for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct PlanError {
     /// Line of the task file; `None` if unknown.
     pub line: Option<u64>,
     pub what: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "line {line}: {}", self.what),
@@ -23,32 +23,32 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for PlanError {}
 
-impl Problem {
+impl PlanError {
     pub(super) fn of(task: &Task, what: String) -> Self {
         Self { line: task.line, what }
     }
 }
 
 /// All tasks that are not done, each before its subtasks.
-pub(super) struct Forest<'t> {
-    pub(super) nodes: Vec<Node<'t>>,
+pub(super) struct TaskTree<'t> {
+    pub(super) nodes: Vec<TaskNode<'t>>,
     /// Index of each task in `nodes`; `None` if the task is done.
     places: HashMap<&'t str, Option<usize>>,
 }
 
-pub(super) struct Node<'t> {
+pub(super) struct TaskNode<'t> {
     pub(super) task: &'t Task,
     pub(super) parent: Option<usize>,
     /// Index after the last task of this subtree.
     pub(super) end: usize,
 }
 
-impl<'t> Forest<'t> {
+impl<'t> TaskTree<'t> {
     /// Builds the tree. Fails if a task has no description, a name occurs twice, or a dependency is
     /// unknown.
-    pub(super) fn new(tasks: &'t [Task]) -> Result<Self, Problem> {
+    pub(super) fn new(tasks: &'t [Task]) -> Result<Self, PlanError> {
         let mut forest = Self { nodes: Vec::new(), places: HashMap::new() };
         for task in tasks {
             forest.add(task, None, task.done)?;
@@ -57,14 +57,14 @@ impl<'t> Forest<'t> {
         Ok(forest)
     }
 
-    fn add(&mut self, task: &'t Task, parent: Option<usize>, done: bool) -> Result<(), Problem> {
+    fn add(&mut self, task: &'t Task, parent: Option<usize>, done: bool) -> Result<(), PlanError> {
         check(task)?;
         let place = (!done).then_some(self.nodes.len());
         if self.places.insert(&task.id, place).is_some() {
-            return Err(Problem::of(task, format!("there are two tasks called `{}`", task.id)));
+            return Err(PlanError::of(task, format!("there are two tasks called `{}`", task.id)));
         }
         if !done {
-            self.nodes.push(Node { task, parent, end: 0 });
+            self.nodes.push(TaskNode { task, parent, end: 0 });
         }
         for subtask in &task.subtasks {
             self.add(subtask, place, done || subtask.done)?;
@@ -75,11 +75,11 @@ impl<'t> Forest<'t> {
         Ok(())
     }
 
-    fn check_names(&self) -> Result<(), Problem> {
-        for Node { task, .. } in &self.nodes {
+    fn check_names(&self) -> Result<(), PlanError> {
+        for TaskNode { task, .. } in &self.nodes {
             if let Some(name) = task.after.iter().find(|name| !self.is_known(name)) {
                 let what = format!("`{}` is after `{name}`, which no task is called", task.id);
-                return Err(Problem::of(task, what));
+                return Err(PlanError::of(task, what));
             }
         }
         Ok(())
@@ -116,31 +116,31 @@ impl<'t> Forest<'t> {
     }
 }
 
-fn check(task: &Task) -> Result<(), Problem> {
+fn check(task: &Task) -> Result<(), PlanError> {
     if task.description.trim().is_empty() {
-        return Err(Problem::of(task, format!("`{}` does not say what is to be done", task.id)));
+        return Err(PlanError::of(task, format!("`{}` does not say what is to be done", task.id)));
     }
     Ok(())
 }
 
 /// How tasks are divided into parts, in the order of the tasks.
 #[derive(Clone, Debug)]
-pub(super) struct Cut {
+pub(super) struct TaskDivision {
     /// The task that each part belongs to.
     pub(super) owners: Vec<usize>,
     /// The parts that complete each task. A task inside an undivided parent has the parent's parts.
     pub(super) parts: Vec<Range<usize>>,
 }
 
-impl Cut {
+impl TaskDivision {
     /// Divides each task with subtasks into those subtasks.
-    pub(super) fn into_leaves(forest: &Forest<'_>) -> Self {
+    pub(super) fn into_leaves(forest: &TaskTree<'_>) -> Self {
         Self::new(forest, &|place| !forest.has_children(place), &|_| 1)
     }
 
     /// Divides tasks: a `single` task becomes `many` parts, any other is divided into its subtasks.
     pub(super) fn new(
-        forest: &Forest<'_>,
+        forest: &TaskTree<'_>,
         single: &dyn Fn(usize) -> bool,
         many: &dyn Fn(usize) -> usize,
     ) -> Self {
@@ -167,7 +167,7 @@ impl Cut {
     }
 
     /// Returns for each part the parts that come before it, except parts of the same task.
-    pub(super) fn before(&self, forest: &Forest<'_>) -> Vec<Vec<usize>> {
+    pub(super) fn before(&self, forest: &TaskTree<'_>) -> Vec<Vec<usize>> {
         let within = |owner: usize| self.parts[owner].clone();
         let others = |owner| {
             let before = self.before_task(forest, owner).into_iter();
@@ -177,7 +177,7 @@ impl Cut {
     }
 
     /// Like [`before`](Self::before), but includes parts of the same task.
-    fn before_all(&self, forest: &Forest<'_>) -> Vec<Vec<usize>> {
+    fn before_all(&self, forest: &TaskTree<'_>) -> Vec<Vec<usize>> {
         self.of_each(|owner| self.before_task(forest, owner))
     }
 
@@ -192,7 +192,7 @@ impl Cut {
 
     /// Returns the parts that come before a task. The dependencies of its ancestors and its
     /// descendants count, too.
-    fn before_task(&self, forest: &Forest<'_>, owner: usize) -> Vec<usize> {
+    fn before_task(&self, forest: &TaskTree<'_>, owner: usize) -> Vec<usize> {
         let below = owner + 1..forest.nodes[owner].end;
         let words = forest.and_above(owner).chain(below);
         let tasks = words.flat_map(|place| forest.after(place));
@@ -204,9 +204,9 @@ impl Cut {
 }
 
 /// Rejects tasks that wait for one another in a cycle, however they are divided.
-pub(super) fn check_order(forest: &Forest<'_>) -> Result<(), Problem> {
+pub(super) fn check_order(forest: &TaskTree<'_>) -> Result<(), PlanError> {
     check_parts(forest)?;
-    let leaves = Cut::into_leaves(forest);
+    let leaves = TaskDivision::into_leaves(forest);
     match circle(&leaves.before_all(forest)) {
         Some(circle) => Err(waits_for_itself(forest, &leaves, &circle)),
         None => Ok(()),
@@ -214,9 +214,9 @@ pub(super) fn check_order(forest: &Forest<'_>) -> Result<(), Problem> {
 }
 
 /// Rejects a task that comes after its own ancestor or descendant.
-fn check_parts(forest: &Forest<'_>) -> Result<(), Problem> {
+fn check_parts(forest: &TaskTree<'_>) -> Result<(), PlanError> {
     let is_part = |part: usize, of: usize| forest.and_above(part).skip(1).any(|above| above == of);
-    for (place, Node { task, .. }) in forest.nodes.iter().enumerate() {
+    for (place, TaskNode { task, .. }) in forest.nodes.iter().enumerate() {
         for before in forest.after(place) {
             let why = match () {
                 () if is_part(place, before) => "which it is a part of",
@@ -224,14 +224,18 @@ fn check_parts(forest: &Forest<'_>) -> Result<(), Problem> {
                 () => continue,
             };
             let name = &forest.nodes[before].task.id;
-            return Err(Problem::of(task, format!("`{}` is after `{name}`, {why}", task.id)));
+            return Err(PlanError::of(task, format!("`{}` is after `{name}`, {why}", task.id)));
         }
     }
     Ok(())
 }
 
 /// Describes a cycle of parts for the user.
-pub(super) fn waits_for_itself(forest: &Forest<'_>, cut: &Cut, circle: &[usize]) -> Problem {
+pub(super) fn waits_for_itself(
+    forest: &TaskTree<'_>,
+    cut: &TaskDivision,
+    circle: &[usize],
+) -> PlanError {
     let task = |part: &usize| forest.nodes[cut.owners[*part]].task;
     let first = circle.first().map(task);
     let names: Vec<String> =
@@ -240,7 +244,7 @@ pub(super) fn waits_for_itself(forest: &Forest<'_>, cut: &Cut, circle: &[usize])
         [_] => format!("{} waits for itself", names[0]),
         _ => format!("these tasks wait for one another: {}", names.join(" before ")),
     };
-    Problem { line: first.and_then(|task| task.line), what }
+    PlanError { line: first.and_then(|task| task.line), what }
 }
 
 /// Finds parts that wait for one another in a cycle. Each comes before the next, starting with the

@@ -7,9 +7,9 @@ use plimsoll_core::Tokens;
 
 /// How often two files changed in the same commit, keyed by the sorted pair of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Together(BTreeMap<(String, String), u32>);
+pub struct CoChanges(BTreeMap<(String, String), u32>);
 
-impl Together {
+impl CoChanges {
     /// Counts the files of one commit. A commit that changed very many files says nothing about
     /// pairs, so it is ignored.
     pub fn count(&mut self, files: &[String]) {
@@ -31,7 +31,7 @@ impl Together {
 }
 
 /// Strength of the relation between two files, and their indexes.
-type Tie = (u32, usize, usize);
+type FileRelation = (u32, usize, usize);
 
 /// Further common commits make no difference.
 const MOST_COMMITS: u32 = 8;
@@ -50,13 +50,13 @@ const FOLDER: u32 = 6;
 pub(super) fn group(
     files: &[String],
     costs: &[Tokens],
-    together: &Together,
+    together: &CoChanges,
     fits: &dyn Fn(Tokens) -> bool,
-) -> Vec<Group> {
-    let mut groups: Vec<Group> = costs
+) -> Vec<FileGroup> {
+    let mut groups: Vec<FileGroup> = costs
         .iter()
         .enumerate()
-        .map(|(file, cost)| Group { files: vec![file], cost: *cost })
+        .map(|(file, cost)| FileGroup { files: vec![file], cost: *cost })
         .collect();
     let mut of: Vec<usize> = (0..files.len()).collect();
     for (_, one, other) in ties(files, together) {
@@ -72,13 +72,13 @@ pub(super) fn group(
 
 /// Some files of a task and their total cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct FileGroup {
     /// Indexes in the task's list, in order.
     pub(super) files: Vec<usize>,
     pub(super) cost: Tokens,
 }
 
-impl Group {
+impl FileGroup {
     /// Returns the cost of each file; empty if there is only one file, which cannot be split.
     pub(super) fn costs(&self, all: &[Tokens]) -> Vec<Tokens> {
         match self.files.len() {
@@ -95,8 +95,8 @@ impl Group {
 }
 
 /// Adds each group to the first one with enough room.
-fn fill_up(groups: Vec<Group>, fits: &dyn Fn(Tokens) -> bool) -> Vec<Group> {
-    let mut filled: Vec<Group> = Vec::new();
+fn fill_up(groups: Vec<FileGroup>, fits: &dyn Fn(Tokens) -> bool) -> Vec<FileGroup> {
+    let mut filled: Vec<FileGroup> = Vec::new();
     for group in groups.into_iter().filter(|group| !group.files.is_empty()) {
         match filled.iter_mut().find(|with| fits(with.cost.saturating_add(group.cost))) {
             Some(with) => with.join(group),
@@ -107,7 +107,7 @@ fn fill_up(groups: Vec<Group>, fits: &dyn Fn(Tokens) -> bool) -> Vec<Group> {
 }
 
 /// Returns related pairs of files, the strongest relation first.
-fn ties(files: &[String], together: &Together) -> Vec<Tie> {
+fn ties(files: &[String], together: &CoChanges) -> Vec<FileRelation> {
     let mut strength: BTreeMap<(usize, usize), u32> = BTreeMap::new();
     let mut tie = |one: usize, other: usize, by: u32| {
         *strength.entry((one.min(other), one.max(other))).or_default() += by;
@@ -134,7 +134,7 @@ fn ties(files: &[String], together: &Together) -> Vec<Tie> {
         let depth = common_folders(&files[pair[0]], &files[pair[1]]);
         tie(pair[0], pair[1], depth.min(FOLDER - 1));
     });
-    let mut ties: Vec<Tie> = strength.into_iter().map(|((a, b), by)| (by, a, b)).collect();
+    let mut ties: Vec<FileRelation> = strength.into_iter().map(|((a, b), by)| (by, a, b)).collect();
     ties.sort_by_key(|(by, one, other)| (std::cmp::Reverse(*by), *one, *other));
     ties
 }

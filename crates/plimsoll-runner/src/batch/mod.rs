@@ -28,40 +28,40 @@ use plimsoll_core::plan::{Piece, Plan};
 
 pub use self::available::Room;
 pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE, works_on};
-pub use self::forest::Problem;
-pub use self::groups::Together;
-pub use self::pack::{Freight, Packing};
+pub use self::forest::PlanError;
+pub use self::groups::CoChanges;
+pub use self::pack::{Packing, PackingProblem};
 pub use self::prompt::{in_a_line, prompt};
 pub use self::split::TOO_LARGE;
 pub use self::task::Task;
 pub use self::told::told;
-pub use self::workflow::{CHECKPOINT_PROMPT, Edge, Node, Workflow};
+pub use self::workflow::{CHECKPOINT_PROMPT, Workflow, WorkflowEdge, WorkflowNode};
 
 /// Budget if the window size is unknown.
 pub const UNKNOWN_BUDGET: Tokens = 100_000;
 
 /// Conditions for planning tasks.
 #[derive(Clone, Debug, Default)]
-pub struct Terms {
+pub struct PlanningTerms {
     /// Room in each batch.
     pub available: Tokens,
     pub estimator: Estimator,
-    pub together: Together,
+    pub together: CoChanges,
 }
 
 /// A plan, and a lower bound for its number of batches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlanWithBound {
     pub plan: Plan,
     /// No plan of these pieces has fewer batches.
     pub bound: usize,
 }
 
 /// Divides tasks into pieces that fit and packs them into as few batches as possible.
-pub fn plan(tasks: &[Task], terms: &Terms) -> Result<Planned, Problem> {
-    let split::Pieces { pieces, before } = split::split(tasks, terms)?;
-    let Planned { plan, bound } = pack(pieces, before, terms.available)?;
-    Ok(Planned { plan: Plan { done: split::done(tasks), ..plan }, bound })
+pub fn plan(tasks: &[Task], terms: &PlanningTerms) -> Result<PlanWithBound, PlanError> {
+    let split::OrderedPieces { pieces, before } = split::split(tasks, terms)?;
+    let PlanWithBound { plan, bound } = pack(pieces, before, terms.available)?;
+    Ok(PlanWithBound { plan: Plan { done: split::done(tasks), ..plan }, bound })
 }
 
 /// Packs pieces again, for example the rest of a plan after work took more than estimated. Splits
@@ -73,26 +73,26 @@ pub fn repack(
     kept: &[Vec<Piece>],
     pieces: Vec<Piece>,
     available: Tokens,
-    together: &dyn Fn(&[String]) -> Together,
-) -> Result<Planned, Problem> {
+    together: &dyn Fn(&[String]) -> CoChanges,
+) -> Result<PlanWithBound, PlanError> {
     let pieces = refit::refit(kept, pieces, available, together);
     let places: HashMap<&str, usize> =
         pieces.iter().enumerate().map(|(at, piece)| (piece.id.as_str(), at)).collect();
     let known =
         |piece: &Piece| piece.after.iter().filter_map(|id| places.get(&**id).copied()).collect();
     let before = pieces.iter().map(known).collect();
-    let Planned { plan, bound } = pack(pieces, before, available)?;
+    let PlanWithBound { plan, bound } = pack(pieces, before, available)?;
     let batches = [kept, &plan.batches].concat();
-    Ok(Planned { plan: Plan { batches, ..plan }, bound: kept.len() + bound })
+    Ok(PlanWithBound { plan: Plan { batches, ..plan }, bound: kept.len() + bound })
 }
 
 fn pack(
     pieces: Vec<Piece>,
     before: Vec<Vec<usize>>,
     available: Tokens,
-) -> Result<Planned, Problem> {
+) -> Result<PlanWithBound, PlanError> {
     let sizes: Vec<Tokens> = pieces.iter().map(|piece| piece.tokens).collect();
-    let freight = Freight::new(&sizes, available, before).ok_or_else(|| Problem {
+    let freight = PackingProblem::new(&sizes, available, before).ok_or_else(|| PlanError {
         line: None,
         what: "these tasks wait for one another".to_owned(),
     })?;
@@ -100,7 +100,10 @@ fn pack(
     let packing = freight.pack();
     let mut batch = |batch: &Vec<usize>| batch.iter().filter_map(|at| pieces[*at].take()).collect();
     let batches = packing.iter().map(&mut batch).collect();
-    Ok(Planned { plan: Plan { available, batches, done: Vec::new() }, bound: freight.bound() })
+    Ok(PlanWithBound {
+        plan: Plan { available, batches, done: Vec::new() },
+        bound: freight.bound(),
+    })
 }
 
 #[cfg(test)]

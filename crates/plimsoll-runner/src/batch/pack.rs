@@ -4,12 +4,12 @@
 //! the minimum is a hard problem (bin packing with precedence). So several fast, deterministic
 //! strategies are tried until one reaches the lower bound ([`Freight::bound`]).
 
-use super::fill::Ready;
+use super::fill::ReadyPieces;
 use super::{beam, bound};
 
 /// A packing problem: sizes of pieces and their dependencies.
 #[derive(Clone, Debug)]
-pub struct Freight {
+pub struct PackingProblem {
     /// Between 1 and `room`: a piece that does not fit takes a whole batch.
     pub(super) sizes: Vec<u64>,
     pub(super) room: u64,
@@ -23,15 +23,15 @@ pub struct Freight {
 pub type Packing = Vec<Vec<usize>>;
 
 /// A packing strategy.
-struct Way {
+struct Strategy {
     /// Among the pieces that are ready, those of the lowest class come first, then the largest.
     classes: Vec<usize>,
-    fill: Fill,
+    fill: FillMode,
 }
 
 /// How to fill a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fill {
+enum FillMode {
     /// With the next pieces that fit.
     InTurn,
     /// With the next piece and the combination of others that fits best.
@@ -41,7 +41,7 @@ enum Fill {
     InTime(usize),
 }
 
-impl Freight {
+impl PackingProblem {
     /// Returns the problem of packing these sizes into batches of `room`; `before` lists the
     /// dependencies of each piece. `None` if the dependencies form a cycle.
     pub fn new(sizes: &[u64], room: u64, before: Vec<Vec<usize>>) -> Option<Self> {
@@ -60,10 +60,11 @@ impl Freight {
     /// Packs the pieces. Preserves the order of the list if that costs no batch.
     pub fn pack(&self) -> Packing {
         let bound = self.bound();
-        let in_order = Way { classes: (0..self.sizes.len()).collect(), fill: Fill::InTurn };
+        let in_order =
+            Strategy { classes: (0..self.sizes.len()).collect(), fill: FillMode::InTurn };
         let mut best = self.pack_by(&in_order);
-        let (ahead, turned) = (Ways::of(self, bound), self.turned());
-        let back = Ways::of(&turned, bound);
+        let (ahead, turned) = (Strategies::of(self, bound), self.turned());
+        let back = Strategies::of(&turned, bound);
         for round in 0..self.rounds() {
             if best.len() <= bound {
                 break;
@@ -102,17 +103,17 @@ impl Freight {
     }
 
     /// Packs with one strategy.
-    fn pack_by(&self, way: &Way) -> Packing {
+    fn pack_by(&self, way: &Strategy) -> Packing {
         let mut waits: Vec<usize> = self.before.iter().map(Vec::len).collect();
-        let mut ready = Ready::new(&self.sizes, &way.classes);
+        let mut ready = ReadyPieces::new(&self.sizes, &way.classes);
         let first = (0..self.sizes.len()).filter(|piece| waits[*piece] == 0);
         first.for_each(|piece| ready.put(piece));
         let mut packing = Packing::new();
         while !ready.is_empty() {
             let batch = match way.fill {
-                Fill::InTurn => ready.fill(self.room),
-                Fill::Tightly => ready.fill_tightly(self.room),
-                Fill::InTime(target) => {
+                FillMode::InTurn => ready.fill(self.room),
+                FillMode::Tightly => ready.fill_tightly(self.room),
+                FillMode::InTime(target) => {
                     ready.fill_in_time(self.room, target.saturating_sub(packing.len() + 1))
                 }
             };
@@ -142,7 +143,7 @@ fn better(best: Packing, packing: Packing) -> Packing {
 }
 
 /// The strategies to try, one per round.
-struct Ways {
+struct Strategies {
     /// Minimum number of batches after each piece.
     tails: Vec<usize>,
     /// Total size of the longest chain that starts with each piece.
@@ -150,8 +151,8 @@ struct Ways {
     target: usize,
 }
 
-impl Ways {
-    fn of(freight: &Freight, target: usize) -> Self {
+impl Strategies {
+    fn of(freight: &PackingProblem, target: usize) -> Self {
         let mut reach = vec![0; freight.sizes.len()];
         for piece in freight.order.iter().rev() {
             let behind = freight.behind[*piece].iter().map(|behind| reach[*behind]).max();
@@ -160,18 +161,18 @@ impl Ways {
         Self { tails: freight.tails(), reach, target }
     }
 
-    fn way(&self, round: u64) -> Way {
+    fn way(&self, round: u64) -> Strategy {
         let by_tail = || self.tails.iter().map(|tail| usize::MAX - tail).collect();
         match round {
-            0 => Way { classes: vec![0; self.tails.len()], fill: Fill::InTurn },
-            1 => Way { classes: by_tail(), fill: Fill::InTurn },
-            2 => Way { classes: by_tail(), fill: Fill::InTime(self.target) },
+            0 => Strategy { classes: vec![0; self.tails.len()], fill: FillMode::InTurn },
+            1 => Strategy { classes: by_tail(), fill: FillMode::InTurn },
+            2 => Strategy { classes: by_tail(), fill: FillMode::InTime(self.target) },
             _ => self.shaken(round),
         }
     }
 
     /// Longest remaining chain first, with random jitter in later rounds.
-    fn shaken(&self, round: u64) -> Way {
+    fn shaken(&self, round: u64) -> Strategy {
         let mut chance = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let class = |reach: &u64| {
             chance ^= chance << 13;
@@ -180,8 +181,8 @@ impl Ways {
             let factor = if round < 5 { 128 } else { 64 + chance % 128 };
             usize::MAX - (u128::from(*reach) * u128::from(factor) / 128) as usize
         };
-        let fill = if round.is_multiple_of(2) { Fill::InTurn } else { Fill::Tightly };
-        Way { classes: self.reach.iter().map(class).collect(), fill }
+        let fill = if round.is_multiple_of(2) { FillMode::InTurn } else { FillMode::Tightly };
+        Strategy { classes: self.reach.iter().map(class).collect(), fill }
     }
 }
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_core::Tokens;
 use plimsoll_core::plan::{Piece, sum};
 
-use super::Together;
+use super::CoChanges;
 use super::estimate::{share, words};
-use super::groups::{self, Group};
+use super::groups::{self, FileGroup};
 use super::split::too_large;
 
 /// Divides pieces that do not fit, as at first planning: by subtasks, else by files. Pieces that
@@ -16,14 +16,14 @@ pub(super) fn refit(
     kept: &[Vec<Piece>],
     pieces: Vec<Piece>,
     available: Tokens,
-    together: &dyn Fn(&[String]) -> Together,
+    together: &dyn Fn(&[String]) -> CoChanges,
 ) -> Vec<Piece> {
     let mut names = BTreeSet::new();
     kept.iter().flatten().chain(&pieces).for_each(|piece| add_names(piece, &mut names));
     let mut refit =
-        Refit { available, together, names, fitted: Vec::new(), replaced: BTreeMap::new() };
+        Refitter { available, together, names, fitted: Vec::new(), replaced: BTreeMap::new() };
     pieces.into_iter().for_each(|piece| drop(refit.fit(piece)));
-    let Refit { mut fitted, replaced, .. } = refit;
+    let Refitter { mut fitted, replaced, .. } = refit;
     for piece in &mut fitted {
         let now = |id: String| replaced.get(&id).cloned().unwrap_or_else(|| vec![id]);
         let after = std::mem::take(&mut piece.after).into_iter().flat_map(now);
@@ -33,9 +33,9 @@ pub(super) fn refit(
     fitted
 }
 
-struct Refit<'t> {
+struct Refitter<'t> {
     available: Tokens,
-    together: &'t dyn Fn(&[String]) -> Together,
+    together: &'t dyn Fn(&[String]) -> CoChanges,
     /// Names that are in use.
     names: BTreeSet<String>,
     fitted: Vec<Piece>,
@@ -43,7 +43,7 @@ struct Refit<'t> {
     replaced: BTreeMap<String, Vec<String>>,
 }
 
-impl Refit<'_> {
+impl Refitter<'_> {
     /// Adds a piece, divided if necessary. Returns the names of the pieces that complete it.
     fn fit(&mut self, mut piece: Piece) -> Vec<String> {
         let id = piece.id.clone();
@@ -90,7 +90,7 @@ impl Refit<'_> {
             return Vec::new();
         }
         let names = self.free_names(&piece.id, groups.len());
-        let part = |(id, group): (String, &Group)| Piece {
+        let part = |(id, group): (String, &FileGroup)| Piece {
             id,
             files: group.files.iter().map(|at| files[*at].clone()).collect(),
             tokens: of(piece.tokens, group.cost),

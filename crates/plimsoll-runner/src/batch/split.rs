@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_core::Tokens;
 use plimsoll_core::plan::{Above, Kind, Piece, sum};
 
-use super::forest::{self, Cut, Forest, Node, Problem};
-use super::groups::{self, Group};
-use super::{Task, Terms, works_on};
+use super::forest::{self, PlanError, TaskDivision, TaskNode, TaskTree};
+use super::groups::{self, FileGroup};
+use super::{PlanningTerms, Task, works_on};
 
 /// Warning on a piece that does not fit and cannot be split.
 pub const TOO_LARGE: &str = "Task may exceed context budget";
 
 /// Pieces, with the indexes of the pieces that come before each.
-pub(super) struct Pieces {
+pub(super) struct OrderedPieces {
     pub(super) pieces: Vec<Piece>,
     pub(super) before: Vec<Vec<usize>>,
 }
 
 /// Divides tasks into pieces. A task that fits stays whole. Otherwise it is divided by its
 /// subtasks, or by groups of its files. Pieces that still do not fit get a warning.
-pub(super) fn split(tasks: &[Task], terms: &Terms) -> Result<Pieces, Problem> {
-    let forest = Forest::new(tasks)?;
+pub(super) fn split(tasks: &[Task], terms: &PlanningTerms) -> Result<OrderedPieces, PlanError> {
+    let forest = TaskTree::new(tasks)?;
     forest::check_order(&forest)?;
     let mut splitter = Splitter::new(&forest, terms);
     loop {
@@ -29,7 +29,7 @@ pub(super) fn split(tasks: &[Task], terms: &Terms) -> Result<Pieces, Problem> {
         let before = cut.before(&forest);
         let Some(circle) = forest::circle(&before) else {
             let pieces = splitter.pieces(&cut, &before);
-            return Ok(Pieces { pieces, before });
+            return Ok(OrderedPieces { pieces, before });
         };
         // A task in the cycle must come both before and after another task, so divide it.
         let can_part =
@@ -44,18 +44,18 @@ pub(super) fn split(tasks: &[Task], terms: &Terms) -> Result<Pieces, Problem> {
 }
 
 struct Splitter<'f, 't> {
-    forest: &'f Forest<'t>,
-    terms: &'f Terms,
+    forest: &'f TaskTree<'t>,
+    terms: &'f PlanningTerms,
     /// Estimate of each task.
     tokens: Vec<Tokens>,
     /// Tasks to divide although they fit.
     apart: BTreeSet<usize>,
     /// Groups of files, for tasks that are split by files.
-    groups: BTreeMap<usize, Vec<Group>>,
+    groups: BTreeMap<usize, Vec<FileGroup>>,
 }
 
 impl<'f, 't> Splitter<'f, 't> {
-    fn new(forest: &'f Forest<'t>, terms: &'f Terms) -> Self {
+    fn new(forest: &'f TaskTree<'t>, terms: &'f PlanningTerms) -> Self {
         let estimate = |place: usize| {
             let task = forest.nodes[place].task;
             terms.estimator.estimate_in(task, &above(forest, place))
@@ -71,21 +71,23 @@ impl<'f, 't> Splitter<'f, 't> {
         self.tokens[place] <= self.terms.available
     }
 
-    fn cut(&self) -> Cut {
+    fn cut(&self) -> TaskDivision {
         let is_single = |place: usize| {
             let is_whole = self.forest.nodes[place].task.whole || !self.forest.has_children(place);
             is_whole || (self.fits(place) && !self.apart.contains(&place))
         };
-        Cut::new(self.forest, &is_single, &|place| self.groups.get(&place).map_or(1, Vec::len))
+        TaskDivision::new(self.forest, &is_single, &|place| {
+            self.groups.get(&place).map_or(1, Vec::len)
+        })
     }
 
     /// Returns the groups of a task's files; `None` if the task is not split by files.
-    fn by_files(&self, place: usize) -> Option<(usize, Vec<Group>)> {
-        let Node { task, .. } = self.forest.nodes[place];
+    fn by_files(&self, place: usize) -> Option<(usize, Vec<FileGroup>)> {
+        let TaskNode { task, .. } = self.forest.nodes[place];
         if self.fits(place) || task.whole || self.forest.has_children(place) {
             return None;
         }
-        let Terms { available, estimator, together } = self.terms;
+        let PlanningTerms { available, estimator, together } = self.terms;
         let above = above(self.forest, place);
         let costs = estimator.file_costs(task, &above);
         let all = sum(costs.iter().copied());
@@ -94,7 +96,7 @@ impl<'f, 't> Splitter<'f, 't> {
         (groups.len() > 1).then_some((place, groups))
     }
 
-    fn pieces(&self, cut: &Cut, before: &[Vec<usize>]) -> Vec<Piece> {
+    fn pieces(&self, cut: &TaskDivision, before: &[Vec<usize>]) -> Vec<Piece> {
         let mut pieces = Vec::new();
         while let Some(owner) = cut.owners.get(pieces.len()) {
             match self.groups.get(owner) {
@@ -111,7 +113,7 @@ impl<'f, 't> Splitter<'f, 't> {
 
     /// Builds the piece of a task that is not split.
     fn whole(&self, place: usize) -> Piece {
-        let Node { task, parent, .. } = self.forest.nodes[place];
+        let TaskNode { task, parent, .. } = self.forest.nodes[place];
         let (parts, above) = (self.parts_of(place), above(self.forest, place));
         let is_single = task.whole || self.forest.has_children(place);
         let costs = (!is_single).then(|| self.terms.estimator.file_costs(task, &above));
@@ -159,7 +161,7 @@ impl<'f, 't> Splitter<'f, 't> {
     }
 
     /// Builds the pieces of a task that is split by its files.
-    fn parts(&self, place: usize, groups: &[Group]) -> Vec<Piece> {
+    fn parts(&self, place: usize, groups: &[FileGroup]) -> Vec<Piece> {
         let task = self.forest.nodes[place].task;
         let above = above(self.forest, place);
         let all = sum(groups.iter().map(|group| group.cost));
@@ -167,7 +169,7 @@ impl<'f, 't> Splitter<'f, 't> {
             (works_on(task, &above), self.terms.estimator.file_costs(task, &above));
         let names = (1..).map(|number| format!("{}.{number}", task.id));
         let free = names.filter(|name| !self.forest.is_known(name));
-        let part = |(id, group): (String, &Group)| {
+        let part = |(id, group): (String, &FileGroup)| {
             let tokens = self.terms.estimator.estimate_part(task, &above, group.cost, all);
             let files: Vec<String> = group.files.iter().map(|at| all_files[*at].clone()).collect();
             Piece {
@@ -191,7 +193,7 @@ impl<'f, 't> Splitter<'f, 't> {
 }
 
 /// Returns the parent tasks of a task, innermost first.
-fn above<'t>(forest: &Forest<'t>, place: usize) -> Vec<&'t Task> {
+fn above<'t>(forest: &TaskTree<'t>, place: usize) -> Vec<&'t Task> {
     forest.and_above(place).skip(1).map(|place| forest.nodes[place].task).collect()
 }
 

@@ -14,14 +14,14 @@ pub const CHECKPOINT_PROMPT: &str = "Run /checkpoint to save progress";
 pub struct Workflow<'p> {
     /// Nodes by name, in execution order.
     #[serde(serialize_with = "by_name")]
-    pub nodes: Vec<(String, Node<'p>)>,
-    pub edges: Vec<Edge>,
+    pub nodes: Vec<(String, WorkflowNode<'p>)>,
+    pub edges: Vec<WorkflowEdge>,
 }
 
 /// One step of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Node<'p> {
+pub enum WorkflowNode<'p> {
     /// A batch of independent pieces.
     Parallel { tasks: &'p [Piece] },
     /// A checkpoint.
@@ -30,12 +30,12 @@ pub enum Node<'p> {
 
 /// A connection from a node to the next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Edge {
+pub struct WorkflowEdge {
     pub from: String,
     pub to: String,
 }
 
-fn by_name<S: Serializer>(nodes: &[(String, Node<'_>)], to: S) -> Result<S::Ok, S::Error> {
+fn by_name<S: Serializer>(nodes: &[(String, WorkflowNode<'_>)], to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(nodes.iter().map(|(name, node)| (name, node)))
 }
 
@@ -45,13 +45,13 @@ impl<'p> Workflow<'p> {
         let mut nodes = Vec::new();
         for (at, tasks) in plan.batches.iter().enumerate() {
             if at > 0 {
-                let checkpoint = Node::Single { prompt: CHECKPOINT_PROMPT };
+                let checkpoint = WorkflowNode::Single { prompt: CHECKPOINT_PROMPT };
                 nodes.push((format!("checkpoint_{}", at - 1), checkpoint));
             }
-            nodes.push((format!("batch_{at}"), Node::Parallel { tasks }));
+            nodes.push((format!("batch_{at}"), WorkflowNode::Parallel { tasks }));
         }
         let name = |at: usize| nodes.get(at).map(|(name, _): &(String, _)| name.clone());
-        let edges = (0..).map_while(|at| Some(Edge { from: name(at)?, to: name(at + 1)? }));
+        let edges = (0..).map_while(|at| Some(WorkflowEdge { from: name(at)?, to: name(at + 1)? }));
         Self { edges: edges.collect(), nodes }
     }
 
@@ -60,13 +60,15 @@ impl<'p> Workflow<'p> {
         let mut text = String::from("flowchart TD\n");
         for (name, node) in &self.nodes {
             let _ = match node {
-                Node::Parallel { tasks } => {
+                WorkflowNode::Parallel { tasks } => {
                     writeln!(text, "  {name}[\"{}\"]", batch_label(name, tasks))
                 }
-                Node::Single { prompt } => writeln!(text, "  {name}([\"{}\"])", label(prompt)),
+                WorkflowNode::Single { prompt } => {
+                    writeln!(text, "  {name}([\"{}\"])", label(prompt))
+                }
             };
         }
-        for Edge { from, to } in &self.edges {
+        for WorkflowEdge { from, to } in &self.edges {
             let _ = writeln!(text, "  {from} --> {to}");
         }
         text

@@ -7,13 +7,13 @@ use plimsoll_core::plan::{Kind, Piece, Plan};
 use plimsoll_core::run::{Job, Run};
 use plimsoll_core::text::thousands;
 
-use crate::batch::{self, Together};
+use crate::batch::{self, CoChanges};
 
 /// Replan if a batch takes more than 3/2 of its estimate.
 const FAR_MORE: (u128, u128) = (3, 2);
 
 /// Measured and estimated tokens.
-type Taken = (Tokens, Tokens);
+type MeasuredEstimated = (Tokens, Tokens);
 
 /// Returns a new plan and the reason for it, if the last batch took far more than estimated and
 /// work of the same kinds is left. `None` otherwise.
@@ -23,7 +23,7 @@ type Taken = (Tokens, Tokens);
 ///
 /// The result stays the same until it is recorded. If a runner is killed before that, the next
 /// runner therefore makes the same plan.
-pub fn replan(run: &Run, together: &dyn Fn(&[String]) -> Together) -> Option<(Plan, String)> {
+pub fn replan(run: &Run, together: &dyn Fn(&[String]) -> CoChanges) -> Option<(Plan, String)> {
     let plan = run.plan.as_ref()?;
     let number = run.last_batch().filter(|number| run.planned_after() != Some(*number))?;
     let (kept, rest) = plan.batches.split_at_checked(number as usize)?;
@@ -62,14 +62,14 @@ fn why(run: &Run, number: u32, kinds: &BTreeSet<Kind>) -> String {
 }
 
 /// Returns the jobs of a batch with their measured and estimated tokens.
-fn taken(run: &Run, number: u32) -> impl Iterator<Item = (&Job, Taken)> {
+fn taken(run: &Run, number: u32) -> impl Iterator<Item = (&Job, MeasuredEstimated)> {
     let jobs = run.jobs.iter().filter(move |job| job.begun.batch == Some(number));
     jobs.filter_map(|job| Some((job, job.measured().zip(job.begun.tokens)?)))
 }
 
 /// Returns the kinds whose jobs took far more than estimated, with the sums over those jobs.
-fn far_more(run: &Run, number: u32) -> BTreeMap<Kind, Taken> {
-    let mut sums: BTreeMap<Kind, Taken> = BTreeMap::new();
+fn far_more(run: &Run, number: u32) -> BTreeMap<Kind, MeasuredEstimated> {
+    let mut sums: BTreeMap<Kind, MeasuredEstimated> = BTreeMap::new();
     for (job, taken) in taken(run, number) {
         let pieces = job.begun.pieces.iter().filter_map(|id| run.piece(id));
         for kind in pieces.map(|piece| piece.kind).collect::<BTreeSet<Kind>>() {
@@ -85,7 +85,7 @@ fn far_more(run: &Run, number: u32) -> BTreeMap<Kind, Taken> {
 }
 
 /// Scales the estimate of a piece and of its parts, except parts whose figure the user gave.
-fn grow(piece: &mut Piece, taken: Taken) {
+fn grow(piece: &mut Piece, taken: MeasuredEstimated) {
     // Calibration learns from the unscaled figure of the formula.
     piece.formula.get_or_insert(piece.tokens);
     piece.tokens = in_proportion(piece.tokens, taken);
@@ -93,12 +93,12 @@ fn grow(piece: &mut Piece, taken: Taken) {
     parts.for_each(|part| grow(part, taken));
 }
 
-fn add(one: Taken, other: Taken) -> Taken {
+fn add(one: MeasuredEstimated, other: MeasuredEstimated) -> MeasuredEstimated {
     (one.0.saturating_add(other.0), one.1.saturating_add(other.1))
 }
 
 /// Scales `tokens` by the ratio of measured to estimated tokens.
-fn in_proportion(tokens: Tokens, (measured, estimated): Taken) -> Tokens {
+fn in_proportion(tokens: Tokens, (measured, estimated): MeasuredEstimated) -> Tokens {
     let scaled = u128::from(tokens) * u128::from(measured) / u128::from(estimated.max(1));
     Tokens::try_from(scaled).unwrap_or(Tokens::MAX)
 }
@@ -107,17 +107,17 @@ fn in_proportion(tokens: Tokens, (measured, estimated): Taken) -> Tokens {
 mod tests {
     use plimsoll_core::plan;
 
-    use super::super::jobs::tests::{Story, piece};
+    use super::super::jobs::tests::{RunBuilder, piece};
     use super::*;
 
-    fn alone(_: &[String]) -> Together {
-        Together::default()
+    fn alone(_: &[String]) -> CoChanges {
+        CoChanges::default()
     }
 
-    fn story(measured: Tokens) -> Story {
+    fn story(measured: Tokens) -> RunBuilder {
         let fix = |id: &str, after: &[&str]| Piece { tokens: 40, ..piece(id, "fix", after) };
         let add = Piece { tokens: 60, ..piece("other", "add", &[]) };
-        Story::new(vec![
+        RunBuilder::new(vec![
             vec![fix("a", &[]), fix("b", &[])],
             vec![fix("c", &["a"]), add],
             vec![fix("d", &["c"]), fix("e", &[])],
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn where_no_work_of_the_kind_is_left_nothing_changes() {
         let last = vec![vec![Piece { tokens: 40, ..piece("a", "fix", &[]) }]];
-        let run = Story::new(last).job(1, 1, &["a"], 40).leg(1, 999).done(1).run();
+        let run = RunBuilder::new(last).job(1, 1, &["a"], 40).leg(1, 999).done(1).run();
         assert_eq!(replan(&run, &alone), None);
     }
 
@@ -165,7 +165,7 @@ mod tests {
     fn what_the_user_says_a_task_takes_stands() {
         let fix = |id: &str, given| Piece { tokens: 40, given, ..piece(id, "fix", &[]) };
         let rest = |batch| {
-            let story = Story::new(vec![vec![fix("a", false)], batch]);
+            let story = RunBuilder::new(vec![vec![fix("a", false)], batch]);
             let run = story.job(1, 1, &["a"], 40).leg(1, 80).done(1).run();
             replan(&run, &alone).map(|(plan, _)| plan.batches[1..].concat())
         };

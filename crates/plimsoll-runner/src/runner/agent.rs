@@ -24,7 +24,7 @@ pub struct AgentCommand {
 
 /// Why a run cannot use a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum AgentCommandError {
     #[error("there is no program `{0}`")]
     Missing(String),
     #[error("`{0}` cannot be executed")]
@@ -44,14 +44,14 @@ pub enum Unfit {
 impl AgentCommand {
     /// Returns the agent of a single long task. It must be a known agent: sessions of others cannot
     /// be stopped before their windows are full.
-    pub fn of_task(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
+    pub fn of_task(world: &World, command: Vec<String>) -> Result<Self, AgentCommandError> {
         let agent = Self::of_plan(world, command)?;
-        if agent.known.is_some() { Ok(agent) } else { Err(Unfit::Unknown) }
+        if agent.known.is_some() { Ok(agent) } else { Err(AgentCommandError::Unknown) }
     }
 
     /// Returns the agent of a plan. An unknown agent is allowed: it gets its prompt in place of
     /// `{prompt}`, or on stdin.
-    pub fn of_plan(world: &World, command: Vec<String>) -> Result<Self, Unfit> {
+    pub fn of_plan(world: &World, command: Vec<String>) -> Result<Self, AgentCommandError> {
         let program = command.first().cloned().unwrap_or_default();
         let is_there = match program.contains('/') {
             true => is_executable(Path::new(&program)),
@@ -59,7 +59,8 @@ impl AgentCommand {
         };
         if !is_there {
             let is_file = program.contains('/') && Path::new(&program).is_file();
-            let unfit = if is_file { Unfit::NotExecutable } else { Unfit::Missing };
+            let unfit =
+                if is_file { AgentCommandError::NotExecutable } else { AgentCommandError::Missing };
             return Err(unfit(program));
         }
         let known = plimsoll_agents::ALL
@@ -67,7 +68,9 @@ impl AgentCommand {
             .find_map(|agent| Some((*agent, agent.launcher()?.launch(&command)?)));
         match known {
             Some((agent, Ok(launch))) => Ok(Self { command, known: Some((agent, launch)) }),
-            Some((_, Err(no))) => Err(Unfit::NotConducted { option: no.option, why: no.why }),
+            Some((_, Err(no))) => {
+                Err(AgentCommandError::NotConducted { option: no.option, why: no.why })
+            }
             None => Ok(Self { command, known: None }),
         }
     }
@@ -144,7 +147,7 @@ mod tests {
         line.split(' ').map(str::to_owned).collect()
     }
 
-    fn agent(line: &str) -> Result<AgentCommand, Unfit> {
+    fn agent(line: &str) -> Result<AgentCommand, AgentCommandError> {
         let world = World::new(Box::new(|name| match name {
             "HOME" => Some("/h".to_owned()),
             "PATH" => Some("/usr/bin:/bin".to_owned()),
@@ -156,7 +159,10 @@ mod tests {
     #[test]
     fn a_command_that_nobody_knows_is_told_what_to_do_in_a_word_or_on_its_stdin() {
         assert!(agent("sh -c true").unwrap().reads("a"));
-        assert_eq!(agent("no-such-agent").err(), Some(Unfit::Missing("no-such-agent".to_owned())));
+        assert_eq!(
+            agent("no-such-agent").err(),
+            Some(AgentCommandError::Missing("no-such-agent".to_owned()))
+        );
         let agent = agent("sh -c {prompt}").unwrap();
         assert!(!agent.reads("a"));
         assert_eq!(agent.started(None, Some("a {prompt}")), ["sh", "-c", "a {prompt}"]);

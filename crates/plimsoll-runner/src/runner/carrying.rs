@@ -14,14 +14,14 @@ use plimsoll_engine::world::now;
 use plimsoll_extract::work::{COMES_AFTER, GOES_ON};
 use uuid::Uuid;
 
-use super::conductor::{Conductor, JobEnd, Order, Progress};
-use super::leg::{self, Errors, Running, Start};
-use super::look::{Looked, unseen};
+use super::conductor::{JobEnd, JobOrder, RunProgress, Runner};
+use super::leg::{self, ProcessParameters, SessionProcess, StderrTarget};
+use super::look::{AgentSession, unseen};
 
-impl Conductor<'_> {
+impl Runner<'_> {
     /// Carries out a job. Waits for a session that a previous runner left running, then starts new
     /// sessions until an agent exits without having been stopped, or no further session is allowed.
-    pub fn carry_out(&self, order: &Order) -> anyhow::Result<JobEnd> {
+    pub fn carry_out(&self, order: &JobOrder) -> anyhow::Result<JobEnd> {
         let job = order.begun.job;
         if let Some(done) = self.done(job) {
             return Ok(done);
@@ -32,8 +32,8 @@ impl Conductor<'_> {
         loop {
             let (leg, mut running) = match self.left(job) {
                 Some((leg, process)) => {
-                    (self.stage.progress)(Progress::Found { job: &order.begun, leg: &leg });
-                    let running = Running::find(&self.files.leg(job, leg.leg), process);
+                    (self.stage.progress)(RunProgress::Found { job: &order.begun, leg: &leg });
+                    let running = SessionProcess::find(&self.files.leg(job, leg.leg), process);
                     (leg, running.context("could not look for the agent that was left")?)
                 }
                 None => {
@@ -99,13 +99,13 @@ impl Conductor<'_> {
 
     /// Starts the next session of a job. The journal records the session before it starts. It
     /// records the job no earlier: a job whose first session is not allowed has not begun.
-    fn begin_leg(&self, order: &Order) -> anyhow::Result<(LegBegun, Running)> {
+    fn begin_leg(&self, order: &JobOrder) -> anyhow::Result<(LegBegun, SessionProcess)> {
         if self.state().job(order.begun.job).is_none() {
             self.note(What::JobBegun(order.begun.clone()))?;
         }
         let begun = self.next_leg(order);
         self.note(What::LegBegun(begun.clone()))?;
-        (self.stage.progress)(Progress::Begun { job: &order.begun, leg: &begun });
+        (self.stage.progress)(RunProgress::Begun { job: &order.begun, leg: &begun });
         let running = self.start(order, &begun).context("could not start the agent")?;
         if let Some(process) = running.process() {
             self.note(What::LegStarted { job: begun.job, leg: begun.leg, process })?;
@@ -113,7 +113,7 @@ impl Conductor<'_> {
         Ok((begun, running))
     }
 
-    fn next_leg(&self, order: &Order) -> LegBegun {
+    fn next_leg(&self, order: &JobOrder) -> LegBegun {
         let run = self.state();
         let job = run.job(order.begun.job);
         let last = job.and_then(|job| job.checkpoint()).map(str::to_owned);
@@ -127,7 +127,7 @@ impl Conductor<'_> {
         }
     }
 
-    fn start(&self, order: &Order, begun: &LegBegun) -> std::io::Result<Running> {
+    fn start(&self, order: &JobOrder, begun: &LegBegun) -> std::io::Result<SessionProcess> {
         let LegBegun { job, leg, session, restore, .. } = begun;
         let prompt = self.prompt(order, begun);
         let command = self.agent.started(session.as_ref(), prompt.as_deref());
@@ -138,14 +138,14 @@ impl Conductor<'_> {
             variables.push((variables::DONE, "1".to_owned()));
         }
         let err = self.files.err(*job, *leg);
-        Running::start(&Start {
+        SessionProcess::start(&ProcessParameters {
             command: &command,
             project: &self.project,
             variables: &variables,
             leg: &self.files.leg(*job, *leg),
             input: &self.input(begun, prompt.as_deref())?,
             out: &self.files.out(*job, *leg),
-            err: (self.stage.errors == Errors::Kept).then_some(&*err),
+            err: (self.stage.errors == StderrTarget::Kept).then_some(&*err),
         })
     }
 
@@ -159,7 +159,7 @@ impl Conductor<'_> {
     }
 
     /// Builds the prompt. An agent without plimsoll's hooks gets the checkpoint as part of it.
-    fn prompt(&self, order: &Order, begun: &LegBegun) -> Option<String> {
+    fn prompt(&self, order: &JobOrder, begun: &LegBegun) -> Option<String> {
         let prompt = order.prompt.clone()?;
         let restore = begun.restore.as_deref().filter(|_| begun.session.is_none());
         let agent = self.agent.checkpoint_agent();
@@ -178,7 +178,7 @@ impl Conductor<'_> {
     fn finish_leg(
         &self,
         leg: &LegBegun,
-        running: &mut Running,
+        running: &mut SessionProcess,
         halted: Option<Outcome>,
     ) -> anyhow::Result<Option<JobEnd>> {
         let LegBegun { job, leg: number, .. } = *leg;
@@ -186,7 +186,7 @@ impl Conductor<'_> {
         let code = running.code(left).context("could not see how the agent ended")?;
         let looked = self.looked(leg);
         let how = match (code, &halted) {
-            _ if looked.as_ref().is_some_and(Looked::was_stopped) => Ending::Stopped,
+            _ if looked.as_ref().is_some_and(AgentSession::was_stopped) => Ending::Stopped,
             // The agent was asked to end before it had, so its exit code does not matter.
             (_, Some(_)) => Ending::Halted,
             (Some(code), None) => Ending::Exited { code },
@@ -197,7 +197,7 @@ impl Conductor<'_> {
             None => unseen(job, number, how),
         };
         self.note(What::LegEnded(end.clone()))?;
-        (self.stage.progress)(Progress::Ended(&end));
+        (self.stage.progress)(RunProgress::Ended(&end));
         self.job_end(end, halted)
     }
 
@@ -223,8 +223,8 @@ impl Conductor<'_> {
     }
 
     /// Returns the agent's session; `None` if the agent is unknown.
-    pub(super) fn looked<'l>(&'l self, leg: &'l LegBegun) -> Option<Looked<'l>> {
-        Some(Looked {
+    pub(super) fn looked<'l>(&'l self, leg: &'l LegBegun) -> Option<AgentSession<'l>> {
+        Some(AgentSession {
             world: self.stage.world,
             agent: self.agent.agent()?,
             project: &self.project,

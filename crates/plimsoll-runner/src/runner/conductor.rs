@@ -14,26 +14,26 @@ use plimsoll_engine::run_journal::{self as journal, Journal};
 use plimsoll_engine::world::World;
 use plimsoll_extract::redact::redact;
 
-use super::agent::{AgentCommand, Unfit};
-use super::files::Files;
-use super::halt::Halt;
-use super::leg::Errors;
+use super::agent::{AgentCommand, AgentCommandError};
+use super::files::RunFiles;
+use super::halt::StopFlag;
+use super::leg::StderrTarget;
 
 /// Environment and callbacks of a runner.
 #[derive(Clone, Copy)]
-pub struct Stage<'w> {
+pub struct RunContext<'w> {
     pub world: &'w World,
     /// Ends the run from outside.
-    pub halt: &'w Halt,
+    pub halt: &'w StopFlag,
     /// Receives progress events.
-    pub progress: &'w (dyn Fn(Progress<'_>) + Sync),
+    pub progress: &'w (dyn Fn(RunProgress<'_>) + Sync),
     /// Destination of the agents' stderr.
-    pub errors: Errors,
+    pub errors: StderrTarget,
 }
 
 /// Progress event of a run.
 #[derive(Clone, Copy, Debug)]
-pub enum Progress<'a> {
+pub enum RunProgress<'a> {
     /// A session is being started.
     Begun {
         job: &'a JobBegun,
@@ -60,7 +60,7 @@ pub enum Progress<'a> {
 
 /// A job to carry out, with its prompt and its starting point.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct JobOrder {
     pub begun: JobBegun,
     /// `None` if the agent's command already says what to do.
     pub prompt: Option<String>,
@@ -92,7 +92,7 @@ pub enum JobEnd {
 
 /// Why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
-pub enum NotTakenUp {
+pub enum ResumeError {
     #[error("there is no run `{0}`")]
     Unknown(RunId),
     /// Another process carries it out.
@@ -101,14 +101,14 @@ pub enum NotTakenUp {
     #[error("it is done")]
     Done,
     #[error("its agent cannot be started any more: {0}")]
-    Unfit(#[from] Unfit),
+    Unfit(#[from] AgentCommandError),
     #[error("its files cannot be used: {0}")]
     Io(#[from] std::io::Error),
 }
 
 /// Returns the agent that a run was begun with.
-pub fn agent_of(world: &World, run: &Run) -> Result<AgentCommand, NotTakenUp> {
-    let command = Files::of(&world.paths, &run.id).command()?;
+pub fn agent_of(world: &World, run: &Run) -> Result<AgentCommand, ResumeError> {
+    let command = RunFiles::of(&world.paths, &run.id).command()?;
     Ok(match run.begun.sort {
         Sort::Task => AgentCommand::of_task(world, command)?,
         Sort::Plan => AgentCommand::of_plan(world, command)?,
@@ -116,22 +116,22 @@ pub fn agent_of(world: &World, run: &Run) -> Result<AgentCommand, NotTakenUp> {
 }
 
 /// Carries out a run. It holds the run's lock, so there is only one per run.
-pub struct Conductor<'w> {
-    pub(super) stage: Stage<'w>,
+pub struct Runner<'w> {
+    pub(super) stage: RunContext<'w>,
     pub(super) agent: AgentCommand,
     pub(super) project: PathBuf,
     pub(super) journal: Journal,
-    pub(super) files: Files,
+    pub(super) files: RunFiles,
     run: Mutex<Run>,
     /// Held while a session is started or a job is closed.
     turn: Mutex<()>,
     _lock: File,
 }
 
-impl<'w> Conductor<'w> {
+impl<'w> Runner<'w> {
     /// Begins a run. Stores the user's piped input, so that every session can read it.
     pub fn begin(
-        stage: Stage<'w>,
+        stage: RunContext<'w>,
         agent: AgentCommand,
         begun: Begun,
         input: Option<&mut dyn Read>,
@@ -140,7 +140,7 @@ impl<'w> Conductor<'w> {
         let title = redact(&begun.title).into_owned();
         let paths = &stage.world.paths;
         let journal = Journal::unwritten(paths)?;
-        let files = Files::of(paths, journal.run());
+        let files = RunFiles::of(paths, journal.run());
         let lock =
             files.lock()?.ok_or_else(|| std::io::Error::other("another process holds it"))?;
         files.keep_command(agent.command())?;
@@ -152,18 +152,18 @@ impl<'w> Conductor<'w> {
 
     /// Resumes a run that is paused or whose runner has died.
     pub fn take_up(
-        stage: Stage<'w>,
+        stage: RunContext<'w>,
         run: &Run,
         limits: Limits,
         pace: Option<Pace>,
-    ) -> Result<Self, NotTakenUp> {
+    ) -> Result<Self, ResumeError> {
         let paths = &stage.world.paths;
-        let files = Files::of(paths, &run.id);
-        let lock = files.lock()?.ok_or(NotTakenUp::Busy(run.conductor))?;
+        let files = RunFiles::of(paths, &run.id);
+        let lock = files.lock()?.ok_or(ResumeError::Busy(run.conductor))?;
         // The run may have ended since the caller read it.
-        let run = journal::read(paths, &run.id)?.ok_or(NotTakenUp::Unknown(run.id.clone()))?;
+        let run = journal::read(paths, &run.id)?.ok_or(ResumeError::Unknown(run.id.clone()))?;
         if run.outcome == Some(Outcome::Done) {
-            return Err(NotTakenUp::Done);
+            return Err(ResumeError::Done);
         }
         let agent = agent_of(stage.world, &run)?;
         let anew = (Some(limits.or(run.begun.limits)), pace);
@@ -171,10 +171,10 @@ impl<'w> Conductor<'w> {
     }
 
     fn conduct(
-        stage: Stage<'w>,
+        stage: RunContext<'w>,
         agent: AgentCommand,
         journal: Journal,
-        files: Files,
+        files: RunFiles,
         lock: File,
         (limits, pace): (Option<Limits>, Option<Pace>),
     ) -> std::io::Result<Self> {

@@ -13,9 +13,9 @@ use plimsoll_engine::paths::{self, Links, Paths};
 
 /// The folder of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Files(PathBuf);
+pub(super) struct RunFiles(PathBuf);
 
-impl Files {
+impl RunFiles {
     pub(super) fn of(paths: &Paths, run: &RunId) -> Self {
         Self(paths.run_folder(run))
     }
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn who_takes_a_run_up_removes_what_conductors_left_and_nothing_of_a_living_session() {
         let folder = tempfile::tempdir().unwrap();
-        let files = Files(folder.path().to_owned());
+        let files = RunFiles(folder.path().to_owned());
         let [left, living] = ["plan.plimsoll-4194305.tmp", "1-1.tmp"].map(|it| files.0.join(it));
         fs::write(&left, "{").unwrap();
         fs::write(&living, "0\n").unwrap();

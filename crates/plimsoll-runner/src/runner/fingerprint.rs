@@ -5,7 +5,7 @@ use std::path::Path;
 use plimsoll_core::run::Fingerprint;
 use plimsoll_engine::paths::{self, Links};
 use plimsoll_extract::checkpoint::sha256;
-use plimsoll_extract::work::{Left, Work};
+use plimsoll_extract::work::{SessionOutcome, Work};
 
 /// Maximum number of files and errors to list.
 const TOLD: usize = 5;
@@ -17,7 +17,7 @@ const LARGEST: u64 = 16 << 20;
 /// It covers the errors and the changed files. If nothing changed, it covers the files that the
 /// session read: reading can be progress, too.
 pub(super) fn fingerprint(project: &Path, work: &Work) -> Fingerprint {
-    let left = Left::of(work);
+    let left = SessionOutcome::of(work);
     let mut lines: Vec<String> = left
         .changed
         .iter()

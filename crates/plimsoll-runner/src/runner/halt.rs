@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The signal that ends a run, if one has arrived.
 #[derive(Clone, Debug, Default)]
-pub struct Halt(Arc<AtomicUsize>);
+pub struct StopFlag(Arc<AtomicUsize>);
 
-impl Halt {
+impl StopFlag {
     /// Returns the flag to which a signal handler writes the signal's number.
     pub fn flag(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.0)

@@ -18,7 +18,7 @@ use super::files::{claimed, exit_code, left_number};
 
 /// Destination of an agent's stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errors {
+pub enum StderrTarget {
     /// The runner's own stderr.
     Shown,
     /// A file beside its output.
@@ -38,7 +38,7 @@ code=$?
 exit $code"#;
 
 /// Parameters of a session's process.
-pub(super) struct Start<'a> {
+pub(super) struct ProcessParameters<'a> {
     pub(super) command: &'a [String],
     pub(super) project: &'a Path,
     pub(super) variables: &'a [(&'static str, String)],
@@ -50,7 +50,7 @@ pub(super) struct Start<'a> {
 }
 
 /// The process of a session.
-pub(super) enum Running {
+pub(super) enum SessionProcess {
     /// Started by this process.
     Own(Child),
     /// Started by a runner that has died.
@@ -59,10 +59,10 @@ pub(super) enum Running {
     Gone,
 }
 
-impl Running {
+impl SessionProcess {
     /// Starts the process in a process group of its own, so that a key pressed in the terminal does
     /// not end it.
-    pub(super) fn start(start: &Start<'_>) -> io::Result<Self> {
+    pub(super) fn start(start: &ProcessParameters<'_>) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT]).arg(start.leg).args(start.command);
         for name in variables::ALL {
@@ -178,10 +178,10 @@ mod tests {
         RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap()
     }
 
-    fn start(folder: &Path, line: &str) -> Running {
+    fn start(folder: &Path, line: &str) -> SessionProcess {
         let command = ["sh".to_owned(), "-c".to_owned(), line.to_owned()];
         let (leg, out) = (folder.join("1-1"), folder.join("1-1.out"));
-        Running::start(&Start {
+        SessionProcess::start(&ProcessParameters {
             command: &command,
             project: folder,
             variables: &[("LEG", "one".to_owned()), (variables::RUN, run().to_string())],
@@ -193,7 +193,7 @@ mod tests {
         .unwrap()
     }
 
-    fn wait(running: &mut Running) {
+    fn wait(running: &mut SessionProcess) {
         while !running.has_ended().unwrap() {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -228,7 +228,7 @@ mod tests {
     fn a_leg_whose_place_was_taken_never_begins() {
         let folder = tempfile::tempdir().unwrap();
         let leg = folder.path().join("1-1");
-        assert!(matches!(Running::find(&leg, None).unwrap(), Running::Gone));
+        assert!(matches!(SessionProcess::find(&leg, None).unwrap(), SessionProcess::Gone));
         wait(&mut start(folder.path(), "echo begun"));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "");
         assert_eq!(left_code(&leg, &run()), None);
@@ -242,11 +242,11 @@ mod tests {
         while fs::read(folder.path().join("1-1.out")).unwrap().is_empty() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let found = Running::find(&leg, None).unwrap();
+        let found = SessionProcess::find(&leg, None).unwrap();
         assert_eq!(found.process(), running.process());
         found.signal(Signal::KILL);
         wait(&mut running);
-        assert!(matches!(Running::find(&leg, None).unwrap(), Running::Gone));
+        assert!(matches!(SessionProcess::find(&leg, None).unwrap(), SessionProcess::Gone));
         assert_eq!(left_code(&leg, &run()), None);
         assert_eq!(running.code(None).unwrap(), Some(137), "it was seen how it ended");
     }
@@ -258,8 +258,8 @@ mod tests {
         wait(&mut running);
         let left = left_code(&folder.path().join("1-1"), &run());
         assert_eq!((left, running.code(left).unwrap()), (Some(137), Some(137)));
-        assert_eq!(Running::Gone.code(left).unwrap(), None);
-        assert_eq!(Running::Gone.code(Some(3)).unwrap(), Some(3));
+        assert_eq!(SessionProcess::Gone.code(left).unwrap(), None);
+        assert_eq!(SessionProcess::Gone.code(Some(3)).unwrap(), Some(3));
     }
 
     /// Kills a session's shell, inspects the session as part of `run`, and returns whether its

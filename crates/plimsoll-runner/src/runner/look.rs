@@ -23,7 +23,7 @@ use plimsoll_engine::world::World;
 use super::fingerprint::fingerprint;
 
 /// A session of a run.
-pub(super) struct Looked<'a> {
+pub(super) struct AgentSession<'a> {
     pub(super) world: &'a World,
     pub(super) agent: &'static dyn Agent,
     pub(super) project: &'a Path,
@@ -34,12 +34,12 @@ pub(super) struct Looked<'a> {
 
 /// Usage of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Load {
+pub(super) struct WindowUsage {
     pub(super) used: Tokens,
     pub(super) window: Tokens,
 }
 
-impl Looked<'_> {
+impl AgentSession<'_> {
     /// Whether one of plimsoll's hooks stopped the session.
     pub(super) fn was_stopped(&self) -> bool {
         self.state().stopped.is_some()
@@ -59,7 +59,7 @@ impl Looked<'_> {
     }
 
     /// Returns the usage of the session's window.
-    pub(super) fn load(&self, transcript: &Path) -> Option<Load> {
+    pub(super) fn load(&self, transcript: &Path) -> Option<WindowUsage> {
         let measured = load::measure(
             self.world,
             self.agent,
@@ -69,7 +69,7 @@ impl Looked<'_> {
             Fallback::FileSize,
         );
         let measured = measured.ok()??;
-        Some(Load { used: measured.reading.used, window: measured.window.tokens })
+        Some(WindowUsage { used: measured.reading.used, window: measured.window.tokens })
     }
 
     /// Returns how the session ended, with a checkpoint of all its work. Reuses the checkpoint of

@@ -19,9 +19,9 @@ mod plan;
 mod told;
 mod waiting;
 
-pub use agent::{AgentCommand, LONGEST_WORD, Unfit};
-pub use conductor::{Conductor, JobEnd, NotTakenUp, Order, Progress, Stage, agent_of};
-pub use halt::Halt;
-pub use leg::Errors;
-pub use output::{LastWords, last_words, printed};
-pub use plan::{Manner, News, usual_pause};
+pub use agent::{AgentCommand, AgentCommandError, LONGEST_WORD};
+pub use conductor::{JobEnd, JobOrder, ResumeError, RunContext, RunProgress, Runner, agent_of};
+pub use halt::StopFlag;
+pub use leg::StderrTarget;
+pub use output::{OutputTail, last_words, printed};
+pub use plan::{JobNews, PlanOptions, usual_pause};

@@ -9,11 +9,11 @@ use plimsoll_core::run::RunId;
 use plimsoll_engine::paths::Paths;
 use plimsoll_extract::redact::redact;
 
-use super::files::Files;
+use super::files::RunFiles;
 
 /// The end of an agent's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LastWords {
+pub struct OutputTail {
     /// File with the complete output.
     pub file: PathBuf,
     /// The last lines, without secrets and control characters.
@@ -22,16 +22,16 @@ pub struct LastWords {
 
 /// Returns the non-empty output files of a session: stdout, then stderr if it is stored.
 pub fn printed(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Vec<PathBuf> {
-    let files = Files::of(paths, run);
+    let files = RunFiles::of(paths, run);
     let holds = |file: &PathBuf| file.metadata().is_ok_and(|metadata| metadata.len() > 0);
     [files.out(job, leg), files.err(job, leg)].into_iter().filter(holds).collect()
 }
 
 /// Returns the end of a session's stderr, or of its stdout if stderr is empty.
-pub fn last_words(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Option<LastWords> {
+pub fn last_words(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Option<OutputTail> {
     let files = printed(paths, run, job, leg).into_iter().rev();
     let mut words =
-        files.map(|file| LastWords { lines: last_lines(&file).unwrap_or_default(), file });
+        files.map(|file| OutputTail { lines: last_lines(&file).unwrap_or_default(), file });
     words.find(|words| !words.lines.is_empty())
 }
 

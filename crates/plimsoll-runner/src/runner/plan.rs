@@ -14,31 +14,31 @@ use plimsoll_core::run::{
 use plimsoll_engine::world::World;
 use plimsoll_extract::redact::redact;
 
-use super::conductor::{Conductor, JobEnd, Order, Progress};
-use super::output::{LastWords, last_words};
+use super::conductor::{JobEnd, JobOrder, RunProgress, Runner};
+use super::output::{OutputTail, last_words};
 use crate::batch;
 use crate::run::{next_jobs, pause, replan};
 
 /// How to carry out a plan.
 #[derive(Clone, Copy)]
-pub struct Manner<'m> {
+pub struct PlanOptions<'m> {
     pub pace: Pace,
     /// Pause before the first retry of a failed job, doubled with each further retry.
     pub pause: Duration,
     /// Receives news about the jobs.
-    pub news: &'m (dyn Fn(News<'_>) + Sync),
+    pub news: &'m (dyn Fn(JobNews<'_>) + Sync),
 }
 
 /// News about the jobs of a plan.
 #[derive(Clone, Copy, Debug)]
-pub enum News<'a> {
+pub enum JobNews<'a> {
     Done(&'a JobBegun),
     /// A job failed and will be retried.
     Waits {
         job: &'a JobBegun,
         code: i32,
         /// The last output of the agent.
-        words: &'a LastWords,
+        words: &'a OutputTail,
         /// Time until the retry.
         pause: Duration,
     },
@@ -47,7 +47,7 @@ pub enum News<'a> {
         job: &'a JobBegun,
         code: i32,
         /// The last output of the agent.
-        words: &'a LastWords,
+        words: &'a OutputTail,
     },
     /// The remaining work was planned again.
     Replanned {
@@ -66,13 +66,13 @@ pub fn usual_pause(world: &World) -> Duration {
     set.map_or(USUAL, Duration::from_millis)
 }
 
-impl Conductor<'_> {
+impl Runner<'_> {
     /// Carries out the only job of a run without a plan. If the agent was killed, retries a few
     /// times after a pause: being killed is not giving up.
     pub fn carry_out_task(&self, begun: JobBegun, base: Duration) -> anyhow::Result<JobEnd> {
         const RETRIES: u32 = 2;
         let attempt = self.next_attempt(begun.job);
-        let mut order = Order { begun, prompt: None, restore: None, attempt };
+        let mut order = JobOrder { begun, prompt: None, restore: None, attempt };
         for tried in 1..=RETRIES {
             match self.carry_out(&order)? {
                 JobEnd::Failed { code, .. } if killed_by(code).is_some() => {}
@@ -107,7 +107,7 @@ impl Conductor<'_> {
 
     /// Carries out the rest of the plan as far as possible, and records why it ended. Retries jobs
     /// that failed before.
-    pub fn carry_out_plan(&self, manner: &Manner<'_>) -> anyhow::Result<Outcome> {
+    pub fn carry_out_plan(&self, manner: &PlanOptions<'_>) -> anyhow::Result<Outcome> {
         let failed: Vec<JobBegun> =
             self.state().failed_jobs().map(|job| job.begun.clone()).collect();
         failed.into_iter().try_for_each(|job| self.note(What::JobBegun(job)))?;
@@ -135,7 +135,7 @@ impl Conductor<'_> {
     fn carry_out_batch(
         &self,
         jobs: Vec<JobBegun>,
-        manner: &Manner<'_>,
+        manner: &PlanOptions<'_>,
     ) -> anyhow::Result<Option<Outcome>> {
         let workers = (manner.pace.at_once as usize).clamp(1, jobs.len());
         let queue = Mutex::new(VecDeque::from(jobs));
@@ -158,13 +158,17 @@ impl Conductor<'_> {
     }
 
     /// Carries out a job, with retries. Returns why the run ends here; `None` if it continues.
-    fn see_through(&self, job: &JobBegun, manner: &Manner<'_>) -> anyhow::Result<Option<Outcome>> {
+    fn see_through(
+        &self,
+        job: &JobBegun,
+        manner: &PlanOptions<'_>,
+    ) -> anyhow::Result<Option<Outcome>> {
         let mut order = self.order(job)?;
         let mut tried = 0;
         loop {
             let code = match self.carry_out(&order)? {
                 JobEnd::Done { .. } => {
-                    (manner.news)(News::Done(job));
+                    (manner.news)(JobNews::Done(job));
                     return Ok(None);
                 }
                 JobEnd::Rests(outcome) => return Ok(Some(outcome)),
@@ -178,11 +182,11 @@ impl Conductor<'_> {
                     None => format!("exit code {code}"),
                 };
                 self.note(What::JobFailed { job: job.job, why })?;
-                (manner.news)(News::Failed { job, code, words });
+                (manner.news)(JobNews::Failed { job, code, words });
                 return Ok(None);
             }
             let pause = pause(manner.pause, tried);
-            (manner.news)(News::Waits { job, code, words, pause });
+            (manner.news)(JobNews::Waits { job, code, words, pause });
             if let Some(outcome) = self.rest(pause) {
                 return Ok(Some(outcome));
             }
@@ -191,7 +195,7 @@ impl Conductor<'_> {
     }
 
     /// Returns the last output of the agent in a job's last session.
-    fn last_words(&self, job: u32) -> LastWords {
+    fn last_words(&self, job: u32) -> OutputTail {
         let leg = self.state().job(job).map_or(0, |job| job.legs.len()) as u32;
         let words = last_words(&self.stage.world.paths, self.journal.run(), job, leg);
         words.unwrap_or_default()
@@ -205,21 +209,21 @@ impl Conductor<'_> {
             if let Some(outcome) = self.is_over() {
                 return Some(outcome);
             }
-            (self.stage.progress)(Progress::Passes);
+            (self.stage.progress)(RunProgress::Passes);
             thread::sleep(STEP.min(until.saturating_duration_since(Instant::now())));
         }
         None
     }
 
     /// Builds the order for a job from the current state of the run.
-    fn order(&self, begun: &JobBegun) -> anyhow::Result<Order> {
+    fn order(&self, begun: &JobBegun) -> anyhow::Result<JobOrder> {
         let (_, plan) = self.plan()?;
         let named = |id: &String| plan.pieces().find(|piece| piece.id == *id);
         let pieces: Vec<&Piece> = begun.pieces.iter().filter_map(named).collect();
         let attempt = self.next_attempt(begun.job);
         let run = self.state();
         let done: Vec<&Piece> = plan.done.iter().chain(run.done_pieces()).collect();
-        Ok(Order {
+        Ok(JobOrder {
             begun: begun.clone(),
             prompt: Some(batch::prompt(&pieces, &done)),
             restore: run.last_checkpoint().map(str::to_owned),
@@ -235,14 +239,14 @@ impl Conductor<'_> {
     }
 
     /// Plans the remaining work again if the last batch took far more than estimated.
-    fn replan(&self, manner: &Manner<'_>) -> anyhow::Result<()> {
+    fn replan(&self, manner: &PlanOptions<'_>) -> anyhow::Result<()> {
         let (number, plan) = self.plan()?;
         let mut run = self.run();
         run.plan = Some(plan);
         let together = |files: &[String]| crate::task_files::together(&self.project, files);
         let Some((plan, why)) = replan(&run, &together) else { return Ok(()) };
         self.keep_plan(number + 1, plan, Some(why.clone()))?;
-        (manner.news)(News::Replanned { why: &why, run: &self.run() });
+        (manner.news)(JobNews::Replanned { why: &why, run: &self.run() });
         Ok(())
     }
 }

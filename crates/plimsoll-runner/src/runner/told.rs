@@ -14,10 +14,10 @@ use plimsoll_engine::world::now;
 use plimsoll_extract::checkpoint::Meta;
 use plimsoll_extract::work;
 
-use super::conductor::Conductor;
+use super::conductor::Runner;
 use crate::batch;
 
-impl Conductor<'_> {
+impl Runner<'_> {
     /// Returns the checkpoint that covers a finished job; `last` is that of its last session, if
     /// there is one. In a plan, seals a new one that also covers all earlier jobs and lists the
     /// remaining work, so the next session needs no other.
@@ -68,16 +68,21 @@ impl Conductor<'_> {
     }
 }
 
-type Known = (Meta, String);
+type ReadCheckpoint = (Meta, String);
 
 /// Reads one of the project's own checkpoints; `None` if it no longer exists.
-fn read(place: &Place, id: Option<&str>) -> anyhow::Result<Option<Known>> {
+fn read(place: &Place, id: Option<&str>) -> anyhow::Result<Option<ReadCheckpoint>> {
     let Some(id) = id else { return Ok(None) };
     Ok(checkpoint::read_own(place, id)?)
 }
 
 /// Builds the body from the sessions' checkpoints and the state of the plan.
-fn body(run: &Run, job: u32, own: Option<&Known>, before: Option<&Known>) -> String {
+fn body(
+    run: &Run,
+    job: u32,
+    own: Option<&ReadCheckpoint>,
+    before: Option<&ReadCheckpoint>,
+) -> String {
     let own = own.map_or("", |(_, body)| body);
     let body = match before {
         Some((_, before)) => Cow::Owned(work::inherit(own, before)),

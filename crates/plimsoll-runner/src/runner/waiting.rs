@@ -10,9 +10,9 @@ use anyhow::Context;
 use plimsoll_core::run::{LegBegun, Outcome};
 use rustix::process::Signal;
 
-use super::conductor::{Conductor, Progress};
-use super::leg::Running;
-use super::look::Load;
+use super::conductor::{RunProgress, Runner};
+use super::leg::SessionProcess;
+use super::look::WindowUsage;
 
 /// Interval between checks whether the agent has ended.
 const STEP: Duration = Duration::from_millis(50);
@@ -21,20 +21,21 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Time that an agent has to end before it is killed.
 const GRACE: Duration = Duration::from_secs(10);
 
-impl Conductor<'_> {
+impl Runner<'_> {
     /// Waits for the end of a session and reports progress. Returns why the session was ended;
     /// `None` if it ended without being asked.
     pub(super) fn wait(
         &self,
         leg: &LegBegun,
-        running: &mut Running,
+        running: &mut SessionProcess,
     ) -> anyhow::Result<Option<Outcome>> {
         let mut ending: Option<(Outcome, Instant)> = None;
-        let mut window = Window::default();
-        let mut printed = Printed::new(self.agent.streams(), &self.files.out(leg.job, leg.leg));
+        let mut window = UsageMonitor::default();
+        let mut printed =
+            OutputFollower::new(self.agent.streams(), &self.files.out(leg.job, leg.leg));
         loop {
             let has_ended = running.has_ended().context("could not wait for the agent")?;
-            printed.pass_on(&|bytes| (self.stage.progress)(Progress::Printed(bytes)));
+            printed.pass_on(&|bytes| (self.stage.progress)(RunProgress::Printed(bytes)));
             if has_ended {
                 return Ok(ending.map(|(outcome, _)| outcome));
             }
@@ -43,17 +44,17 @@ impl Conductor<'_> {
                 Some((_, since)) if since.elapsed() > GRACE => running.signal(Signal::KILL),
                 Some(_) => {}
             }
-            (self.stage.progress)(Progress::Passes);
-            if let Some(Load { used, window }) = window.look(self, leg) {
+            (self.stage.progress)(RunProgress::Passes);
+            if let Some(WindowUsage { used, window }) = window.look(self, leg) {
                 let LegBegun { job, leg, .. } = *leg;
-                (self.stage.progress)(Progress::Load { job, leg, used, window });
+                (self.stage.progress)(RunProgress::Load { job, leg, used, window });
             }
             thread::sleep(STEP);
         }
     }
 
     /// Asks an agent to end, with the signal that the runner received or else SIGTERM.
-    fn end(&self, running: &Running, over: Outcome) -> (Outcome, Instant) {
+    fn end(&self, running: &SessionProcess, over: Outcome) -> (Outcome, Instant) {
         let signal = match over {
             Outcome::Interrupted { signal } => Signal::from_named_raw(signal),
             _ => None,
@@ -65,14 +66,14 @@ impl Conductor<'_> {
 
 /// The window of a running session, measured at intervals.
 #[derive(Default)]
-struct Window {
+struct UsageMonitor {
     transcript: Option<PathBuf>,
     looked: Option<Instant>,
 }
 
-impl Window {
+impl UsageMonitor {
     /// Returns the usage of the window; `None` if it is not yet time to measure.
-    fn look(&mut self, conductor: &Conductor<'_>, leg: &LegBegun) -> Option<Load> {
+    fn look(&mut self, conductor: &Runner<'_>, leg: &LegBegun) -> Option<WindowUsage> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return None;
         }
@@ -86,12 +87,12 @@ impl Window {
 }
 
 /// Passes an agent's output on while the agent works.
-struct Printed {
+struct OutputFollower {
     file: Option<File>,
     read_to: u64,
 }
 
-impl Printed {
+impl OutputFollower {
     fn new(streams: bool, out: &Path) -> Self {
         Self { file: streams.then(|| File::open(out).ok()).flatten(), read_to: 0 }
     }

@@ -14,7 +14,7 @@ use crate::batch;
 use crate::batch::{Estimator, Task, works_on};
 
 /// Sizes of files in tokens, and warnings about files that could not be measured.
-pub(super) struct Weighed {
+pub(super) struct FileSizes {
     /// Keyed by the file name as written in the task.
     pub(super) weights: HashMap<String, Tokens>,
     /// Sentences for the user.
@@ -47,12 +47,12 @@ pub(super) fn to_split<'t>(
 }
 
 /// Measures every file that a task names.
-pub(super) fn weigh(project: &Path, tasks: &[Task], model: &str) -> Weighed {
+pub(super) fn weigh(project: &Path, tasks: &[Task], model: &str) -> FileSizes {
     let mut names = BTreeSet::new();
     walk(tasks, &[], &mut |task, _| names.extend(task.files.iter().map(String::as_str)));
     let fallback = plimsoll_agents::DEFAULT.profile().estimation.tokenizer;
     let tokenizer = models::tokenizer(Some(model), fallback);
-    let mut weighed = Weighed { weights: HashMap::new(), warnings: Vec::new() };
+    let mut weighed = FileSizes { weights: HashMap::new(), warnings: Vec::new() };
     let (mut missing, mut outside) = (Vec::new(), Vec::new());
     for name in names {
         match inside(project, name).and_then(|path| weight(&path, tokenizer)) {

@@ -11,12 +11,12 @@ use std::path::Path;
 use plimsoll_core::Tokens;
 
 use crate::batch::read::{self, Format};
-use crate::batch::{Estimator, Factors, Problem, Task, Terms, Together};
+use crate::batch::{CoChanges, Estimator, Factors, PlanError, PlanningTerms, Task};
 
 use plimsoll_engine::git;
 
-use self::files::Weighed;
-pub use self::room::{Known, find_room};
+use self::files::FileSizes;
+pub use self::room::{SessionRoom, find_room};
 
 /// Maximum size of a task file.
 const LARGEST: u64 = 8 << 20;
@@ -41,7 +41,7 @@ pub fn read_text(from: impl Read) -> io::Result<String> {
 }
 
 /// Parses the tasks of the task file `name`, for the project in this folder.
-pub fn tasks(project: &Path, name: &str, text: &str) -> Result<Vec<Task>, Problem> {
+pub fn tasks(project: &Path, name: &str, text: &str) -> Result<Vec<Task>, PlanError> {
     read::read(text, Format::of(name, text), &|file| files::inside(project, file).is_ok())
 }
 
@@ -54,19 +54,19 @@ pub fn terms(
     available: Tokens,
     factors: Factors,
     model: Option<&str>,
-) -> (Terms, Vec<String>) {
-    let Weighed { weights, warnings } = files::weigh(project, tasks, model.unwrap_or_default());
+) -> (PlanningTerms, Vec<String>) {
+    let FileSizes { weights, warnings } = files::weigh(project, tasks, model.unwrap_or_default());
     let estimator = Estimator { weights, factors };
     let files = files::to_split(tasks, &estimator, available);
     let together = together(project, &files);
-    (Terms { available, estimator, together }, warnings)
+    (PlanningTerms { available, estimator, together }, warnings)
 }
 
 /// Returns which of these files change together, according to git. Empty without git; then only
 /// names count.
-pub(crate) fn together(project: &Path, files: &[impl AsRef<str>]) -> Together {
+pub(crate) fn together(project: &Path, files: &[impl AsRef<str>]) -> CoChanges {
     let files: Vec<&str> = files.iter().map(AsRef::as_ref).collect();
-    let mut together = Together::default();
+    let mut together = CoChanges::default();
     if files.is_empty() {
         return together;
     }

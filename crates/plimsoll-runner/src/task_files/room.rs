@@ -9,13 +9,13 @@ use plimsoll_engine::history;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::settings::{self, InForce};
 use plimsoll_engine::world::World;
-use plimsoll_store::{BeginningRow, Store};
+use plimsoll_store::{FirstPromptRow, Store};
 
 use crate::batch::Room;
 
 /// The room in a session, and where the figures come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct SessionRoom {
     pub room: Room,
     /// Source of the budget, for display.
     pub source: &'static str,
@@ -33,7 +33,7 @@ pub fn find_room(
     store: Option<&Store>,
     project: &Path,
     session: Option<&Measured>,
-) -> Known {
+) -> SessionRoom {
     let in_force = settings::load(world, agent, project);
     match session {
         Some(measured) => in_session(&in_force, measured),
@@ -44,24 +44,24 @@ pub fn find_room(
     }
 }
 
-fn in_session(in_force: &InForce, measured: &Measured) -> Known {
+fn in_session(in_force: &InForce, measured: &Measured) -> SessionRoom {
     let (used, window) = (measured.reading.used, measured.window);
     let model = measured.model.clone();
     match in_force.settings.batch.budget {
         None if window.source.is_guess() => {
             let room = Room::of_usage(used as f64 / window.tokens.max(1) as f64);
-            Known { room, source: UNKNOWN, model }
+            SessionRoom { room, source: UNKNOWN, model }
         }
         budget => known(budget, window.tokens, used, measured.levels.restart, model),
     }
 }
 
-fn in_fresh_session(in_force: &InForce, beginnings: &[BeginningRow]) -> Known {
+fn in_fresh_session(in_force: &InForce, beginnings: &[FirstPromptRow]) -> SessionRoom {
     let budget = in_force.settings.batch.budget;
     let Some(newest) = beginnings.first() else {
         let room = budget.map_or(Room::of_usage(0.0), |budget| Room::new(budget, 0, budget));
         let source = if budget.is_some() { SET } else { UNKNOWN };
-        return Known { room, source, model: None };
+        return SessionRoom { room, source, model: None };
     };
     let mut firsts: Vec<Tokens> = beginnings.iter().map(|row| row.first).collect();
     firsts.sort_unstable();
@@ -72,7 +72,7 @@ fn in_fresh_session(in_force: &InForce, beginnings: &[BeginningRow]) -> Known {
     let model = Some(newest.model.clone());
     match budget {
         None if window.source.is_guess() => {
-            Known { room: Room::of_usage(0.0), source: UNKNOWN, model }
+            SessionRoom { room: Room::of_usage(0.0), source: UNKNOWN, model }
         }
         budget => known(budget, window.tokens, first, levels.restart, model),
     }
@@ -88,7 +88,7 @@ fn known(
     reading: Tokens,
     restart: Tokens,
     model: Option<String>,
-) -> Known {
+) -> SessionRoom {
     let source = if budget.is_some() { SET } else { WINDOW };
-    Known { room: Room::new(budget.unwrap_or(window), reading, restart), source, model }
+    SessionRoom { room: Room::new(budget.unwrap_or(window), reading, restart), source, model }
 }

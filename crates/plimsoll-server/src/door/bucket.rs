@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// Token bucket that refills at a steady rate and caps at `BURST` seconds' worth.
 #[derive(Debug)]
-pub(crate) struct Bucket {
+pub(crate) struct TokenBucket {
     per_second: f64,
     left: Mutex<(f64, Instant)>,
 }
@@ -13,7 +13,7 @@ pub(crate) struct Bucket {
 /// Bucket capacity, in seconds' worth of writes.
 const BURST: f64 = 2.0;
 
-impl Bucket {
+impl TokenBucket {
     pub(crate) fn new(per_second: u32) -> Self {
         let per_second = f64::from(per_second.max(1));
         Self { per_second, left: Mutex::new((per_second * BURST, Instant::now())) }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn what_was_taken_comes_back_with_time() {
-        let bucket = Bucket::new(3);
+        let bucket = TokenBucket::new(3);
         let now = Instant::now();
         let taken = (0..10).filter(|_| bucket.take_at(now).is_ok()).count();
         assert_eq!(taken, 6, "two seconds' worth");

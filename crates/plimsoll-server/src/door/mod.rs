@@ -20,7 +20,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-pub(crate) use bucket::Bucket;
+pub(crate) use bucket::TokenBucket;
 pub(crate) use peer::Peer;
 
 use crate::http::Problem;

@@ -14,12 +14,12 @@ use utoipa::ToSchema;
 use super::Problem;
 
 /// Extracts the JSON body of a request.
-pub(crate) struct Sent<T>(pub(crate) T);
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
 /// Maximum body size in bytes.
 pub(crate) const LARGEST: usize = 1 << 20;
 
-impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
@@ -169,11 +169,11 @@ pub(crate) struct Count(#[serde(deserialize_with = "token_count")] pub(crate) u6
 pub(crate) struct Seconds(#[serde(deserialize_with = "seconds")] pub(crate) f64);
 
 fn token_count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    from.deserialize_u64(Whole(0..=MOST_TOKENS))
+    from.deserialize_u64(RangeVisitor(0..=MOST_TOKENS))
 }
 
 fn window_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    from.deserialize_u64(Whole(1..=MOST_TOKENS))
+    from.deserialize_u64(RangeVisitor(1..=MOST_TOKENS))
 }
 
 /// Deserializes a string and refuses a blank one.
@@ -186,7 +186,7 @@ pub(crate) fn said<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>,
 
 /// Deserializes the maximum length of a list: 1 to 100.
 pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    from.deserialize_u64(Whole(1..=100))
+    from.deserialize_u64(RangeVisitor(1..=100))
 }
 
 fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
@@ -199,9 +199,9 @@ fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 }
 
 /// Visitor for whole numbers in a range. Accepts 1.0 as 1, because JSON has one number type.
-struct Whole(RangeInclusive<u64>);
+struct RangeVisitor(RangeInclusive<u64>);
 
-impl Visitor<'_> for Whole {
+impl Visitor<'_> for RangeVisitor {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,16 +5,16 @@ use axum::Json;
 use axum::extract::State;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::usage::Usage;
-use plimsoll_extract::save::words::{self, Commit, Full, TestRun};
-use plimsoll_extract::save::{Environment, NewSave};
+use plimsoll_extract::save::words::{self, Commit, NearlyFullWindow, TestRun};
+use plimsoll_extract::save::{NewSave, SaveEnvironment};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Problem;
-use super::body::{Count, Seconds, Sent, TokenCount, WindowSize};
+use super::body::{Count, JsonBody, Seconds, TokenCount, WindowSize};
 use super::problem::Problems;
 use super::saves::{IsSaved, take_in};
-use super::session::{Meant, beside, filled};
+use super::session::{SessionRef, beside, filled};
 use crate::state::{App, AppState};
 
 /// Status of a request that stored nothing.
@@ -47,7 +47,7 @@ pub(crate) enum Outcome<T> {
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct AutoSaveRequest {
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-    environment: Environment,
+    environment: SaveEnvironment,
     used_tokens: TokenCount,
     #[serde(default)]
     #[schema(default = 200_000)]
@@ -87,7 +87,7 @@ pub(crate) struct AutoSaved {
     responses((status = 200, body = Outcome<AutoSaved>), Problems))]
 pub(crate) async fn auto_save(
     State(app): State<AppState>,
-    Sent(request): Sent<AutoSaveRequest>,
+    JsonBody(request): JsonBody<AutoSaveRequest>,
 ) -> Result<Json<Outcome<AutoSaved>>, Problem> {
     let settings = app.settings();
     if !settings.enabled {
@@ -97,7 +97,7 @@ pub(crate) async fn auto_save(
     let environment = request.environment.clone();
     let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let (task, context) = (said(request.inferred_task), said(request.inferred_context));
-    let plain = words::full(environment.clone(), Full { used, window });
+    let plain = words::full(environment.clone(), NearlyFullWindow { used, window });
     let save = NewSave {
         task: task.clone().unwrap_or_default(),
         context: context.clone(),
@@ -106,7 +106,7 @@ pub(crate) async fn auto_save(
     };
     let plain =
         NewSave { task: task.unwrap_or(plain.task), context: context.or(plain.context), ..plain };
-    let meant = Meant { session: request.session_id, transcript: request.transcript_path };
+    let meant = SessionRef { session: request.session_id, transcript: request.transcript_path };
     let save = match meant.is_none() {
         true => plain,
         false => filled(&app, meant, save, plain, Occasion::Auto).await?,
@@ -125,7 +125,7 @@ pub(crate) async fn auto_save(
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct GitCommitRequest {
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-    environment: Environment,
+    environment: SaveEnvironment,
     #[schema(pattern = "^[0-9A-Fa-f]{7,64}$")]
     commit_sha: String,
     commit_message: String,
@@ -149,7 +149,7 @@ pub(crate) struct CommitSaved {
     responses((status = 200, body = Outcome<CommitSaved>), Problems))]
 pub(crate) async fn git_commit(
     State(app): State<AppState>,
-    Sent(request): Sent<GitCommitRequest>,
+    JsonBody(request): JsonBody<GitCommitRequest>,
 ) -> Result<Json<Outcome<CommitSaved>>, Problem> {
     let settings = app.settings();
     if !settings.saves_commits() {
@@ -188,7 +188,7 @@ fn checked(sha: String) -> Result<String, Problem> {
 /// Returns the id of the environment's save for a commit, if there is one.
 async fn saved_at(
     app: &AppState,
-    environment: &Environment,
+    environment: &SaveEnvironment,
     sha: &str,
 ) -> Result<Option<String>, Problem> {
     let (environment, sha) = (environment.clone(), sha.to_ascii_lowercase());
@@ -203,7 +203,7 @@ async fn saved_at(
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct TestResultRequest {
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-    environment: Environment,
+    environment: SaveEnvironment,
     passed: bool,
     test_count: Count,
     #[serde(default)]
@@ -229,7 +229,7 @@ pub(crate) struct TestsSaved {
     responses((status = 200, body = Outcome<TestsSaved>), Problems))]
 pub(crate) async fn test_result(
     State(app): State<AppState>,
-    Sent(request): Sent<TestResultRequest>,
+    JsonBody(request): JsonBody<TestResultRequest>,
 ) -> Result<Json<Outcome<TestsSaved>>, Problem> {
     let settings = app.settings();
     if !settings.saves_tests() {

@@ -29,7 +29,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 pub(crate) async fn events(
     State(app): State<AppState>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
-    let place = Place::take(app.clone())?;
+    let place = ListenerSlot::take(app.clone())?;
     let (known, news, over) = app.live.listen();
     let known = iter(known).map(|news| Ok(event(&news)));
     let stream = unfold((news, over, place), |(mut news, mut over, place)| async move {
@@ -52,9 +52,9 @@ fn event(news: &News) -> Event {
 }
 
 /// A listener's slot, freed on drop.
-struct Place(AppState);
+struct ListenerSlot(AppState);
 
-impl Place {
+impl ListenerSlot {
     fn take(app: AppState) -> Result<Self, Problem> {
         let taken = app.metrics.listeners.inc();
         let place = Self(app);
@@ -65,7 +65,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ListenerSlot {
     fn drop(&mut self) {
         self.0.metrics.listeners.dec();
     }

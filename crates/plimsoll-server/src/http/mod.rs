@@ -24,7 +24,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub use api::runs::{RunStory, RunView};
-pub(crate) use params::{Name, Params};
+pub(crate) use params::{Params, PathParam};
 pub(crate) use problem::Problem;
 pub(crate) use saves::{kinds, take_in};
 

@@ -66,9 +66,9 @@ impl Params {
 }
 
 /// The name or id in a request path.
-pub(crate) struct Name(pub(crate) String);
+pub(crate) struct PathParam(pub(crate) String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Name {
+impl<S: Send + Sync> FromRequestParts<S> for PathParam {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {

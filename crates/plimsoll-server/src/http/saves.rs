@@ -5,16 +5,16 @@ use axum::extract::State;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::time::utc;
 use plimsoll_engine::saves;
-use plimsoll_extract::save::{Environment, NewSave, Save, words};
-use plimsoll_store::{Match, SaveFilter, SaveKinds, Store};
+use plimsoll_extract::save::{NewSave, Save, SaveEnvironment, words};
+use plimsoll_store::{MatchKind, SaveFilter, SaveKinds, Store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Problem;
-use super::body::Sent;
+use super::body::JsonBody;
 use super::params::Params;
 use super::problem::Problems;
-use super::session::{Meant, filled};
+use super::session::{SessionRef, filled};
 use crate::state::{App, AppState};
 
 /// Maximum and default number of saves in an answer.
@@ -26,7 +26,7 @@ const USUAL: u64 = 10;
 pub(crate) struct SaveRequest {
     #[serde(default)]
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", default = "development")]
-    environment: Environment,
+    environment: SaveEnvironment,
     /// Current task. Optional if `session_id` is given.
     #[serde(default, deserialize_with = "super::body::said")]
     #[schema(value_type = String, pattern = r"\S", required = false)]
@@ -76,7 +76,7 @@ pub(crate) struct Saved {
 #[utoipa::path(post, path = "/ss", request_body = SaveRequest, responses((status = 200, body = Saved), Problems))]
 pub(crate) async fn ss(
     State(app): State<AppState>,
-    Sent(request): Sent<SaveRequest>,
+    JsonBody(request): JsonBody<SaveRequest>,
 ) -> Result<Json<Saved>, Problem> {
     let environment = request.environment.clone();
     let (meant, said) = request.parts();
@@ -99,7 +99,7 @@ pub(crate) async fn ss(
 
 impl SaveRequest {
     /// Splits the request into the session it names and the fields it gives.
-    fn parts(self) -> (Meant, NewSave) {
+    fn parts(self) -> (SessionRef, NewSave) {
         let said = NewSave {
             environment: self.environment,
             task: self.task.unwrap_or_default(),
@@ -110,7 +110,7 @@ impl SaveRequest {
             key_artifacts: self.key_artifacts,
             ..NewSave::default()
         };
-        (Meant { session: self.session_id, transcript: None }, said)
+        (SessionRef { session: self.session_id, transcript: None }, said)
     }
 }
 
@@ -167,7 +167,7 @@ impl From<Save> for SaveView {
 pub(crate) struct RestoreRequest {
     #[serde(default)]
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", default = "development")]
-    environment: Environment,
+    environment: SaveEnvironment,
     /// Search words. Without them the newest saves are returned.
     #[serde(default)]
     query: Option<String>,
@@ -218,7 +218,7 @@ impl Saves {
 #[utoipa::path(post, path = "/rs", request_body = RestoreRequest, responses((status = 200, body = Saves), Problems))]
 pub(crate) async fn rs(
     State(app): State<AppState>,
-    Sent(request): Sent<RestoreRequest>,
+    JsonBody(request): JsonBody<RestoreRequest>,
 ) -> Result<Json<Saves>, Problem> {
     app.with_store(move |app, store| restored(app, store, &request)).await.map(Json)
 }
@@ -241,12 +241,12 @@ pub(crate) fn kinds(all: bool) -> SaveKinds {
 }
 
 /// Names the way in which saves match a query.
-fn label(by: &Match) -> &'static str {
+fn label(by: &MatchKind) -> &'static str {
     match by {
-        Match::Words => "words",
-        Match::Parts => "parts",
-        Match::Corrected(_) => "corrected",
-        Match::Some => "some",
+        MatchKind::Words => "words",
+        MatchKind::Parts => "parts",
+        MatchKind::Corrected(_) => "corrected",
+        MatchKind::Some => "some",
     }
 }
 
@@ -273,9 +273,9 @@ pub(crate) async fn sessions(
 }
 
 /// Validates the name of an environment.
-fn environment(name: &str) -> Result<Environment, Problem> {
+fn environment(name: &str) -> Result<SaveEnvironment, Problem> {
     let hint = "give it as in `environment=development`";
-    Environment::new(name).map_err(|error| Problem::bad(error, hint))
+    SaveEnvironment::new(name).map_err(|error| Problem::bad(error, hint))
 }
 
 /// Reads new entries of the save journal into the store.

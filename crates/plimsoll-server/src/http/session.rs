@@ -16,12 +16,12 @@ use crate::state::{App, AppState};
 
 /// The session that a request refers to, by id or by transcript; possibly none.
 #[derive(Debug, Default)]
-pub(super) struct Meant {
+pub(super) struct SessionRef {
     pub(super) session: Option<String>,
     pub(super) transcript: Option<String>,
 }
 
-impl Meant {
+impl SessionRef {
     pub(super) fn is_none(&self) -> bool {
         self.session.is_none() && self.transcript.is_none()
     }
@@ -40,7 +40,7 @@ impl Meant {
     }
 }
 
-fn unknown(meant: &Meant) -> Problem {
+fn unknown(meant: &SessionRef) -> Problem {
     let (what, hint) = match meant.transcript {
         Some(_) => (
             "`transcript_path` is no transcript of an agent's session",
@@ -60,7 +60,7 @@ fn unknown(meant: &Meant) -> Problem {
 /// Seals a checkpoint in the session's project, if that folder still exists.
 pub(super) async fn filled(
     app: &AppState,
-    meant: Meant,
+    meant: SessionRef,
     save: NewSave,
     plain: NewSave,
     occasion: Occasion,
@@ -93,7 +93,7 @@ pub(super) async fn filled(
 pub(super) fn beside(app: &App, sha: &str, save: NewSave) -> NewSave {
     /// Maximum number of projects to check.
     const PROJECTS: usize = 8;
-    let mut live: Vec<Wrote> = Vec::new();
+    let mut live: Vec<LastWrite> = Vec::new();
     for LiveReading { of, project, .. } in app.live.windows().values() {
         if of.subagent.is_none() {
             live.push((of.at.clone(), project.clone(), of.session.clone()));
@@ -116,4 +116,4 @@ pub(super) fn beside(app: &App, sha: &str, save: NewSave) -> NewSave {
 }
 
 /// Time of a session's last write, its project, its id.
-type Wrote = (String, String, String);
+type LastWrite = (String, String, String);

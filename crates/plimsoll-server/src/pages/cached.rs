@@ -5,17 +5,17 @@ use std::time::{Duration, Instant};
 
 /// The last result, and whether a newer one is being computed.
 #[derive(Debug)]
-pub(crate) struct Cached<T>(Mutex<State<T>>);
+pub(crate) struct Cached<T>(Mutex<CacheState<T>>);
 
 #[derive(Debug)]
-struct State<T> {
+struct CacheState<T> {
     last: Option<(Instant, Arc<T>)>,
     is_busy: bool,
 }
 
 impl<T> Default for Cached<T> {
     fn default() -> Self {
-        Self(Mutex::new(State { last: None, is_busy: false }))
+        Self(Mutex::new(CacheState { last: None, is_busy: false }))
     }
 }
 
@@ -44,7 +44,7 @@ impl<T> Cached<T> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, CacheState<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,17 +7,17 @@ use maud::{Markup, html};
 use plimsoll_core::event::SessionId;
 use plimsoll_core::name::short;
 use plimsoll_engine::checkpoint::{self, Listed, Place, index};
-use plimsoll_extract::checkpoint::{Origin, SectionDiff, diff, sections, split};
+use plimsoll_extract::checkpoint::{SealOrigin, SectionDiff, diff, sections, split};
 use plimsoll_store::Store;
 
-use super::frame::{NoPage, page as framed};
+use super::frame::{PageError, page as framed};
 use super::parts::{ago, tokens};
 use super::site::Site;
-use crate::http::{Name, Problem};
+use crate::http::{PathParam, Problem};
 use crate::state::{App, AppState};
 
 /// The page's data.
-struct Seen {
+struct CheckpointPage {
     it: Listed,
     body: String,
     parent: Option<String>,
@@ -29,15 +29,15 @@ struct Seen {
 pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
-    Name(id): Name,
-) -> Result<Markup, NoPage> {
+    PathParam(id): PathParam,
+) -> Result<Markup, PageError> {
     let seen = app.with_store(move |app, store| look(app, store, &id)).await;
-    let seen = seen.map_err(NoPage::of(&site))?;
+    let seen = seen.map_err(PageError::of(&site))?;
     let title = format!("Checkpoint {}", seen.it.id);
     Ok(framed(&site, None, &title, &shown(&site, &seen)))
 }
 
-fn look(app: &App, store: &mut Store, id: &str) -> Result<Seen, Problem> {
+fn look(app: &App, store: &mut Store, id: &str) -> Result<CheckpointPage, Problem> {
     let unknown = || {
         let hint = "`plimsoll checkpoint list` names those of a project";
         Problem::missing("no such checkpoint is known here", hint)
@@ -54,7 +54,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Seen, Problem> {
     let body = body(&place, &all[at]);
     let changed = parent.as_ref().and_then(|name| all.iter().find(|listed| listed.id == *name));
     let changed = changed.map(|before| diff(&self::body(&place, before), &body));
-    Ok(Seen { it: all[at].clone(), body, parent, children, changed })
+    Ok(CheckpointPage { it: all[at].clone(), body, parent, children, changed })
 }
 
 /// Finds the folder of a checkpoint, and lists all checkpoints there. Only checkpoints listed in a
@@ -88,8 +88,8 @@ fn body(place: &Place, listed: &Listed) -> String {
     })
 }
 
-fn shown(site: &Site, seen: &Seen) -> Markup {
-    let Seen { it, body, changed, .. } = seen;
+fn shown(site: &Site, seen: &CheckpointPage) -> Markup {
+    let CheckpointPage { it, body, changed, .. } = seen;
     html! {
         h1 { "Checkpoint" }
         p.lead { (it.summary) }
@@ -110,10 +110,10 @@ fn shown(site: &Site, seen: &Seen) -> Markup {
 fn verdict(it: &Listed) -> Markup {
     let (class, said) = match (it.is_own(), it.verdict.origin) {
         (true, _) => ("fine", "verified: sealed here, and not a byte has changed since"),
-        (false, Origin::Own) => ("bad", "not what was sealed"),
-        (false, Origin::Foreign) => ("strange", "foreign: somebody else's, and not sealed"),
-        (false, Origin::OtherKey) => ("strange", "foreign: sealed with another key"),
-        (false, Origin::Forged) => ("bad", "forged: its seal is wrong"),
+        (false, SealOrigin::Own) => ("bad", "not what was sealed"),
+        (false, SealOrigin::Foreign) => ("strange", "foreign: somebody else's, and not sealed"),
+        (false, SealOrigin::OtherKey) => ("strange", "foreign: sealed with another key"),
+        (false, SealOrigin::Forged) => ("bad", "forged: its seal is wrong"),
     };
     html! {
         p class={ "verdict " (class) } { (said) }
@@ -121,7 +121,7 @@ fn verdict(it: &Listed) -> Markup {
     }
 }
 
-fn facts(site: &Site, seen: &Seen) -> Markup {
+fn facts(site: &Site, seen: &CheckpointPage) -> Markup {
     let meta = seen.it.verdict.meta.as_ref();
     let session =
         meta.map(|meta| meta.session_id.as_str()).filter(|id| SessionId::new(id).is_some());

@@ -87,12 +87,12 @@ fn mark() -> Markup {
 }
 
 /// An error, shown as a page.
-pub(super) struct NoPage {
+pub(super) struct PageError {
     site: Site,
     problem: Problem,
 }
 
-impl NoPage {
+impl PageError {
     /// Returns a converter from [`Problem`], for `map_err`.
     pub(super) fn of(site: &Site) -> impl FnOnce(Problem) -> Self + use<> {
         let site = site.clone();
@@ -100,7 +100,7 @@ impl NoPage {
     }
 }
 
-impl IntoResponse for NoPage {
+impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let (status, error, hint) = self.problem.told();
         let body = html! {

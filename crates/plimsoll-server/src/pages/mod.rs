@@ -26,8 +26,8 @@ use axum::routing::get;
 pub(crate) use assets::STYLE;
 pub(crate) use cached::Cached;
 pub(crate) use criteria::current as current_criteria;
-pub(crate) use score::Score;
-pub(crate) use tax::{Tax, count as count_tax};
+pub(crate) use score::CompactionScores;
+pub(crate) use tax::{HookTax, count as count_tax};
 
 use crate::state::AppState;
 

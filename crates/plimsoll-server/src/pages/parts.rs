@@ -12,18 +12,18 @@ use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::clock;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::world::now;
-use plimsoll_store::postgres::Theirs;
+use plimsoll_store::postgres::WithOwner;
 
 /// Fullness of a window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Load {
+pub(super) struct WindowLoad {
     pub(super) used: Tokens,
     pub(super) window: Tokens,
     pub(super) trigger: Option<Tokens>,
     pub(super) source: ReadingSource,
 }
 
-impl Load {
+impl WindowLoad {
     pub(super) fn of(measured: &Measured) -> Self {
         let window = measured.window.tokens;
         Self {
@@ -110,7 +110,7 @@ pub(super) fn project(path: &Path) -> String {
 }
 
 /// Names the person and the machine that sent a row.
-pub(super) fn whose<T>(it: &Theirs<T>) -> String {
+pub(super) fn whose<T>(it: &WithOwner<T>) -> String {
     format!("{} on {}", it.person, it.host)
 }
 
@@ -157,10 +157,10 @@ mod tests {
     #[test]
     fn a_gauge_is_told_in_words() {
         let source = ReadingSource::Measured;
-        let load = Load { used: 150_000, window: 200_000, trigger: Some(167_000), source };
+        let load = WindowLoad { used: 150_000, window: 200_000, trigger: Some(167_000), source };
         let gauge = load.gauge(&Lines::default()).into_string();
         assert!(gauge.contains("75.0 % of the window, critical; compacts at 84 %"), "{gauge}");
-        let over = Load { used: 900_000, ..load }.gauge(&Lines::default()).into_string();
+        let over = WindowLoad { used: 900_000, ..load }.gauge(&Lines::default()).into_string();
         assert!(over.contains(r#"width="200""#), "a gauge is never longer than itself: {over}");
     }
 

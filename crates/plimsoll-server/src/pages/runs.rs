@@ -7,11 +7,11 @@ use plimsoll_core::name::short;
 use plimsoll_core::run::{Job, Leg, Run, RunId};
 use plimsoll_core::text::duration;
 
-use super::frame::{NoPage, Tab, page as framed};
+use super::frame::{PageError, Tab, page as framed};
 use super::parts::{Pager, ago, counted, moment, project, tokens};
 use super::site::Site;
 use crate::http::api::runs::{JobView, RunStory, RunView, find, last_moment, newest};
-use crate::http::{Name, Params, Problem};
+use crate::http::{Params, PathParam, Problem};
 use crate::state::AppState;
 
 /// Runs per page.
@@ -22,13 +22,13 @@ pub(super) async fn list(
     State(app): State<AppState>,
     site: Site,
     params: Params,
-) -> Result<Markup, NoPage> {
-    let number = params.number("page", 1..=1_000_000).map_err(NoPage::of(&site))?.unwrap_or(1);
+) -> Result<Markup, PageError> {
+    let number = params.number("page", 1..=1_000_000).map_err(PageError::of(&site))?.unwrap_or(1);
     let listed = app.with_store(move |app, store| {
         let runs = newest(app, store, ((number - 1) * PAGE) as u32, PAGE as u32)?;
         Ok((runs, store.run_counts()?.runs))
     });
-    let (runs, count) = listed.await.map_err(NoPage::of(&site))?;
+    let (runs, count) = listed.await.map_err(PageError::of(&site))?;
     let pager = Pager {
         list: "More runs",
         words: ["Newer", "Older"],
@@ -104,18 +104,18 @@ fn row(site: &Site, run: &Run) -> Markup {
 pub(super) async fn one(
     State(app): State<AppState>,
     site: Site,
-    Name(id): Name,
-) -> Result<Markup, NoPage> {
+    PathParam(id): PathParam,
+) -> Result<Markup, PageError> {
     let unknown = || {
         let hint = "`plimsoll batch status --all` names the runs there are";
         Problem::missing("no such run is known here", hint)
     };
-    let id = RunId::new(&id).ok_or_else(unknown).map_err(NoPage::of(&site))?;
+    let id = RunId::new(&id).ok_or_else(unknown).map_err(PageError::of(&site))?;
     let found = app.with_store(move |app, store| {
         let run = find(app, store, &id)?;
         Ok((RunStory::of(&app.world.paths, &run), run))
     });
-    let (told, run) = found.await.map_err(NoPage::of(&site))?;
+    let (told, run) = found.await.map_err(PageError::of(&site))?;
     let title = format!("Run {}", run.id.short());
     let body = html! { div data-live="run" { (story(&site, &run, &told)) } };
     Ok(framed(&site, Some(Tab::Runs), &title, &body))

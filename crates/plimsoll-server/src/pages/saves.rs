@@ -6,10 +6,10 @@ use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::name::short;
 use plimsoll_core::text::places;
-use plimsoll_extract::save::{Environment, Save};
-use plimsoll_store::{Match, SaveFilter, Store};
+use plimsoll_extract::save::{Save, SaveEnvironment};
+use plimsoll_store::{MatchKind, SaveFilter, Store};
 
-use super::frame::{NoPage, Tab, page as framed};
+use super::frame::{PageError, Tab, page as framed};
 use super::parts::{ago, tokens};
 use super::site::Site;
 use crate::http::{Params, Problem, kinds, take_in};
@@ -21,13 +21,13 @@ pub(super) const MOST: u32 = 50;
 const SNIPPET: usize = 240;
 
 /// The visitor's search and filters.
-pub(super) struct Asked {
+pub(super) struct SaveQuery {
     pub(super) query: String,
-    environment: Option<Environment>,
+    environment: Option<SaveEnvironment>,
     all: bool,
 }
 
-impl Asked {
+impl SaveQuery {
     /// Returns the filter for a search.
     pub(super) fn searched(&self) -> SaveFilter<'_> {
         SaveFilter { environment: self.environment.as_ref(), ..SaveFilter::default() }
@@ -39,12 +39,12 @@ impl Asked {
     }
 }
 
-pub(super) struct Found {
+pub(super) struct SaveResults {
     /// Saves, each with its owner on a team page.
     pub(super) saves: Vec<(Save, Option<String>)>,
-    pub(super) by: Option<Match>,
+    pub(super) by: Option<MatchKind>,
     /// Environments, each with its number of saves if known.
-    pub(super) environments: Vec<(Environment, Option<u64>)>,
+    pub(super) environments: Vec<(SaveEnvironment, Option<u64>)>,
 }
 
 /// Shows session states, newest first or by search.
@@ -52,25 +52,25 @@ pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
     params: Params,
-) -> Result<Markup, NoPage> {
-    let asked = asked(&params).map_err(NoPage::of(&site))?;
+) -> Result<Markup, PageError> {
+    let asked = asked(&params).map_err(PageError::of(&site))?;
     let found = app.with_store(move |app, store| Ok((find(app, store, &asked)?, asked))).await;
-    let (found, asked) = found.map_err(NoPage::of(&site))?;
+    let (found, asked) = found.map_err(PageError::of(&site))?;
     Ok(framed(&site, Some(Tab::Saves), "Saves", &shown(&site, &asked, &found)))
 }
 
-pub(super) fn asked(params: &Params) -> Result<Asked, Problem> {
+pub(super) fn asked(params: &Params) -> Result<SaveQuery, Problem> {
     let environment = params.text("environment").filter(|name| !name.is_empty());
     let hint = "choose one of the list";
-    let environment = environment.map(Environment::new).transpose();
-    Ok(Asked {
+    let environment = environment.map(SaveEnvironment::new).transpose();
+    Ok(SaveQuery {
         query: params.text("q").unwrap_or_default().trim().to_owned(),
         environment: environment.map_err(|error| Problem::bad(error, hint))?,
         all: params.text("all").is_some(),
     })
 }
 
-fn find(app: &App, store: &mut Store, asked: &Asked) -> Result<Found, Problem> {
+fn find(app: &App, store: &mut Store, asked: &SaveQuery) -> Result<SaveResults, Problem> {
     take_in(app, store)?;
     let environments = store.environments()?;
     let searched = store.search_saves(&asked.query, &asked.searched(), MOST)?;
@@ -80,10 +80,10 @@ fn find(app: &App, store: &mut Store, asked: &Asked) -> Result<Found, Problem> {
     };
     let saves = saves.into_iter().map(|save| (save, None)).collect();
     let environments = environments.into_iter().map(|(name, count)| (name, Some(count))).collect();
-    Ok(Found { saves, by, environments })
+    Ok(SaveResults { saves, by, environments })
 }
 
-pub(super) fn shown(site: &Site, asked: &Asked, found: &Found) -> Markup {
+pub(super) fn shown(site: &Site, asked: &SaveQuery, found: &SaveResults) -> Markup {
     html! {
         h1 { "Saves" }
         (form(site, asked, found))
@@ -100,7 +100,7 @@ pub(super) fn shown(site: &Site, asked: &Asked, found: &Found) -> Markup {
     }
 }
 
-fn form(site: &Site, asked: &Asked, found: &Found) -> Markup {
+fn form(site: &Site, asked: &SaveQuery, found: &SaveResults) -> Markup {
     html! {
         form.search method="get" action=(site.saves_path()) role="search" {
             label { "Search " input type="search" name="q" value=(asked.query) placeholder="words, files, errors"; }
@@ -122,22 +122,22 @@ fn form(site: &Site, asked: &Asked, found: &Found) -> Markup {
     }
 }
 
-fn told(asked: &Asked, found: &Found) -> String {
+fn told(asked: &SaveQuery, found: &SaveResults) -> String {
     let count = found.saves.len();
     match &found.by {
         None => format!("The newest {count}."),
         Some(_) if count == 0 => format!("Nothing fits “{}”.", asked.query),
-        Some(Match::Words) => format!("{count} with all of these words, best first."),
-        Some(Match::Parts) => format!("{count} with these parts of words, best first."),
-        Some(Match::Corrected(words)) => {
+        Some(MatchKind::Words) => format!("{count} with all of these words, best first."),
+        Some(MatchKind::Parts) => format!("{count} with these parts of words, best first."),
+        Some(MatchKind::Corrected(words)) => {
             let words: Vec<String> = words.iter().map(|(_, to)| format!("“{to}”")).collect();
             format!("{count} with {} in place of what you wrote.", words.join(", "))
         }
-        Some(Match::Some) => format!("{count} with some of these words, best first."),
+        Some(MatchKind::Some) => format!("{count} with some of these words, best first."),
     }
 }
 
-fn card(site: &Site, asked: &Asked, save: &Save, whose: Option<&str>) -> Markup {
+fn card(site: &Site, asked: &SaveQuery, save: &Save, whose: Option<&str>) -> Markup {
     let what = &save.what;
     let texts =
         [("Context", &what.context), ("Blockers", &what.blockers), ("Next", &what.next_steps)];

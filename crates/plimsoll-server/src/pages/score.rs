@@ -6,7 +6,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use plimsoll_core::name::short;
 use plimsoll_engine::{clock, score, sessions};
-use plimsoll_extract::work::{Fact, FactKind, Judgement, Tally};
+use plimsoll_extract::work::{Fact, FactKind, Judgement, RecallCounts};
 use plimsoll_store::Store;
 
 use super::frame::{Tab, page as framed, page_again};
@@ -17,15 +17,15 @@ use crate::state::{App, AppState};
 
 /// Scores of the newest compactions.
 #[derive(Debug, Default)]
-pub(crate) struct Score {
-    compactions: Vec<Compaction>,
+pub(crate) struct CompactionScores {
+    compactions: Vec<ScoredCompaction>,
     /// Sessions analysed, and all sessions with compactions.
     sessions: usize,
     of: usize,
 }
 
 #[derive(Debug)]
-struct Compaction {
+struct ScoredCompaction {
     session: String,
     judgement: Judgement,
 }
@@ -57,11 +57,11 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
 }
 
 /// Scores the newest sessions with compactions, as many as the time limit allows.
-fn judge(app: &App, store: &mut Store) -> Result<Score, Problem> {
+fn judge(app: &App, store: &mut Store) -> Result<CompactionScores, Problem> {
     let deadline = Instant::now() + PATIENCE;
     let found = sessions::find(&app.world).map_err(|it| app.failed(&it))?;
     let compacted = score::compacted(store, &found)?;
-    let mut told = Score { of: compacted.len(), ..Score::default() };
+    let mut told = CompactionScores { of: compacted.len(), ..CompactionScores::default() };
     for found in compacted.into_iter().take(MOST_SESSIONS).take_while(|_| Instant::now() < deadline)
     {
         // A session that cannot be read is left out, like one that the time limit excludes.
@@ -69,7 +69,7 @@ fn judge(app: &App, store: &mut Store) -> Result<Score, Problem> {
         let session = || found.owner.session.to_string();
         let judged = judged.into_iter();
         told.compactions
-            .extend(judged.map(|judgement| Compaction { session: session(), judgement }));
+            .extend(judged.map(|judgement| ScoredCompaction { session: session(), judgement }));
         told.sessions += 1;
     }
     told.compactions.sort_by_key(|it| std::cmp::Reverse(it.judgement.time));
@@ -83,10 +83,10 @@ fn waiting() -> Markup {
     }
 }
 
-fn shown(site: &Site, score: &Score) -> Markup {
+fn shown(site: &Site, score: &CompactionScores) -> Markup {
     let with_summary = score.compactions.iter().filter(|it| it.judgement.has_summary);
     let facts: Vec<&Fact> = with_summary.flat_map(|it| &it.judgement.facts).collect();
-    let total = Tally::of(facts.iter().copied());
+    let total = RecallCounts::of(facts.iter().copied());
     html! {
         h1 { (TITLE) }
         @if score.compactions.is_empty() {
@@ -104,8 +104,8 @@ fn shown(site: &Site, score: &Score) -> Markup {
     }
 }
 
-fn kinds(facts: &[&Fact], total: Tally) -> Markup {
-    let of = |kind| Tally::of(facts.iter().copied().filter(|fact| fact.kind == kind));
+fn kinds(facts: &[&Fact], total: RecallCounts) -> Markup {
+    let of = |kind| RecallCounts::of(facts.iter().copied().filter(|fact| fact.kind == kind));
     html! {
         table {
             caption { "What the work needed after a compaction, and who kept it" }
@@ -118,7 +118,7 @@ fn kinds(facts: &[&Fact], total: Tally) -> Markup {
     }
 }
 
-fn listed(site: &Site, compactions: &[Compaction]) -> Markup {
+fn listed(site: &Site, compactions: &[ScoredCompaction]) -> Markup {
     let telling = || compactions.iter().filter(|it| !it.judgement.facts.is_empty());
     html! {
         section aria-labelledby="each" {
@@ -145,18 +145,18 @@ fn head(first: &str) -> Markup {
     }
 }
 
-fn compaction(site: &Site, it: &Compaction) -> Markup {
+fn compaction(site: &Site, it: &ScoredCompaction) -> Markup {
     let name = html! {
         a href=(site.session(&it.session)) { (short(&it.session)) } " "
         span.quiet { (it.judgement.time.map(clock::day).unwrap_or_default()) }
     };
     let lost = it.judgement.facts.iter().filter(|fact| !fact.in_summary && !fact.in_restore);
     let lost: Vec<&str> = lost.map(|fact| fact.name.as_str()).collect();
-    figures(name, Tally::of(&it.judgement.facts), it.judgement.has_summary, &lost)
+    figures(name, RecallCounts::of(&it.judgement.facts), it.judgement.has_summary, &lost)
 }
 
-fn figures(name: Markup, tally: Tally, has_summary: bool, lost: &[&str]) -> Markup {
-    let Tally { needed, summary, restore, together } = tally;
+fn figures(name: Markup, tally: RecallCounts, has_summary: bool, lost: &[&str]) -> Markup {
+    let RecallCounts { needed, summary, restore, together } = tally;
     html! {
         tr {
             th scope="row" { (name) }
@@ -178,7 +178,7 @@ fn figures(name: Markup, tally: Tally, has_summary: bool, lost: &[&str]) -> Mark
 }
 
 /// Draws the needed facts as a bar: kept by the summary, added by the restore, lost.
-fn picture(tally: Tally) -> Markup {
+fn picture(tally: RecallCounts) -> Markup {
     let part = |count: u64| count as f64 * 100.0 / tally.needed.max(1) as f64;
     let (summary, together) = (part(tally.summary), part(tally.together));
     let told = format!("summary {summary:.0} %, with the restore {together:.0} %");

@@ -18,15 +18,15 @@ use plimsoll_engine::fill::{self, Fill};
 use plimsoll_engine::history::bounds;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::settings::{self, ByAgent};
-use plimsoll_extract::save::{Kind, Save};
-use plimsoll_store::postgres::Theirs;
-use plimsoll_store::{CheckpointRow, OverviewRow, Point, PointRow, Store};
+use plimsoll_extract::save::{Save, SaveKind};
+use plimsoll_store::postgres::WithOwner;
+use plimsoll_store::{CheckpointRow, CurvePoint, CurvePointRow, OverviewRow, Store};
 
-use super::frame::{NoPage, Tab, page as framed};
-use super::parts::{Load, whose};
+use super::frame::{PageError, Tab, page as framed};
+use super::parts::{WindowLoad, whose};
 use super::plot::Plot;
 use super::site::Site;
-use crate::http::{Name, Problem};
+use crate::http::{PathParam, Problem};
 use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
@@ -36,18 +36,18 @@ pub(super) const MOST: usize = 100;
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// The page's data.
-pub(super) struct Session {
+pub(super) struct SessionPage {
     pub(super) id: String,
     /// Person and machine, if the session ran on another machine.
     whose: Option<String>,
     known: Option<OverviewRow>,
-    standing: Standing,
+    standing: SessionWindow,
     /// Project folder, for display.
     folder: Option<String>,
     is_live: bool,
     plot: Plot,
     fill: Option<Fill>,
-    subagents: Vec<Subagent>,
+    subagents: Vec<SubagentLoad>,
     checkpoints: Vec<CheckpointRow>,
     saves: Vec<Save>,
     /// Run that the session belongs to.
@@ -55,8 +55,8 @@ pub(super) struct Session {
 }
 
 /// Current state of a session's window.
-struct Standing {
-    load: Option<Load>,
+struct SessionWindow {
+    load: Option<WindowLoad>,
     levels: Option<Levels>,
     lines: Lines,
     model: Option<String>,
@@ -64,9 +64,9 @@ struct Standing {
 }
 
 /// A subagent with its last reading.
-struct Subagent {
+struct SubagentLoad {
     id: String,
-    load: Option<Load>,
+    load: Option<WindowLoad>,
     last_seen: Millis,
     is_live: bool,
 }
@@ -75,15 +75,15 @@ struct Subagent {
 pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
-    Name(id): Name,
-) -> Result<Markup, NoPage> {
+    PathParam(id): PathParam,
+) -> Result<Markup, PageError> {
     let session = app.with_store(move |app, store| look(app, store, &id)).await;
-    let session = session.map_err(NoPage::of(&site))?;
+    let session = session.map_err(PageError::of(&site))?;
     let title = format!("Session {}", short(&session.id));
     Ok(framed(&site, Some(Tab::Sessions), &title, &shown::session(&site, &session)))
 }
 
-fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
+fn look(app: &App, store: &mut Store, id: &str) -> Result<SessionPage, Problem> {
     let unknown = || {
         let hint = "`plimsoll status --all` names the sessions there are";
         Problem::missing("no such session is known here", hint)
@@ -102,7 +102,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
     let saves = store.saves_of_session(id)?;
     let run = store.run_of(&session)?;
     let is_live = app.live.windows().contains_key(&(id.to_owned(), None));
-    Ok(Session {
+    Ok(SessionPage {
         id: id.to_owned(),
         whose: None,
         is_live,
@@ -120,18 +120,24 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<Session, Problem> {
 
 /// Returns a session's state: measured from the transcript, or from the store if the transcript is
 /// gone.
-fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> Standing {
+fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> SessionWindow {
     let measured = found.and_then(|it| sessions::measure(&app.world, it).ok()?);
     if let Some(it) = measured {
-        let load = Load::of(&it);
+        let load = WindowLoad::of(&it);
         let (levels, project) = (Some(it.levels), Some(it.project));
-        return Standing { load: Some(load), levels, lines: it.lines, model: it.model, project };
+        return SessionWindow {
+            load: Some(load),
+            levels,
+            lines: it.lines,
+            model: it.model,
+            project,
+        };
     }
     remembered(app, known)
 }
 
 /// Returns a session's state from the store.
-fn remembered(app: &App, known: Option<&OverviewRow>) -> Standing {
+fn remembered(app: &App, known: Option<&OverviewRow>) -> SessionWindow {
     let in_force = ByAgent::load(&app.world, &app.world.paths.data);
     let lines = settings::of_user(&app.world).lines;
     let session = known.map(|row| &row.session);
@@ -143,23 +149,23 @@ fn remembered(app: &App, known: Option<&OverviewRow>) -> Standing {
         // The store contains only measured counts.
         let source = ReadingSource::Measured;
         let trigger = trigger.within(window.tokens);
-        Some(Load { used: row.used?, window: window.tokens, trigger, source })
+        Some(WindowLoad { used: row.used?, window: window.tokens, trigger, source })
     });
     let levels = load.map(|load| Levels::of(&lines, load.window).clear_of(load.trigger, 0));
     let project = session.and_then(|it| it.project.clone());
-    Standing { load, levels, lines, model, project }
+    SessionWindow { load, levels, lines, model, project }
 }
 
 /// Builds the page's data for a session on another machine, from the rows it has sent.
 pub(super) fn theirs(
     app: &App,
-    known: Theirs<OverviewRow>,
-    points: &[PointRow],
+    known: WithOwner<OverviewRow>,
+    points: &[CurvePointRow],
     checkpoints: Vec<CheckpointRow>,
     saves: Vec<Save>,
-) -> Session {
+) -> SessionPage {
     let standing = remembered(app, Some(&known.it));
-    Session {
+    SessionPage {
         id: known.it.session.id.to_string(),
         whose: Some(whose(&known)),
         is_live: false,
@@ -176,7 +182,7 @@ pub(super) fn theirs(
 }
 
 /// Estimates what fills the window, as far as the time limit allows.
-fn weighed(found: &Found, standing: &Standing) -> Option<Fill> {
+fn weighed(found: &Found, standing: &SessionWindow) -> Option<Fill> {
     let (model, _) = models::of_variant(standing.model.as_deref().unwrap_or_default());
     fill::fill(found.agent, &found.path, model, PATIENCE).ok()?
 }
@@ -197,18 +203,18 @@ fn transcript(app: &App, known: Option<&OverviewRow>, session: &SessionId) -> Op
 }
 
 fn curve(
-    points: &[PointRow],
-    standing: &Standing,
+    points: &[CurvePointRow],
+    standing: &SessionWindow,
     checkpoints: &[CheckpointRow],
     saves: &[Save],
 ) -> Plot {
     let main = || points.iter().filter(|row| row.subagent.is_none());
-    let reading = |row: &PointRow| match row.point {
-        Point::Reading { used } => Some((row.time, used)),
-        Point::Compaction { .. } => None,
+    let reading = |row: &CurvePointRow| match row.point {
+        CurvePoint::Reading { used } => Some((row.time, used)),
+        CurvePoint::Compaction { .. } => None,
     };
-    let is_compaction = |row: &&PointRow| matches!(row.point, Point::Compaction { .. });
-    let is_breakpoint = |save: &&Save| matches!(save.what.kind, Kind::Commit | Kind::Tests);
+    let is_compaction = |row: &&CurvePointRow| matches!(row.point, CurvePoint::Compaction { .. });
+    let is_breakpoint = |save: &&Save| matches!(save.what.kind, SaveKind::Commit | SaveKind::Tests);
     Plot {
         readings: main().filter_map(reading).collect(),
         window: standing.load.map_or(0, |load| load.window),
@@ -221,7 +227,7 @@ fn curve(
 
 /// Returns the horizontal lines of the plot. A line that would cover another one's label is left
 /// out.
-fn rules(standing: &Standing) -> Vec<(&'static str, &'static str, Tokens)> {
+fn rules(standing: &SessionWindow) -> Vec<(&'static str, &'static str, Tokens)> {
     let Some(load) = standing.load else { return Vec::new() };
     let levels = standing.levels.as_ref();
     let mut rules = vec![("window", "window", load.window)];
@@ -238,24 +244,35 @@ fn rules(standing: &Standing) -> Vec<(&'static str, &'static str, Tokens)> {
 
 /// Returns the subagents in the store, newest first. The window of a subagent that is not live is
 /// taken to equal its session's.
-fn subagents(app: &App, points: &[PointRow], session: Option<Load>) -> Vec<Subagent> {
+fn subagents(
+    app: &App,
+    points: &[CurvePointRow],
+    session: Option<WindowLoad>,
+) -> Vec<SubagentLoad> {
     let live = app.live.windows();
-    let mut found: Vec<Subagent> = Vec::new();
+    let mut found: Vec<SubagentLoad> = Vec::new();
     for row in points.iter().rev() {
-        let (Some(name), Point::Reading { used }) = (&row.subagent, &row.point) else { continue };
+        let (Some(name), CurvePoint::Reading { used }) = (&row.subagent, &row.point) else {
+            continue;
+        };
         if found.iter().any(|known| known.id == name.as_str()) {
             continue;
         }
         let running = live.values().find(|it| it.of.subagent.as_deref() == Some(name.as_str()));
         let load = match running {
-            Some(LiveReading { used, window, trigger, source, .. }) => {
-                Some(Load { used: *used, window: *window, trigger: *trigger, source: *source })
-            }
-            None => {
-                session.map(|load| Load { used: *used, source: ReadingSource::Measured, ..load })
-            }
+            Some(LiveReading { used, window, trigger, source, .. }) => Some(WindowLoad {
+                used: *used,
+                window: *window,
+                trigger: *trigger,
+                source: *source,
+            }),
+            None => session.map(|load| WindowLoad {
+                used: *used,
+                source: ReadingSource::Measured,
+                ..load
+            }),
         };
-        found.push(Subagent {
+        found.push(SubagentLoad {
             id: name.to_string(),
             load,
             last_seen: row.time,

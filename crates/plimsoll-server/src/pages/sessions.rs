@@ -13,8 +13,8 @@ use plimsoll_engine::sessions;
 use plimsoll_engine::settings::{self, ByAgent};
 use plimsoll_store::{OverviewRow, Store};
 
-use super::frame::{NoPage, Tab, page as framed};
-use super::parts::{Load, Pager, ago, counted, project, tokens};
+use super::frame::{PageError, Tab, page as framed};
+use super::parts::{Pager, WindowLoad, ago, counted, project, tokens};
 use super::site::Site;
 use crate::http::{Params, Problem};
 use crate::live::LiveReading;
@@ -26,13 +26,13 @@ const PAGE: u64 = 20;
 const PACE_CALLS: u32 = 200;
 
 /// A row of the session table.
-pub(super) struct Row {
+pub(super) struct SessionTableRow {
     id: String,
     /// Owner, on a team page.
     whose: Option<String>,
     project: String,
     model: String,
-    load: Option<Load>,
+    load: Option<WindowLoad>,
     /// Forecast until the next compaction.
     ahead: String,
     compactions: u64,
@@ -42,23 +42,23 @@ pub(super) struct Row {
 }
 
 /// The page's data.
-struct Listed {
-    live: Vec<Row>,
+struct SessionLists {
+    live: Vec<SessionTableRow>,
     live_count: usize,
-    past: Vec<Row>,
+    past: Vec<SessionTableRow>,
     past_count: u64,
-    at: At,
+    at: ListPosition,
     lines: Lines,
 }
 
 /// Current pages of the two lists, counted from 1.
 #[derive(Clone, Copy)]
-struct At {
+struct ListPosition {
     running: u64,
     past: u64,
 }
 
-impl At {
+impl ListPosition {
     fn asked(params: &Params) -> Result<Self, Problem> {
         let page = |name| params.number(name, 1..=1_000_000).map(|number| number.unwrap_or(1));
         Ok(Self { running: page("running")?, past: page("page")? })
@@ -84,14 +84,14 @@ pub(super) async fn page(
     State(app): State<AppState>,
     site: Site,
     params: Params,
-) -> Result<Markup, NoPage> {
-    let at = At::asked(&params).map_err(NoPage::of(&site))?;
+) -> Result<Markup, PageError> {
+    let at = ListPosition::asked(&params).map_err(PageError::of(&site))?;
     let listed = app.with_store(move |app, store| list(app, store, at)).await;
-    let listed = listed.map_err(NoPage::of(&site))?;
+    let listed = listed.map_err(PageError::of(&site))?;
     Ok(framed(&site, Some(Tab::Sessions), "Sessions", &shown(&site, &listed)))
 }
 
-fn list(app: &App, store: &mut Store, at: At) -> Result<Listed, Problem> {
+fn list(app: &App, store: &mut Store, at: ListPosition) -> Result<SessionLists, Problem> {
     let in_force = ByAgent::load(&app.world, &app.world.paths.data);
     let (readings, subagents) = live(app);
     let names: Vec<String> = readings.iter().map(|it| it.of.session.clone()).collect();
@@ -102,7 +102,7 @@ fn list(app: &App, store: &mut Store, at: At) -> Result<Listed, Problem> {
         live_row(store, reading, count)
     };
     let here = readings.iter().skip(skipped(at.running) as usize).take(PAGE as usize);
-    Ok(Listed {
+    Ok(SessionLists {
         live_count: readings.len(),
         live: here.map(running).collect::<Result<_, Problem>>()?,
         past: past.iter().map(|row| measured_row(app, &in_force, row)).collect(),
@@ -122,7 +122,11 @@ fn live(app: &App) -> (Vec<LiveReading>, Vec<String>) {
     (main, side.into_iter().map(|reading| reading.of.session.clone()).collect())
 }
 
-fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Row, Problem> {
+fn live_row(
+    store: &Store,
+    reading: &LiveReading,
+    subagents: usize,
+) -> Result<SessionTableRow, Problem> {
     let LiveReading { of, used, window, trigger, model, source, .. } = reading;
     let id = SessionId::new(&of.session);
     let known = id.as_ref().map(|id| store.session_overview(id)).transpose()?.flatten();
@@ -135,12 +139,12 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
         _ => String::new(),
     };
     let seen = plimsoll_core::time::moment(&of.at);
-    Ok(Row {
+    Ok(SessionTableRow {
         id: of.session.clone(),
         whose: None,
         project: project(reading.project.as_ref()),
         model: model.clone().unwrap_or_default(),
-        load: Some(Load { used: *used, window: *window, trigger: *trigger, source: *source }),
+        load: Some(WindowLoad { used: *used, window: *window, trigger: *trigger, source: *source }),
         ahead,
         compactions: pace.compactions,
         subagents,
@@ -151,22 +155,28 @@ fn live_row(store: &Store, reading: &LiveReading, subagents: usize) -> Result<Ro
 
 /// Builds the row of a past session: measured from the transcript, or from the store if the
 /// transcript is gone.
-fn measured_row(app: &App, in_force: &ByAgent, row: &OverviewRow) -> Row {
+fn measured_row(app: &App, in_force: &ByAgent, row: &OverviewRow) -> SessionTableRow {
     let remembered = past_row(in_force, row, None);
     match sessions::measure_known(&app.world, &row.session) {
-        Ok(Some(measured)) => Row { load: Some(Load::of(&measured)), ..remembered },
+        Ok(Some(measured)) => {
+            SessionTableRow { load: Some(WindowLoad::of(&measured)), ..remembered }
+        }
         _ => remembered,
     }
 }
 
-pub(super) fn past_row(in_force: &ByAgent, row: &OverviewRow, whose: Option<String>) -> Row {
+pub(super) fn past_row(
+    in_force: &ByAgent,
+    row: &OverviewRow,
+    whose: Option<String>,
+) -> SessionTableRow {
     let OverviewRow { session, used, largest, compactions, checkpoint } = row;
     let (model, version) = (session.model.as_deref(), session.version.as_deref());
     let (window, trigger) = bounds(in_force.of(&session.id), model, version, *largest);
     // The store contains only measured counts.
     let source = ReadingSource::Measured;
-    let load = |used| Load { used, window: window.tokens, trigger: trigger.tokens(), source };
-    Row {
+    let load = |used| WindowLoad { used, window: window.tokens, trigger: trigger.tokens(), source };
+    SessionTableRow {
         id: session.id.to_string(),
         whose,
         project: session.project.as_deref().map(project).unwrap_or_default(),
@@ -180,7 +190,7 @@ pub(super) fn past_row(in_force: &ByAgent, row: &OverviewRow, whose: Option<Stri
     }
 }
 
-fn shown(site: &Site, listed: &Listed) -> Markup {
+fn shown(site: &Site, listed: &SessionLists) -> Markup {
     html! {
         h1.hidden { "Sessions" }
         div data-live="sessions" {
@@ -203,7 +213,7 @@ fn nothing() -> Markup {
     }
 }
 
-fn running(site: &Site, listed: &Listed) -> Markup {
+fn running(site: &Site, listed: &SessionLists) -> Markup {
     let pager = Pager {
         list: "More that run",
         words: ["Fuller", "Less full"],
@@ -217,14 +227,14 @@ fn running(site: &Site, listed: &Listed) -> Markup {
                 p.quiet { "No session runs right now." }
             } @else {
                 (table(site, &listed.live, &listed.lines, "Ahead"))
-                (pager.links(|running| At { running, ..listed.at }.link(site)))
+                (pager.links(|running| ListPosition { running, ..listed.at }.link(site)))
             }
         }
     }
 }
 
-fn past(site: &Site, listed: &Listed) -> Markup {
-    let Listed { past, past_count, at, lines, .. } = listed;
+fn past(site: &Site, listed: &SessionLists) -> Markup {
+    let SessionLists { past, past_count, at, lines, .. } = listed;
     let pager = Pager {
         list: "More of the past",
         words: ["Newer", "Older"],
@@ -236,13 +246,13 @@ fn past(site: &Site, listed: &Listed) -> Markup {
             section.later aria-labelledby="past" {
                 h2 #past { "Past " span.count { (tokens(*past_count)) } }
                 (table(site, past, lines, "Compacted"))
-                (pager.links(|past| At { past, ..*at }.link(site)))
+                (pager.links(|past| ListPosition { past, ..*at }.link(site)))
             }
         }
     }
 }
 
-pub(super) fn table(site: &Site, rows: &[Row], lines: &Lines, ahead: &str) -> Markup {
+pub(super) fn table(site: &Site, rows: &[SessionTableRow], lines: &Lines, ahead: &str) -> Markup {
     html! {
         div.scroll tabindex="0" role="group" aria-label="A table that may be wider than the page" {
             table.sessions {
@@ -264,7 +274,7 @@ pub(super) fn table(site: &Site, rows: &[Row], lines: &Lines, ahead: &str) -> Ma
     }
 }
 
-fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
+fn line(site: &Site, row: &SessionTableRow, lines: &Lines) -> Markup {
     let band = row.load.map_or("none", |load| load.band(lines));
     html! {
         tr class=(band) data-session=(row.id) {
@@ -289,7 +299,7 @@ fn line(site: &Site, row: &Row, lines: &Lines) -> Markup {
 }
 
 /// Describes subagents and compactions.
-fn more(row: &Row) -> String {
+fn more(row: &SessionTableRow) -> String {
     let subagents = counted(row.subagents as u64, "subagent", "subagents");
     let compacted = match row.compactions {
         0 => String::new(),
@@ -303,7 +313,7 @@ fn more(row: &Row) -> String {
     }
 }
 
-fn checkpoint(site: &Site, row: &Row) -> Markup {
+fn checkpoint(site: &Site, row: &SessionTableRow) -> Markup {
     html! {
         @match &row.checkpoint {
             Some(last) => a href=(site.checkpoint(&last.id)) { (ago(last.created)) },

@@ -16,7 +16,7 @@ use crate::http::Problem;
 use crate::state::{App, AppState};
 
 /// Cost of all hooks.
-pub(crate) type Tax = Vec<Cost>;
+pub(crate) type HookTax = Vec<Cost>;
 
 /// How long figures are shown before they are recomputed.
 const FRESH: Duration = Duration::from_secs(60);
@@ -39,7 +39,7 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
 }
 
 /// Computes the cost of all hooks.
-pub(crate) fn count(app: &App, store: &mut Store) -> Result<Tax, Problem> {
+pub(crate) fn count(app: &App, store: &mut Store) -> Result<HookTax, Problem> {
     costs(store, Millis::MIN).map_err(|error| app.failed(&error))
 }
 

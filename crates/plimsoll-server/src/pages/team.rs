@@ -9,16 +9,16 @@ use plimsoll_core::settings::Lines;
 use plimsoll_engine::settings::ByAgent;
 use plimsoll_engine::world::now;
 use plimsoll_extract::checkpoint::sections;
-use plimsoll_store::postgres::{ClaimRow, MachineRow, TeamError, TeamStore, Theirs};
-use plimsoll_store::{CheckpointRow, Match};
+use plimsoll_store::postgres::{ClaimRow, MachineRow, TeamError, TeamStore, WithOwner};
+use plimsoll_store::{CheckpointRow, MatchKind};
 
-use super::frame::{NoPage, Tab, page as framed, page_again};
+use super::frame::{PageError, Tab, page as framed, page_again};
 use super::parts::{Pager, ago, counted, tokens, whose};
-use super::saves::{self, Asked, Found};
+use super::saves::{self, SaveQuery, SaveResults};
 use super::session::{self, shown};
-use super::sessions::{Row, past_row, table};
+use super::sessions::{SessionTableRow, past_row, table};
 use super::site::Site;
-use crate::http::{Name, Params, Problem};
+use crate::http::{Params, PathParam, Problem};
 use crate::state::AppState;
 
 /// Sessions per page.
@@ -27,11 +27,11 @@ const PAGE: u64 = 50;
 const AGAIN: u32 = 10;
 
 /// Data of the list page.
-struct Listed {
-    machines: Vec<Theirs<MachineRow>>,
+struct TeamPage {
+    machines: Vec<WithOwner<MachineRow>>,
     /// Machine to which the list is limited.
     only: Option<String>,
-    rows: Vec<Row>,
+    rows: Vec<SessionTableRow>,
     count: u64,
     number: u64,
     claims: Vec<ClaimRow>,
@@ -43,13 +43,13 @@ pub(super) async fn sessions(
     State(app): State<AppState>,
     site: Site,
     params: Params,
-) -> Result<Markup, NoPage> {
+) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let listed = list(&app, &params).await.map_err(NoPage::of(&site))?;
+    let listed = list(&app, &params).await.map_err(PageError::of(&site))?;
     Ok(page_again(&site, Tab::Team, "Team", AGAIN, &shown_list(&site, &listed)))
 }
 
-async fn list(app: &AppState, params: &Params) -> Result<Listed, Problem> {
+async fn list(app: &AppState, params: &Params) -> Result<TeamPage, Problem> {
     let number = params.number("page", 1..=1_000_000)?.unwrap_or(1);
     let only = params.text("machine").map(str::to_owned);
     let there = app.team_store().await?;
@@ -63,14 +63,14 @@ async fn list(app: &AppState, params: &Params) -> Result<Listed, Problem> {
     )
     .map_err(failed)?;
     let in_force = ByAgent::load(&app.world, &app.world.paths.data);
-    let row = |it: &Theirs<_>| past_row(&in_force, &it.it, Some(whose(it)));
+    let row = |it: &WithOwner<_>| past_row(&in_force, &it.it, Some(whose(it)));
     let rows = rows.iter().map(row).collect();
     let lines = app.settings().lines;
-    Ok(Listed { machines, only, rows, count, number, claims, lines })
+    Ok(TeamPage { machines, only, rows, count, number, claims, lines })
 }
 
-fn shown_list(site: &Site, listed: &Listed) -> Markup {
-    let Listed { machines, only, rows, count, number, lines, .. } = listed;
+fn shown_list(site: &Site, listed: &TeamPage) -> Markup {
+    let TeamPage { machines, only, rows, count, number, lines, .. } = listed;
     let pager = Pager {
         list: "More of the sessions",
         words: ["Newer", "Older"],
@@ -98,7 +98,7 @@ fn shown_list(site: &Site, listed: &Listed) -> Markup {
     }
 }
 
-fn machine_list(site: &Site, machines: &[Theirs<MachineRow>], only: Option<&str>) -> Markup {
+fn machine_list(site: &Site, machines: &[WithOwner<MachineRow>], only: Option<&str>) -> Markup {
     html! {
         section aria-labelledby="machines" {
             h2 #machines { "Machines " span.count { (machines.len()) } }
@@ -140,15 +140,15 @@ fn claim_list(claims: &[ClaimRow]) -> Markup {
 pub(super) async fn session(
     State(app): State<AppState>,
     site: Site,
-    Name(id): Name,
-) -> Result<Markup, NoPage> {
+    PathParam(id): PathParam,
+) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let session = look(&app, &id).await.map_err(NoPage::of(&site))?;
+    let session = look(&app, &id).await.map_err(PageError::of(&site))?;
     let title = format!("Session {}", short(&session.id));
     Ok(framed(&site, Some(Tab::Team), &title, &shown::session(&site, &session)))
 }
 
-async fn look(app: &AppState, id: &str) -> Result<session::Session, Problem> {
+async fn look(app: &AppState, id: &str) -> Result<session::SessionPage, Problem> {
     let unknown = || Problem::missing("no such session was sent", "`/team` lists those that were");
     let id = SessionId::new(id).ok_or_else(unknown)?;
     let there = app.team_store().await?;
@@ -166,21 +166,21 @@ async fn look(app: &AppState, id: &str) -> Result<session::Session, Problem> {
 pub(super) async fn checkpoint(
     State(app): State<AppState>,
     site: Site,
-    Name(id): Name,
-) -> Result<Markup, NoPage> {
+    PathParam(id): PathParam,
+) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let found = one(&app, &id).await.map_err(NoPage::of(&site))?;
+    let found = one(&app, &id).await.map_err(PageError::of(&site))?;
     Ok(framed(&site, Some(Tab::Team), &format!("Checkpoint {id}"), &shown_one(&site, &found)))
 }
 
-async fn one(app: &AppState, id: &str) -> Result<Theirs<CheckpointRow>, Problem> {
+async fn one(app: &AppState, id: &str) -> Result<WithOwner<CheckpointRow>, Problem> {
     let there = app.team_store().await?;
     let found = there.checkpoint(id).await.map_err(|error| app.out_of_reach(&error))?;
     let hint = "the pages of sessions list those that were";
     found.ok_or_else(|| Problem::missing("no such checkpoint was sent", hint))
 }
 
-fn shown_one(site: &Site, found: &Theirs<CheckpointRow>) -> Markup {
+fn shown_one(site: &Site, found: &WithOwner<CheckpointRow>) -> Markup {
     let it = &found.it;
     html! {
         h1 { "Checkpoint" }
@@ -211,24 +211,24 @@ pub(super) async fn saves(
     State(app): State<AppState>,
     site: Site,
     params: Params,
-) -> Result<Markup, NoPage> {
+) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let asked = saves::asked(&params).map_err(NoPage::of(&site))?;
+    let asked = saves::asked(&params).map_err(PageError::of(&site))?;
     let found = async {
         let there = app.team_store().await?;
         find(&there, &asked).await.map_err(|error| app.out_of_reach(&error))
     };
-    let found = found.await.map_err(NoPage::of(&site))?;
+    let found = found.await.map_err(PageError::of(&site))?;
     Ok(framed(&site, Some(Tab::Team), "Saves", &saves::shown(&site, &asked, &found)))
 }
 
-async fn find(there: &TeamStore, asked: &Asked) -> Result<Found, TeamError> {
+async fn find(there: &TeamStore, asked: &SaveQuery) -> Result<SaveResults, TeamError> {
     let searched = there.search_saves(&asked.query, &asked.searched(), saves::MOST).await?;
     let (found, by) = match searched {
-        Some(found) => (found, Some(Match::Words)),
+        Some(found) => (found, Some(MatchKind::Words)),
         None => (there.newest_saves(&asked.listed(), saves::MOST).await?, None),
     };
     let saves = found.into_iter().map(|it| (it.it.clone(), Some(whose(&it)))).collect();
     let environments = there.environments().await?.into_iter().map(|name| (name, None)).collect();
-    Ok(Found { saves, by, environments })
+    Ok(SaveResults { saves, by, environments })
 }

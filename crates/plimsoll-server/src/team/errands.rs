@@ -8,45 +8,46 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::{DatabaseUrl, Shared, Team};
 use plimsoll_engine::world::{World, now};
 use plimsoll_engine::{board, settings};
-use plimsoll_store::Waiting;
+use plimsoll_store::OutboxStatus;
 use plimsoll_store::postgres::{
-    About, ClaimRow, Elsewhere, MachineRow, Migrated, Pruned, TeamError, TeamStore, Theirs,
+    ClaimRow, DatabaseInfo, MachineRow, MigrationResult, PrunedRows, RemoteSession, TeamError,
+    TeamStore, WithOwner,
 };
 
-use super::office::{Office, no_database, store};
+use super::office::{TeamConnection, no_database, store};
 use super::post::elsewhere;
 
 /// State of this machine's team connection.
 #[derive(Debug)]
-pub struct Report {
+pub struct TeamReport {
     /// Team settings.
     pub team: Team,
     /// Rows waiting to be sent.
-    pub waiting: Waiting,
+    pub waiting: OutboxStatus,
     /// Contents of the database, or the reason why it cannot be read.
-    pub there: Result<There, TeamError>,
+    pub there: Result<TeamOverview, TeamError>,
 }
 
 /// Contents of the team database.
 #[derive(Debug)]
-pub struct There {
+pub struct TeamOverview {
     /// Description of the database.
-    pub about: About,
+    pub about: DatabaseInfo,
     /// The team's machines.
-    pub machines: Vec<Theirs<MachineRow>>,
+    pub machines: Vec<WithOwner<MachineRow>>,
     /// Claims held on other machines.
     pub claims: Vec<ClaimRow>,
 }
 
 /// Result of [`sync`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Synced {
+pub struct SyncReport {
     /// Number of rows sent.
     pub rows: usize,
 }
 
 /// Creates the tables of the team database, or migrates them.
-pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result<Migrated> {
+pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result<MigrationResult> {
     let url = address(world)?;
     waiting_for(async {
         let (mut there, _) = TeamStore::connect(&url).await?;
@@ -60,14 +61,14 @@ pub fn check(url: &DatabaseUrl) -> Result<(), TeamError> {
 }
 
 /// Sends all waiting rows and exchanges messages and claims.
-pub fn sync(world: &World) -> anyhow::Result<Synced> {
+pub fn sync(world: &World) -> anyhow::Result<SyncReport> {
     let team = settings::team(world);
     address(world)?;
     if team.share.is_empty() {
-        return Ok(Synced { rows: 0 });
+        return Ok(SyncReport { rows: 0 });
     }
     waiting_for(async {
-        let mut office = Office::open(world, &team).await?;
+        let mut office = TeamConnection::open(world, &team).await?;
         office.greet().await?;
         let mut rows = 0;
         while let Some(sent) = office.ship(world, &team).await? {
@@ -77,7 +78,7 @@ pub fn sync(world: &World) -> anyhow::Result<Synced> {
             office.mail(world).await?;
             office.claims(world, &team).await?;
         }
-        Ok(Synced { rows })
+        Ok(SyncReport { rows })
     })
 }
 
@@ -100,7 +101,7 @@ pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<SessionId
 
 /// Returns recently active sessions on other machines that `name` addresses as a group: `all`, or a
 /// project. Empty if the board is not shared.
-pub fn sessions_among(world: &World, name: &str) -> anyhow::Result<Vec<Elsewhere>> {
+pub fn sessions_among(world: &World, name: &str) -> anyhow::Result<Vec<RemoteSession>> {
     let team = settings::team(world);
     let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
     let Some(url) = url else { return Ok(Vec::new()) };
@@ -117,7 +118,7 @@ pub fn sessions_among(world: &World, name: &str) -> anyhow::Result<Vec<Elsewhere
 /// Sends messages for sessions on other machines.
 pub fn post(world: &World) -> anyhow::Result<()> {
     let team = settings::team(world);
-    waiting_for(async { Office::open(world, &team).await?.mail(world).await })
+    waiting_for(async { TeamConnection::open(world, &team).await?.mail(world).await })
 }
 
 /// Ends the claim on a path that another machine holds, on that machine too. Does nothing if this
@@ -136,25 +137,25 @@ pub fn end_claim(world: &World, path: &Path) -> anyhow::Result<()> {
 }
 
 /// Reads the state of this machine's team connection.
-pub fn status(world: &World) -> anyhow::Result<Report> {
+pub fn status(world: &World) -> anyhow::Result<TeamReport> {
     let team = settings::team(world);
     let store = store(world)?;
     let there = match &team.database_url {
         None => Err(no_database(world)),
         Some(url) => waiting_for(async { Ok(look(url.whole(), store.machine()).await) })?,
     };
-    Ok(Report { team, waiting: store.waiting()?, there })
+    Ok(TeamReport { team, waiting: store.waiting()?, there })
 }
 
-async fn look(url: &str, machine: &str) -> Result<There, TeamError> {
+async fn look(url: &str, machine: &str) -> Result<TeamOverview, TeamError> {
     let (there, about) = TeamStore::open(url).await?;
     let machines = there.machines().await?;
     let claims = there.claims(machine, now() as Millis).await?;
-    Ok(There { about, machines, claims })
+    Ok(TeamOverview { about, machines, claims })
 }
 
 /// Deletes rows older than the team's retention period. `None` if the team keeps everything.
-pub fn prune(world: &World) -> anyhow::Result<Option<Pruned>> {
+pub fn prune(world: &World) -> anyhow::Result<Option<PrunedRows>> {
     let url = address(world)?;
     waiting_for(async {
         let (mut there, about) = TeamStore::open(&url).await?;

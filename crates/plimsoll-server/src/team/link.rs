@@ -8,9 +8,9 @@ use tokio::sync::Mutex;
 
 /// The connection, if one is open.
 #[derive(Debug, Default)]
-pub(crate) struct Link(Mutex<Option<(DatabaseUrl, Arc<TeamStore>)>>);
+pub(crate) struct PageConnection(Mutex<Option<(DatabaseUrl, Arc<TeamStore>)>>);
 
-impl Link {
+impl PageConnection {
     /// Returns the connection to the database at `url`, and opens it if necessary.
     pub(crate) async fn to(&self, url: &DatabaseUrl) -> Result<Arc<TeamStore>, TeamError> {
         let mut link = self.0.lock().await;

@@ -7,8 +7,8 @@ use plimsoll_core::settings::{Shared, Team};
 use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::settings;
 use plimsoll_engine::world::{World, now};
-use plimsoll_store::postgres::{About, Bell, Machine, TeamError, TeamStore};
-use plimsoll_store::{Allowed, Shipment, Store};
+use plimsoll_store::postgres::{DatabaseInfo, Notifications, SendingMachine, TeamError, TeamStore};
+use plimsoll_store::{Shipment, ShipmentFilter, Store};
 
 /// Rows per shipment: few enough to let other writers in between.
 const BATCH: u32 = 500;
@@ -16,12 +16,12 @@ const BATCH: u32 = 500;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An open connection to the team database.
-pub(super) struct Office {
+pub(super) struct TeamConnection {
     pub(super) there: TeamStore,
-    pub(super) about: About,
+    pub(super) about: DatabaseInfo,
     /// Notifies when a message is posted.
-    pub(super) bell: Bell,
-    pub(super) machine: Machine,
+    pub(super) bell: Notifications,
+    pub(super) machine: SendingMachine,
     pub(super) store: Store,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn store(world: &World) -> anyhow::Result<Store> {
     Ok(Ingester::open(world, PATIENCE, None)?.store)
 }
 
-impl Office {
+impl TeamConnection {
     /// Connects, and makes the store record changed rows from now on.
     pub(super) async fn open(world: &World, team: &Team) -> anyhow::Result<Self> {
         let url = team.database_url.as_ref().ok_or_else(|| no_database(world))?;
@@ -53,7 +53,7 @@ impl Office {
     ) -> anyhow::Result<Option<usize>> {
         let now = now() as Millis;
         let home = &world.paths.home;
-        let allowed = Allowed {
+        let allowed = ShipmentFilter {
             readings: team.shares(Shared::Readings),
             checkpoints: team.shares(Shared::Checkpoints),
             saves: team.shares(Shared::Saves),
@@ -85,12 +85,12 @@ pub(super) fn no_database(world: &World) -> TeamError {
 
 /// Identifies the database and what is shared with it. When this changes, the store sends
 /// everything again.
-fn errand(about: &About, team: &Team) -> String {
+fn errand(about: &DatabaseInfo, team: &Team) -> String {
     format!("{} {} {}", about.id, team.share.join(","), team.projects.join(","))
 }
 
-fn machine(world: &World, team: &Team, store: &Store) -> Machine {
-    Machine {
+fn machine(world: &World, team: &Team, store: &Store) -> SendingMachine {
+    SendingMachine {
         id: store.machine().to_owned(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         person: team.person.clone().unwrap_or_else(|| world.login()),

@@ -11,12 +11,12 @@ use plimsoll_engine::board::{self, Lasting};
 use plimsoll_engine::log;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::{World, now};
-use plimsoll_extract::board::{Claim, Message};
-use plimsoll_store::postgres::{Mail, Theirs};
+use plimsoll_extract::board::{Message, PathClaim};
+use plimsoll_store::postgres::{TeamMessage, WithOwner};
 
-use super::office::Office;
+use super::office::TeamConnection;
 
-impl Office {
+impl TeamConnection {
     /// Sends messages for sessions on other machines, and delivers messages for sessions here. A
     /// message that names a project is for a session of this machine, even if that session is no
     /// longer known.
@@ -27,7 +27,7 @@ impl Office {
             .filter(|message| message.project.is_none() && !self.is_here(world, message))
             .collect();
         if !elsewhere.is_empty() {
-            let mail: Vec<Mail> = elsewhere.iter().filter_map(outgoing).collect();
+            let mail: Vec<TeamMessage> = elsewhere.iter().filter_map(outgoing).collect();
             self.there.post(&self.machine.id, &mail).await?;
             // Removed after posting: a crash in between posts it twice, and the database stores it
             // once.
@@ -42,7 +42,7 @@ impl Office {
         let now = now() as Millis;
         let mail = self.there.mail(&self.machine.id, now).await?;
         let (mut done, mut put) = (Vec::new(), Vec::new());
-        for Mail { id, body, .. } in mail {
+        for TeamMessage { id, body, .. } in mail {
             // A body that cannot be parsed is marked as delivered, because it never will parse.
             if let Ok(message) = serde_json::from_str::<Message>(&body) {
                 let message = Message { project: self.project(&message.to), ..message.cleaned() };
@@ -78,7 +78,7 @@ impl Office {
     pub(super) async fn claims(&mut self, world: &World, team: &Team) -> anyhow::Result<()> {
         let now = now() as Millis;
         self.give_up(world).await?;
-        let (mut own, foreign): (Vec<Claim>, Vec<Claim>) =
+        let (mut own, foreign): (Vec<PathClaim>, Vec<PathClaim>) =
             board::claims(&world.paths)?.into_iter().partition(|claim| !is_foreign(claim));
         own.retain(|claim| team.sends(Some(&claim.path), &world.paths.home));
         self.there.put_claims(&self.machine.id, &own, now).await?;
@@ -88,8 +88,8 @@ impl Office {
             // Already released by another process.
             let _ = board::release(&world.paths, &gone.path, Some(&gone.holder));
         }
-        let is_known = |claim: &Theirs<Claim>| {
-            let same = |known: &Claim| key(known) == name(claim);
+        let is_known = |claim: &WithOwner<PathClaim>| {
+            let same = |known: &PathClaim| key(known) == name(claim);
             let known = foreign.iter().find(|known| same(known));
             known.is_some_and(|known| known.until.abs_diff(claim.it.until) < SAME)
         };
@@ -107,7 +107,7 @@ impl Office {
         if ended.is_empty() {
             return Ok(());
         }
-        let is_ended = |own: &Claim| ended.contains(&(own.path.clone(), own.since));
+        let is_ended = |own: &PathClaim| ended.contains(&(own.path.clone(), own.since));
         for claim in board::claims(&world.paths)?.iter().filter(|own| is_ended(own)) {
             // Already released by another process.
             let _ = board::release(&world.paths, &claim.path, Some(&claim.holder));
@@ -117,12 +117,12 @@ impl Office {
 }
 
 /// Splits the holder of a claim into name and host. `None` if the claim is held on this machine.
-pub(super) fn elsewhere(claim: &Claim) -> Option<(&str, &str)> {
+pub(super) fn elsewhere(claim: &PathClaim) -> Option<(&str, &str)> {
     claim.holder.rsplit_once(ELSEWHERE)
 }
 
-fn outgoing(message: &Message) -> Option<Mail> {
-    Some(Mail {
+fn outgoing(message: &Message) -> Option<TeamMessage> {
+    Some(TeamMessage {
         id: message.id.to_string(),
         to: message.to.to_string(),
         body: serde_json::to_string(message).ok()?,
@@ -137,19 +137,19 @@ const SAME: u64 = 5_000;
 /// Separates holder and host. No name of a session or person contains it.
 const ELSEWHERE: &str = " on ";
 
-fn is_foreign(claim: &Claim) -> bool {
+fn is_foreign(claim: &PathClaim) -> bool {
     claim.holder.contains(ELSEWHERE)
 }
 
 /// Returns the local name of a holder on another machine.
-fn holder(claim: &Theirs<Claim>) -> String {
+fn holder(claim: &WithOwner<PathClaim>) -> String {
     format!("{}{ELSEWHERE}{}", claim.it.holder, claim.host)
 }
 
-fn name(claim: &Theirs<Claim>) -> String {
+fn name(claim: &WithOwner<PathClaim>) -> String {
     format!("{} {}", claim.it.path.display(), holder(claim))
 }
 
-fn key(claim: &Claim) -> String {
+fn key(claim: &PathClaim) -> String {
     format!("{} {}", claim.path.display(), claim.holder)
 }

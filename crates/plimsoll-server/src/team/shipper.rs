@@ -18,7 +18,7 @@ use plimsoll_engine::world::World;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::office::{Office, store};
+use super::office::{TeamConnection, store};
 
 /// Interval at which waiting rows are checked.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -47,7 +47,7 @@ impl Shipper {
         let (stop, stopped) = watch::channel(false);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let go = move || {
-            let mut errand = Errand { world: world.as_ref(), say: &say, office: None };
+            let mut errand = ShipperLoop { world: world.as_ref(), say: &say, office: None };
             runtime.block_on(errand.run(stopped));
         };
         let thread = thread::Builder::new().name("team".to_owned()).spawn(go)?;
@@ -62,13 +62,13 @@ impl Shipper {
     }
 }
 
-struct Errand<'a> {
+struct ShipperLoop<'a> {
     world: &'a World,
     say: &'a dyn Fn(&str),
-    office: Option<(Team, Office, Instant)>,
+    office: Option<(Team, TeamConnection, Instant)>,
 }
 
-impl Errand<'_> {
+impl ShipperLoop<'_> {
     async fn run(&mut self, mut stopped: watch::Receiver<bool>) {
         let mut retry = RETRY;
         let mut told = String::new();
@@ -113,7 +113,7 @@ impl Errand<'_> {
                 greeted.elapsed() >= ROUND
             }
             _ => {
-                let office = Office::open(self.world, team).await?;
+                let office = TeamConnection::open(self.world, team).await?;
                 self.office = Some((team.clone(), office, Instant::now()));
                 true
             }

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::Millis;
-use plimsoll_extract::board::Claim;
+use plimsoll_extract::board::PathClaim;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::row::{path, text};
-use super::{TeamError, TeamStore, Theirs};
+use super::{TeamError, TeamStore, WithOwner};
 
 /// A message to a session on another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mail {
+pub struct TeamMessage {
     pub id: String,
     /// The id of the receiving session.
     pub to: String,
@@ -22,7 +22,7 @@ pub struct Mail {
     pub expires: Millis,
 }
 
-pub type ClaimRow = Theirs<Claim>;
+pub type ClaimRow = WithOwner<PathClaim>;
 
 /// The notification channel for new messages.
 const CHANNEL: &str = "plimsoll_board";
@@ -40,11 +40,11 @@ impl TeamStore {
 
     /// Stores messages of a machine and notifies the others. A message that is posted again is
     /// stored once.
-    pub async fn post(&self, machine: &str, mail: &[Mail]) -> Result<(), TeamError> {
+    pub async fn post(&self, machine: &str, mail: &[TeamMessage]) -> Result<(), TeamError> {
         let sql = "INSERT INTO plimsoll.messages (machine, message, session, body, expires)
              SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[])
              ON CONFLICT (message) DO NOTHING";
-        let column = |value: fn(&Mail) -> String| mail.iter().map(value).collect::<Vec<_>>();
+        let column = |value: fn(&TeamMessage) -> String| mail.iter().map(value).collect::<Vec<_>>();
         let (ids, to) = (column(|it| it.id.clone()), column(|it| it.to.clone()));
         let body = column(|it| text(&it.body));
         let expires: Vec<Millis> = mail.iter().map(|it| it.expires).collect();
@@ -53,13 +53,13 @@ impl TeamStore {
     }
 
     /// Returns at most 1000 undelivered messages for sessions of a machine, oldest first.
-    pub async fn mail(&self, machine: &str, now: Millis) -> Result<Vec<Mail>, TeamError> {
+    pub async fn mail(&self, machine: &str, now: Millis) -> Result<Vec<TeamMessage>, TeamError> {
         let sql = "SELECT messages.message, messages.session, messages.body, messages.expires
              FROM plimsoll.messages JOIN plimsoll.sessions ON sessions.session = messages.session
              WHERE messages.delivered IS NULL AND messages.expires > $2 AND sessions.machine = $1
              ORDER BY messages.message LIMIT 1000";
         let rows = self.all("take messages from", sql, &[&machine, &now]).await?;
-        let mail = |row: &Row| Mail {
+        let mail = |row: &Row| TeamMessage {
             id: row.get("message"),
             to: row.get("session"),
             body: row.get("body"),
@@ -78,7 +78,7 @@ impl TeamStore {
     pub async fn put_claims(
         &self,
         machine: &str,
-        claims: &[Claim],
+        claims: &[PathClaim],
         now: Millis,
     ) -> Result<(), TeamError> {
         const TASK: &str = "claim in";
@@ -129,12 +129,12 @@ impl TeamStore {
              LEFT JOIN plimsoll.machines USING (machine)
              WHERE until > $2 AND machine <> $1 ORDER BY path, machine";
         let rows = self.all("list the claims of", sql, &[&except, &now]).await?;
-        let claim = |row: &Row| Claim {
+        let claim = |row: &Row| PathClaim {
             path: row.get::<_, &str>("path").into(),
             holder: row.get("holder"),
             since: row.get("since"),
             until: row.get("until"),
         };
-        Ok(rows.iter().map(|row| Theirs::of(row, claim(row))).collect())
+        Ok(rows.iter().map(|row| WithOwner::of(row, claim(row))).collect())
     }
 }

@@ -4,7 +4,7 @@ use plimsoll_core::event::SessionId;
 use tokio_postgres::Row;
 
 use super::row::{get_count, get_tokens};
-use super::{TeamError, TeamStore, Theirs};
+use super::{TeamError, TeamStore, WithOwner};
 use crate::CheckpointRow;
 
 impl TeamStore {
@@ -26,12 +26,15 @@ impl TeamStore {
     }
 
     /// Returns the checkpoint with this id. If several sessions have one, returns the newest.
-    pub async fn checkpoint(&self, id: &str) -> Result<Option<Theirs<CheckpointRow>>, TeamError> {
+    pub async fn checkpoint(
+        &self,
+        id: &str,
+    ) -> Result<Option<WithOwner<CheckpointRow>>, TeamError> {
         let sql = "SELECT checkpoints.*, person, host FROM plimsoll.checkpoints
              LEFT JOIN plimsoll.machines USING (machine)
              WHERE checkpoint = $1 ORDER BY created DESC LIMIT 1";
         let row = self.one("read from", sql, &[&id]).await?;
-        Ok(row.map(|row| Theirs::of(&row, checkpoint(&row))))
+        Ok(row.map(|row| WithOwner::of(&row, checkpoint(&row))))
     }
 }
 

@@ -13,7 +13,7 @@ use plimsoll_core::Millis;
 use tokio_postgres::Transaction;
 use uuid::Uuid;
 
-use super::{About, TeamError, TeamStore};
+use super::{DatabaseInfo, TeamError, TeamStore};
 
 /// A change of the schema.
 struct Migration {
@@ -35,7 +35,7 @@ const LOCK: i64 = 0x706c_696d_736f_6c6c;
 
 /// The schema versions before and after a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Migrated {
+pub struct MigrationResult {
     /// The version before. 0 if there were no tables.
     pub from: i32,
     pub to: i32,
@@ -48,7 +48,7 @@ impl TeamStore {
         &mut self,
         retention_days: Option<NonZeroU32>,
         now: Millis,
-    ) -> Result<Migrated, TeamError> {
+    ) -> Result<MigrationResult, TeamError> {
         let failed = |error| TeamError::of("make the tables of", error);
         let transaction = self.client.transaction().await.map_err(failed)?;
         let migrated = migrate(&transaction, MIGRATIONS, now).await.map_err(failed)?;
@@ -67,7 +67,7 @@ impl TeamStore {
     }
 
     /// Returns the metadata of the database. Fails if this version cannot work with its tables.
-    pub async fn about(&self) -> Result<About, TeamError> {
+    pub async fn about(&self) -> Result<DatabaseInfo, TeamError> {
         let sql = "SELECT max(version) AS version, max(needs) AS needs,
                  (SELECT value FROM plimsoll.meta WHERE name = 'database') AS id,
                  (SELECT value FROM plimsoll.meta WHERE name = 'retention_days') AS retention_days
@@ -84,7 +84,7 @@ impl TeamStore {
         let id = row.get::<_, Option<String>>("id").ok_or(TeamError::NoTables)?;
         let retention_days = row.get::<_, Option<String>>("retention_days");
         let retention_days = retention_days.and_then(|days| days.parse().ok());
-        Ok(About { id, version, retention_days })
+        Ok(DatabaseInfo { id, version, retention_days })
     }
 }
 
@@ -92,7 +92,7 @@ async fn migrate(
     transaction: &Transaction<'_>,
     migrations: &[Migration],
     now: Millis,
-) -> Result<Migrated, tokio_postgres::Error> {
+) -> Result<MigrationResult, tokio_postgres::Error> {
     // The lock ends with the transaction. A second process then finds the tables up to date.
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     let sql = "SELECT to_regclass('plimsoll.migrations') IS NOT NULL";
@@ -112,7 +112,7 @@ async fn migrate(
     let sql = "INSERT INTO plimsoll.meta (name, value) VALUES ('database', $1)
          ON CONFLICT (name) DO NOTHING";
     transaction.execute(sql, &[&Uuid::now_v7().to_string()]).await?;
-    Ok(Migrated { from, to: from.max(migrations.len() as i32) })
+    Ok(MigrationResult { from, to: from.max(migrations.len() as i32) })
 }
 
 const FIRST: &str = "CREATE SCHEMA IF NOT EXISTS plimsoll;

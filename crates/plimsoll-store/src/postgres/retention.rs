@@ -2,20 +2,20 @@
 
 use plimsoll_core::Millis;
 
-use super::{About, TeamError, TeamStore};
+use super::{DatabaseInfo, TeamError, TeamStore};
 
 const DAY: Millis = 24 * 60 * 60 * 1000;
 
 /// The number of deleted rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PrunedRows {
     /// Sessions, each with its readings and compactions.
     pub sessions: u64,
     pub checkpoints: u64,
     pub saves: u64,
 }
 
-impl About {
+impl DatabaseInfo {
     /// Returns the time before which rows are deleted.
     pub fn since(&self, now: Millis) -> Millis {
         self.retention_days.map_or(Millis::MIN, |days| now - Millis::from(days) * DAY)
@@ -24,7 +24,7 @@ impl About {
 
 impl TeamStore {
     /// Deletes all rows older than `since`.
-    pub async fn prune(&mut self, since: Millis) -> Result<Pruned, TeamError> {
+    pub async fn prune(&mut self, since: Millis) -> Result<PrunedRows, TeamError> {
         let failed = |error| TeamError::of("take what is too old out of", error);
         let transaction = self.client.transaction().await.map_err(failed)?;
         for table in ["readings", "compactions"] {
@@ -47,6 +47,6 @@ impl TeamStore {
             transaction.execute(sql, &[&since]).await.map_err(failed)?;
         }
         transaction.commit().await.map_err(failed)?;
-        Ok(Pruned { sessions, checkpoints, saves })
+        Ok(PrunedRows { sessions, checkpoints, saves })
     }
 }

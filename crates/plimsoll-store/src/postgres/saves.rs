@@ -1,10 +1,10 @@
 //! Queries for the saves of all machines.
 
 use plimsoll_core::event::SessionId;
-use plimsoll_extract::save::{Environment, Kind, NewSave, Save};
+use plimsoll_extract::save::{NewSave, Save, SaveEnvironment, SaveKind};
 use tokio_postgres::Row;
 
-use super::{TeamError, TeamStore, Theirs};
+use super::{TeamError, TeamStore, WithOwner};
 use crate::{SaveFilter, SaveKinds};
 
 impl TeamStore {
@@ -13,14 +13,14 @@ impl TeamStore {
         &self,
         filter: &SaveFilter<'_>,
         limit: u32,
-    ) -> Result<Vec<Theirs<Save>>, TeamError> {
+    ) -> Result<Vec<WithOwner<Save>>, TeamError> {
         let sql = format!(
             "SELECT saves.*, person, host FROM plimsoll.saves
              LEFT JOIN plimsoll.machines USING (machine)
              WHERE {} ORDER BY created DESC, id DESC LIMIT $2",
             condition(filter)
         );
-        let environment = filter.environment.map(Environment::as_str);
+        let environment = filter.environment.map(SaveEnvironment::as_str);
         let rows = self.all("list the saves of", &sql, &[&environment, &i64::from(limit)]).await?;
         Ok(rows.iter().map(theirs).collect())
     }
@@ -32,7 +32,7 @@ impl TeamStore {
         typed: &str,
         filter: &SaveFilter<'_>,
         limit: u32,
-    ) -> Result<Option<Vec<Theirs<Save>>>, TeamError> {
+    ) -> Result<Option<Vec<WithOwner<Save>>>, TeamError> {
         let Some(query) = query(typed) else { return Ok(None) };
         // Only the newest 1000 matches are ranked, so that a common word costs no more than a rare
         // one.
@@ -45,7 +45,7 @@ impl TeamStore {
              ORDER BY ts_rank(words, to_tsquery('simple', $3)) DESC, created DESC LIMIT $2",
             condition(filter)
         );
-        let environment = filter.environment.map(Environment::as_str);
+        let environment = filter.environment.map(SaveEnvironment::as_str);
         let rows =
             self.all("search", &sql, &[&environment, &i64::from(limit), &query.as_str()]).await?;
         Ok(Some(rows.iter().map(theirs).collect()))
@@ -60,7 +60,7 @@ impl TeamStore {
 
     /// Returns the environments that have saves. The query jumps from one environment to the next
     /// in the index, because there are few environments and many saves.
-    pub async fn environments(&self) -> Result<Vec<Environment>, TeamError> {
+    pub async fn environments(&self) -> Result<Vec<SaveEnvironment>, TeamError> {
         let sql = "WITH RECURSIVE names AS (
                  (SELECT environment FROM plimsoll.saves ORDER BY environment LIMIT 1)
                  UNION ALL
@@ -70,7 +70,10 @@ impl TeamStore {
                  FROM names WHERE names.environment IS NOT NULL
              ) SELECT environment FROM names WHERE environment IS NOT NULL";
         let rows = self.all("list the environments of", sql, &[]).await?;
-        Ok(rows.iter().filter_map(|row| Environment::new(row.get("environment")).ok()).collect())
+        Ok(rows
+            .iter()
+            .filter_map(|row| SaveEnvironment::new(row.get("environment")).ok())
+            .collect())
     }
 }
 
@@ -93,8 +96,8 @@ fn query(typed: &str) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" & "))
 }
 
-fn theirs(row: &Row) -> Theirs<Save> {
-    Theirs::of(row, save(row))
+fn theirs(row: &Row) -> WithOwner<Save> {
+    WithOwner::of(row, save(row))
 }
 
 fn save(row: &Row) -> Save {
@@ -102,8 +105,8 @@ fn save(row: &Row) -> Save {
         row.get::<_, &str>(column).lines().map(str::to_owned).collect()
     };
     let what = NewSave {
-        environment: Environment::new(row.get("environment")).unwrap_or_default(),
-        kind: Kind::named(row.get("kind")).unwrap_or_default(),
+        environment: SaveEnvironment::new(row.get("environment")).unwrap_or_default(),
+        kind: SaveKind::named(row.get("kind")).unwrap_or_default(),
         task: row.get("task"),
         context: row.get("context"),
         blockers: row.get("blockers"),

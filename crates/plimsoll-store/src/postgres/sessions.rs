@@ -8,11 +8,11 @@ use tokio_postgres::Row;
 
 use super::row::{get_count, get_tokens, session};
 use super::{TeamError, TeamStore};
-use crate::{LastCheckpoint, OverviewRow, Point, PointRow};
+use crate::{CurvePoint, CurvePointRow, LastCheckpoint, OverviewRow};
 
 /// A row with its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Theirs<T> {
+pub struct WithOwner<T> {
     /// The person who owns the machine.
     pub person: String,
     /// The host name of the machine.
@@ -21,7 +21,7 @@ pub struct Theirs<T> {
     pub it: T,
 }
 
-impl<T> Theirs<T> {
+impl<T> WithOwner<T> {
     /// Adds the owner in `row` to a value.
     pub(super) fn of(row: &Row, it: T) -> Self {
         let name = |column| row.get::<_, Option<String>>(column).unwrap_or_default();
@@ -44,7 +44,7 @@ pub struct MachineRow {
 
 /// A session on another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct RemoteSession {
     pub session: SessionId,
     /// The path of the project on that machine.
     pub project: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub struct Elsewhere {
 
 impl TeamStore {
     /// Returns the machines of the team, the most recently active first.
-    pub async fn machines(&self) -> Result<Vec<Theirs<MachineRow>>, TeamError> {
+    pub async fn machines(&self) -> Result<Vec<WithOwner<MachineRow>>, TeamError> {
         let sql = "SELECT machines.*, (SELECT count(*) FROM plimsoll.sessions
                  WHERE sessions.machine = machines.machine) AS sessions
              FROM plimsoll.machines ORDER BY last_seen DESC, machine";
@@ -65,7 +65,7 @@ impl TeamStore {
             version: row.get("version"),
             last_seen: row.get("last_seen"),
         };
-        Ok(rows.iter().map(|row| Theirs::of(row, machine(row))).collect())
+        Ok(rows.iter().map(|row| WithOwner::of(row, machine(row))).collect())
     }
 
     /// Returns one page of the sessions and their current state, the most recently active first: at
@@ -75,7 +75,7 @@ impl TeamStore {
         machine: Option<&str>,
         skipped: u32,
         limit: u32,
-    ) -> Result<Vec<Theirs<OverviewRow>>, TeamError> {
+    ) -> Result<Vec<WithOwner<OverviewRow>>, TeamError> {
         let condition = if machine.is_some() { "machine = $3" } else { "$3::text IS NULL" };
         let page = format!(
             "SELECT * FROM plimsoll.sessions WHERE {condition}
@@ -84,7 +84,7 @@ impl TeamStore {
         let sql = format!("{} ORDER BY last_seen DESC, session", standing(&page));
         let (limit, skipped) = (i64::from(limit), i64::from(skipped));
         let rows = self.all("list the sessions of", &sql, &[&limit, &skipped, &machine]).await?;
-        Ok(rows.iter().filter_map(|row| Some(Theirs::of(row, overview(row)?))).collect())
+        Ok(rows.iter().filter_map(|row| Some(WithOwner::of(row, overview(row)?))).collect())
     }
 
     /// Returns the number of sessions, of one machine or of all.
@@ -96,10 +96,13 @@ impl TeamStore {
     }
 
     /// Returns a session and its current state.
-    pub async fn session(&self, id: &SessionId) -> Result<Option<Theirs<OverviewRow>>, TeamError> {
+    pub async fn session(
+        &self,
+        id: &SessionId,
+    ) -> Result<Option<WithOwner<OverviewRow>>, TeamError> {
         let sql = standing("SELECT * FROM plimsoll.sessions WHERE session = $1");
         let row = self.one("read from", &sql, &[&id.as_str()]).await?;
-        Ok(row.and_then(|row| Some(Theirs::of(&row, overview(&row)?))))
+        Ok(row.and_then(|row| Some(WithOwner::of(&row, overview(&row)?))))
     }
 
     /// Returns at most `limit` sessions whose ids begin with `beginning`, an exact match first. Ids
@@ -123,20 +126,20 @@ impl TeamStore {
         &self,
         except: &str,
         since: Millis,
-    ) -> Result<Vec<Elsewhere>, TeamError> {
+    ) -> Result<Vec<RemoteSession>, TeamError> {
         let sql = "SELECT session, project, machine FROM plimsoll.sessions
              WHERE last_seen > $2 AND machine <> $1 ORDER BY last_seen DESC, session";
         let rows = self.all("look for sessions in", sql, &[&except, &since]).await?;
         let found = |row: &Row| {
             let session = SessionId::new(row.get::<_, &str>("session"))?;
             let project = row.get::<_, Option<&str>>("project").map(PathBuf::from);
-            Some(Elsewhere { session, project, machine: row.get("machine") })
+            Some(RemoteSession { session, project, machine: row.get("machine") })
         };
         Ok(rows.iter().filter_map(found).collect())
     }
 
     /// Returns the readings and compactions of a session, oldest first.
-    pub async fn series(&self, id: &SessionId) -> Result<Vec<PointRow>, TeamError> {
+    pub async fn series(&self, id: &SessionId) -> Result<Vec<CurvePointRow>, TeamError> {
         let sql =
             "SELECT time, subagent, prompt_tokens + output_tokens, NULL::boolean, NULL::bigint,
                  NULL::bigint
@@ -192,15 +195,15 @@ fn overview(row: &Row) -> Option<OverviewRow> {
 }
 
 /// Reads a point by column position: looking up names would be slow for many rows.
-fn point(row: &Row) -> PointRow {
+fn point(row: &Row) -> CurvePointRow {
     let tokens = |column: usize| row.get::<_, Option<i64>>(column)?.try_into().ok();
     let point = match tokens(2) {
-        Some(used) => Point::Reading { used },
-        None => Point::Compaction {
+        Some(used) => CurvePoint::Reading { used },
+        None => CurvePoint::Compaction {
             automatic: row.get::<_, Option<bool>>(3).unwrap_or_default(),
             tokens_before: tokens(4),
             tokens_after: tokens(5),
         },
     };
-    PointRow { subagent: SessionId::new(row.get::<_, &str>(1)), time: row.get(0), point }
+    CurvePointRow { subagent: SessionId::new(row.get::<_, &str>(1)), time: row.get(0), point }
 }

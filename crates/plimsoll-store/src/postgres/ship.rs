@@ -12,7 +12,7 @@ use crate::{CheckpointRow, CompactionRow, ReadingRow, SessionRow, Shipment};
 
 /// The machine that sends rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
+pub struct SendingMachine {
     /// The unique id of the machine.
     pub id: String,
     pub host: String,
@@ -26,7 +26,7 @@ impl TeamStore {
     /// Stores a shipment of a machine in one transaction.
     pub async fn ship(
         &mut self,
-        machine: &Machine,
+        machine: &SendingMachine,
         shipment: &Shipment,
         now: Millis,
     ) -> Result<(), TeamError> {
@@ -42,7 +42,11 @@ impl TeamStore {
     }
 }
 
-async fn put(to: &Transaction<'_>, machine: &Machine, shipment: &Shipment) -> Result<(), Error> {
+async fn put(
+    to: &Transaction<'_>,
+    machine: &SendingMachine,
+    shipment: &Shipment,
+) -> Result<(), Error> {
     let Shipment { sessions, readings, compactions, checkpoints, saves, .. } = shipment;
     if !sessions.is_empty() {
         put_sessions(to, machine, sessions).await?;
@@ -62,12 +66,16 @@ async fn put(to: &Transaction<'_>, machine: &Machine, shipment: &Shipment) -> Re
     Ok(())
 }
 
-async fn put_machine(to: &Transaction<'_>, machine: &Machine, now: Millis) -> Result<(), Error> {
+async fn put_machine(
+    to: &Transaction<'_>,
+    machine: &SendingMachine,
+    now: Millis,
+) -> Result<(), Error> {
     let sql = "INSERT INTO plimsoll.machines AS known (machine, host, person, version, last_seen)
          VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (machine) DO UPDATE SET host = excluded.host, person = excluded.person,
              version = excluded.version, last_seen = greatest(known.last_seen, excluded.last_seen)";
-    let Machine { id, host, person, version } = machine;
+    let SendingMachine { id, host, person, version } = machine;
     to.execute(sql, &[id, &text(host), &text(person), version, &now]).await.map(drop)
 }
 
@@ -78,7 +86,7 @@ fn column<'r, R, T>(rows: &'r [R], value: impl Fn(&'r R) -> T) -> Vec<T> {
 
 async fn put_sessions(
     to: &Transaction<'_>,
-    machine: &Machine,
+    machine: &SendingMachine,
     rows: &[SessionRow],
 ) -> Result<(), Error> {
     let sql = "INSERT INTO plimsoll.sessions AS known
@@ -164,7 +172,7 @@ async fn put_compactions(to: &Transaction<'_>, rows: &[CompactionRow]) -> Result
 
 async fn put_checkpoints(
     to: &Transaction<'_>,
-    machine: &Machine,
+    machine: &SendingMachine,
     rows: &[CheckpointRow],
 ) -> Result<(), Error> {
     let sql =
@@ -198,7 +206,11 @@ async fn put_checkpoints(
 
 /// Inserts saves, or updates their late fields: the session, checkpoint and full hash of a commit
 /// become known after its save.
-async fn put_saves(to: &Transaction<'_>, machine: &Machine, rows: &[Save]) -> Result<(), Error> {
+async fn put_saves(
+    to: &Transaction<'_>,
+    machine: &SendingMachine,
+    rows: &[Save],
+) -> Result<(), Error> {
     let sql =
         "INSERT INTO plimsoll.saves AS known (machine, id, created, environment, kind, project,
              session, checkpoint, commit_hash, task, context, blockers, next_steps, tags,

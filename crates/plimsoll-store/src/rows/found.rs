@@ -1,21 +1,21 @@
 //! Search filters and results.
 
-use plimsoll_extract::save::{Environment, Save};
+use plimsoll_extract::save::{Save, SaveEnvironment};
 
 use super::CheckpointRow;
 
 /// The result of a search for checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundCheckpoints {
     /// The matching checkpoints, best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<CheckpointHit>,
     /// How the checkpoints match.
-    pub by: Match,
+    pub by: MatchKind,
 }
 
 /// How the results match the query, from closest to loosest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Match {
+pub enum MatchKind {
     /// Each result contains all words, or longer words that begin with them.
     Words,
     /// Each result contains all words as parts of its words.
@@ -27,7 +27,7 @@ pub enum Match {
     Some,
 }
 
-impl Match {
+impl MatchKind {
     /// Returns the distance from the query: 0 for the closest kind of match.
     pub fn distance(&self) -> u8 {
         match self {
@@ -43,7 +43,7 @@ impl Match {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveFilter<'a> {
     /// Only saves of this environment.
-    pub environment: Option<&'a Environment>,
+    pub environment: Option<&'a SaveEnvironment>,
     /// Only saves of this project.
     pub project: Option<&'a str>,
     /// Only saves of these kinds.
@@ -64,22 +64,22 @@ pub struct FoundSaves {
     /// The matching saves, best first.
     pub saves: Vec<Save>,
     /// How the saves match.
-    pub by: Match,
+    pub by: MatchKind,
 }
 
 /// A checkpoint that matches a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct CheckpointHit {
     pub checkpoint: CheckpointRow,
     /// The title of the section that `line` is in.
     pub section: String,
     /// The line with the most matches.
-    pub line: Vec<Piece>,
+    pub line: Vec<LinePiece>,
 }
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct LinePiece {
     pub text: String,
     /// Whether the piece matches the query.
     pub fits: bool,

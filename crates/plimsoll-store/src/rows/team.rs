@@ -10,7 +10,7 @@ use super::{CheckpointRow, CompactionRow, PastTask, ReadingRow, RunRow, SessionR
 
 /// The rows that may be sent to a team's database.
 #[derive(Clone, Copy)]
-pub struct Allowed<'a> {
+pub struct ShipmentFilter<'a> {
     /// Whether readings and compactions may be sent.
     pub readings: bool,
     pub checkpoints: bool,
@@ -56,7 +56,7 @@ impl Shipment {
 
 /// The state of the outbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct OutboxStatus {
     /// The number of new or changed rows.
     pub changed: u64,
     /// The number of rows that the sweep has not read yet.

@@ -7,9 +7,9 @@ use plimsoll_core::event::SessionId;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
-use super::column::{Kept, get, get_any};
+use super::column::{ColumnValue, get, get_any};
 use super::ingest::new_id;
-use crate::{CheckpointRow, CheckpointsThere, LastCheckpoint, StoreError};
+use crate::{CheckpointListing, CheckpointRow, LastCheckpoint, StoreError};
 
 impl Store {
     /// Syncs the checkpoints of a project with its files: adds new ones and removes deleted ones.
@@ -20,7 +20,7 @@ impl Store {
     pub fn take_checkpoints<E: From<StoreError>>(
         &mut self,
         project: &Path,
-        look: impl FnOnce(&BTreeSet<String>) -> Result<Option<CheckpointsThere>, E>,
+        look: impl FnOnce(&BTreeSet<String>) -> Result<Option<CheckpointListing>, E>,
     ) -> Result<(), E> {
         let failed = self.failed("ingest into");
         let transaction = self.connection.transaction().map_err(&failed)?;
@@ -47,7 +47,7 @@ impl Store {
         };
         self.connection
             .prepare_cached(sql)
-            .and_then(|mut sql| sql.query_row(params![Kept(session)], last).optional())
+            .and_then(|mut sql| sql.query_row(params![ColumnValue(session)], last).optional())
             .map_err(self.failed("read from"))
     }
 
@@ -68,7 +68,8 @@ impl Store {
     /// Returns the checkpoints of a session, oldest first.
     pub fn checkpoints_of(&self, id: &SessionId) -> Result<Vec<CheckpointRow>, StoreError> {
         let sql = "SELECT * FROM checkpoints WHERE session = ?1 ORDER BY created, iteration";
-        self.all(sql, params![Kept(id)], checkpoint).map_err(self.failed("list the checkpoints of"))
+        self.all(sql, params![ColumnValue(id)], checkpoint)
+            .map_err(self.failed("list the checkpoints of"))
     }
 
     /// Returns the checkpoint with this id. If several projects have one, returns the newest.
@@ -83,12 +84,15 @@ impl Store {
 
 fn known(connection: &Connection, project: &Path) -> rusqlite::Result<BTreeSet<String>> {
     let sql = "SELECT checkpoint FROM checkpoints WHERE project = ?1";
-    connection.prepare_cached(sql)?.query_map(params![Kept(project)], |row| row.get(0))?.collect()
+    connection
+        .prepare_cached(sql)?
+        .query_map(params![ColumnValue(project)], |row| row.get(0))?
+        .collect()
 }
 
 fn remove(connection: &Connection, project: &Path, id: &str) -> rusqlite::Result<()> {
     let sql = "DELETE FROM checkpoints WHERE project = ?1 AND checkpoint = ?2";
-    connection.prepare_cached(sql)?.execute(params![Kept(project), id])?;
+    connection.prepare_cached(sql)?.execute(params![ColumnValue(project), id])?;
     Ok(())
 }
 
@@ -101,15 +105,15 @@ fn insert(connection: &Connection, machine: &str, row: &CheckpointRow) -> rusqli
         new_id(),
         machine,
         row.id,
-        Kept(row.path.as_path()),
-        Kept(row.project.as_path()),
+        ColumnValue(row.path.as_path()),
+        ColumnValue(row.project.as_path()),
         row.session,
         row.created,
         row.occasion,
-        Kept(row.iteration),
+        ColumnValue(row.iteration),
         row.partial,
-        row.used.map(Kept),
-        row.window.map(Kept),
+        row.used.map(ColumnValue),
+        row.window.map(ColumnValue),
         row.summary,
         row.body,
     ])?;

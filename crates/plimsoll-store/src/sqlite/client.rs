@@ -6,7 +6,7 @@ use plimsoll_core::Millis;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
-use super::column::{Kept, get};
+use super::column::{ColumnValue, get};
 use crate::{ClientSettingsRow, StoreError};
 
 impl Store {
@@ -18,7 +18,7 @@ impl Store {
     ) -> Result<Option<ClientSettingsRow>, StoreError> {
         let sql = "SELECT * FROM client_settings WHERE agent = ?1 AND project = ?2";
         self.connection
-            .query_row(sql, params![agent, Kept(project)], client_settings)
+            .query_row(sql, params![agent, ColumnValue(project)], client_settings)
             .optional()
             .map_err(self.failed("read from"))
     }
@@ -44,7 +44,7 @@ impl Store {
              SET settings = excluded.settings, since = excluded.since, looked = excluded.looked";
         let ClientSettingsRow { agent, project, settings, since, looked } = row;
         self.connection
-            .execute(sql, params![agent, Kept(project.as_path()), settings, since, looked])
+            .execute(sql, params![agent, ColumnValue(project.as_path()), settings, since, looked])
             .map_err(self.failed("write to"))?;
         Ok(())
     }

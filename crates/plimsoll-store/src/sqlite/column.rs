@@ -9,22 +9,22 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Result, Row};
 
 /// Wraps a value to convert it to or from a column.
-pub(super) struct Kept<T>(pub(super) T);
+pub(super) struct ColumnValue<T>(pub(super) T);
 
 /// Reads a column that is never NULL.
 pub(super) fn get<T>(row: &Row<'_>, column: &str) -> Result<T>
 where
-    Kept<T>: FromSql,
+    ColumnValue<T>: FromSql,
 {
-    row.get(column).map(|Kept(value)| value)
+    row.get(column).map(|ColumnValue(value)| value)
 }
 
 /// Reads a column that may be NULL.
 pub(super) fn get_any<T>(row: &Row<'_>, column: &str) -> Result<Option<T>>
 where
-    Kept<T>: FromSql,
+    ColumnValue<T>: FromSql,
 {
-    row.get::<_, Option<Kept<T>>>(column).map(|kept| kept.map(|Kept(value)| value))
+    row.get::<_, Option<ColumnValue<T>>>(column).map(|kept| kept.map(|ColumnValue(value)| value))
 }
 
 /// The value of `subagent` for the session itself.
@@ -44,41 +44,41 @@ pub(super) fn get_subagent(row: &Row<'_>) -> Result<Option<SessionId>> {
     }
 }
 
-impl ToSql for Kept<&SessionId> {
+impl ToSql for ColumnValue<&SessionId> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(self.0.as_str().into())
     }
 }
 
-impl FromSql for Kept<SessionId> {
+impl FromSql for ColumnValue<SessionId> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        SessionId::new(value.as_str()?).map(Kept).ok_or(FromSqlError::InvalidType)
+        SessionId::new(value.as_str()?).map(ColumnValue).ok_or(FromSqlError::InvalidType)
     }
 }
 
 /// Caps a count at `i64::MAX`. A count from a foreign file may be absurd, and must not prevent
 /// other rows from being stored.
-impl ToSql for Kept<u64> {
+impl ToSql for ColumnValue<u64> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(i64::try_from(self.0).unwrap_or(i64::MAX).into())
     }
 }
 
-impl FromSql for Kept<u64> {
+impl FromSql for ColumnValue<u64> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let count = value.as_i64()?;
-        u64::try_from(count).map(Kept).map_err(|_| FromSqlError::OutOfRange(count))
+        u64::try_from(count).map(ColumnValue).map_err(|_| FromSqlError::OutOfRange(count))
     }
 }
 
-impl ToSql for Kept<&Path> {
+impl ToSql for ColumnValue<&Path> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         let bytes = self.0.as_os_str().as_bytes();
         Ok(self.0.to_str().map_or_else(|| bytes.into(), ToSqlOutput::from))
     }
 }
 
-impl FromSql for Kept<PathBuf> {
+impl FromSql for ColumnValue<PathBuf> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         match value {
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::Store;
 use super::column::get;
 use super::past::peak;
-use crate::{Overflows, PeakRow, StoreError, Stretch};
+use crate::{AutoCompactionCounts, PeakRow, StoreError, WorkPeriod};
 
 impl Store {
     /// Returns the number of checkpoints sealed since a time, by occasion. Includes checkpoints
@@ -25,7 +25,7 @@ impl Store {
         &self,
         since: Millis,
         longest_step: Millis,
-    ) -> Result<Option<Stretch>, StoreError> {
+    ) -> Result<Option<WorkPeriod>, StoreError> {
         self.connection
             .prepare_cached(LONGEST)
             .and_then(|mut sql| sql.query_row(params![since, longest_step], stretch).optional())
@@ -34,9 +34,12 @@ impl Store {
 
     /// Counts the compactions that clients started since a time, and those without a warning or
     /// checkpoint since the compaction before.
-    pub fn overflows(&self, since: Millis) -> Result<Overflows, StoreError> {
+    pub fn overflows(&self, since: Millis) -> Result<AutoCompactionCounts, StoreError> {
         let overflows = |row: &Row<'_>| {
-            Ok(Overflows { all: get(row, "overflows")?, unwarned: get(row, "unwarned")? })
+            Ok(AutoCompactionCounts {
+                all: get(row, "overflows")?,
+                unwarned: get(row, "unwarned")?,
+            })
         };
         let sql = format!(
             "SELECT count(*) AS overflows, coalesce(sum(NOT {WARNED}), 0) AS unwarned
@@ -105,7 +108,7 @@ const LONGEST: &str = "SELECT session, min(time) AS began, max(time) AS ended FR
          )
      ) GROUP BY session, turn, stretch ORDER BY ended - began DESC, session LIMIT 1";
 
-fn stretch(row: &Row<'_>) -> rusqlite::Result<Stretch> {
+fn stretch(row: &Row<'_>) -> rusqlite::Result<WorkPeriod> {
     let session: SessionId = get(row, "session")?;
-    Ok(Stretch { session, began: row.get("began")?, ended: row.get("ended")? })
+    Ok(WorkPeriod { session, began: row.get("began")?, ended: row.get("ended")? })
 }

@@ -7,10 +7,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::Store;
-use super::column::{self, Kept, get};
+use super::column::{self, ColumnValue, get};
 use super::{runs, saves};
 use crate::{
-    Batch, Bookmark, CompactionRow, DecisionRow, HookRunRow, Ingested, ReadingRow, SessionRow,
+    Batch, Bookmark, CompactionRow, DecisionRow, HookRunRow, IngestResult, ReadingRow, SessionRow,
     SourceFile, StoreError,
 };
 
@@ -24,7 +24,7 @@ impl Store {
         &mut self,
         source: &SourceFile,
         read: impl FnOnce(Bookmark) -> Result<Batch, E>,
-    ) -> Result<Ingested, E> {
+    ) -> Result<IngestResult, E> {
         let failed = self.failed("ingest into");
         let machine = self.machine.as_str();
         // Inside a transaction begun by `begin`, this is a savepoint.
@@ -85,7 +85,7 @@ impl Store {
     /// a file that must be read again.
     pub fn forget(&self, path: &Path) -> Result<(), StoreError> {
         self.connection
-            .execute("DELETE FROM sources WHERE path = ?1", params![Kept(path)])
+            .execute("DELETE FROM sources WHERE path = ?1", params![ColumnValue(path)])
             .map_err(self.failed("forget a file in"))?;
         Ok(())
     }
@@ -98,7 +98,7 @@ fn ingest<E: From<StoreError>>(
     source: &SourceFile,
     read: impl FnOnce(Bookmark) -> Result<Batch, E>,
     failed: &dyn Fn(rusqlite::Error) -> StoreError,
-) -> Result<Ingested, E> {
+) -> Result<IngestResult, E> {
     let here = bookmark(connection, source).map_err(failed)?;
     let batch = read(here.clone())?;
     let writer = Writer { connection, machine, source };
@@ -106,13 +106,13 @@ fn ingest<E: From<StoreError>>(
     if batch.next != here {
         writer.bookmark(&batch.next).map_err(failed)?;
     }
-    Ok(Ingested { read_to: batch.next.offset, rows })
+    Ok(IngestResult { read_to: batch.next.offset, rows })
 }
 
 fn bookmark(connection: &Connection, source: &SourceFile) -> rusqlite::Result<Bookmark> {
     let found = connection
         .prepare_cached("SELECT read_to, note FROM sources WHERE path = ?1 AND inode = ?2")?
-        .query_row(params![Kept(source.path.as_path()), source.inode.cast_signed()], |row| {
+        .query_row(params![ColumnValue(source.path.as_path()), source.inode.cast_signed()], |row| {
             Ok(Bookmark { offset: get(row, "read_to")?, note: row.get("note")? })
         })
         .optional()?;
@@ -159,9 +159,9 @@ impl Writer<'_> {
              ON CONFLICT (path) DO UPDATE
              SET inode = excluded.inode, read_to = excluded.read_to, note = excluded.note";
         self.connection.prepare_cached(sql)?.execute(params![
-            Kept(self.source.path.as_path()),
+            ColumnValue(self.source.path.as_path()),
             self.source.inode.cast_signed(),
-            Kept(next.offset),
+            ColumnValue(next.offset),
             next.note,
         ])?;
         Ok(())
@@ -171,10 +171,10 @@ impl Writer<'_> {
         self.connection.prepare_cached(UPSERT_SESSION)?.execute(params![
             new_id(),
             self.machine,
-            Kept(&row.id),
+            ColumnValue(&row.id),
             row.agent,
-            row.project.as_deref().map(Kept),
-            row.transcript.as_deref().map(Kept),
+            row.project.as_deref().map(ColumnValue),
+            row.transcript.as_deref().map(ColumnValue),
             row.version,
             row.model,
             row.started,
@@ -193,13 +193,13 @@ impl Writer<'_> {
         self.connection.prepare_cached(sql)?.execute(params![
             new_id(),
             self.machine,
-            Kept(&row.session),
+            ColumnValue(&row.session),
             column::subagent(row.subagent.as_ref()),
             row.message,
             row.time,
             row.model,
-            Kept(row.prompt_tokens),
-            Kept(row.output_tokens),
+            ColumnValue(row.prompt_tokens),
+            ColumnValue(row.output_tokens),
             row.turn,
         ])
     }
@@ -212,15 +212,15 @@ impl Writer<'_> {
         self.connection.prepare_cached(sql)?.execute(params![
             new_id(),
             self.machine,
-            Kept(&row.session),
+            ColumnValue(&row.session),
             column::subagent(row.subagent.as_ref()),
             row.entry,
             row.time,
             row.model,
             row.version,
             row.automatic,
-            row.tokens_before.map(Kept),
-            row.tokens_after.map(Kept),
+            row.tokens_before.map(ColumnValue),
+            row.tokens_after.map(ColumnValue),
         ])
     }
 
@@ -238,14 +238,14 @@ impl Writer<'_> {
         self.connection.prepare_cached(sql)?.execute(params![
             new_id(),
             self.machine,
-            Kept(&row.session),
+            ColumnValue(&row.session),
             column::subagent(row.subagent.as_ref()),
             row.run.call.to_string(),
             row.run.event,
             row.run.command.id.cast_signed(),
             row.run.command.shown,
             row.time,
-            row.run.millis.map(Kept),
+            row.run.millis.map(ColumnValue),
             row.run.outcome.label(),
         ])
     }
@@ -259,15 +259,15 @@ impl Writer<'_> {
         self.connection.prepare_cached(sql)?.execute(params![
             new_id(),
             self.machine,
-            Kept(self.source.path.as_path()),
+            ColumnValue(self.source.path.as_path()),
             self.source.inode.cast_signed(),
-            Kept(row.line),
+            ColumnValue(row.line),
             row.time,
-            Kept(&row.session),
+            ColumnValue(&row.session),
             column::subagent(row.subagent.as_ref()),
             row.what,
-            Kept(row.used),
-            Kept(row.window),
+            ColumnValue(row.used),
+            ColumnValue(row.window),
         ])
     }
 }

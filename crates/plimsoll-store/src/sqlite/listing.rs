@@ -4,7 +4,7 @@ use plimsoll_core::event::SessionId;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
-use super::column::{Kept, get, get_any};
+use super::column::{ColumnValue, get, get_any};
 use super::queries::session;
 use crate::{LastCheckpoint, OverviewRow, StoreError};
 
@@ -29,7 +29,7 @@ impl Store {
     pub fn session_count(&self, without: &[String]) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM sessions
              WHERE session NOT IN (SELECT value FROM json_each(?1))";
-        let count = |row: &Row<'_>| row.get(0).map(|Kept(count)| count);
+        let count = |row: &Row<'_>| row.get(0).map(|ColumnValue(count)| count);
         self.connection
             .prepare_cached(sql)
             .and_then(|mut sql| sql.query_row(params![list(without)], count))
@@ -41,7 +41,7 @@ impl Store {
         let sql = format!("{OVERVIEW} WHERE session = ?1");
         self.connection
             .prepare_cached(&sql)
-            .and_then(|mut sql| sql.query_row(params![Kept(id)], overview).optional())
+            .and_then(|mut sql| sql.query_row(params![ColumnValue(id)], overview).optional())
             .map_err(self.failed("read from"))
     }
 }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::column::get_any;
 use super::{Store, checkpoints, queries, saves};
-use crate::{Allowed, Shipment, StoreError, Waiting};
+use crate::{OutboxStatus, Shipment, ShipmentFilter, StoreError};
 
 /// The tables to send, in the order of the sweep.
 const TABLES: [&str; 5] = ["sessions", "readings", "compactions", "checkpoints", "saves"];
@@ -49,10 +49,10 @@ impl Store {
     /// A shipment never mixes both, since PostgreSQL rejects a statement that contains a row twice.
     pub fn next_shipment(
         &self,
-        allowed: &Allowed<'_>,
+        allowed: &ShipmentFilter<'_>,
         limit: u32,
     ) -> Result<Option<Shipment>, StoreError> {
-        let mut loading = Loading::new(self, allowed);
+        let mut loading = ShipmentBuilder::new(self, allowed);
         loading.changed(limit).map_err(self.failed("ship from"))?;
         if loading.shipment.numbers.is_empty() {
             loading.swept(limit).map_err(self.failed("ship from"))?;
@@ -94,11 +94,11 @@ impl Store {
     }
 
     /// Returns the state of the outbox.
-    pub fn waiting(&self) -> Result<Waiting, StoreError> {
+    pub fn waiting(&self) -> Result<OutboxStatus, StoreError> {
         self.waits().map_err(self.failed("ship from"))
     }
 
-    fn waits(&self) -> rusqlite::Result<Waiting> {
+    fn waits(&self) -> rusqlite::Result<OutboxStatus> {
         let count = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u32>(0));
         let mut to_sweep = 0;
         let sweeps = self.all("SELECT kind, after FROM outbox_sweep", [], |row| {
@@ -109,7 +109,7 @@ impl Store {
             let left = self.connection.query_row(&sql, params![after], |row| row.get::<_, u32>(0));
             to_sweep += u64::from(left?);
         }
-        Ok(Waiting {
+        Ok(OutboxStatus {
             changed: count("SELECT count(*) FROM outbox")?.into(),
             to_sweep,
             shipped: self.noted("team_shipped")?.and_then(|moment| moment.parse().ok()),
@@ -166,16 +166,16 @@ fn table(kind: &str) -> rusqlite::Result<&'static str> {
 }
 
 /// Builds a shipment from the tables.
-struct Loading<'a> {
+struct ShipmentBuilder<'a> {
     store: &'a Store,
-    allowed: &'a Allowed<'a>,
+    allowed: &'a ShipmentFilter<'a>,
     /// Whether the rows of a session may be sent, by session id.
     sessions: HashMap<String, bool>,
     shipment: Shipment,
 }
 
-impl<'a> Loading<'a> {
-    fn new(store: &'a Store, allowed: &'a Allowed<'a>) -> Self {
+impl<'a> ShipmentBuilder<'a> {
+    fn new(store: &'a Store, allowed: &'a ShipmentFilter<'a>) -> Self {
         Self { store, allowed, sessions: HashMap::new(), shipment: Shipment::default() }
     }
 
@@ -220,7 +220,7 @@ impl<'a> Loading<'a> {
     /// Adds a row to the shipment, if it still exists and may be sent.
     fn load(&mut self, table: &'static str, id: &Value) -> rusqlite::Result<()> {
         let sql = format!("SELECT * FROM {table} WHERE id = ?1");
-        let Allowed { readings, checkpoints, saves, sends, since } = self.allowed;
+        let ShipmentFilter { readings, checkpoints, saves, sends, since } = self.allowed;
         match table {
             "sessions" => {
                 let found = self.one(&sql, [id], queries::session)?;
@@ -269,7 +269,7 @@ impl<'a> Loading<'a> {
         let sql = "SELECT project, last_seen FROM sessions WHERE session = ?1";
         let known = |row: &Row<'_>| Ok((get_any(row, "project")?, row.get("last_seen")?));
         let known: Option<(Option<PathBuf>, Millis)> = self.one(sql, [name], known)?;
-        let Allowed { sends, since, .. } = self.allowed;
+        let ShipmentFilter { sends, since, .. } = self.allowed;
         let goes = known.is_some_and(|(project, seen)| seen >= *since && sends(project.as_deref()));
         self.sessions.insert(name.to_owned(), goes);
         Ok(goes.then_some(row))

@@ -11,31 +11,32 @@ use rusqlite::types::FromSqlError;
 use rusqlite::{Row, params};
 
 use super::Store;
-use super::column::{Kept, get, get_any};
+use super::column::{ColumnValue, get, get_any};
 use super::queries::compaction;
 use crate::{
-    BeginningRow, ClientRow, CompactionRow, Extent, HookCount, HookSpan, Pace, PeakRow, StoreError,
+    ClientRow, CompactionRow, FirstPromptRow, GrowthSamples, HistoryExtent, HookCount, HookSpan,
+    PeakRow, StoreError,
 };
 
 impl Store {
     /// Returns the growth of a session since its last compaction, from its newest `most` readings.
-    pub fn pace(&self, session: &SessionId, most: u32) -> Result<Pace, StoreError> {
+    pub fn pace(&self, session: &SessionId, most: u32) -> Result<GrowthSamples, StoreError> {
         let failed = self.failed("read from");
         let (compactions, since): (u64, Option<Millis>) = self
             .connection
             .prepare_cached(COMPACTED)
             .and_then(|mut sql| {
-                sql.query_row(params![Kept(session)], |row| {
+                sql.query_row(params![ColumnValue(session)], |row| {
                     Ok((get(row, "compactions")?, row.get(1)?))
                 })
             })
             .map_err(&failed)?;
         let since = since.unwrap_or(Millis::MIN);
         let mut samples = self
-            .all(NEWEST_READINGS, params![Kept(session), since, most], sample)
+            .all(NEWEST_READINGS, params![ColumnValue(session), since, most], sample)
             .map_err(&failed)?;
         samples.reverse();
-        Ok(Pace { compactions, samples })
+        Ok(GrowthSamples { compactions, samples })
     }
 
     /// Returns the newest automatic compactions of each model and client version, oldest first: at
@@ -79,14 +80,18 @@ impl Store {
 
     /// Returns the first and largest prompts of a project's sessions, the most recently active
     /// first, at most `limit`. Skips sessions without a response.
-    pub fn beginnings(&self, project: &Path, limit: u32) -> Result<Vec<BeginningRow>, StoreError> {
-        self.all(BEGINNINGS, params![Kept(project), limit], beginning)
+    pub fn beginnings(
+        &self,
+        project: &Path,
+        limit: u32,
+    ) -> Result<Vec<FirstPromptRow>, StoreError> {
+        self.all(BEGINNINGS, params![ColumnValue(project), limit], beginning)
             .map_err(self.failed("list the sessions of"))
     }
 
     /// Returns the number of sessions and projects, and the start of the first session. Skips
     /// sessions without a response.
-    pub fn extent(&self) -> Result<Extent, StoreError> {
+    pub fn extent(&self) -> Result<HistoryExtent, StoreError> {
         let sql = "SELECT count(*) AS sessions, count(DISTINCT project) AS projects,
              min(started) AS since FROM sessions
              WHERE EXISTS (SELECT 1 FROM readings AS own WHERE own.session = sessions.session)";
@@ -130,8 +135,8 @@ const BEGINNINGS: &str = "SELECT model, version,
      FROM sessions WHERE project = ?1 AND model IS NOT NULL AND first IS NOT NULL
      ORDER BY last_seen DESC, session LIMIT ?2";
 
-fn beginning(row: &Row<'_>) -> rusqlite::Result<BeginningRow> {
-    Ok(BeginningRow {
+fn beginning(row: &Row<'_>) -> rusqlite::Result<FirstPromptRow> {
+    Ok(FirstPromptRow {
         model: row.get("model")?,
         version: row.get("version")?,
         first: get(row, "first")?,
@@ -187,8 +192,8 @@ pub(super) fn peak(row: &Row<'_>) -> rusqlite::Result<PeakRow> {
     })
 }
 
-fn extent(row: &Row<'_>) -> rusqlite::Result<Extent> {
-    Ok(Extent {
+fn extent(row: &Row<'_>) -> rusqlite::Result<HistoryExtent> {
+    Ok(HistoryExtent {
         sessions: get(row, "sessions")?,
         projects: get(row, "projects")?,
         since: row.get("since")?,

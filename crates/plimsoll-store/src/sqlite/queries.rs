@@ -5,7 +5,7 @@ use plimsoll_core::trigger::Learned;
 use rusqlite::{Params, Row, params};
 
 use super::Store;
-use super::column::{self, Kept, get, get_any};
+use super::column::{self, ColumnValue, get, get_any};
 use crate::{CompactionRow, Counts, DecisionRow, ReadingRow, SessionRow, StoreError};
 
 impl Store {
@@ -23,7 +23,7 @@ impl Store {
         subagent: Option<&SessionId>,
     ) -> Result<Vec<ReadingRow>, StoreError> {
         let sql = "SELECT * FROM readings WHERE session = ?1 AND subagent = ?2 ORDER BY time, id";
-        self.all(sql, params![Kept(session), column::subagent(subagent)], reading)
+        self.all(sql, params![ColumnValue(session), column::subagent(subagent)], reading)
             .map_err(self.failed("list the readings of"))
     }
 
@@ -37,7 +37,7 @@ impl Store {
     /// Returns the decisions for a session and its subagents, oldest first.
     pub fn decisions(&self, session: &SessionId) -> Result<Vec<DecisionRow>, StoreError> {
         let sql = "SELECT * FROM decisions WHERE session = ?1 ORDER BY time, line, id";
-        self.all(sql, params![Kept(session)], decision)
+        self.all(sql, params![ColumnValue(session)], decision)
             .map_err(self.failed("list the decisions of"))
     }
 

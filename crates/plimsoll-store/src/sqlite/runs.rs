@@ -10,7 +10,7 @@ use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
-use super::column::{Kept, get};
+use super::column::{ColumnValue, get};
 use crate::{PastTask, RunCounts, RunRow, StoreError};
 
 impl Store {
@@ -23,7 +23,7 @@ impl Store {
     ) -> Result<Vec<Run>, StoreError> {
         let sql = "SELECT run, lines FROM runs WHERE ?1 IS NULL OR project = ?1
              ORDER BY since DESC, run DESC LIMIT ?3 OFFSET ?2";
-        let found = self.all(sql, params![project.map(Kept), skip, limit], run);
+        let found = self.all(sql, params![project.map(ColumnValue), skip, limit], run);
         Ok(found.map_err(self.failed("list the runs of"))?.into_iter().flatten().collect())
     }
 
@@ -57,7 +57,7 @@ impl Store {
         let sql = "SELECT run FROM run_legs WHERE session = ?1 LIMIT 1";
         let found = self.connection.prepare_cached(sql);
         found
-            .and_then(|mut sql| sql.query_row(params![Kept(session)], id).optional())
+            .and_then(|mut sql| sql.query_row(params![ColumnValue(session)], id).optional())
             .map_err(self.failed("read from"))
     }
 
@@ -115,7 +115,7 @@ pub(super) fn replace(
     connection.prepare_cached(sql)?.execute(params![
         run.id.as_str(),
         machine,
-        Kept(Path::new(&run.begun.project)),
+        ColumnValue(Path::new(&run.begun.project)),
         run.since,
         run.until,
         run.outcome.is_some(),
@@ -132,7 +132,7 @@ fn put_legs(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(sql)?;
     for leg in run.legs() {
         let LegBegun { job, leg, attempt, session, .. } = &leg.begun;
-        let session = session.as_ref().map(Kept);
+        let session = session.as_ref().map(ColumnValue);
         insert.execute(params![run.id.as_str(), job, leg, attempt, session])?;
     }
     Ok(())
@@ -146,7 +146,7 @@ fn put_pieces(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(sql)?;
     for (place, case) in run.cases().enumerate() {
         let Case { at, kind, predicted, measured } = case;
-        let figures = (Kept(predicted), Kept(measured));
+        let figures = (ColumnValue(predicted), ColumnValue(measured));
         let id = run.id.as_str();
         insert.execute(params![id, place as u32, at, kind.word(), figures.0, figures.1])?;
     }
@@ -160,11 +160,11 @@ pub(super) fn put_task(connection: &Connection, task: &PastTask) -> rusqlite::Re
          ON CONFLICT (session) DO UPDATE SET last_word = excluded.last_word, grown = excluded.grown
          WHERE excluded.last_word >= last_word";
     connection.prepare_cached(sql)?.execute(params![
-        Kept(&task.session),
+        ColumnValue(&task.session),
         task.last_word,
         task.kind.word(),
-        Kept(task.predicted),
-        Kept(task.grown),
+        ColumnValue(task.predicted),
+        ColumnValue(task.grown),
     ])
 }
 

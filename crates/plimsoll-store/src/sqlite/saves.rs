@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_extract::save::{Environment, Kind, NewSave, Save};
+use plimsoll_extract::save::{NewSave, Save, SaveEnvironment, SaveKind};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
-use super::column::Kept;
+use super::column::ColumnValue;
 use super::search::words_of;
 use crate::{SaveFilter, SaveKinds, StoreError};
 
@@ -22,7 +22,7 @@ impl Store {
         let sql = format!(
             "SELECT * FROM saves WHERE {condition} ORDER BY created DESC, number DESC LIMIT ?3"
         );
-        let environment = filter.environment.map(Environment::as_str);
+        let environment = filter.environment.map(SaveEnvironment::as_str);
         self.all(&sql, params![environment, filter.project, limit], save)
             .map_err(self.failed("list the saves of"))
     }
@@ -52,7 +52,7 @@ impl Store {
     /// Returns the save of a commit in an environment. `commit` is the hash or its beginning.
     pub fn save_of_commit(
         &self,
-        environment: &Environment,
+        environment: &SaveEnvironment,
         commit: &str,
     ) -> Result<Option<Save>, StoreError> {
         let number = of_commit(&self.connection, environment, commit);
@@ -78,10 +78,10 @@ impl Store {
     }
 
     /// Returns the environments that have saves, and the number of saves of each.
-    pub fn environments(&self) -> Result<Vec<(Environment, u64)>, StoreError> {
+    pub fn environments(&self) -> Result<Vec<(SaveEnvironment, u64)>, StoreError> {
         let sql = "SELECT environment, count(*) FROM saves GROUP BY environment";
         let pair = |row: &Row<'_>| {
-            let Kept(count) = row.get(1)?;
+            let ColumnValue(count) = row.get(1)?;
             Ok((environment(row)?, count))
         };
         self.all(sql, [], pair).map_err(self.failed("list the environments of"))
@@ -108,7 +108,7 @@ pub(super) fn insert(
     save: &Save,
 ) -> rusqlite::Result<usize> {
     let what = &save.what;
-    let commit = what.commit.as_deref().filter(|_| what.kind == Kind::Commit);
+    let commit = what.commit.as_deref().filter(|_| what.kind == SaveKind::Commit);
     let of_commit = |sha| of_commit(connection, &what.environment, sha);
     if let Some(number) = commit.map(of_commit).transpose()?.flatten() {
         return complete(connection, number, what);
@@ -141,7 +141,7 @@ pub(super) fn insert(
 
 /// Encodes an environment as one word for the search index. Queries also check the `environment`
 /// column.
-pub(super) fn filed(environment: &Environment) -> String {
+pub(super) fn filed(environment: &SaveEnvironment) -> String {
     let hex = environment.as_str().bytes().map(|byte| format!("{byte:02x}"));
     std::iter::once("in".to_owned()).chain(hex).collect()
 }
@@ -155,7 +155,7 @@ pub(super) fn spell(connection: &Connection, saves: &[Save]) -> rusqlite::Result
     for word in words {
         let length = word.chars().count();
         if LENGTHS.contains(&length) && word.chars().all(char::is_alphabetic) {
-            insert.execute(params![Kept(length as u64), word])?;
+            insert.execute(params![ColumnValue(length as u64), word])?;
         }
     }
     Ok(())
@@ -173,7 +173,7 @@ fn texts(what: &NewSave) -> impl Iterator<Item = String> {
 /// Finds the save of a commit in an environment. Either hash may be a prefix of the other.
 fn of_commit(
     connection: &Connection,
-    environment: &Environment,
+    environment: &SaveEnvironment,
     sha: &str,
 ) -> rusqlite::Result<Option<i64>> {
     let sql = "SELECT number FROM saves
@@ -204,7 +204,7 @@ pub(super) fn save(row: &Row<'_>) -> rusqlite::Result<Save> {
     };
     let what = NewSave {
         environment: environment(row)?,
-        kind: Kind::named(row.get_ref("kind")?.as_str()?).unwrap_or_default(),
+        kind: SaveKind::named(row.get_ref("kind")?.as_str()?).unwrap_or_default(),
         task: row.get("task")?,
         context: row.get("context")?,
         blockers: row.get("blockers")?,
@@ -219,8 +219,8 @@ pub(super) fn save(row: &Row<'_>) -> rusqlite::Result<Save> {
     Ok(Save { id: row.get("id")?, created: row.get("created")?, what })
 }
 
-fn environment(row: &Row<'_>) -> rusqlite::Result<Environment> {
+fn environment(row: &Row<'_>) -> rusqlite::Result<SaveEnvironment> {
     let name: String = row.get("environment")?;
-    Environment::new(&name)
+    SaveEnvironment::new(&name)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, error.into()))
 }

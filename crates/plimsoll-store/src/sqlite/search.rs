@@ -6,14 +6,14 @@
 mod checkpoints;
 mod saves;
 
-use crate::Match;
+use crate::MatchKind;
 
 /// A searchable set of texts.
-trait Index {
+trait TextIndex {
     type Hit;
 
     /// Finds texts that contain all or any of the terms as whole words, best first.
-    fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Self::Hit>>;
+    fn words(&self, terms: &[String], which: RequiredTerms) -> rusqlite::Result<Vec<Self::Hit>>;
 
     /// Finds texts that contain all of the terms as parts of words, best first.
     fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Self::Hit>>;
@@ -27,12 +27,12 @@ trait Index {
 
 /// Whether a text must contain all terms or any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
+enum RequiredTerms {
     All,
     Any,
 }
 
-impl Which {
+impl RequiredTerms {
     /// Joins queries into one.
     fn of(self, queries: &[String]) -> String {
         queries.join(match self {
@@ -56,35 +56,38 @@ fn terms(typed: &str) -> Vec<String> {
 }
 
 /// Returns the matching texts, best first, and how they match.
-fn found<I: Index>(index: &I, terms: &[String]) -> rusqlite::Result<(Vec<I::Hit>, Match)> {
-    let all = index.words(terms, Which::All)?;
+fn found<I: TextIndex>(index: &I, terms: &[String]) -> rusqlite::Result<(Vec<I::Hit>, MatchKind)> {
+    let all = index.words(terms, RequiredTerms::All)?;
     if !all.is_empty() {
-        return Ok((all, Match::Words));
+        return Ok((all, MatchKind::Words));
     }
     // The trigram index needs at least three characters.
     if terms.iter().all(|term| term.chars().count() >= 3) {
         let parts = index.parts(terms)?;
         if !parts.is_empty() {
-            return Ok((parts, Match::Parts));
+            return Ok((parts, MatchKind::Parts));
         }
     }
     let (terms, corrected) = corrected(index, terms)?;
     if !corrected.is_empty() {
-        let hits = index.words(&terms, Which::All)?;
+        let hits = index.words(&terms, RequiredTerms::All)?;
         if !hits.is_empty() {
-            return Ok((hits, Match::Corrected(corrected)));
+            return Ok((hits, MatchKind::Corrected(corrected)));
         }
     }
     // With a single term, "any" is the same as "all".
-    let some = if terms.len() > 1 { index.words(&terms, Which::Any)? } else { Vec::new() };
-    Ok((some, Match::Some))
+    let some = if terms.len() > 1 { index.words(&terms, RequiredTerms::Any)? } else { Vec::new() };
+    Ok((some, MatchKind::Some))
 }
 
 /// Pairs of a word that occurs nowhere and its replacement.
 type Corrections = Vec<(String, String)>;
 
 /// Replaces terms that occur nowhere by similar words. Returns the new terms and the corrections.
-fn corrected(index: &impl Index, terms: &[String]) -> rusqlite::Result<(Vec<String>, Corrections)> {
+fn corrected(
+    index: &impl TextIndex,
+    terms: &[String],
+) -> rusqlite::Result<(Vec<String>, Corrections)> {
     let (mut better, mut corrected) = (Vec::new(), Vec::new());
     for term in terms {
         let nearest = if index.has(term)? { None } else { index.nearest(term)? };

@@ -5,8 +5,8 @@ use plimsoll_core::event::SessionId;
 use rusqlite::{Row, params};
 
 use super::Store;
-use super::column::{self, Kept, get, get_any};
-use crate::{Point, PointRow, StoreError};
+use super::column::{self, ColumnValue, get, get_any};
+use crate::{CurvePoint, CurvePointRow, StoreError};
 
 const MINUTE: Millis = 60_000;
 const DAY: Millis = 24 * 60 * MINUTE;
@@ -17,8 +17,12 @@ const BY_MINUTE: Millis = 7 * DAY;
 
 impl Store {
     /// Returns the readings and compactions of a session since a time, oldest first.
-    pub fn series(&self, session: &SessionId, since: Millis) -> Result<Vec<PointRow>, StoreError> {
-        self.all(SERIES, params![Kept(session), since], point)
+    pub fn series(
+        &self,
+        session: &SessionId,
+        since: Millis,
+    ) -> Result<Vec<CurvePointRow>, StoreError> {
+        self.all(SERIES, params![ColumnValue(session), since], point)
             .map_err(self.failed("list the readings of"))
     }
 
@@ -39,11 +43,13 @@ impl Store {
             let (whole, by_minute) = (now - WHOLE, now - BY_MINUTE);
             gone += transaction
                 .prepare_cached(THIN)
-                .and_then(|mut sql| sql.execute(params![Kept(&session), whole, by_minute, MINUTE]))
+                .and_then(|mut sql| {
+                    sql.execute(params![ColumnValue(&session), whole, by_minute, MINUTE])
+                })
                 .map_err(&failed)?;
             transaction
                 .prepare_cached("UPDATE sessions SET thinned = ?2 WHERE session = ?1")
-                .and_then(|mut sql| sql.execute(params![Kept(&session), now]))
+                .and_then(|mut sql| sql.execute(params![ColumnValue(&session), now]))
                 .map_err(&failed)?;
             transaction.commit().map_err(&failed)?;
         }
@@ -79,14 +85,14 @@ const THIN: &str = "DELETE FROM readings WHERE id IN (
          ) WHERE place > 1
      )";
 
-fn point(row: &Row<'_>) -> rusqlite::Result<PointRow> {
+fn point(row: &Row<'_>) -> rusqlite::Result<CurvePointRow> {
     let point = match get_any(row, "used")? {
-        Some(used) => Point::Reading { used },
-        None => Point::Compaction {
+        Some(used) => CurvePoint::Reading { used },
+        None => CurvePoint::Compaction {
             automatic: row.get("automatic")?,
             tokens_before: get_any(row, "tokens_before")?,
             tokens_after: get_any(row, "tokens_after")?,
         },
     };
-    Ok(PointRow { subagent: column::get_subagent(row)?, time: row.get("time")?, point })
+    Ok(CurvePointRow { subagent: column::get_subagent(row)?, time: row.get("time")?, point })
 }

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    Batch, Bookmark, CompactionRow, DecisionRow, Ingested, ReadingRow, SessionRow, SourceFile,
+    Batch, Bookmark, CompactionRow, DecisionRow, IngestResult, ReadingRow, SessionRow, SourceFile,
 };
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -99,6 +99,10 @@ fn readings_batch(readings: Vec<ReadingRow>, next: Bookmark) -> Batch {
     Batch { sessions: vec![session("s1", 1, 1)], readings, next, ..Batch::default() }
 }
 
-fn ingest(store: &mut Store, source: &SourceFile, batch: Batch) -> Result<Ingested, StoreError> {
+fn ingest(
+    store: &mut Store,
+    source: &SourceFile,
+    batch: Batch,
+) -> Result<IngestResult, StoreError> {
     store.ingest(source, |_| Ok(batch))
 }

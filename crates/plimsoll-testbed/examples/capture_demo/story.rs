@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use plimsoll_testbed::{Answer, Script};
+use plimsoll_testbed::{ModelAnswer, Script};
 use serde_json::json;
 
 /// Model with a 200,000-token window, which the client compacts at 167,000.
@@ -51,8 +51,10 @@ pub(crate) fn script() -> Script {
             edit("total.sh", "+ $weight", "+ ${weight:-0}").prompt_tokens(54_000),
             bash("sh total.sh manifest.csv").prompt_tokens(59_000),
             agent().prompt_tokens(84_500),
-            Answer::text("A missing weight now counts as nothing. `dues.sh` may fail likewise.")
-                .prompt_tokens(89_000),
+            ModelAnswer::text(
+                "A missing weight now counts as nothing. `dues.sh` may fail likewise.",
+            )
+            .prompt_tokens(89_000),
             read("dues.sh").prompt_tokens(93_000),
             bash("sh dues.sh manifest.csv 2>&1 || true").prompt_tokens(97_000),
             edit("dues.sh", "* $weight", "* ${weight:-0}").prompt_tokens(101_000),
@@ -67,30 +69,30 @@ pub(crate) fn script() -> Script {
             read("total.sh").prompt_tokens(161_000),
             read("dues.sh").prompt_tokens(168_500),
             bash("ls").prompt_tokens(27_000),
-            Answer::text("Both scripts are mended and tested.").prompt_tokens(28_000),
+            ModelAnswer::text("Both scripts are mended and tested.").prompt_tokens(28_000),
         ])
-        .subagent("other scripts", [Answer::text("dues.sh multiplies the same column.")])
-        .summaries([Answer::summary(SUMMARY)])
+        .subagent("other scripts", [ModelAnswer::text("dues.sh multiplies the same column.")])
+        .summaries([ModelAnswer::summary(SUMMARY)])
 }
 
 const SUMMARY: &str = "The user asked to mend `total.sh` and `dues.sh`, which failed on rows without \
     a weight, and to give both a test. Both now use `${weight:-0}`; `total.expected` and \
     `dues.expected` hold what they should print. Left to do: a last look at the files.";
 
-fn bash(command: &str) -> Answer {
-    Answer::tool("Bash", json!({ "command": command, "description": "Look at the project" }))
+fn bash(command: &str) -> ModelAnswer {
+    ModelAnswer::tool("Bash", json!({ "command": command, "description": "Look at the project" }))
 }
 
-fn read(name: &str) -> Answer {
-    Answer::tool("Read", json!({ "file_path": name }))
+fn read(name: &str) -> ModelAnswer {
+    ModelAnswer::tool("Read", json!({ "file_path": name }))
 }
 
-fn edit(name: &str, old: &str, new: &str) -> Answer {
-    Answer::tool("Edit", json!({ "file_path": name, "old_string": old, "new_string": new }))
+fn edit(name: &str, old: &str, new: &str) -> ModelAnswer {
+    ModelAnswer::tool("Edit", json!({ "file_path": name, "old_string": old, "new_string": new }))
 }
 
-fn agent() -> Answer {
-    Answer::tool(
+fn agent() -> ModelAnswer {
+    ModelAnswer::tool(
         "Agent",
         json!({
             "description": "Find similar scripts",

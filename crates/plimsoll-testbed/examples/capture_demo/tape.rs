@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use plimsoll_testbed::{Sandbox, Transcript};
+use plimsoll_testbed::{ClientTranscript, Sandbox};
 use serde_json::Value;
 
 /// Merges the transcript with the hook calls. Each line of `notes` has the transcript size at the
@@ -15,7 +15,7 @@ use serde_json::Value;
 pub(crate) fn cut(notes: &str, sandbox: &Sandbox) -> String {
     let calls: Vec<(usize, &str)> = notes.lines().map(call).collect();
     let session = json(calls[0].1)["session_id"].as_str().expect("a session").to_owned();
-    let transcript = Transcript::find(&sandbox.home(), &session).path;
+    let transcript = ClientTranscript::find(&sandbox.home(), &session).path;
     let text = fs::read_to_string(transcript).expect("the transcript should be readable");
 
     let mut tape = Tape::default();

@@ -9,8 +9,8 @@ mod transcript;
 use std::path::{Path, PathBuf};
 
 pub use sandbox::{Outcome, Prompt, Sandbox};
-pub use terminal::{Screen, Terminal};
-pub use transcript::Transcript;
+pub use terminal::{Terminal, TerminalBuilder};
+pub use transcript::ClientTranscript;
 
 /// Client version that plimsoll targets.
 pub const CURRENT: &str = "2.1.325";

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// A process in its own process group. Dropping it kills the group if the process still runs.
-pub(super) struct Group(Child);
+pub(super) struct ProcessGroup(Child);
 
-impl Group {
+impl ProcessGroup {
     pub(super) fn spawn(command: &mut Command) -> Self {
         Self(command.process_group(0).spawn().expect("the client should start"))
     }
@@ -31,7 +31,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             // The process may have ended since the check; the wait reaps it either way.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::process::{self, Group};
-use super::terminal::Screen;
-use super::{Client, Transcript};
+use super::process::{self, ProcessGroup};
+use super::terminal::TerminalBuilder;
+use super::{Client, ClientTranscript};
 use crate::ModelServer;
 
 /// API key that the client presents to the scripted model.
@@ -80,8 +80,8 @@ impl Sandbox {
     }
 
     /// Prepares a terminal of the given size, for interactive use of the client.
-    pub fn terminal(&self, columns: u16, rows: u16) -> Screen<'_> {
-        Screen::new(self, columns, rows)
+    pub fn terminal(&self, columns: u16, rows: u16) -> TerminalBuilder<'_> {
+        TerminalBuilder::new(self, columns, rows)
     }
 
     /// Returns the client's whole environment.
@@ -203,7 +203,7 @@ impl Prompt<'_> {
         self.command.arg("--").arg(&self.text).stdin(Stdio::null());
         self.command.stdout(create("stdout")).stderr(create("stderr"));
 
-        let status = Group::spawn(&mut self.command).wait(self.timeout);
+        let status = ProcessGroup::spawn(&mut self.command).wait(self.timeout);
         let read = |name| fs::read_to_string(file(name)).expect("the output should be text");
         let (stdout, stderr) = (read("stdout"), read("stderr"));
         let Some(status) = status else {
@@ -242,7 +242,7 @@ impl Outcome {
     }
 
     /// Reads the session's transcript from disk.
-    pub fn transcript(&self) -> Transcript {
-        Transcript::find(&self.home, &self.session_id())
+    pub fn transcript(&self) -> ClientTranscript {
+        ClientTranscript::find(&self.home, &self.session_id())
     }
 }

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A terminal in which the client has not been started yet.
 #[must_use = "a terminal does nothing until it is started"]
-pub struct Screen<'a> {
+pub struct TerminalBuilder<'a> {
     sandbox: &'a Sandbox,
     columns: u16,
     rows: u16,
@@ -25,7 +25,7 @@ pub struct Screen<'a> {
     variables: Vec<(String, OsString)>,
 }
 
-impl<'a> Screen<'a> {
+impl<'a> TerminalBuilder<'a> {
     pub(super) fn new(sandbox: &'a Sandbox, columns: u16, rows: u16) -> Self {
         Self { sandbox, columns, rows, args: Vec::new(), variables: Vec::new() }
     }
@@ -146,7 +146,7 @@ impl Terminal<'_> {
 
     /// Starts the tmux server with the client in its only window. The window outlives the client,
     /// so that its last output can be read.
-    fn open(&self, screen: &Screen<'_>) -> Pid {
+    fn open(&self, screen: &TerminalBuilder<'_>) -> Pid {
         let (columns, rows) = (screen.columns.to_string(), screen.rows.to_string());
         let mut command = self.command();
         command

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 /// A transcript, read in full.
 #[derive(Clone, Debug)]
-pub struct Transcript {
+pub struct ClientTranscript {
     pub path: PathBuf,
     pub lines: Vec<Value>,
     /// Transcripts of the session's subagents, sorted by file name.
-    pub subagents: Vec<Transcript>,
+    pub subagents: Vec<ClientTranscript>,
 }
 
-impl Transcript {
+impl ClientTranscript {
     /// Reads the transcript of session `session_id` in `home`.
     pub fn find(home: &Path, session_id: &str) -> Self {
         let name = format!("{session_id}.jsonl");

@@ -1,6 +1,6 @@
 use super::*;
 
-fn written(options: &Options) -> (Vec<u8>, Truth) {
+fn written(options: &GeneratorOptions) -> (Vec<u8>, Truth) {
     let mut bytes = Vec::new();
     let truth = write(&mut bytes, options).unwrap();
     (bytes, truth)
@@ -30,7 +30,7 @@ fn scanned(bytes: &[u8], truth: &Truth) -> Truth {
 }
 
 #[track_caller]
-fn check(options: &Options) -> Truth {
+fn check(options: &GeneratorOptions) -> Truth {
     let (bytes, truth) = written(options);
     assert_eq!(written(options).0, bytes, "the same options give the same bytes");
     assert_eq!(scanned(&bytes, &truth), truth);
@@ -43,7 +43,8 @@ fn check(options: &Options) -> Truth {
 #[test]
 fn the_truth_is_what_a_full_scan_finds() {
     for layout in [Layout::Separate, Layout::Inline] {
-        let truth = check(&Options { size: 6_000_000, layout, ..Options::default() });
+        let truth =
+            check(&GeneratorOptions { size: 6_000_000, layout, ..GeneratorOptions::default() });
         assert!(truth.compactions > 0);
         assert!((6_000_000..6_900_000).contains(&truth.bytes));
     }
@@ -53,7 +54,7 @@ fn the_truth_is_what_a_full_scan_finds() {
 fn the_last_reading_is_where_it_was_asked_to_be() {
     for size in [100_000, 1_000_000, 5_000_000] {
         for prompt_tokens in [9_000, 94_000, 160_000].map(Some) {
-            check(&Options { size, prompt_tokens, ..Options::default() });
+            check(&GeneratorOptions { size, prompt_tokens, ..GeneratorOptions::default() });
         }
     }
 }
@@ -62,7 +63,12 @@ fn the_last_reading_is_where_it_was_asked_to_be() {
 fn a_trap_ends_inside_a_sub_agent_with_a_torn_line() {
     for layout in [Layout::Separate, Layout::Inline] {
         let ending = Ending::Trap(300);
-        let options = Options { layout, ending, prompt_tokens: Some(94_000), ..Options::default() };
+        let options = GeneratorOptions {
+            layout,
+            ending,
+            prompt_tokens: Some(94_000),
+            ..GeneratorOptions::default()
+        };
         check(&options);
         let (bytes, truth) = written(&options);
         assert!(!bytes.ends_with(b"\n"));

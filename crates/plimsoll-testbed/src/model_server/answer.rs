@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Token counts that the API reports with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
+pub struct AnswerUsage {
     /// Prompt tokens that were neither read from the cache nor written to it.
     pub input: u64,
     /// Prompt tokens read from the cache.
@@ -17,7 +17,7 @@ pub struct Usage {
     pub output: u64,
 }
 
-impl Usage {
+impl AnswerUsage {
     /// Returns the usage of a prompt of `tokens` tokens, nearly all read from the cache, with a
     /// short answer.
     pub fn of_prompt(tokens: u64) -> Self {
@@ -33,14 +33,14 @@ impl Usage {
 
 /// One answer of the scripted model.
 #[derive(Clone, Debug)]
-pub struct Answer {
-    pub(super) reply: Reply,
-    pub(super) usage: Usage,
+pub struct ModelAnswer {
+    pub(super) reply: AnswerContent,
+    pub(super) usage: AnswerUsage,
     pub(super) pause: Duration,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Reply {
+pub(super) enum AnswerContent {
     Message(Vec<Block>),
     Error { status: u16, kind: String, message: String },
 }
@@ -52,7 +52,7 @@ pub(super) enum Block {
     ToolUse { name: String, input: Value },
 }
 
-impl Answer {
+impl ModelAnswer {
     /// Says `text` and ends the turn.
     pub fn text(text: impl Into<String>) -> Self {
         Self::message(Block::Text(text.into()))
@@ -77,7 +77,11 @@ impl Answer {
 
     /// Fails with HTTP status `status`. `kind` is the API's error type, such as `overloaded_error`.
     pub fn error(status: u16, kind: &str, message: &str) -> Self {
-        Self::of(Reply::Error { status, kind: kind.to_owned(), message: message.to_owned() })
+        Self::of(AnswerContent::Error {
+            status,
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+        })
     }
 
     /// Fails as an overloaded API does. By default, the client retries.
@@ -102,14 +106,14 @@ impl Answer {
     }
 
     /// Sets the token counts to report.
-    pub fn usage(mut self, usage: Usage) -> Self {
+    pub fn usage(mut self, usage: AnswerUsage) -> Self {
         self.usage = usage;
         self
     }
 
     /// Reports a prompt of `tokens` tokens; see [`Usage::of_prompt`].
     pub fn prompt_tokens(self, tokens: u64) -> Self {
-        self.usage(Usage::of_prompt(tokens))
+        self.usage(AnswerUsage::of_prompt(tokens))
     }
 
     /// Pauses for `pause` before each event of the stream.
@@ -119,17 +123,17 @@ impl Answer {
     }
 
     fn message(first: Block) -> Self {
-        Self::of(Reply::Message(vec![first]))
+        Self::of(AnswerContent::Message(vec![first]))
     }
 
-    fn of(reply: Reply) -> Self {
-        Self { reply, usage: Usage::of_prompt(20_000), pause: Duration::ZERO }
+    fn of(reply: AnswerContent) -> Self {
+        Self { reply, usage: AnswerUsage::of_prompt(20_000), pause: Duration::ZERO }
     }
 
     fn then(mut self, block: Block) -> Self {
         match &mut self.reply {
-            Reply::Message(blocks) => blocks.push(block),
-            Reply::Error { .. } => panic!("nothing can follow an API error in one answer"),
+            AnswerContent::Message(blocks) => blocks.push(block),
+            AnswerContent::Error { .. } => panic!("nothing can follow an API error in one answer"),
         }
         self
     }

@@ -14,11 +14,11 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::answer::{Block, Reply};
-use super::{Answer, Log, Request, Script, wire};
+use super::answer::{AnswerContent, Block};
+use super::{Log, ModelAnswer, ModelRequest, Script, wire};
 
 #[derive(Clone)]
-struct Model {
+struct ModelState {
     script: Arc<Mutex<Script>>,
     log: Arc<Mutex<Log>>,
 }
@@ -29,7 +29,7 @@ pub(super) fn router(script: Script, log: Arc<Mutex<Log>>) -> Router {
         .route("/v1/messages/count_tokens", post(count_tokens))
         .fallback(other)
         .layer(DefaultBodyLimit::disable())
-        .with_state(Model { script: Arc::new(Mutex::new(script)), log })
+        .with_state(ModelState { script: Arc::new(Mutex::new(script)), log })
 }
 
 /// Serves until the sender of `stopped` is dropped, then drops all open connections.
@@ -47,39 +47,39 @@ pub(super) fn serve(listener: TcpListener, router: Router, stopped: oneshot::Rec
     });
 }
 
-async fn messages(State(model): State<Model>, headers: HeaderMap, body: Bytes) -> Response {
+async fn messages(State(model): State<ModelState>, headers: HeaderMap, body: Bytes) -> Response {
     let body: Value = serde_json::from_slice(&body).expect("the client should send JSON");
     let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
-    let request = Request::new(body, header);
+    let request = ModelRequest::new(body, header);
     let answer = answer(&model, &request);
     ([("request-id", wire::id("req"))], respond(&request, answer)).into_response()
 }
 
 /// Gets the answer from the script and logs the request with its usage.
-fn answer(model: &Model, request: &Request) -> Answer {
+fn answer(model: &ModelState, request: &ModelRequest) -> ModelAnswer {
     let answer = model.script.lock().expect("no rule of the script should panic").answer(request);
     let mut kept = request.clone();
-    kept.usage = matches!(answer.reply, Reply::Message(_)).then_some(answer.usage);
+    kept.usage = matches!(answer.reply, AnswerContent::Message(_)).then_some(answer.usage);
     model.log.lock().expect("the log should be usable").requests.push(kept);
     answer
 }
 
-fn respond(request: &Request, answer: Answer) -> Response {
+fn respond(request: &ModelRequest, answer: ModelAnswer) -> Response {
     match &answer.reply {
-        Reply::Error { status, kind, message } => {
+        AnswerContent::Error { status, kind, message } => {
             let status = StatusCode::from_u16(*status).expect("an error's status should be valid");
             (status, Json(wire::error(kind, message))).into_response()
         }
-        Reply::Message(blocks) if request.body["stream"] == true => {
+        AnswerContent::Message(blocks) if request.body["stream"] == true => {
             stream(request, blocks, &answer)
         }
-        Reply::Message(blocks) => {
+        AnswerContent::Message(blocks) => {
             Json(wire::message(request.model(), blocks, &answer.usage)).into_response()
         }
     }
 }
 
-fn stream(request: &Request, blocks: &[Block], answer: &Answer) -> Response {
+fn stream(request: &ModelRequest, blocks: &[Block], answer: &ModelAnswer) -> Response {
     let pause = answer.pause;
     let events = stream::iter(wire::events(request.model(), blocks, &answer.usage));
     let paced = events.then(move |event| async move {
@@ -94,7 +94,7 @@ async fn count_tokens(body: Bytes) -> Json<Value> {
     Json(json!({ "input_tokens": body.len() / 4 }))
 }
 
-async fn other(State(model): State<Model>, method: Method, uri: Uri) -> Response {
+async fn other(State(model): State<ModelState>, method: Method, uri: Uri) -> Response {
     let call = format!("{method} {uri}");
     model.log.lock().expect("the log should be usable").other_calls.push(call);
     (StatusCode::NOT_FOUND, Json(wire::error("not_found_error", "Not found"))).into_response()

@@ -16,8 +16,8 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
 
-pub use answer::{Answer, Usage};
-pub use request::{Kind, Request};
+pub use answer::{AnswerUsage, ModelAnswer};
+pub use request::{ModelRequest, RequestKind};
 pub use script::{Script, UNSCRIPTED};
 
 /// A running scripted model.
@@ -31,7 +31,7 @@ pub struct ModelServer {
 /// Requests received so far.
 #[derive(Default)]
 struct Log {
-    requests: Vec<Request>,
+    requests: Vec<ModelRequest>,
     other_calls: Vec<String>,
 }
 
@@ -54,23 +54,25 @@ impl ModelServer {
     }
 
     /// Returns all requests so far, in order of arrival.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ModelRequest> {
         self.log().requests.clone()
     }
 
     /// Returns the turns of the main conversation so far.
-    pub fn main_turns(&self) -> Vec<Request> {
-        self.requests_where(Request::is_main_turn)
+    pub fn main_turns(&self) -> Vec<ModelRequest> {
+        self.requests_where(ModelRequest::is_main_turn)
     }
 
     /// Returns the turns of subagents so far.
-    pub fn subagent_turns(&self) -> Vec<Request> {
-        self.requests_where(|request| request.kind == Kind::Turn && request.agent_id.is_some())
+    pub fn subagent_turns(&self) -> Vec<ModelRequest> {
+        self.requests_where(|request| {
+            request.kind == RequestKind::Turn && request.agent_id.is_some()
+        })
     }
 
     /// Returns the requests for a summary so far.
-    pub fn summaries(&self) -> Vec<Request> {
-        self.requests_where(|request| request.kind == Kind::Summary)
+    pub fn summaries(&self) -> Vec<ModelRequest> {
+        self.requests_where(|request| request.kind == RequestKind::Summary)
     }
 
     /// Returns calls to anything but the Messages API, as `METHOD target`.
@@ -81,7 +83,7 @@ impl ModelServer {
         self.log().other_calls.clone()
     }
 
-    fn requests_where(&self, fits: impl Fn(&Request) -> bool) -> Vec<Request> {
+    fn requests_where(&self, fits: impl Fn(&ModelRequest) -> bool) -> Vec<ModelRequest> {
         self.log().requests.iter().filter(|request| fits(request)).cloned().collect()
     }
 

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::Usage;
+use super::AnswerUsage;
 
 /// Purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RequestKind {
     /// The next turn of a conversation, of the main session or of a subagent.
     Turn,
     /// A summary of a conversation that is about to be compacted.
@@ -17,17 +17,17 @@ pub enum Kind {
 
 /// One request to the Messages API.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ModelRequest {
     pub body: Value,
     pub session_id: Option<String>,
     /// The subagent that sent the request. `None` for the main session.
     pub agent_id: Option<String>,
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// Token counts of the answer. `None` if the answer was an error.
-    pub usage: Option<Usage>,
+    pub usage: Option<AnswerUsage>,
 }
 
-impl Request {
+impl ModelRequest {
     pub(super) fn new(body: Value, header: impl Fn(&str) -> Option<String>) -> Self {
         let kind = kind(&body);
         let session_id = header("x-claude-code-session-id");
@@ -37,7 +37,7 @@ impl Request {
 
     /// Returns true for a turn of the main conversation.
     pub fn is_main_turn(&self) -> bool {
-        self.kind == Kind::Turn && self.agent_id.is_none()
+        self.kind == RequestKind::Turn && self.agent_id.is_none()
     }
 
     pub fn model(&self) -> &str {
@@ -60,15 +60,15 @@ impl Request {
     }
 }
 
-fn kind(body: &Value) -> Kind {
+fn kind(body: &Value) -> RequestKind {
     let last = messages(body).iter().rfind(|message| message["role"] == "user");
     let last_text = last.map(|message| texts(message).join("\n")).unwrap_or_default();
     if last_text.contains("Respond with TEXT ONLY") && last_text.contains("<summary>") {
-        Kind::Summary
+        RequestKind::Summary
     } else if has_tools(body) && !judges_a_hook(body) {
-        Kind::Turn
+        RequestKind::Turn
     } else {
-        Kind::Side
+        RequestKind::Side
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::{Answer, Kind, Request};
+use super::{ModelAnswer, ModelRequest, RequestKind};
 
 /// The scripted model's rules. The first rule that returns an answer decides.
 ///
@@ -13,7 +13,7 @@ pub struct Script {
     rules: Vec<Rule>,
 }
 
-type Rule = Box<dyn FnMut(&Request) -> Option<Answer> + Send>;
+type Rule = Box<dyn FnMut(&ModelRequest) -> Option<ModelAnswer> + Send>;
 
 /// Answer to a turn that no rule answers.
 pub const UNSCRIPTED: &str = "The script has no answer to this request.";
@@ -27,7 +27,10 @@ impl Script {
     }
 
     /// Adds a rule that may answer any request.
-    pub fn rule(mut self, rule: impl FnMut(&Request) -> Option<Answer> + Send + 'static) -> Self {
+    pub fn rule(
+        mut self,
+        rule: impl FnMut(&ModelRequest) -> Option<ModelAnswer> + Send + 'static,
+    ) -> Self {
         self.rules.push(Box::new(rule));
         self
     }
@@ -36,27 +39,28 @@ impl Script {
     /// they run out.
     pub fn when(
         self,
-        mut fits: impl FnMut(&Request) -> bool + Send + 'static,
-        answers: impl IntoIterator<Item = Answer>,
+        mut fits: impl FnMut(&ModelRequest) -> bool + Send + 'static,
+        answers: impl IntoIterator<Item = ModelAnswer>,
     ) -> Self {
-        let mut answers: VecDeque<Answer> = answers.into_iter().collect();
+        let mut answers: VecDeque<ModelAnswer> = answers.into_iter().collect();
         self.rule(move |request| if fits(request) { answers.pop_front() } else { None })
     }
 
     /// Answers the turns of the main conversation.
-    pub fn main(self, answers: impl IntoIterator<Item = Answer>) -> Self {
-        self.when(Request::is_main_turn, answers)
+    pub fn main(self, answers: impl IntoIterator<Item = ModelAnswer>) -> Self {
+        self.when(ModelRequest::is_main_turn, answers)
     }
 
     /// Answers the turns of subagents whose prompt contains `prompt`.
     ///
     /// Remembers each such subagent from its first request, because a compaction removes the
     /// prompt.
-    pub fn subagent(self, prompt: &str, answers: impl IntoIterator<Item = Answer>) -> Self {
+    pub fn subagent(self, prompt: &str, answers: impl IntoIterator<Item = ModelAnswer>) -> Self {
         let prompt = prompt.to_owned();
         let mut known = HashSet::new();
-        let fits = move |request: &Request| {
-            let Some(agent) = request.agent_id.as_ref().filter(|_| request.kind == Kind::Turn)
+        let fits = move |request: &ModelRequest| {
+            let Some(agent) =
+                request.agent_id.as_ref().filter(|_| request.kind == RequestKind::Turn)
             else {
                 return false;
             };
@@ -69,18 +73,18 @@ impl Script {
     }
 
     /// Answers summary requests, whichever conversation is compacted.
-    pub fn summaries(self, answers: impl IntoIterator<Item = Answer>) -> Self {
-        self.when(|request| request.kind == Kind::Summary, answers)
+    pub fn summaries(self, answers: impl IntoIterator<Item = ModelAnswer>) -> Self {
+        self.when(|request| request.kind == RequestKind::Summary, answers)
     }
 
-    pub(super) fn answer(&mut self, request: &Request) -> Answer {
-        if request.kind == Kind::Side {
-            return Answer::text(ASSENT);
+    pub(super) fn answer(&mut self, request: &ModelRequest) -> ModelAnswer {
+        if request.kind == RequestKind::Side {
+            return ModelAnswer::text(ASSENT);
         }
         let scripted = self.rules.iter_mut().find_map(|rule| rule(request));
         scripted.unwrap_or_else(|| match request.kind {
-            Kind::Summary => Answer::summary("The work went on."),
-            _ => Answer::text(UNSCRIPTED),
+            RequestKind::Summary => ModelAnswer::summary("The work went on."),
+            _ => ModelAnswer::text(UNSCRIPTED),
         })
     }
 }

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::Usage;
+use super::AnswerUsage;
 use super::answer::Block;
 
 /// Encodes the message as one object.
-pub(super) fn message(model: &str, blocks: &[Block], usage: &Usage) -> Value {
+pub(super) fn message(model: &str, blocks: &[Block], usage: &AnswerUsage) -> Value {
     let mut message = envelope(model, usage_json(usage, usage.output));
     message["content"] = blocks.iter().map(whole_block).collect();
     message["stop_reason"] = json!(stop_reason(blocks));
@@ -15,7 +15,7 @@ pub(super) fn message(model: &str, blocks: &[Block], usage: &Usage) -> Value {
 }
 
 /// Encodes the message as server-sent events, each ready to be written.
-pub(super) fn events(model: &str, blocks: &[Block], usage: &Usage) -> Vec<String> {
+pub(super) fn events(model: &str, blocks: &[Block], usage: &AnswerUsage) -> Vec<String> {
     let start = json!({ "message": envelope(model, usage_json(usage, 1)) });
     let mut events = vec![event("message_start", start)];
     for (index, block) in blocks.iter().enumerate() {
@@ -51,7 +51,7 @@ fn envelope(model: &str, usage: Value) -> Value {
     })
 }
 
-fn usage_json(usage: &Usage, output: u64) -> Value {
+fn usage_json(usage: &AnswerUsage, output: u64) -> Value {
     json!({
         "input_tokens": usage.input,
         "cache_read_input_tokens": usage.cache_read,

@@ -12,8 +12,8 @@ use plimsoll_engine::resume::{self, Resumable};
 use plimsoll_engine::saves;
 use plimsoll_engine::settings;
 use plimsoll_engine::world::{World, now};
-use plimsoll_extract::save::{self, Environment, Save};
-use plimsoll_store::{Match, SaveFilter, SaveKinds, Store};
+use plimsoll_extract::save::{self, Save, SaveEnvironment};
+use plimsoll_store::{MatchKind, SaveFilter, SaveKinds, Store};
 use serde::Serialize;
 
 use crate::ingest;
@@ -72,7 +72,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 /// The saves that are asked for.
 struct Wanted {
     /// `None` for every environment.
-    environment: Option<Environment>,
+    environment: Option<SaveEnvironment>,
     /// Words to search for; empty for the newest.
     query: String,
 }
@@ -96,7 +96,7 @@ fn wanted(world: &World, store: &Store, ui: &Ui, args: &Args) -> anyhow::Result<
 }
 
 /// The environment that is meant.
-pub(super) fn environment(world: &World, named: Option<&str>) -> anyhow::Result<Environment> {
+pub(super) fn environment(world: &World, named: Option<&str>) -> anyhow::Result<SaveEnvironment> {
     saves::environment(world, named)
         .map_err(anyhow::Error::from)
         .hint("name one, for example `plimsoll rs development`")
@@ -119,13 +119,13 @@ fn find(store: &Store, ui: &Ui, args: &Args, wanted: &Wanted) -> anyhow::Result<
 }
 
 /// Says what was found in the place of what was asked for.
-fn tell(ui: &Ui, by: &Match) {
+fn tell(ui: &Ui, by: &MatchKind) {
     match by {
-        Match::Words | Match::Parts => {}
-        Match::Corrected(words) => words.iter().for_each(|(typed, word)| {
+        MatchKind::Words | MatchKind::Parts => {}
+        MatchKind::Corrected(words) => words.iter().for_each(|(typed, word)| {
             ui.warn(&format!("no save has `{typed}` in it; this has `{word}`"));
         }),
-        Match::Some => ui.warn("no save has all of these words; this has some of them"),
+        MatchKind::Some => ui.warn("no save has all of these words; this has some of them"),
     }
 }
 

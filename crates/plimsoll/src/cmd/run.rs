@@ -16,7 +16,8 @@ use plimsoll_core::shell;
 use plimsoll_engine::world::World;
 use plimsoll_engine::{doctor, run_journal, settings};
 use plimsoll_runner::runner::{
-    self, AgentCommand, Conductor, Errors, Halt, JobEnd, NotTakenUp, Stage, Unfit,
+    self, AgentCommand, AgentCommandError, JobEnd, ResumeError, RunContext, Runner, StderrTarget,
+    StopFlag,
 };
 use plimsoll_runner::runs::standing;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -59,10 +60,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
-    let halt = Halt::default();
+    let halt = StopFlag::default();
     let shown = Shown::new(ui);
-    let progress = |progress: runner::Progress<'_>| shown.take(progress);
-    let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Shown };
+    let progress = |progress: runner::RunProgress<'_>| shown.take(progress);
+    let stage = RunContext { world, halt: &halt, progress: &progress, errors: StderrTarget::Shown };
     let limits = limits(&args);
     let conductor = match &args.resume {
         Some(name) => take_up(stage, ui, &find(world, Sort::Task, name)?, limits, None)?,
@@ -97,14 +98,14 @@ pub(super) fn check_hooks(
 }
 
 /// Whether hooks of ours are there that can give a session its checkpoint.
-fn has_hooks(world: &World, conductor: &Conductor<'_>) -> bool {
+fn has_hooks(world: &World, conductor: &Runner<'_>) -> bool {
     let is_broken = |agent| !doctor::broken_hooks(world, agent, conductor.project()).is_empty();
     conductor.agent().is_some_and(|agent| !is_broken(agent))
 }
 
 /// Listens to what ends a run: the signals that a user, or a system that goes down, sends. Until then
 /// they end this process, which may wait for what is piped in.
-pub(super) fn listen(halt: &Halt) -> anyhow::Result<()> {
+pub(super) fn listen(halt: &StopFlag) -> anyhow::Result<()> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let flag = flag::register_usize(signal, halt.flag(), signal as usize);
         flag.context("could not listen to signals")?;
@@ -123,16 +124,16 @@ fn limits(args: &Args) -> Limits {
 
 /// Begins a run of a command.
 fn begin<'w>(
-    stage: Stage<'w>,
+    stage: RunContext<'w>,
     ui: &Ui,
     command: Vec<String>,
     limits: Limits,
-) -> anyhow::Result<Conductor<'w>> {
+) -> anyhow::Result<Runner<'w>> {
     let line = line(&command);
     let agent = AgentCommand::of_task(stage.world, command.clone());
     let hint = match &agent {
-        Err(Unfit::Unknown) => batched(&line),
-        Err(Unfit::NotExecutable(program)) => made_executable(program),
+        Err(AgentCommandError::Unknown) => batched(&line),
+        Err(AgentCommandError::NotExecutable(program)) => made_executable(program),
         _ => "give a command such as `plimsoll run -- claude -p 'Mend the hull'`".to_owned(),
     };
     let agent = agent.with_context(|| format!("could not conduct `{line}`")).hint(hint)?;
@@ -143,7 +144,7 @@ fn begin<'w>(
     let begun = Begun { sort: Sort::Task, project, title: line, command, limits, pace: None };
     let mut input = piped();
     let input = input.as_mut().map(|input| input as &mut dyn Read);
-    Conductor::begin(stage, agent, begun, input)
+    Runner::begin(stage, agent, begun, input)
         .context("could not begin the run")
         .hint("run `plimsoll doctor` to check the data folder")
 }
@@ -177,19 +178,21 @@ fn piped() -> Option<io::Stdin> {
 
 /// Takes up a run.
 pub(super) fn take_up<'w>(
-    stage: Stage<'w>,
+    stage: RunContext<'w>,
     ui: &Ui,
     run: &Run,
     limits: Limits,
     pace: Option<Pace>,
-) -> anyhow::Result<Conductor<'w>> {
+) -> anyhow::Result<Runner<'w>> {
     if let Ok(agent) = runner::agent_of(stage.world, run) {
         check_hooks(stage.world, ui, &agent, Path::new(&run.begun.project))?;
     }
-    let taken_up = Conductor::take_up(stage, run, limits, pace);
+    let taken_up = Runner::take_up(stage, run, limits, pace);
     let hint = match &taken_up {
-        Err(NotTakenUp::Unfit(Unfit::NotExecutable(program))) => made_executable(program),
-        Err(NotTakenUp::Busy(Some(by))) => format!("run `kill {}` to end that", by.pid),
+        Err(ResumeError::Unfit(AgentCommandError::NotExecutable(program))) => {
+            made_executable(program)
+        }
+        Err(ResumeError::Busy(Some(by))) => format!("run `kill {}` to end that", by.pid),
         _ => "run `plimsoll batch status` to see all of them".to_owned(),
     };
     taken_up.with_context(|| format!("could not resume run `{}`", run.id)).hint(hint)
@@ -245,7 +248,7 @@ fn not_found(sort: Sort, name: &str, project: &Path, other: Option<&Run>) -> any
 }
 
 /// The one job of the run.
-fn carry_out(world: &World, conductor: &Conductor<'_>) -> anyhow::Result<JobEnd> {
+fn carry_out(world: &World, conductor: &Runner<'_>) -> anyhow::Result<JobEnd> {
     let title = conductor.run().begun.title;
     let begun = JobBegun { job: 1, title, batch: None, pieces: Vec::new(), tokens: None };
     let end = conductor.carry_out_task(begun, runner::usual_pause(world))?;
@@ -260,7 +263,7 @@ fn carry_out(world: &World, conductor: &Conductor<'_>) -> anyhow::Result<JobEnd>
 /// Ends as the work did.
 fn end(
     ui: &Ui,
-    conductor: &Conductor<'_>,
+    conductor: &Runner<'_>,
     ended: anyhow::Result<JobEnd>,
     shown: &Shown<'_>,
 ) -> anyhow::Result<()> {
@@ -299,7 +302,7 @@ fn end(
 }
 
 /// Prints what the last session printed, unless it has been passed on while it came.
-fn print(ui: &Ui, conductor: &Conductor<'_>, out: &Path) -> anyhow::Result<()> {
+fn print(ui: &Ui, conductor: &Runner<'_>, out: &Path) -> anyhow::Result<()> {
     if conductor.streams() {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::score;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::World;
-use plimsoll_extract::work::{Fact, FactKind, Judgement, Tally};
+use plimsoll_extract::work::{Fact, FactKind, Judgement, RecallCounts};
 use serde::Serialize;
 
 use crate::report::HintExt;
@@ -76,8 +76,8 @@ struct Compaction {
 }
 
 impl Compaction {
-    fn tally(&self) -> Tally {
-        Tally::of(&self.judgement.facts)
+    fn tally(&self) -> RecallCounts {
+        RecallCounts::of(&self.judgement.facts)
     }
 
     /// What neither the summary nor the restore held.
@@ -130,8 +130,8 @@ fn comparable(compactions: &[Compaction]) -> Vec<&Fact> {
     with_summary.flat_map(|compaction| &compaction.judgement.facts).collect()
 }
 
-fn of_kind(facts: &[&Fact], kind: FactKind) -> Tally {
-    Tally::of(facts.iter().copied().filter(|fact| fact.kind == kind))
+fn of_kind(facts: &[&Fact], kind: FactKind) -> RecallCounts {
+    RecallCounts::of(facts.iter().copied().filter(|fact| fact.kind == kind))
 }
 
 fn sessions(compactions: &[Compaction]) -> usize {
@@ -179,8 +179,8 @@ struct TallyView {
     neither: u64,
 }
 
-impl From<Tally> for TallyView {
-    fn from(Tally { needed, summary, restore, together }: Tally) -> Self {
+impl From<RecallCounts> for TallyView {
+    fn from(RecallCounts { needed, summary, restore, together }: RecallCounts) -> Self {
         Self { needed, summary, restore, together, neither: needed - together }
     }
 }
@@ -193,7 +193,7 @@ impl<'a> ScoreView<'a> {
         Self {
             sessions: sessions(compactions),
             without_summary: compactions.iter().filter(is_bare).count(),
-            total: Tally::of(facts.iter().copied()).into(),
+            total: RecallCounts::of(facts.iter().copied()).into(),
             files: kind(FactKind::File),
             symbols: kind(FactKind::Symbol),
             commands: kind(FactKind::Command),

@@ -10,7 +10,7 @@ use anyhow::Context;
 use plimsoll_engine::paths;
 use plimsoll_engine::project;
 use plimsoll_engine::world::World;
-use plimsoll_store::{Match, SaveFilter};
+use plimsoll_store::{MatchKind, SaveFilter};
 
 use self::hit::{Hit, ranked, view};
 use self::text::text;
@@ -73,7 +73,7 @@ fn find(
     query: &str,
     project: Option<&Path>,
     limit: u32,
-) -> anyhow::Result<Option<(Vec<Hit>, Vec<Match>)>> {
+) -> anyhow::Result<Option<(Vec<Hit>, Vec<MatchKind>)>> {
     let mut ingester = ingest::checkpoints(world, ui, &place(world)?)?;
     let searched = ingester.saves().and_then(|_| {
         let folder = project.map(Path::to_string_lossy);
@@ -88,16 +88,16 @@ fn find(
 }
 
 /// Says what was found in the place of what was asked for.
-fn tell(ui: &Ui, by: &[Match]) {
+fn tell(ui: &Ui, by: &[MatchKind]) {
     let corrected = by.iter().filter_map(|by| match by {
-        Match::Corrected(words) => Some(words),
+        MatchKind::Corrected(words) => Some(words),
         _ => None,
     });
     let corrected: BTreeSet<_> = corrected.flatten().collect();
     for (typed, word) in corrected {
         ui.warn(&format!("nothing has `{typed}` in it; this has `{word}`"));
     }
-    if by.contains(&Match::Some) {
+    if by.contains(&MatchKind::Some) {
         ui.warn("nothing has all of these words; this has some of them");
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use plimsoll_engine::world::World;
-use plimsoll_server::{AppState, LogForm, Options, Server, bind};
+use plimsoll_server::{AppState, LogFormat, Server, ServerOptions, bind};
 
 use crate::report::HintExt;
 use crate::ui::{self, Ui};
@@ -42,7 +42,7 @@ enum LogArg {
     Json,
 }
 
-impl From<LogArg> for LogForm {
+impl From<LogArg> for LogFormat {
     fn from(log: LogArg) -> Self {
         match log {
             LogArg::Text => Self::Text,
@@ -57,7 +57,7 @@ pub(crate) fn run(world: World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         Err(error.into()).hint(hint)
     })?;
     let (token, data) = (ui::pasted(&world.paths.token()), ui::pasted(&world.paths.data));
-    let options = Options { log: args.log.into(), writes_per_second: args.writes_per_second };
+    let options = ServerOptions { log: args.log.into(), writes_per_second: args.writes_per_second };
     let app = AppState::new(world, &options)
         .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
     let server = Server::new(listener, app);

@@ -25,23 +25,23 @@ use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::watch::{Notice, Stopper, Watcher, stopper};
 use plimsoll_engine::world::World;
-use plimsoll_extract::board::Claim;
+use plimsoll_extract::board::PathClaim;
 use plimsoll_extract::checkpoint::split;
-use plimsoll_extract::work::Words;
-use plimsoll_runner::runs::{self, Lookout};
+use plimsoll_extract::work::ModelSummary;
+use plimsoll_runner::runs::{self, RunMonitor};
 use plimsoll_store::Store;
 
-use super::session::{Phase, Session};
+use super::session::{DashboardSession, SessionPhase};
 use crate::cmd::seal;
 use crate::listing::{Listing, RECENT, Shown, is_within};
 use crate::ui::plain;
 
 /// Messages from the reader thread.
-pub(crate) enum News {
+pub(crate) enum FeedMessage {
     /// Progress of the first scan.
     Progress(usize, usize),
     /// All sessions in their current state.
-    Sessions(Vec<Session>),
+    Sessions(Vec<DashboardSession>),
     /// The lines of a checkpoint, with its id.
     Checkpoint(String, Vec<String>),
     /// Figures that show whether plimsoll achieves its goals.
@@ -53,7 +53,7 @@ pub(crate) enum News {
 }
 
 /// Requests to the reader thread.
-pub(crate) enum Request {
+pub(crate) enum FeedRequest {
     /// Make a checkpoint of a session now.
     Seal(SessionId),
     /// Read the figures that show whether plimsoll achieves its goals.
@@ -63,15 +63,15 @@ pub(crate) enum Request {
 }
 
 /// Why the reader thread wakes.
-enum Wake {
+enum ReaderWake {
     Noticed(Vec<Notice>),
-    Asked(Request),
+    Asked(FeedRequest),
 }
 
 /// Handle to the threads.
 pub(crate) struct Feed {
-    news: Receiver<News>,
-    requests: Sender<Wake>,
+    news: Receiver<FeedMessage>,
+    requests: Sender<ReaderWake>,
     /// Ends the watcher thread when dropped.
     _stopper: Stopper,
 }
@@ -96,7 +96,7 @@ impl Feed {
         let (stopper, stop) = stopper()?;
         let (noticed, watched) = (requests.clone(), world.clone());
         let follow = move || {
-            let tell = |news| match noticed.send(Wake::Noticed(news)) {
+            let tell = |news| match noticed.send(ReaderWake::Noticed(news)) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             };
@@ -106,7 +106,7 @@ impl Feed {
         thread::Builder::new().name("watcher".to_owned()).spawn(follow)?;
         bell.set_nonblocking(true)?;
         let read = move || {
-            let reader = Reader::new(&world, is_all, Teller { tell, bell });
+            let reader = SessionReader::new(&world, is_all, MessageSender { tell, bell });
             reader.run(&wakes);
         };
         thread::Builder::new().name("reader".to_owned()).spawn(read)?;
@@ -114,13 +114,13 @@ impl Feed {
     }
 
     /// Sends a request. The result arrives as a message.
-    pub(crate) fn ask(&self, request: Request) {
+    pub(crate) fn ask(&self, request: FeedRequest) {
         // If the reader has ended, [`Feed::news`] reports that.
-        let _ = self.requests.send(Wake::Asked(request));
+        let _ = self.requests.send(ReaderWake::Asked(request));
     }
 
     /// Returns all new messages. Fails if the reader has ended.
-    pub(crate) fn news(&self) -> anyhow::Result<Vec<News>> {
+    pub(crate) fn news(&self) -> anyhow::Result<Vec<FeedMessage>> {
         let mut news = Vec::new();
         loop {
             match self.news.try_recv() {
@@ -133,13 +133,13 @@ impl Feed {
 }
 
 /// Sends messages to the dashboard and wakes it.
-struct Teller {
-    tell: Sender<News>,
+struct MessageSender {
+    tell: Sender<FeedMessage>,
     bell: UnixStream,
 }
 
-impl Teller {
-    fn say(&self, news: News) {
+impl MessageSender {
+    fn say(&self, news: FeedMessage) {
         // Ignore errors: the dashboard may have ended, and a full pipe already wakes it.
         let _ = self.tell.send(news);
         let _ = (&self.bell).write(&[0]);
@@ -147,32 +147,34 @@ impl Teller {
 }
 
 /// Reads sessions and caches the results.
-struct Reader<'a> {
+struct SessionReader<'a> {
     world: &'a World,
     /// Include sessions of any age.
     is_all: bool,
-    teller: Teller,
+    teller: MessageSender,
     /// Without a store, only forecasts and curves are missing.
     ingester: Option<Ingester<'a>>,
     /// Last result for each transcript; an unchanged transcript is not measured again.
-    seen: HashMap<PathBuf, (Shown, Session)>,
-    phases: HashMap<SessionId, Phase>,
+    seen: HashMap<PathBuf, (Shown, DashboardSession)>,
+    phases: HashMap<SessionId, SessionPhase>,
     /// Sessions with notices since the last scan.
     changed: HashSet<SessionId>,
-    lookout: Lookout,
+    lookout: RunMonitor,
 }
 
-impl<'a> Reader<'a> {
-    fn new(world: &'a World, is_all: bool, teller: Teller) -> Self {
+impl<'a> SessionReader<'a> {
+    fn new(world: &'a World, is_all: bool, teller: MessageSender) -> Self {
         let ingester = Ingester::open(world, PATIENCE, None)
-            .map_err(|error| teller.say(News::Told(plain(&format!("no forecast: {error:#}")))))
+            .map_err(|error| {
+                teller.say(FeedMessage::Told(plain(&format!("no forecast: {error:#}"))))
+            })
             .ok();
         let (seen, phases, changed) = (HashMap::new(), HashMap::new(), HashSet::new());
-        let lookout = Lookout::default();
+        let lookout = RunMonitor::default();
         Self { world, is_all, teller, ingester, seen, phases, changed, lookout }
     }
 
-    fn run(mut self, wakes: &Receiver<Wake>) {
+    fn run(mut self, wakes: &Receiver<ReaderWake>) {
         // Show known data at once, and new data once it is ingested.
         self.look();
         self.take_in(&self.chosen());
@@ -182,8 +184,8 @@ impl<'a> Reader<'a> {
         loop {
             let first = due.min(runs_due);
             match wakes.recv_timeout(first.saturating_duration_since(Instant::now())) {
-                Ok(Wake::Asked(request)) => self.answer(request, &mut due),
-                Ok(Wake::Noticed(news)) => {
+                Ok(ReaderWake::Asked(request)) => self.answer(request, &mut due),
+                Ok(ReaderWake::Noticed(news)) => {
                     self.notice(&news);
                     due = due.min(Instant::now() + PACE);
                 }
@@ -203,29 +205,29 @@ impl<'a> Reader<'a> {
     fn notice(&mut self, news: &[Notice]) {
         for Notice { owner, change, .. } in news {
             self.changed.insert(owner.session.clone());
-            let phase = Phase::after(change).filter(|_| owner.subagent.is_none());
+            let phase = SessionPhase::after(change).filter(|_| owner.subagent.is_none());
             self.phases.extend(phase.map(|phase| (owner.session.clone(), phase)));
         }
     }
 
-    fn answer(&mut self, request: Request, due: &mut Instant) {
+    fn answer(&mut self, request: FeedRequest, due: &mut Instant) {
         match request {
-            Request::Seal(session) => {
+            FeedRequest::Seal(session) => {
                 let told = self.seal(&session);
                 let told = told.unwrap_or_else(|error| plain(&format!("{error:#}")));
-                self.teller.say(News::Told(told));
+                self.teller.say(FeedMessage::Told(told));
                 self.changed.insert(session);
                 *due = Instant::now();
             }
-            Request::Criteria => self.look_at_criteria(),
-            Request::Text(session, id) => {
+            FeedRequest::Criteria => self.look_at_criteria(),
+            FeedRequest::Text(session, id) => {
                 let text = self.text(&session, &id);
                 let text = text.unwrap_or_else(|problem| format!("it cannot be read: {problem}"));
                 // Show only the body: the front matter is for machines, and space is scarce.
                 let body = split(&text).map_or(&*text, |parts| parts.body);
                 let told = body.lines().filter(|line| !line.trim().is_empty());
                 let lines = told.map(plain).collect();
-                self.teller.say(News::Checkpoint(id, lines));
+                self.teller.say(FeedMessage::Checkpoint(id, lines));
             }
         }
     }
@@ -233,7 +235,7 @@ impl<'a> Reader<'a> {
     fn seal(&self, session: &SessionId) -> anyhow::Result<String> {
         let (shown, _) = self.known(session).context("the session is no longer there")?;
         let here = &shown.measured.project;
-        let sealed = seal(self.world, &shown.found, here, Words::default())?;
+        let sealed = seal(self.world, &shown.found, here, ModelSummary::default())?;
         Ok(format!("sealed {}", plain(&sealed.path.to_string_lossy())))
     }
 
@@ -249,8 +251,10 @@ impl<'a> Reader<'a> {
         };
         let found = criteria::look(self.world, store, &found, SCORE_PATIENCE);
         self.teller.say(match found {
-            Ok(found) => News::Criteria(found),
-            Err(error) => News::Told(plain(&format!("no figures of the last days: {error:#}"))),
+            Ok(found) => FeedMessage::Criteria(found),
+            Err(error) => {
+                FeedMessage::Told(plain(&format!("no figures of the last days: {error:#}")))
+            }
         });
     }
 
@@ -265,10 +269,10 @@ impl<'a> Reader<'a> {
         let _ = runs::take_in(paths, &mut ingester.store);
         let running = runs::running(&ingester.store).unwrap_or_default();
         let members = ingester.store.run_sessions().unwrap_or_default();
-        self.teller.say(News::Runs(running, members.into_keys().collect()));
+        self.teller.say(FeedMessage::Runs(running, members.into_keys().collect()));
     }
 
-    fn known(&self, session: &SessionId) -> Option<&(Shown, Session)> {
+    fn known(&self, session: &SessionId) -> Option<&(Shown, DashboardSession)> {
         self.seen.values().find(|(_, known)| known.id == *session)
     }
 
@@ -284,7 +288,7 @@ impl<'a> Reader<'a> {
         let Some(ingester) = &mut self.ingester else { return };
         let teller = &self.teller;
         // Whatever cannot be stored now is stored next time.
-        let _ = ingester.catch_up(found, |done, of| teller.say(News::Progress(done, of)));
+        let _ = ingester.catch_up(found, |done, of| teller.say(FeedMessage::Progress(done, of)));
         let _ = ingester.all_checkpoints();
     }
 
@@ -296,7 +300,7 @@ impl<'a> Reader<'a> {
         let mut listing = Listing::new(self.world, self.ingester.as_ref(), &silence);
         let claims = listing.claims().to_vec();
         for found in self.chosen() {
-            let is_same = |(known, _): &(Shown, Session)| {
+            let is_same = |(known, _): &(Shown, DashboardSession)| {
                 known.is_current(&found) && !changed.contains(&found.owner.session)
             };
             let known = before.remove(&found.path).filter(is_same);
@@ -308,23 +312,28 @@ impl<'a> Reader<'a> {
             self.seen.extend(known.map(|known| (found.path, self.updated(known, &claims))));
         }
         let sessions = self.seen.values().map(|(_, session)| session.clone()).collect();
-        self.teller.say(News::Sessions(sessions));
+        self.teller.say(FeedMessage::Sessions(sessions));
     }
 
-    fn session(&self, shown: &Shown) -> Session {
+    fn session(&self, shown: &Shown) -> DashboardSession {
         let session = &shown.found.owner.session;
         let points = self.store().and_then(|store| store.series(session, Millis::MIN).ok());
-        Session::new(shown, &points.unwrap_or_default(), Phase::Over, &self.world.paths.home)
+        DashboardSession::new(
+            shown,
+            &points.unwrap_or_default(),
+            SessionPhase::Over,
+            &self.world.paths.home,
+        )
     }
 
     /// Updates the fields that can change while the transcript does not.
     fn updated(
         &self,
-        (shown, mut session): (Shown, Session),
-        claims: &[Claim],
-    ) -> (Shown, Session) {
+        (shown, mut session): (Shown, DashboardSession),
+        claims: &[PathClaim],
+    ) -> (Shown, DashboardSession) {
         session.claims = claims.iter().filter(|claim| session.concerns(claim)).cloned().collect();
-        session.phase = self.phases.get(&session.id).copied().unwrap_or(Phase::Over);
+        session.phase = self.phases.get(&session.id).copied().unwrap_or(SessionPhase::Over);
         if let Some(last) = self.store().and_then(|it| it.last_checkpoint(&session.id).ok()) {
             session.checkpoint = last;
         }

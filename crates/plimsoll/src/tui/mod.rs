@@ -25,10 +25,10 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use signal_hook::low_level::pipe;
 
-use self::feed::{Feed, News, Request};
-use self::state::{Act, State};
-use self::terminal::Terminal;
-use self::view::{Picture, Theme};
+use self::feed::{Feed, FeedMessage, FeedRequest};
+use self::state::{DashboardState, KeyAction};
+use self::terminal::FullScreen;
+use self::view::{DashboardView, Theme};
 use crate::ui::{pasted, plain};
 
 /// Interval for redrawing ages if nothing else happens.
@@ -37,30 +37,30 @@ const PERIOD: Duration = Duration::from_secs(5);
 /// Shows all sessions until the user quits or a signal ends the process.
 pub(crate) fn run(world: World, has_colour: bool, is_all: bool) -> anyhow::Result<()> {
     let world = Arc::new(world);
-    let bells = Bells::hang().context("could not listen to signals")?;
+    let bells = Wakeups::hang().context("could not listen to signals")?;
     let bell = bells.ring.try_clone().context("could not listen to signals")?;
     let feed =
         Feed::start(world.clone(), bell, is_all).context("could not start reading the sessions")?;
-    let terminal = Terminal::open().context("could not take the terminal")?;
-    let picture = Picture { theme: Theme { has_colour }, table: TableState::default() };
-    let state = State::default();
-    Top { world: &world, feed, terminal, picture, state, bells }.run()
+    let terminal = FullScreen::open().context("could not take the terminal")?;
+    let picture = DashboardView { theme: Theme { has_colour }, table: TableState::default() };
+    let state = DashboardState::default();
+    Dashboard { world: &world, feed, terminal, picture, state, bells }.run()
 }
 
-struct Top<'a> {
+struct Dashboard<'a> {
     world: &'a World,
     feed: Feed,
-    terminal: Terminal,
-    picture: Picture,
-    state: State,
-    bells: Bells,
+    terminal: FullScreen,
+    picture: DashboardView,
+    state: DashboardState,
+    bells: Wakeups,
 }
 
-impl Top<'_> {
+impl Dashboard<'_> {
     fn run(&mut self) -> anyhow::Result<()> {
         loop {
             if let Some((session, id)) = self.state.missing() {
-                self.feed.ask(Request::Text(session, id));
+                self.feed.ask(FeedRequest::Text(session, id));
             }
             let (picture, state) = (&mut self.picture, &self.state);
             self.terminal.draw(|frame| picture.draw(frame, state, now() as i64))?;
@@ -72,7 +72,7 @@ impl Top<'_> {
             }
             for key in self.terminal.keys()? {
                 let act = self.state.press(key);
-                if act == Act::Quit {
+                if act == KeyAction::Quit {
                     return Ok(());
                 }
                 self.carry_out(act);
@@ -80,27 +80,29 @@ impl Top<'_> {
         }
     }
 
-    fn take(&mut self, news: News) {
+    fn take(&mut self, news: FeedMessage) {
         match news {
-            News::Progress(done, of) => self.state.progress = (done < of).then_some((done, of)),
-            News::Sessions(sessions) => self.state.take(sessions),
-            News::Checkpoint(id, lines) => self.state.take_text(&id, lines),
-            News::Runs(runs, members) => self.state.take_runs(runs, members),
-            News::Criteria(found) => self.state.criteria = Some(found),
-            News::Told(told) => self.state.told = Some(told),
+            FeedMessage::Progress(done, of) => {
+                self.state.progress = (done < of).then_some((done, of))
+            }
+            FeedMessage::Sessions(sessions) => self.state.take(sessions),
+            FeedMessage::Checkpoint(id, lines) => self.state.take_text(&id, lines),
+            FeedMessage::Runs(runs, members) => self.state.take_runs(runs, members),
+            FeedMessage::Criteria(found) => self.state.criteria = Some(found),
+            FeedMessage::Told(told) => self.state.told = Some(told),
         }
     }
 
-    fn carry_out(&mut self, act: Act) {
+    fn carry_out(&mut self, act: KeyAction) {
         match act {
-            Act::Stay | Act::Quit => {}
-            Act::Look => self.feed.ask(Request::Criteria),
-            Act::Seal(session) => {
+            KeyAction::Stay | KeyAction::Quit => {}
+            KeyAction::Look => self.feed.ask(FeedRequest::Criteria),
+            KeyAction::Seal(session) => {
                 self.state.told = Some("making a checkpoint…".to_owned());
-                self.feed.ask(Request::Seal(session));
+                self.feed.ask(FeedRequest::Seal(session));
             }
-            Act::Copy(session) => self.state.told = self.copy(&session),
-            Act::Page(session, id) => {
+            KeyAction::Copy(session) => self.state.told = self.copy(&session),
+            KeyAction::Page(session, id) => {
                 let shown = self.page(&session, &id);
                 self.state.told = shown.err().map(|error| plain(&format!("{error:#}")));
             }
@@ -133,7 +135,7 @@ impl Top<'_> {
 }
 
 /// Wake-up sources: keys, news, a resized terminal, and signals that end the process.
-struct Bells {
+struct Wakeups {
     /// Written to for news and on a change of size.
     ring: UnixStream,
     heard: UnixStream,
@@ -142,7 +144,7 @@ struct Bells {
     interrupted: UnixStream,
 }
 
-impl Bells {
+impl Wakeups {
     fn hang() -> io::Result<Self> {
         let (ring, heard) = UnixStream::pair()?;
         let (end, ended) = UnixStream::pair()?;

@@ -11,8 +11,8 @@ use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions;
 use plimsoll_engine::watch::Change;
-use plimsoll_extract::board::Claim;
-use plimsoll_store::{LastCheckpoint, Point, PointRow};
+use plimsoll_extract::board::PathClaim;
+use plimsoll_store::{CurvePoint, CurvePointRow, LastCheckpoint};
 
 use crate::listing::Shown;
 use crate::ui::{plain, short_path};
@@ -20,15 +20,15 @@ use crate::view::percent;
 
 /// All displayed data of one session.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Session {
+pub(crate) struct DashboardSession {
     pub(crate) id: SessionId,
     /// Folder in which the session was started.
     pub(crate) folder: PathBuf,
     /// The folder in short form.
     pub(crate) project: String,
     pub(crate) model: String,
-    pub(crate) phase: Phase,
-    pub(crate) load: Load,
+    pub(crate) phase: SessionPhase,
+    pub(crate) load: WindowFill,
     pub(crate) forecast: Forecast,
     /// Time of the last write to the transcript.
     pub(crate) last_word: Millis,
@@ -36,22 +36,22 @@ pub(crate) struct Session {
     pub(crate) compactions: Vec<Millis>,
     /// Usage of the main window over time, oldest first.
     pub(crate) curve: Vec<(Millis, Tokens)>,
-    pub(crate) subagents: Vec<Subagent>,
+    pub(crate) subagents: Vec<DashboardSubagent>,
     /// The session's own claims, and all claims in its project.
-    pub(crate) claims: Vec<Claim>,
+    pub(crate) claims: Vec<PathClaim>,
 }
 
 /// A running subagent.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Subagent {
+pub(crate) struct DashboardSubagent {
     pub(crate) id: SessionId,
     pub(crate) model: String,
-    pub(crate) load: Load,
+    pub(crate) load: WindowFill,
 }
 
 /// Usage of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Load {
+pub(crate) struct WindowFill {
     pub(crate) used: Tokens,
     pub(crate) window: Tokens,
     /// Tokens at which the client compacts; `None` if it does not.
@@ -64,7 +64,7 @@ pub(crate) struct Load {
 
 /// Activity of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
+pub(crate) enum SessionPhase {
     Running,
     /// Running, but silent for a while.
     Idle,
@@ -74,14 +74,19 @@ pub(crate) enum Phase {
     Over,
 }
 
-impl Session {
+impl DashboardSession {
     /// Builds a session from its measurements; `points` are its windows over time.
-    pub(crate) fn new(shown: &Shown, points: &[PointRow], phase: Phase, home: &Path) -> Self {
+    pub(crate) fn new(
+        shown: &Shown,
+        points: &[CurvePointRow],
+        phase: SessionPhase,
+        home: &Path,
+    ) -> Self {
         let Shown { found, measured, pace, checkpoint, subagents, .. } = shown;
         let own = || points.iter().filter(|row| row.subagent.is_none());
-        let reading = |row: &PointRow| match row.point {
-            Point::Reading { used } => Some((row.time, used)),
-            Point::Compaction { .. } => None,
+        let reading = |row: &CurvePointRow| match row.point {
+            CurvePoint::Reading { used } => Some((row.time, used)),
+            CurvePoint::Compaction { .. } => None,
         };
         let modified = found.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
@@ -90,7 +95,7 @@ impl Session {
             project: short_path(&measured.project, home),
             model: model(measured),
             phase,
-            load: Load::of(measured),
+            load: WindowFill::of(measured),
             forecast: sessions::forecast(measured, pace.as_ref()),
             last_word: modified.as_millis() as Millis,
             checkpoint: checkpoint.clone(),
@@ -100,7 +105,11 @@ impl Session {
                 .iter()
                 .filter_map(|(found, measured)| {
                     let id = found.owner.subagent.clone()?;
-                    Some(Subagent { id, model: model(measured), load: Load::of(measured) })
+                    Some(DashboardSubagent {
+                        id,
+                        model: model(measured),
+                        load: WindowFill::of(measured),
+                    })
                 })
                 .collect(),
             // The caller adds claims from the board, because other sessions' claims count, too.
@@ -109,7 +118,7 @@ impl Session {
     }
 
     /// Whether a claim is the session's own or in its project.
-    pub(crate) fn concerns(&self, claim: &Claim) -> bool {
+    pub(crate) fn concerns(&self, claim: &PathClaim) -> bool {
         claim.holder == self.id.as_str() || claim.path.starts_with(&self.folder)
     }
 
@@ -121,7 +130,7 @@ impl Session {
     }
 }
 
-impl Load {
+impl WindowFill {
     fn of(Measured { reading, window, trigger, levels, lines, .. }: &Measured) -> Self {
         let Levels { warn, .. } = *levels;
         Self {
@@ -145,7 +154,7 @@ impl Load {
     }
 }
 
-impl Phase {
+impl SessionPhase {
     /// Returns the phase after a change; `None` if the change does not affect it.
     pub(crate) fn after(change: &Change) -> Option<Self> {
         match change {

@@ -9,17 +9,17 @@ use plimsoll_core::run::Run;
 use plimsoll_engine::criteria::Criteria;
 
 use super::keys::Key;
-use super::session::{Phase, Session, Subagent};
+use super::session::{DashboardSession, DashboardSubagent, SessionPhase};
 
 /// Everything that the view shows.
 #[derive(Default)]
-pub(crate) struct State {
-    sessions: Vec<Session>,
+pub(crate) struct DashboardState {
+    sessions: Vec<DashboardSession>,
     /// Progress of the first scan: sessions done and total.
     pub(crate) progress: Option<(usize, usize)>,
     /// The selected row, by owner, because rows appear, disappear and move.
     selected: Option<Owner>,
-    pub(crate) sort: Sort,
+    pub(crate) sort: SortOrder,
     pub(crate) is_reversed: bool,
     pub(crate) filter: String,
     /// Whether keys go into the filter.
@@ -52,7 +52,7 @@ pub(crate) enum Pane {
 
 /// Sort order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum SortOrder {
     /// Fullest first.
     #[default]
     Load,
@@ -67,15 +67,15 @@ pub(crate) enum Sort {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Row<'a> {
-    Session(&'a Session),
+pub(crate) enum ListRow<'a> {
+    Session(&'a DashboardSession),
     /// A subagent of the session above.
-    Subagent(&'a Session, &'a Subagent),
+    Subagent(&'a DashboardSession, &'a DashboardSubagent),
 }
 
 /// Action requested by a key that the state cannot perform itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum KeyAction {
     Stay,
     Quit,
     /// Read the figures for [`Pane::Criteria`].
@@ -91,7 +91,7 @@ pub(crate) enum Act {
 /// Rows per page key.
 const PAGE: usize = 10;
 
-impl Sort {
+impl SortOrder {
     pub(crate) const ALL: [Self; 5] =
         [Self::Load, Self::Distance, Self::Checkpoint, Self::Activity, Self::Project];
 
@@ -110,12 +110,13 @@ impl Sort {
         Self::ALL[(at + 1) % Self::ALL.len()]
     }
 
-    fn compare(self, one: &Session, other: &Session) -> Ordering {
+    fn compare(self, one: &DashboardSession, other: &DashboardSession) -> Ordering {
         match self {
             Self::Load => other.load.percent().total_cmp(&one.load.percent()),
             Self::Distance => one.forecast.tokens.cmp(&other.forecast.tokens),
             Self::Checkpoint => {
-                let sealed = |session: &Session| session.checkpoint.as_ref().map(|it| it.created);
+                let sealed =
+                    |session: &DashboardSession| session.checkpoint.as_ref().map(|it| it.created);
                 sealed(one).cmp(&sealed(other))
             }
             Self::Activity => other.last_word.cmp(&one.last_word),
@@ -124,9 +125,9 @@ impl Sort {
     }
 }
 
-impl Row<'_> {
+impl ListRow<'_> {
     /// Returns the session to which the row belongs.
-    pub(crate) fn session(&self) -> &Session {
+    pub(crate) fn session(&self) -> &DashboardSession {
         match self {
             Self::Session(session) | Self::Subagent(session, _) => session,
         }
@@ -141,10 +142,10 @@ impl Row<'_> {
     }
 }
 
-impl State {
+impl DashboardState {
     /// Replaces the sessions. The selection stays on its row if that still exists. Without a
     /// selection, the first row counts as selected.
-    pub(crate) fn take(&mut self, sessions: Vec<Session>) {
+    pub(crate) fn take(&mut self, sessions: Vec<DashboardSession>) {
         let before = self.selected_at();
         self.sessions = sessions;
         if self.selected.is_some() && self.selected_at().is_none() {
@@ -158,7 +159,7 @@ impl State {
     }
 
     /// Whether a session belongs to a run.
-    pub(crate) fn is_conducted(&self, session: &Session) -> bool {
+    pub(crate) fn is_conducted(&self, session: &DashboardSession) -> bool {
         self.conducted.contains(session.id.as_str())
     }
 
@@ -170,36 +171,36 @@ impl State {
     }
 
     /// Returns all sessions, regardless of the filter.
-    pub(crate) fn sessions(&self) -> &[Session] {
+    pub(crate) fn sessions(&self) -> &[DashboardSession] {
         &self.sessions
     }
 
     /// Returns the filtered rows in display order.
-    pub(crate) fn rows(&self) -> Vec<Row<'_>> {
-        let mut sessions: Vec<&Session> =
+    pub(crate) fn rows(&self) -> Vec<ListRow<'_>> {
+        let mut sessions: Vec<&DashboardSession> =
             self.sessions.iter().filter(|session| session.fits(&self.filter)).collect();
         sessions.sort_by(|one, other| {
             let order = self.sort.compare(one, other);
             let order = if self.is_reversed { order.reverse() } else { order };
             // Running sessions come first in any order; ties have a fixed order.
-            (one.phase > Phase::Idle)
-                .cmp(&(other.phase > Phase::Idle))
+            (one.phase > SessionPhase::Idle)
+                .cmp(&(other.phase > SessionPhase::Idle))
                 .then(order)
                 .then_with(|| Reverse(one.last_word).cmp(&Reverse(other.last_word)))
                 .then_with(|| one.id.as_str().cmp(other.id.as_str()))
         });
         let mut rows = Vec::new();
         for session in sessions {
-            rows.push(Row::Session(session));
+            rows.push(ListRow::Session(session));
             if self.is_unfolded(session) {
-                rows.extend(session.subagents.iter().map(|it| Row::Subagent(session, it)));
+                rows.extend(session.subagents.iter().map(|it| ListRow::Subagent(session, it)));
             }
         }
         rows
     }
 
     /// Whether the subagents of a session have rows of their own.
-    pub(crate) fn is_unfolded(&self, session: &Session) -> bool {
+    pub(crate) fn is_unfolded(&self, session: &DashboardSession) -> bool {
         self.unfolded.contains(&session.id)
     }
 
@@ -213,9 +214,9 @@ impl State {
     }
 
     /// Returns the selected session.
-    pub(crate) fn session(&self) -> Option<&Session> {
+    pub(crate) fn session(&self) -> Option<&DashboardSession> {
         let at = self.selected_at()?;
-        let (Row::Session(session) | Row::Subagent(session, _)) = *self.rows().get(at)?;
+        let (ListRow::Session(session) | ListRow::Subagent(session, _)) = *self.rows().get(at)?;
         Some(session)
     }
 
@@ -234,9 +235,9 @@ impl State {
     }
 
     /// Handles a key.
-    pub(crate) fn press(&mut self, key: Key) -> Act {
+    pub(crate) fn press(&mut self, key: Key) -> KeyAction {
         if key == Key::Interrupt {
-            return Act::Quit;
+            return KeyAction::Quit;
         }
         match self.is_typing {
             true => self.type_in(key),
@@ -247,7 +248,7 @@ impl State {
         }
     }
 
-    fn type_in(&mut self, key: Key) -> Act {
+    fn type_in(&mut self, key: Key) -> KeyAction {
         match key {
             Key::Enter => self.is_typing = false,
             Key::Escape => {
@@ -263,15 +264,15 @@ impl State {
             _ => {}
         }
         self.stay();
-        Act::Stay
+        KeyAction::Stay
     }
 
-    fn command(&mut self, key: Key) -> Act {
+    fn command(&mut self, key: Key) -> KeyAction {
         match key {
-            Key::Character('q') => return Act::Quit,
+            Key::Character('q') => return KeyAction::Quit,
             Key::Escape => return self.step_back(),
-            Key::Character('c') => return self.act(Act::Seal),
-            Key::Character('y') => return self.act(Act::Copy),
+            Key::Character('c') => return self.act(KeyAction::Seal),
+            Key::Character('y') => return self.act(KeyAction::Copy),
             Key::Character('o') => return self.page(),
             Key::Up | Key::Character('k') => self.go(-1),
             Key::Down | Key::Character('j') => self.go(1),
@@ -288,41 +289,41 @@ impl State {
             Key::Character('?' | 'h') => self.toggle(Pane::Help),
             _ => {}
         }
-        Act::Stay
+        KeyAction::Stay
     }
 
     /// Closes the pane or clears the filter; quits if neither is open.
-    fn step_back(&mut self) -> Act {
+    fn step_back(&mut self) -> KeyAction {
         match () {
             () if self.pane.is_some() => self.pane = None,
             () if !self.filter.is_empty() => {
                 self.filter.clear();
                 self.stay();
             }
-            () => return Act::Quit,
+            () => return KeyAction::Quit,
         }
-        Act::Stay
+        KeyAction::Stay
     }
 
-    fn act(&self, act: impl FnOnce(SessionId) -> Act) -> Act {
-        self.session().map_or(Act::Stay, |session| act(session.id.clone()))
+    fn act(&self, act: impl FnOnce(SessionId) -> KeyAction) -> KeyAction {
+        self.session().map_or(KeyAction::Stay, |session| act(session.id.clone()))
     }
 
-    fn page(&mut self) -> Act {
-        let Some(session) = self.session() else { return Act::Stay };
+    fn page(&mut self) -> KeyAction {
+        let Some(session) = self.session() else { return KeyAction::Stay };
         match &session.checkpoint {
-            Some(last) => Act::Page(session.id.clone(), last.id.clone()),
+            Some(last) => KeyAction::Page(session.id.clone(), last.id.clone()),
             None => {
                 self.told = Some("there is no checkpoint of it yet; c makes one".to_owned());
-                Act::Stay
+                KeyAction::Stay
             }
         }
     }
 
     /// Toggles the criteria pane and requests current figures.
-    fn look(&mut self) -> Act {
+    fn look(&mut self) -> KeyAction {
         self.toggle(Pane::Criteria);
-        if self.pane.is_some() { Act::Look } else { Act::Stay }
+        if self.pane.is_some() { KeyAction::Look } else { KeyAction::Stay }
     }
 
     fn toggle(&mut self, pane: Pane) {
@@ -345,7 +346,7 @@ impl State {
     /// Selects a row, or the last one if there are fewer.
     fn go_to(&mut self, at: usize) {
         let rows = self.rows();
-        let selected = rows.get(at.min(rows.len().saturating_sub(1))).map(Row::owner);
+        let selected = rows.get(at.min(rows.len().saturating_sub(1))).map(ListRow::owner);
         if self.selected != selected {
             self.scrolled = 0;
         }

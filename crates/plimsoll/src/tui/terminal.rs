@@ -20,9 +20,9 @@ use super::keys::{self, Key};
 use crate::report::HintExt;
 
 /// Full-screen mode, until dropped.
-pub(crate) struct Terminal(ratatui::Terminal<CrosstermBackend<Stdout>>);
+pub(crate) struct FullScreen(ratatui::Terminal<CrosstermBackend<Stdout>>);
 
-impl Terminal {
+impl FullScreen {
     /// Enters full-screen mode. A panic restores the terminal before it prints its message.
     pub(crate) fn open() -> io::Result<Self> {
         let before = panic::take_hook();
@@ -79,7 +79,7 @@ impl Terminal {
     }
 }
 
-impl Drop for Terminal {
+impl Drop for FullScreen {
     fn drop(&mut self) {
         give_back();
     }

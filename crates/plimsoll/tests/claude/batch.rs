@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::process::{Command, Stdio};
 
-use plimsoll_testbed::{Answer, Client, Request, Script};
+use plimsoll_testbed::{Client, ModelAnswer, ModelRequest, Script};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, PLAIN, PLIMSOLL, path};
@@ -35,7 +35,7 @@ fn lay_down(bed: &Bed) {
 }
 
 /// The files that a session is asked for.
-fn asked_for(request: &Request) -> Vec<String> {
+fn asked_for(request: &ModelRequest) -> Vec<String> {
     let text = request.all_text();
     let line = text.split("\n   Files: ").nth(1).and_then(|rest| rest.lines().next());
     let files = line.unwrap_or_default().split(", ");
@@ -53,11 +53,11 @@ fn refactorer() -> Script {
         let (files, at) = (asked_for(request), *turn);
         *turn += 1;
         let answer = match files.get(at / 2) {
-            None => Answer::text("Every rib is a frame."),
-            Some(file) if at % 2 == 0 => Answer::tool("Read", json!({ "file_path": file })),
+            None => ModelAnswer::text("Every rib is a frame."),
+            Some(file) if at % 2 == 0 => ModelAnswer::tool("Read", json!({ "file_path": file })),
             Some(file) => {
                 let edit = json!({"file_path": file, "old_string": "pub fn rib_", "new_string": "pub fn frame_"});
-                Answer::tool("Edit", edit)
+                ModelAnswer::tool("Edit", edit)
             }
         };
         Some(answer.prompt_tokens(30_000 + 700 * at as u64))
@@ -131,7 +131,7 @@ fn what_is_longer_than_a_word_may_be_reaches_the_client_on_its_stdin() {
 }
 
 /// A session was given the checkpoint of the batch before, which tells what was changed.
-fn given(first: &Request, before: &Value, project: &std::path::Path) {
+fn given(first: &ModelRequest, before: &Value, project: &std::path::Path) {
     let id = before["checkpoint"].as_str().unwrap();
     let (heard, told) = (first.all_text(), checkpoint(project, id).unwrap());
     assert!(heard.contains(&format!("From checkpoint {id}")), "{heard}");

@@ -6,7 +6,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use plimsoll_testbed::{
-    Answer, Client, Hooks, ModelServer, Outcome, Prompt, Request, Sandbox, Script, Transcript,
+    Client, ClientTranscript, Hooks, ModelAnswer, ModelRequest, ModelServer, Outcome, Prompt,
+    Sandbox, Script,
 };
 use serde_json::{Value, json};
 
@@ -154,7 +155,11 @@ impl Bed {
 
 /// The Bash call that a command of ours asks the model for, with `words` in the place of what is to
 /// be filled in.
-pub(crate) fn obeyed(request: &Request, placeholder: &str, words: &str) -> Option<Answer> {
+pub(crate) fn obeyed(
+    request: &ModelRequest,
+    placeholder: &str,
+    words: &str,
+) -> Option<ModelAnswer> {
     let text = request.all_text();
     let line =
         text.lines().find(|line| line.contains("/plimsoll") && line.ends_with(placeholder))?;
@@ -179,7 +184,7 @@ pub(crate) fn hooks(program: &Path) -> Hooks {
 ///
 /// The client writes its transcript about every 100 ms, so a tool that is quicker finishes before
 /// the hook can see what the service counted.
-pub(crate) fn step(prompt_tokens: u64) -> Answer {
+pub(crate) fn step(prompt_tokens: u64) -> ModelAnswer {
     static STEPS: AtomicU32 = AtomicU32::new(0);
     let mark = format!("step-{:06}", STEPS.fetch_add(1, Ordering::Relaxed));
     bash(&format!(
@@ -189,26 +194,26 @@ pub(crate) fn step(prompt_tokens: u64) -> Answer {
 }
 
 /// A shell command.
-pub(crate) fn bash(command: &str) -> Answer {
-    Answer::tool("Bash", json!({ "command": command, "description": "a step" }))
+pub(crate) fn bash(command: &str) -> ModelAnswer {
+    ModelAnswer::tool("Bash", json!({ "command": command, "description": "a step" }))
 }
 
 /// A session of 30,000 to 33,000 tokens that lets a subagent count, whose window comes to hold so much.
 pub(crate) fn counting(prompt_tokens: u64) -> Script {
-    let counted = Answer::text("counted").prompt_tokens(prompt_tokens + 1_000);
+    let counted = ModelAnswer::text("counted").prompt_tokens(prompt_tokens + 1_000);
     Script::new()
         .main([
             step(30_000),
             agent().prompt_tokens(31_000),
             step(32_000),
-            Answer::text("all done").prompt_tokens(33_000),
+            ModelAnswer::text("all done").prompt_tokens(33_000),
         ])
         .subagent("SUBTASK", [step(prompt_tokens), counted])
 }
 
 /// A subagent that the session waits for; its prompt says SUBTASK.
-pub(crate) fn agent() -> Answer {
-    Answer::tool(
+pub(crate) fn agent() -> ModelAnswer {
+    ModelAnswer::tool(
         "Agent",
         json!({
             "description": "count",
@@ -220,8 +225,8 @@ pub(crate) fn agent() -> Answer {
 }
 
 /// A skill.
-pub(crate) fn skill(name: &str) -> Answer {
-    Answer::tool("Skill", json!({ "skill": name }))
+pub(crate) fn skill(name: &str) -> ModelAnswer {
+    ModelAnswer::tool("Skill", json!({ "skill": name }))
 }
 
 /// What is said where a checkpoint is at hand.
@@ -229,7 +234,7 @@ const AT_HAND: &str = " Checkpoint saved TIME; no action needed.";
 
 /// What a request holds of our words, each from its beginning to the end of its line, without what
 /// is at hand.
-pub(crate) fn words(request: &Request) -> Vec<String> {
+pub(crate) fn words(request: &ModelRequest) -> Vec<String> {
     let text = request.all_text();
     let ours = |line: &str| {
         let line = timeless(&line[line.find("CONTEXT: ")?..]).replace(AT_HAND, "");
@@ -257,7 +262,7 @@ pub(crate) fn timeless(words: &str) -> String {
 }
 
 /// What the tools answered in the last round of `request`.
-pub(crate) fn tool_result(request: &Request) -> String {
+pub(crate) fn tool_result(request: &ModelRequest) -> String {
     let messages = request.body["messages"].as_array().unwrap();
     let blocks = messages.iter().rev().filter_map(|message| message["content"].as_array());
     let result = blocks.flatten().find(|block| block["type"] == "tool_result");
@@ -265,7 +270,7 @@ pub(crate) fn tool_result(request: &Request) -> String {
 }
 
 /// What the client showed to the user on behalf of hooks.
-pub(crate) fn shown(transcript: &Transcript) -> Vec<String> {
+pub(crate) fn shown(transcript: &ClientTranscript) -> Vec<String> {
     attachments(transcript, "hook_system_message")
         .map(|attachment| timeless(attachment["content"].as_str().unwrap()))
         .collect()
@@ -273,7 +278,7 @@ pub(crate) fn shown(transcript: &Transcript) -> Vec<String> {
 
 /// The attachments of one type.
 pub(crate) fn attachments<'a>(
-    transcript: &'a Transcript,
+    transcript: &'a ClientTranscript,
     name: &str,
 ) -> impl Iterator<Item = &'a Value> {
     let name = name.to_owned();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use plimsoll_testbed::{Answer, Client, Script};
+use plimsoll_testbed::{Client, ModelAnswer, Script};
 use serde_json::json;
 
 use crate::bed::{Bed, step};
@@ -17,9 +17,9 @@ fn checkpoints(bed: &Bed) -> Vec<PathBuf> {
         .collect()
 }
 
-fn edit() -> Answer {
+fn edit() -> ModelAnswer {
     let input = json!({"file_path": "hold.rs", "content": "fn load_line() {}\n"});
-    Answer::tool("Write", input).prompt_tokens(50_000)
+    ModelAnswer::tool("Write", input).prompt_tokens(50_000)
 }
 
 #[test]
@@ -35,8 +35,13 @@ fn and_with_the_old_client_too() {
 fn compacted(client: &Client) {
     // The client compacts this model at 167,000 tokens.
     let script = Script::new()
-        .main([edit(), step(170_500), step(30_000), Answer::text("all done").prompt_tokens(31_000)])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .main([
+            edit(),
+            step(170_500),
+            step(30_000),
+            ModelAnswer::text("all done").prompt_tokens(31_000),
+        ])
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = Bed::bare(client, script);
     bed.plimsoll(&["init", "--yes", "--client", client.program().to_str().unwrap()]);
     let prompt = "Write hold.rs. Never touch the ballast.";
@@ -64,8 +69,8 @@ fn compacted(client: &Client) {
 #[test]
 fn a_folder_that_cannot_be_written_does_not_stop_the_compaction() {
     let script = Script::new()
-        .main([edit(), step(170_500), Answer::text("all done").prompt_tokens(31_000)])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .main([edit(), step(170_500), ModelAnswer::text("all done").prompt_tokens(31_000)])
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = Bed::bare(&Client::current(), script);
     let program = Client::current().program().to_str().unwrap().to_owned();
     bed.plimsoll(&["init", "--yes", "--client", &program]);

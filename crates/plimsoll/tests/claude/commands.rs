@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use plimsoll_testbed::{Answer, Client, Request, Script};
+use plimsoll_testbed::{Client, ModelAnswer, ModelRequest, Script};
 use serde_json::json;
 
 use crate::bed::{Bed, PLAIN, tool_result};
@@ -18,11 +18,11 @@ const WORDS: &str = r#"## Why Changed
 "#;
 
 /// The Bash call that the command's text asks for, with our words in it.
-fn obey(request: &Request) -> Option<Answer> {
+fn obey(request: &ModelRequest) -> Option<ModelAnswer> {
     let text = request.all_text();
     let begin = text.lines().find(|line| line.ends_with("--refine <<'END_OF_WORDS'"))?;
     let command = format!("{begin}\n{WORDS}END_OF_WORDS");
-    Some(Answer::tool("Bash", json!({"command": command, "description": "seal"})))
+    Some(ModelAnswer::tool("Bash", json!({"command": command, "description": "seal"})))
 }
 
 #[test]
@@ -30,13 +30,13 @@ fn the_model_refines_a_checkpoint_without_asking_for_leave() {
     for client in [Client::current(), Client::old()] {
         let mut obeyed = false;
         let script = Script::new()
-            .main([Answer::text("so far")])
+            .main([ModelAnswer::text("so far")])
             .rule(move |request| {
                 let call = obey(request).filter(|_| request.is_main_turn() && !obeyed)?;
                 obeyed = true;
                 Some(call)
             })
-            .main([Answer::text("sealed")]);
+            .main([ModelAnswer::text("sealed")]);
         let bed = Bed::bare(&client, script);
         bed.plimsoll(&["init", "--yes", "--commands"]);
         let session = bed.prompt("Mend the hull. Never touch the ballast.").run().session_id();
@@ -74,7 +74,8 @@ fn the_model_refines_a_checkpoint_without_asking_for_leave() {
 #[test]
 fn a_new_session_is_given_the_last_checkpoint_of_the_project() {
     for client in [Client::current(), Client::old()] {
-        let script = Script::new().main([Answer::text("so far"), Answer::text("welcome back")]);
+        let script =
+            Script::new().main([ModelAnswer::text("so far"), ModelAnswer::text("welcome back")]);
         let bed = Bed::bare(&client, script);
         bed.plimsoll(&["init", "--yes", "--commands"]);
         let session = bed.prompt("Mend the hull. Never touch the ballast.").run().session_id();
@@ -93,7 +94,7 @@ fn a_new_session_is_given_the_last_checkpoint_of_the_project() {
 #[test]
 fn without_a_checkpoint_the_command_is_answered_all_the_same() {
     for client in [Client::current(), Client::old()] {
-        let bed = Bed::bare(&client, Script::new().main([Answer::text("all done")]));
+        let bed = Bed::bare(&client, Script::new().main([ModelAnswer::text("all done")]));
         bed.plimsoll(&["init", "--yes", "--commands"]);
         let outcome = bed.prompt("/resume-work").unpermitted().run();
         assert_eq!(outcome.text(), "all done", "{}", client.version());
@@ -121,7 +122,7 @@ fn no_words_of_the_user_reach_a_shell() {
         (&old, "ss"),
     ] {
         for words in HARMFUL {
-            let bed = Bed::bare(client, Script::new().main([Answer::text("all done")]));
+            let bed = Bed::bare(client, Script::new().main([ModelAnswer::text("all done")]));
             bed.plimsoll(&["init", "--yes", "--commands"]);
             let outcome = bed.prompt(&format!("/{command} {words}")).run();
             let what = format!("{}: /{command} {words}", client.version());
@@ -135,7 +136,7 @@ fn no_words_of_the_user_reach_a_shell() {
 
 #[test]
 fn on_a_terminal_the_command_takes_the_place_of_the_clients_own() {
-    let bed = Bed::bare(&Client::current(), Script::new().main([Answer::text("noted")]));
+    let bed = Bed::bare(&Client::current(), Script::new().main([ModelAnswer::text("noted")]));
     bed.plimsoll(&["init", "--yes", "--commands"]);
     let terminal = bed.sandbox.terminal(80, 24).model(PLAIN).start();
     terminal.type_line("/checkpoint");

@@ -1,6 +1,6 @@
 //! A compaction, after which all that was said about the window is void.
 
-use plimsoll_testbed::{Answer, Client, Script};
+use plimsoll_testbed::{Client, ModelAnswer, Script};
 
 use crate::bed::{Bed, PLAIN, shown, step};
 
@@ -22,9 +22,9 @@ fn warned_again(client: &Client) {
             step(170_500),
             step(30_000),
             step(162_000),
-            Answer::text("all done").prompt_tokens(162_200),
+            ModelAnswer::text("all done").prompt_tokens(162_200),
         ])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = Bed::with(client, script);
 
     let outcome = bed.sandbox.prompt("go").model("claude-sonnet-4-6").run();
@@ -56,9 +56,9 @@ fn the_warn_line_follows_a_compaction_window_that_the_user_sets() {
             step(54_000),
             step(70_000),
             step(20_000),
-            Answer::text("all done").prompt_tokens(21_000),
+            ModelAnswer::text("all done").prompt_tokens(21_000),
         ])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = Bed::new(script);
 
     let outcome = bed.prompt("go").env("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000").run();
@@ -80,8 +80,8 @@ fn the_warn_line_follows_a_compaction_window_that_the_user_sets() {
 #[test]
 fn right_after_a_compaction_the_reading_is_an_estimate() {
     let script = Script::new()
-        .main([Answer::text("so far").prompt_tokens(30_000), Answer::text("further")])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .main([ModelAnswer::text("so far").prompt_tokens(30_000), ModelAnswer::text("further")])
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = Bed::new(script);
     bed.prompt("begin").run();
     bed.prompt("go on").continuing().run();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use plimsoll_testbed::{Answer, Outcome, Prompt, Script};
+use plimsoll_testbed::{ModelAnswer, Outcome, Prompt, Script};
 
 use crate::bed::{Bed, agent, bash, shown};
 
@@ -13,9 +13,9 @@ fn working() -> Bed {
         .main([
             bash("sleep 0.3; echo made > made").prompt_tokens(190_000),
             agent().prompt_tokens(190_200),
-            Answer::text("all done").prompt_tokens(190_400),
+            ModelAnswer::text("all done").prompt_tokens(190_400),
         ])
-        .subagent("SUBTASK", [Answer::text("counted")]);
+        .subagent("SUBTASK", [ModelAnswer::text("counted")]);
     Bed::new(script)
 }
 

@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use plimsoll_testbed::{Answer, Client, Script};
+use plimsoll_testbed::{Client, ModelAnswer, Script};
 
 use crate::bed::{Bed, agent, shown, skill, step, tool_result};
 
@@ -20,9 +20,9 @@ fn delegating() -> Script {
         .main([
             step(90_000),
             agent().prompt_tokens(90_200),
-            Answer::text("all done").prompt_tokens(90_400),
+            ModelAnswer::text("all done").prompt_tokens(90_400),
         ])
-        .subagent("SUBTASK", [Answer::text("counted the files")])
+        .subagent("SUBTASK", [ModelAnswer::text("counted the files")])
 }
 
 #[test]
@@ -47,9 +47,9 @@ fn an_agent_under_the_ceiling_is_not_the_guards_business() {
         .main([
             step(79_000),
             agent().prompt_tokens(79_200),
-            Answer::text("all done").prompt_tokens(79_400),
+            ModelAnswer::text("all done").prompt_tokens(79_400),
         ])
-        .subagent("SUBTASK", [Answer::text("counted")]);
+        .subagent("SUBTASK", [ModelAnswer::text("counted")]);
     let bed = Bed::new(script);
 
     let outcome = bed.run_strictly();
@@ -94,7 +94,7 @@ fn strict_mode_refuses_every_time() {
         step(90_000),
         agent().prompt_tokens(90_200),
         agent().prompt_tokens(90_400),
-        Answer::text("all done").prompt_tokens(90_600),
+        ModelAnswer::text("all done").prompt_tokens(90_600),
     ]);
     let bed = Bed::new(script);
 
@@ -108,7 +108,7 @@ fn strict_mode_refuses_every_time() {
 /// A session at 45 % that loads one skill after the other, each of which says its name.
 fn loading(skills: &[&str]) -> Bed {
     let loads = skills.iter().map(|name| skill(name).prompt_tokens(90_200));
-    let end = Answer::text("all done").prompt_tokens(90_400);
+    let end = ModelAnswer::text("all done").prompt_tokens(90_400);
     let bed = Bed::new(Script::new().main([step(90_000)].into_iter().chain(loads).chain([end])));
     for name in ["checkpoint", "deploy"] {
         let body = format!("BODY-OF-{name}");
@@ -152,9 +152,9 @@ fn a_guard_that_is_off_lets_everything_through() {
             step(90_000),
             agent().prompt_tokens(90_200),
             skill("deploy").prompt_tokens(90_400),
-            Answer::text("all done").prompt_tokens(90_600),
+            ModelAnswer::text("all done").prompt_tokens(90_600),
         ])
-        .subagent("SUBTASK", [Answer::text("counted")]);
+        .subagent("SUBTASK", [ModelAnswer::text("counted")]);
     let bed = Bed::new(script);
     bed.skill(&bed.sandbox.project().join(".claude"), "deploy", "BODY-OF-deploy");
 

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use plimsoll_agents::DEFAULT;
-use plimsoll_testbed::{Answer, Client, Script};
+use plimsoll_testbed::{Client, ModelAnswer, Script};
 
 use crate::bed::{Bed, path, shown, step};
 
 fn warned_script() -> Script {
-    Script::new().main([step(166_000), Answer::text("all done").prompt_tokens(166_200)])
+    Script::new().main([step(166_000), ModelAnswer::text("all done").prompt_tokens(166_200)])
 }
 
 /// Whatever there is in a home.
@@ -110,8 +110,8 @@ fn a_file_that_we_say_is_passed_over_is_passed_over() {
 fn the_command_shows_how_full_its_own_session_is() {
     for client in [Client::current(), Client::old()] {
         let script = Script::new().main([
-            Answer::text("so far").prompt_tokens(100_000),
-            Answer::text("all done").prompt_tokens(101_000),
+            ModelAnswer::text("so far").prompt_tokens(100_000),
+            ModelAnswer::text("all done").prompt_tokens(101_000),
         ]);
         let bed = Bed::bare(&client, script);
         bed.plimsoll(&["init", "--yes", "--commands"]);
@@ -129,7 +129,7 @@ fn the_command_shows_how_full_its_own_session_is() {
 #[test]
 fn the_command_is_answered_in_a_session_that_has_nothing_to_show_yet() {
     for client in [Client::current(), Client::old()] {
-        let bed = Bed::bare(&client, Script::new().main([Answer::text("all done")]));
+        let bed = Bed::bare(&client, Script::new().main([ModelAnswer::text("all done")]));
         bed.plimsoll(&["init", "--yes", "--commands"]);
         let outcome = bed.prompt("/plimsoll").unpermitted().run();
         assert_eq!(outcome.text(), "all done", "{}", client.version());

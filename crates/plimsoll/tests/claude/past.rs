@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use plimsoll_testbed::{Answer, Client, Script};
+use plimsoll_testbed::{Client, ModelAnswer, Script};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, PLIMSOLL, bash, hooks, step};
 
 /// A session with a tool call, in which other hooks run beside ours.
 fn session_beside(client: &Client, others: &[(&str, &str)]) -> Bed {
-    let bed = Bed::with(client, Script::new().main([bash("true"), Answer::text("all done")]));
+    let bed = Bed::with(client, Script::new().main([bash("true"), ModelAnswer::text("all done")]));
     let sh = Path::new("/bin/sh");
     let hooks = others.iter().fold(hooks(Path::new(PLIMSOLL)), |hooks, (event, script)| {
         hooks.on(event, sh, &["-c", script])
@@ -60,8 +60,8 @@ fn hooks_that_fail_are_counted_as_such() {
 fn a_percentage_that_the_client_goes_by_is_honoured() {
     // Half of the 180,000 tokens that are left beside the answer.
     let script = Script::new()
-        .main([step(60_000), step(95_000), step(30_000), Answer::text("all done")])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .main([step(60_000), step(95_000), step(30_000), ModelAnswer::text("all done")])
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = Bed::new(script);
     let mut settings = hooks(Path::new(PLIMSOLL)).settings();
     settings["env"] = json!({ "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50" });

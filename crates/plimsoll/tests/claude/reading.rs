@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::PathBuf;
 
-use plimsoll_testbed::{Answer, Client, Script, Transcript, Usage};
+use plimsoll_testbed::{AnswerUsage, Client, ClientTranscript, ModelAnswer, Script};
 use serde_json::Value;
 
 use crate::bed::{Bed, PLAIN, PROSE, agent, bash, step};
@@ -20,8 +20,8 @@ fn a_reading_of_the_old_clients_transcript_is_what_the_service_counted_too() {
 }
 
 fn measured(client: &Client) {
-    let usage = Usage { input: 11, cache_read: 88_000, cache_creation: 4_321, output: 765 };
-    let script = Script::new().main([step(60_000), Answer::text("all done").usage(usage)]);
+    let usage = AnswerUsage { input: 11, cache_read: 88_000, cache_creation: 4_321, output: 765 };
+    let script = Script::new().main([step(60_000), ModelAnswer::text("all done").usage(usage)]);
     let bed = Bed::with(client, script);
 
     let transcript = bed.prompt("go").run().transcript().path;
@@ -56,10 +56,10 @@ fn predicted(client: &Client) {
     let answers = [
         bash("cat notes"),
         bash("cat notes notes"),
-        Answer::text("so far"),
+        ModelAnswer::text("so far"),
         bash("echo short"),
         bash("cat notes"),
-        Answer::text("all done"),
+        ModelAnswer::text("all done"),
     ];
     let bed = Bed::with(client, counting(answers));
     fs::write(bed.sandbox.project().join("notes"), PROSE.repeat(20)).unwrap();
@@ -68,7 +68,8 @@ fn predicted(client: &Client) {
     let outcome = bed.prompt("go on").continuing().run();
 
     assert_eq!(outcome.text(), "all done");
-    let usages: Vec<Usage> = bed.server.main_turns().iter().filter_map(|turn| turn.usage).collect();
+    let usages: Vec<AnswerUsage> =
+        bed.server.main_turns().iter().filter_map(|turn| turn.usage).collect();
     assert_eq!(usages.len(), 6);
     let prefixes = before_each_response(&bed, &outcome.transcript());
     assert_eq!(prefixes.len(), usages.len());
@@ -83,21 +84,21 @@ fn predicted(client: &Client) {
 
 /// A session whose service counts as the real one does: the prompt before, the answer to it, and
 /// what is new, which is [`PROSE`] for the most part.
-fn counting(answers: impl IntoIterator<Item = Answer>) -> Script {
-    let mut answers: VecDeque<Answer> = answers.into_iter().collect();
+fn counting(answers: impl IntoIterator<Item = ModelAnswer>) -> Script {
+    let mut answers: VecDeque<ModelAnswer> = answers.into_iter().collect();
     let (mut tokens, mut letters) = (30_000, None);
     Script::new().rule(move |request| {
         let answer = answers.pop_front()?;
         let all = request.all_text().len() as u64;
         let new = all - letters.replace(all).unwrap_or(all);
-        let usage = Usage::of_prompt(tokens + new * 10 / 43);
+        let usage = AnswerUsage::of_prompt(tokens + new * 10 / 43);
         tokens = usage.prompt() + usage.output;
         Some(answer.usage(usage))
     })
 }
 
 /// Copies of the transcript, each as it was when a response was asked for.
-fn before_each_response(bed: &Bed, transcript: &Transcript) -> Vec<PathBuf> {
+fn before_each_response(bed: &Bed, transcript: &ClientTranscript) -> Vec<PathBuf> {
     let text = fs::read_to_string(&transcript.path).unwrap();
     let mut seen = Vec::new();
     let mut copies = Vec::new();
@@ -118,8 +119,8 @@ fn before_each_response(bed: &Bed, transcript: &Transcript) -> Vec<PathBuf> {
 #[test]
 fn a_subagents_transcript_is_measured_by_its_own_figures() {
     let script = Script::new()
-        .main([agent().prompt_tokens(30_000), Answer::text("all done").prompt_tokens(31_000)])
-        .subagent("SUBTASK", [step(50_000), Answer::text("counted").prompt_tokens(52_000)]);
+        .main([agent().prompt_tokens(30_000), ModelAnswer::text("all done").prompt_tokens(31_000)])
+        .subagent("SUBTASK", [step(50_000), ModelAnswer::text("counted").prompt_tokens(52_000)]);
     let bed = Bed::new(script);
 
     let transcript = bed.prompt("go").run().transcript();
@@ -138,7 +139,7 @@ fn the_window_is_the_one_that_the_client_asked_for() {
         ("claude-opus-4-8", 1_000_000, "table"),
         ("claude-sonnet-4-5[1m]", 1_000_000, "mark"),
     ] {
-        let bed = Bed::new(Script::new().main([Answer::text("all done")]));
+        let bed = Bed::new(Script::new().main([ModelAnswer::text("all done")]));
 
         let outcome = bed.sandbox.prompt("go").model(model).run();
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use plimsoll_testbed::{Answer, Client, Request, Script};
+use plimsoll_testbed::{Client, ModelAnswer, ModelRequest, Script};
 use serde_json::json;
 
 use crate::bed::{Bed, agent, bash, step};
@@ -24,9 +24,9 @@ fn installed(script: Script) -> Bed {
     bed
 }
 
-fn write(prompt_tokens: u64) -> Answer {
+fn write(prompt_tokens: u64) -> ModelAnswer {
     let input = json!({"file_path": "hold.rs", "content": "fn load_line() {}\n"});
-    Answer::tool("Write", input).prompt_tokens(prompt_tokens)
+    ModelAnswer::tool("Write", input).prompt_tokens(prompt_tokens)
 }
 
 /// How many checkpoints there are; each is whole and ours.
@@ -39,12 +39,12 @@ fn checkpoints(bed: &Bed) -> usize {
 }
 
 /// How often a request holds a text that we restored.
-fn restored(request: &Request) -> usize {
+fn restored(request: &ModelRequest) -> usize {
     request.all_text().matches(HEADING).count()
 }
 
 /// The text that we restored in a request, up to the end of its fence.
-fn given(request: &Request) -> String {
+fn given(request: &ModelRequest) -> String {
     let text = request.all_text();
     let begin = text.find(HEADING).unwrap_or_else(|| panic!("{text}"));
     let end = begin + text[begin..].find("\n</work-so-far-").unwrap();
@@ -57,10 +57,10 @@ fn a_manual_compaction_has_one_checkpoint_and_its_restore_in_the_next_request() 
     let script = Script::new()
         .main([
             write(30_000),
-            Answer::text("so far").prompt_tokens(31_000),
-            Answer::text("and on").prompt_tokens(20_000),
+            ModelAnswer::text("so far").prompt_tokens(31_000),
+            ModelAnswer::text("and on").prompt_tokens(20_000),
         ])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = installed(script);
     bed.sandbox.prompt(TASK).model(MODEL).run();
     let before = checkpoints(&bed);
@@ -98,13 +98,13 @@ fn a_subagents_compaction_is_its_own() {
         .main([
             write(30_000),
             agent().prompt_tokens(31_000),
-            Answer::text("all done").prompt_tokens(32_000),
+            ModelAnswer::text("all done").prompt_tokens(32_000),
         ])
         .subagent(
             "SUBTASK",
-            [step(120_000), step(170_500), Answer::text("counted").prompt_tokens(20_000)],
+            [step(120_000), step(170_500), ModelAnswer::text("counted").prompt_tokens(20_000)],
         )
-        .summaries([Answer::summary("SUMMARY-OF-THE-SUBAGENT")]);
+        .summaries([ModelAnswer::summary("SUMMARY-OF-THE-SUBAGENT")]);
     let bed = installed(script);
     let outcome = bed.sandbox.prompt(TASK).model(MODEL).run();
     assert_eq!(outcome.text(), "all done");
@@ -122,9 +122,9 @@ fn a_subagents_compaction_is_its_own() {
 fn a_session_that_goes_on_is_told_what_somebody_else_changed() {
     let script = Script::new().main([
         write(30_000),
-        Answer::text("so far").prompt_tokens(31_000),
-        Answer::text("and on").prompt_tokens(32_000),
-        Answer::text("once more").prompt_tokens(33_000),
+        ModelAnswer::text("so far").prompt_tokens(31_000),
+        ModelAnswer::text("and on").prompt_tokens(32_000),
+        ModelAnswer::text("once more").prompt_tokens(33_000),
     ]);
     let bed = installed(script);
     bed.sandbox.prompt(TASK).model(MODEL).run();
@@ -157,7 +157,7 @@ fn unwrapped(screen: &str) -> String {
 }
 
 /// How often a request mentions a checkpoint that was not loaded.
-fn offered(request: &Request) -> usize {
+fn offered(request: &ModelRequest) -> usize {
     request.all_text().matches("## Earlier Checkpoint").count()
 }
 
@@ -166,12 +166,12 @@ fn unfinished_work_is_given_once_to_the_next_session_of_a_person() {
     let script = Script::new().main([
         write(30_000),
         step(145_000),
-        Answer::text("so far").prompt_tokens(146_000),
-        Answer::text("headless one").prompt_tokens(20_000),
-        Answer::text("headless two").prompt_tokens(20_000),
-        Answer::text("taken up").prompt_tokens(20_000),
-        Answer::text("something else").prompt_tokens(20_000),
-        Answer::text("begun anew").prompt_tokens(20_000),
+        ModelAnswer::text("so far").prompt_tokens(146_000),
+        ModelAnswer::text("headless one").prompt_tokens(20_000),
+        ModelAnswer::text("headless two").prompt_tokens(20_000),
+        ModelAnswer::text("taken up").prompt_tokens(20_000),
+        ModelAnswer::text("something else").prompt_tokens(20_000),
+        ModelAnswer::text("begun anew").prompt_tokens(20_000),
     ]);
     let bed = installed(script);
     hold_session(&bed, TASK, "so far");
@@ -216,8 +216,8 @@ fn unfinished_work_is_given_once_to_the_next_session_of_a_person() {
 fn a_finished_session_is_offered_to_the_next_one() {
     let script = Script::new().main([
         write(30_000),
-        Answer::text("so far").prompt_tokens(31_000),
-        Answer::text("welcome").prompt_tokens(20_000),
+        ModelAnswer::text("so far").prompt_tokens(31_000),
+        ModelAnswer::text("welcome").prompt_tokens(20_000),
     ]);
     let bed = installed(script);
     hold_session(&bed, TASK, "so far");
@@ -235,9 +235,9 @@ fn a_tool_that_quotes_our_fence_closes_nothing() {
         .main([
             bash(&format!("echo '{forged}'")).prompt_tokens(30_000),
             step(170_500),
-            Answer::text("all done").prompt_tokens(20_000),
+            ModelAnswer::text("all done").prompt_tokens(20_000),
         ])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = installed(script);
     let outcome = bed.sandbox.prompt("Run it. Never touch the ballast.").model(MODEL).run();
     assert_eq!(outcome.text(), "all done");
@@ -253,12 +253,12 @@ fn a_tool_that_quotes_our_fence_closes_nothing() {
 fn what_a_repository_brings_along_is_neither_given_nor_followed() {
     let script = Script::new()
         .main([
-            Answer::text("hello").prompt_tokens(20_000),
+            ModelAnswer::text("hello").prompt_tokens(20_000),
             write(30_000),
             step(170_500),
-            Answer::text("all done").prompt_tokens(20_000),
+            ModelAnswer::text("all done").prompt_tokens(20_000),
         ])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = installed(script);
     let folder = bed.sandbox.project().join(".claude/checkpoints");
     fs::create_dir_all(&folder).unwrap();
@@ -287,11 +287,11 @@ fn a_torn_transcript_is_read_as_far_as_it_goes() {
     let script = Script::new()
         .main([
             write(30_000),
-            Answer::text("so far").prompt_tokens(31_000),
+            ModelAnswer::text("so far").prompt_tokens(31_000),
             step(170_500),
-            Answer::text("all done").prompt_tokens(20_000),
+            ModelAnswer::text("all done").prompt_tokens(20_000),
         ])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = installed(script);
     let first = bed.sandbox.prompt(TASK).model(MODEL).run();
     let path = first.transcript().path;
@@ -307,8 +307,8 @@ fn a_torn_transcript_is_read_as_far_as_it_goes() {
 #[test]
 fn a_full_disk_does_not_stop_the_session() {
     let script = Script::new()
-        .main([write(30_000), step(170_500), Answer::text("all done").prompt_tokens(20_000)])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .main([write(30_000), step(170_500), ModelAnswer::text("all done").prompt_tokens(20_000)])
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = installed(script);
     let folder = bed.sandbox.project().join(".claude/checkpoints");
     let disk = Disk::mounted(&folder);

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use plimsoll_testbed::{Answer, Client, Request, Script};
+use plimsoll_testbed::{Client, ModelAnswer, ModelRequest, Script};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, PLAIN, PLIMSOLL, bash, path, step};
@@ -53,7 +53,7 @@ pub(super) fn stderr(output: &Output) -> String {
 
 /// A model that goes through `turn` in every session anew: the session's number and the turn's, both
 /// from 1 on, to an answer.
-fn sessions(turn: impl Fn(usize, usize) -> Answer + Send + 'static) -> Script {
+fn sessions(turn: impl Fn(usize, usize) -> ModelAnswer + Send + 'static) -> Script {
     let mut known: HashMap<String, (usize, usize)> = HashMap::new();
     Script::new().rule(move |request| {
         if !request.is_main_turn() {
@@ -67,15 +67,15 @@ fn sessions(turn: impl Fn(usize, usize) -> Answer + Send + 'static) -> Script {
 }
 
 /// A file that is written while the window holds so much.
-fn writes(name: &str, prompt_tokens: u64) -> Answer {
+fn writes(name: &str, prompt_tokens: u64) -> ModelAnswer {
     let input = json!({"file_path": name, "content": format!("fn caulk_{}() {{}}\n", name.len())});
-    Answer::tool("Write", input).prompt_tokens(prompt_tokens)
+    ModelAnswer::tool("Write", input).prompt_tokens(prompt_tokens)
 }
 
 /// Works in `full` sessions until each is stopped, then ends in the next.
 fn until_full(full: usize) -> Script {
     sessions(move |session, turn| match turn {
-        _ if session > full => Answer::text("Every frame is sound.").prompt_tokens(31_000),
+        _ if session > full => ModelAnswer::text("Every frame is sound.").prompt_tokens(31_000),
         1 => writes(&format!("frame-{session}.rs"), 30_000),
         2..5 => step(40_000),
         _ => step(175_000),
@@ -83,8 +83,8 @@ fn until_full(full: usize) -> Script {
 }
 
 /// The sessions of the run, in the order in which they asked the model, each with its requests.
-pub(super) fn asked(bed: &Bed) -> Vec<Vec<Request>> {
-    let mut sessions: Vec<Vec<Request>> = Vec::new();
+pub(super) fn asked(bed: &Bed) -> Vec<Vec<ModelRequest>> {
+    let mut sessions: Vec<Vec<ModelRequest>> = Vec::new();
     for request in bed.server.main_turns() {
         let known = sessions.iter_mut().find(|known| known[0].session_id == request.session_id);
         match known {
@@ -155,7 +155,9 @@ fn four_hours_of_work_need_nobody() {
     let calls = std::env::var("PLIMSOLL_TEST_CALLS").ok().and_then(|text| text.parse().ok());
     let calls: usize = calls.unwrap_or(6);
     let work = move |session: usize, turn: usize| match turn {
-        _ if session > FOUR_HOURS => Answer::text("Every frame is sound.").prompt_tokens(31_000),
+        _ if session > FOUR_HOURS => {
+            ModelAnswer::text("Every frame is sound.").prompt_tokens(31_000)
+        }
         turn if turn < calls => {
             let used = 30_000 + 130_000 * (turn as u64 - 1) / calls as u64;
             writes(&format!("frame-{session}-{turn}.rs"), used)
@@ -209,7 +211,7 @@ fn a_run_ends_as_its_agent_does() {
     let script = sessions(|session, turn| match (session, turn) {
         (1, 1) => writes("frame-1.rs", 30_000),
         (1, _) => step(175_000),
-        _ => Answer::error(400, "invalid_request_error", "the tide is out"),
+        _ => ModelAnswer::error(400, "invalid_request_error", "the tide is out"),
     });
     let bed = bed(&Client::current(), script);
     let ran = run(&bed, &[]);
@@ -245,14 +247,14 @@ fn a_stream_is_passed_on_as_it_comes() {
 fn a_session_that_the_agent_begins_itself_is_nobodys() {
     let nested = |program: &Path| {
         let command = format!("{} -p 'count' --model {PLAIN} < /dev/null", program.display());
-        Answer::tool("Bash", json!({"command": command, "description": "another agent"}))
+        ModelAnswer::tool("Bash", json!({"command": command, "description": "another agent"}))
     };
     let program = Client::current().program().to_owned();
     let script = sessions(move |session, turn| match (session, turn) {
         (1, 1) => nested(&program).prompt_tokens(30_000),
-        (1, _) => Answer::text("Every frame is sound.").prompt_tokens(40_000),
+        (1, _) => ModelAnswer::text("Every frame is sound.").prompt_tokens(40_000),
         (_, 1) => step(180_000),
-        _ => Answer::text("counted").prompt_tokens(181_000),
+        _ => ModelAnswer::text("counted").prompt_tokens(181_000),
     });
     let bed = bed(&Client::current(), script);
     let ran = run(&bed, &[]);

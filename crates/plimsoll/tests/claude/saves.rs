@@ -1,6 +1,6 @@
 //! Saves, with the real client: one that does not compact by itself is saved before it is full.
 
-use plimsoll_testbed::{Answer, Client, Script};
+use plimsoll_testbed::{Client, ModelAnswer, Script};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, obeyed, shown, step};
@@ -36,9 +36,10 @@ fn seventy_percent_suggests_eighty_five_saves_and_a_new_session_goes_on() {
             step(141_000),
             step(171_500),
             step(173_000),
-            Answer::text("so far").prompt_tokens(174_000),
+            ModelAnswer::text("so far").prompt_tokens(174_000),
         ]);
-        let script = obeying(script, " WORDS", " development").main([Answer::text("welcome back")]);
+        let script =
+            obeying(script, " WORDS", " development").main([ModelAnswer::text("welcome back")]);
         let bed = bed(&client, script);
         let first = bed.prompt("Mend the hull. Never touch the ballast.").run();
         assert_eq!(first.text(), "so far", "{}", client.version());
@@ -71,8 +72,8 @@ fn seventy_percent_suggests_eighty_five_saves_and_a_new_session_goes_on() {
 #[test]
 fn a_user_saves_a_session_with_a_command() {
     for client in [Client::current(), Client::old()] {
-        let script = Script::new().main([Answer::text("so far")]);
-        let script = obeying(script, " ENVIRONMENT", " release").main([Answer::text("told")]);
+        let script = Script::new().main([ModelAnswer::text("so far")]);
+        let script = obeying(script, " ENVIRONMENT", " release").main([ModelAnswer::text("told")]);
         let bed = bed(&client, script);
         let session = bed.prompt("Mend the hull.").run().session_id();
         let told = bed.prompt("/ss release").continuing().unpermitted().run();

@@ -1,6 +1,6 @@
 //! What a compaction of the real client lost, judged by the work after it.
 
-use plimsoll_testbed::{Answer, Client, Script};
+use plimsoll_testbed::{Client, ModelAnswer, Script};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, step};
@@ -20,12 +20,12 @@ fn judged(client: &Client) {
     // The client compacts this model at 167,000 tokens.
     let script = Script::new()
         .main([
-            Answer::tool("Bash", names).prompt_tokens(150_000),
+            ModelAnswer::tool("Bash", names).prompt_tokens(150_000),
             step(160_000),
             step(170_500),
-            Answer::text("loadLine is as PROJ-12 wants it").prompt_tokens(31_000),
+            ModelAnswer::text("loadLine is as PROJ-12 wants it").prompt_tokens(31_000),
         ])
-        .summaries([Answer::summary("It is about loadLine.")]);
+        .summaries([ModelAnswer::summary("It is about loadLine.")]);
     let bed = Bed::bare(client, script);
     bed.plimsoll(&["init", "--yes", "--client", client.program().to_str().unwrap()]);
     bed.sandbox.prompt("go on").model("claude-sonnet-4-6").run();

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use plimsoll_testbed::{Answer, Script};
+use plimsoll_testbed::{ModelAnswer, Script};
 
 use crate::bed::{Bed, shown, step};
 
@@ -12,7 +12,7 @@ fn two_sessions_of_one_project_at_once_each_hear_their_own_warning() {
         Script::new().main([
             step(tokens),
             step(tokens + 200),
-            Answer::text("all done").prompt_tokens(tokens + 400),
+            ModelAnswer::text("all done").prompt_tokens(tokens + 400),
         ])
     };
     let (one, other) = (Bed::new(session(166_000)), Bed::new(session(168_000)));
@@ -35,7 +35,7 @@ fn two_sessions_of_one_project_at_once_each_hear_their_own_warning() {
 
 #[test]
 fn a_new_session_of_the_same_user_and_project_hears_its_own_warning() {
-    let turn = || [step(166_000), Answer::text("all done").prompt_tokens(166_200)];
+    let turn = || [step(166_000), ModelAnswer::text("all done").prompt_tokens(166_200)];
     let bed = Bed::new(Script::new().main(turn().into_iter().chain(turn())));
 
     let first = bed.prompt("go").run();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use plimsoll_testbed::{Answer, Client, Script};
+use plimsoll_testbed::{Client, ModelAnswer, Script};
 
 use crate::bed::{Bed, PLIMSOLL, agent, step};
 
@@ -21,9 +21,9 @@ fn under_the_lines(client: &Client) {
         .main([
             step(30_000),
             agent().prompt_tokens(31_000),
-            Answer::text("all done").prompt_tokens(32_000),
+            ModelAnswer::text("all done").prompt_tokens(32_000),
         ])
-        .subagent("SUBTASK", [Answer::text("counted")]);
+        .subagent("SUBTASK", [ModelAnswer::text("counted")]);
     let bed = Bed::with(client, script);
     bed.install(&bed.sandbox.script("witness", &format!("{WITNESS}\nplimsoll={PLIMSOLL}\n{PASS}")));
 

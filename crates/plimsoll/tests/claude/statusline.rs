@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plimsoll_testbed::{Answer, Client, ModelServer, Sandbox, Script};
+use plimsoll_testbed::{Client, ModelAnswer, ModelServer, Sandbox, Script};
 use serde_json::json;
 
 use crate::bed::PLIMSOLL;
@@ -26,7 +26,7 @@ const BEFORE: &str = "░░░░░░░░░░░░░░░░░░░�
 const AFTER: &str = "███████████░░░░░░░░░│░░░ 42% · 84k/200k · 83k to compaction";
 
 fn answer() -> Script {
-    Script::new().main([Answer::text("noted").prompt_tokens(84_000)])
+    Script::new().main([ModelAnswer::text("noted").prompt_tokens(84_000)])
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn it_stands_below_the_users_own_and_without_colour_when_asked() {
 #[test]
 fn right_after_a_compaction_it_says_that_it_does_not_know() {
     let script = Script::new().main([
-        Answer::text("noted").prompt_tokens(84_000),
-        Answer::text("go on").prompt_tokens(30_000),
+        ModelAnswer::text("noted").prompt_tokens(84_000),
+        ModelAnswer::text("go on").prompt_tokens(30_000),
     ]);
     let (_server, sandbox) = sandbox(&Client::current(), script);
     status_line(&sandbox, "");

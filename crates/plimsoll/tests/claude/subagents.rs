@@ -1,6 +1,6 @@
 //! Windows of subagents: each is measured, warned about and guarded by itself.
 
-use plimsoll_testbed::{Answer, Script};
+use plimsoll_testbed::{ModelAnswer, Script};
 
 use crate::bed::{Bed, agent, counting, shown, skill, step, tool_result, words};
 
@@ -30,9 +30,9 @@ fn a_full_main_window_is_nothing_to_its_subagent() {
         .main([
             step(166_000),
             agent().prompt_tokens(166_200),
-            Answer::text("all done").prompt_tokens(166_400),
+            ModelAnswer::text("all done").prompt_tokens(166_400),
         ])
-        .subagent("SUBTASK", [step(30_000), Answer::text("counted").prompt_tokens(31_000)]);
+        .subagent("SUBTASK", [step(30_000), ModelAnswer::text("counted").prompt_tokens(31_000)]);
     let bed = Bed::new(script);
 
     let outcome = bed.prompt("go").run();
@@ -51,13 +51,13 @@ fn a_full_main_window_is_nothing_to_its_subagent() {
 #[test]
 fn inside_a_subagent_the_guard_goes_by_the_subagents_window() {
     let script = Script::new()
-        .main([agent().prompt_tokens(30_000), Answer::text("all done").prompt_tokens(31_000)])
+        .main([agent().prompt_tokens(30_000), ModelAnswer::text("all done").prompt_tokens(31_000)])
         .subagent(
             "SUBTASK",
             [
                 step(90_000),
                 skill("deploy").prompt_tokens(90_200),
-                Answer::text("counted").prompt_tokens(90_400),
+                ModelAnswer::text("counted").prompt_tokens(90_400),
             ],
         );
     let bed = Bed::new(script);

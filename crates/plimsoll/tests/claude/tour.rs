@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use plimsoll_testbed::{Answer, Client, Script};
+use plimsoll_testbed::{Client, ModelAnswer, Script};
 use serde_json::Value;
 
 use crate::bed::{Bed, shown, step};
@@ -19,9 +19,9 @@ fn a_tour_leaves_the_home_as_it_was() {
             step(155_000),
             step(170_500),
             step(30_000),
-            Answer::text("all done").prompt_tokens(31_000),
+            ModelAnswer::text("all done").prompt_tokens(31_000),
         ])
-        .summaries([Answer::summary("SUMMARY-OF-IT")]);
+        .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let client = Client::current();
     let bed = Bed::bare(&client, script);
     let home = bed.sandbox.home();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::thread;
 
-use plimsoll_testbed::{Answer, Outcome, Request, Script};
+use plimsoll_testbed::{ModelAnswer, ModelRequest, Outcome, Script};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, bash, step};
@@ -18,17 +18,17 @@ fn ships(last: &str) -> Script {
     SHIPS.into_iter().fold(Script::new(), |script, ship| {
         let input = json!({"file_path": format!("{ship}.rs"), "content": "fn load_line() {}\n"});
         let answers = [
-            Answer::tool("Write", input).prompt_tokens(50_000),
+            ModelAnswer::tool("Write", input).prompt_tokens(50_000),
             step(100_000),
             step(125_000),
             bash(last).prompt_tokens(126_000),
-            Answer::text("all done").prompt_tokens(127_000),
+            ModelAnswer::text("all done").prompt_tokens(127_000),
         ];
         script.when(move |request| is_of(request, ship), answers)
     })
 }
 
-fn is_of(request: &Request, ship: &str) -> bool {
+fn is_of(request: &ModelRequest, ship: &str) -> bool {
     request.is_main_turn() && request.first_text().contains(ship)
 }
 
@@ -148,7 +148,7 @@ fn a_message_of_a_person_reaches_the_model_at_its_next_call() {
         bash("plimsoll board post --to $CLAUDE_CODE_SESSION_ID 'pull first'; plimsoll board claim src")
             .prompt_tokens(31_000),
         step(32_000),
-        Answer::text("all done").prompt_tokens(33_000),
+        ModelAnswer::text("all done").prompt_tokens(33_000),
     ]);
     let bed = Bed::new(script);
     let outcome = bed.prompt("go").env("PATH", crate::bed::path()).run();

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use plimsoll_testbed::{Answer, Client, Request, SUPPORTED, Script};
+use plimsoll_testbed::{Client, ModelAnswer, ModelRequest, SUPPORTED, Script};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, PLAIN, PLIMSOLL, path, step, tool_result};
@@ -55,7 +55,7 @@ fn plimsoll(bed: &Bed, arguments: &[&str], path: &str) -> Output {
 }
 
 /// A subagent, by the name that this version has for the tool.
-fn delegate(version: &str) -> Answer {
+fn delegate(version: &str) -> ModelAnswer {
     let tool = if version == "2.1.42" { "Task" } else { "Agent" };
     let input = json!({
         "description": "count",
@@ -63,20 +63,20 @@ fn delegate(version: &str) -> Answer {
         "subagent_type": "general-purpose",
         "run_in_background": false,
     });
-    Answer::tool(tool, input)
+    ModelAnswer::tool(tool, input)
 }
 
 /// A session above the warning threshold that starts a subagent.
 fn working(version: &str) -> Script {
-    Script::new().when(is_subtask, [Answer::text("counted")]).main([
+    Script::new().when(is_subtask, [ModelAnswer::text("counted")]).main([
         step(166_000),
         delegate(version).prompt_tokens(166_200),
-        Answer::text("all done").prompt_tokens(166_400),
+        ModelAnswer::text("all done").prompt_tokens(166_400),
     ])
 }
 
 /// Whether a subagent asks. The oldest client does not say so in a header.
-fn is_subtask(request: &Request) -> bool {
+fn is_subtask(request: &ModelRequest) -> bool {
     request.first_text().contains("SUBTASK")
 }
 
@@ -191,7 +191,7 @@ fn a_missing_or_broken_program_blocks_nothing() {
 fn no_version_asks_anything_about_the_settings_at_its_start() {
     for version in SUPPORTED {
         let client = Client::install(version);
-        let bed = Bed::bare(&client, Script::new().main([Answer::text("all done")]));
+        let bed = Bed::bare(&client, Script::new().main([ModelAnswer::text("all done")]));
         init(&bed, &client, Found::OnPath);
         let terminal = bed.sandbox.terminal(80, 24).model(PLAIN).start();
         terminal.type_line("make it 2 m");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use plimsoll_testbed::{Answer, Client, Script, Transcript, Usage};
+use plimsoll_testbed::{AnswerUsage, Client, ClientTranscript, ModelAnswer, Script};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, PROSE, attachments, bash, shown, step};
@@ -19,11 +19,11 @@ fn a_tool_call_over_the_warn_line_brings_a_warning_with_the_old_client_too() {
 }
 
 fn warned_after_a_tool(client: &Client) {
-    let usage = Usage { input: 7, cache_read: 150_000, cache_creation: 15_500, output: 500 };
+    let usage = AnswerUsage { input: 7, cache_read: 150_000, cache_creation: 15_500, output: 500 };
     let script = Script::new().main([
         step(120_000),
         step(0).usage(usage),
-        Answer::text("all done").prompt_tokens(167_000),
+        ModelAnswer::text("all done").prompt_tokens(167_000),
     ]);
     let bed = Bed::with(client, script);
 
@@ -42,8 +42,8 @@ fn warned_after_a_tool(client: &Client) {
 #[test]
 fn a_prompt_over_the_warn_line_is_sent_with_a_warning() {
     let script = Script::new().main([
-        Answer::text("so far").prompt_tokens(166_000),
-        Answer::text("all done").prompt_tokens(167_000),
+        ModelAnswer::text("so far").prompt_tokens(166_000),
+        ModelAnswer::text("all done").prompt_tokens(167_000),
     ]);
     let bed = Bed::new(script);
 
@@ -69,10 +69,10 @@ fn each_bucket_of_five_points_is_warned_about_once() {
         step(168_000),
         step(172_000),
         step(174_000),
-        Answer::text("so far").prompt_tokens(176_000),
+        ModelAnswer::text("so far").prompt_tokens(176_000),
         step(178_000),
         step(182_000),
-        Answer::text("all done").prompt_tokens(184_000),
+        ModelAnswer::text("all done").prompt_tokens(184_000),
     ]);
     let bed = Bed::new(script);
 
@@ -102,7 +102,7 @@ fn the_trial_in_the_readme_shows_what_the_readme_says() {
     assert!(readme.contains(TRIAL));
     // A first prompt, two calls to the checkpoint line at 36,000, then one call after the other.
     let uses = [28_000, 37_000, 47_500, 48_020, 49_500, 51_020, 52_500, 54_020, 55_000];
-    let end = Answer::text("all done").prompt_tokens(55_200);
+    let end = ModelAnswer::text("all done").prompt_tokens(55_200);
     let script = Script::new().main(uses.map(step).into_iter().chain([end]));
     let client = Client::current();
     let bed = Bed::bare(&client, script);
@@ -121,7 +121,7 @@ fn the_trial_in_the_readme_shows_what_the_readme_says() {
     assert!(line.contains("k left · saved "), "{line}");
     assert!(!screen.contains("any moment") && !screen.contains("to compaction"), "{screen}");
     let session = bed.json("status")[0]["session"].as_str().unwrap().to_owned();
-    let transcript = Transcript::find(&bed.sandbox.home(), &session);
+    let transcript = ClientTranscript::find(&bed.sandbox.home(), &session);
     let warning =
         |percent| format!("CONTEXT: ~{percent}% used. Checkpoint saved TIME; no action needed.");
     assert_eq!(shown(&transcript), [80, 85, 90].map(warning));
@@ -136,7 +136,7 @@ fn where_the_client_compacts_the_warning_comes_in_time_and_says_what_is_left() {
     let script = Script::new().main([
         step(150_000),
         step(154_000),
-        Answer::text("all done").prompt_tokens(155_000),
+        ModelAnswer::text("all done").prompt_tokens(155_000),
     ]);
     let bed = Bed::new(script);
 
@@ -158,7 +158,7 @@ fn after_a_tool_quicker_than_the_transcript_the_warning_comes_with_the_next_one_
     let script = Script::new().main([
         bash("true").prompt_tokens(166_000),
         step(166_200),
-        Answer::text("all done").prompt_tokens(166_400),
+        ModelAnswer::text("all done").prompt_tokens(166_400),
     ]);
     let bed = Bed::new(script);
 
@@ -176,7 +176,7 @@ fn what_was_added_since_the_response_counts() {
     let both = bash("head -c 25000 notes")
         .then_tool("Bash", json!({ "command": until_it_is_on_disk, "description": "wait" }));
     let script = Script::new()
-        .main([both.prompt_tokens(158_200), Answer::text("all done").prompt_tokens(164_200)]);
+        .main([both.prompt_tokens(158_200), ModelAnswer::text("all done").prompt_tokens(164_200)]);
     let bed = Bed::new(script);
     fs::write(bed.sandbox.project().join("notes"), PROSE.repeat(100)).unwrap();
 
@@ -189,7 +189,7 @@ fn what_was_added_since_the_response_counts() {
 #[test]
 fn in_a_stream_the_user_reads_the_warning_where_it_falls() {
     let script =
-        Script::new().main([step(166_000), Answer::text("all done").prompt_tokens(166_200)]);
+        Script::new().main([step(166_000), ModelAnswer::text("all done").prompt_tokens(166_200)]);
     let bed = Bed::new(script);
 
     let streaming = ["--verbose", "--output-format", "stream-json"];
@@ -211,7 +211,7 @@ fn parallel_calls_over_the_warn_line_bring_one_warning() {
     let both = step(166_000)
         .then_tool("Bash", json!({ "command": "sleep 0.3; echo second" }))
         .then_tool("Bash", json!({ "command": "sleep 0.3; echo third" }));
-    let script = Script::new().main([both, Answer::text("all done").prompt_tokens(166_400)]);
+    let script = Script::new().main([both, ModelAnswer::text("all done").prompt_tokens(166_400)]);
     let bed = Bed::new(script);
 
     let outcome = bed.prompt("go").run();

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::process::Stdio;
 
-use plimsoll_testbed::generator::{self, Ending, Layout, Options, Truth};
+use plimsoll_testbed::generator::{self, Ending, GeneratorOptions, Layout, Truth};
 use serde_json::Value;
 
 use crate::env::{Ran, TestEnv, feed};
@@ -200,7 +200,7 @@ fn a_full_disk_is_an_error() {
     assert!(ran.stderr.starts_with("error: "), "{ran}");
 }
 
-fn generated(env: &TestEnv, options: &Options) -> Truth {
+fn generated(env: &TestEnv, options: &GeneratorOptions) -> Truth {
     let path = env.write("t.jsonl", "");
     generator::write(std::io::BufWriter::new(File::create(path).unwrap()), options).unwrap()
 }
@@ -210,13 +210,13 @@ fn a_transcript_that_ends_in_every_trap_is_measured_within_a_percent() {
     for layout in [Layout::Separate, Layout::Inline] {
         for seed in 1..=3 {
             let env = TestEnv::new();
-            let options = Options {
+            let options = GeneratorOptions {
                 size: 2_000_000,
                 seed,
                 layout,
                 ending: Ending::Trap(300),
                 prompt_tokens: Some(94_000),
-                ..Options::default()
+                ..GeneratorOptions::default()
             };
             let truth = generated(&env, &options);
             let used = tokens(&env, "--transcript ../t.jsonl");

@@ -4,9 +4,9 @@ use plimsoll_core::checkpoint::Occasion;
 use proptest::prelude::*;
 
 use super::*;
-use crate::checkpoint::{Git, Source, render};
+use crate::checkpoint::{GitState, TranscriptExtent, render};
 
-const KEY: [u8; Key::LEN] = [7; Key::LEN];
+const KEY: [u8; SealingKey::LEN] = [7; SealingKey::LEN];
 
 fn body() -> String {
     SECTIONS.iter().map(|name| format!("## {name}\n- something\n\n")).collect()
@@ -27,8 +27,8 @@ fn meta() -> Meta {
         model: Some("some-model-4-5".to_owned()),
         used: Some(120_000),
         window: Some(200_000),
-        git: Some(Git { branch: Some("main".to_owned()), head: None, dirty: true }),
-        transcript: Some(Source {
+        git: Some(GitState { branch: Some("main".to_owned()), head: None, dirty: true }),
+        transcript: Some(TranscriptExtent {
             path: "/t.jsonl".to_owned(),
             offset: 9,
             tail_sha256: "0".into(),
@@ -39,11 +39,11 @@ fn meta() -> Meta {
 }
 
 fn sealed() -> String {
-    Key::new(KEY).seal(meta(), &body()).1
+    SealingKey::new(KEY).seal(meta(), &body()).1
 }
 
-fn look(text: &str) -> Verdict {
-    check(text, Some(&Key::new(KEY)))
+fn look(text: &str) -> CheckpointCheck {
+    check(text, Some(&SealingKey::new(KEY)))
 }
 
 /// A file as the first checkpoint tools wrote it.
@@ -101,7 +101,7 @@ sha256: \"HASH\"
 #[test]
 fn the_seeds_format_passes_as_foreign() {
     let verdict = look(SEED);
-    assert!(verdict.is_fine() && verdict.origin == Origin::Foreign, "{verdict:?}");
+    assert!(verdict.is_fine() && verdict.origin == SealOrigin::Foreign, "{verdict:?}");
     let meta = verdict.meta.unwrap();
     assert_eq!((meta.created, meta.iteration), (1_766_241_022_000, 3));
     let windows = look(&format!("\u{feff}{}", SEED.replace('\n', "\r\n")));
@@ -112,10 +112,10 @@ fn the_seeds_format_passes_as_foreign() {
 fn what_is_missing_is_said() {
     for section in REQUIRED {
         let verdict = look(&SEED.replace(&format!("## {section}"), "## Else"));
-        assert_eq!(verdict.problems, [Problem::MissingSection(section)]);
+        assert_eq!(verdict.problems, [CheckpointProblem::MissingSection(section)]);
     }
     let verdict = look("---\ncreated: yesterday\n---\n");
-    let words: Vec<String> = verdict.problems.iter().map(Problem::to_string).collect();
+    let words: Vec<String> = verdict.problems.iter().map(CheckpointProblem::to_string).collect();
     assert_eq!(
         words,
         [
@@ -130,16 +130,22 @@ fn what_is_missing_is_said() {
 fn kinds_of_damage_are_told_apart() {
     let text = sealed();
     let edited = look(&text.replacen("- something", "- anything!", 1));
-    assert_eq!((edited.origin, &*edited.problems), (Origin::Own, &[Problem::Edited][..]));
+    assert_eq!(
+        (edited.origin, &*edited.problems),
+        (SealOrigin::Own, &[CheckpointProblem::Edited][..])
+    );
     let forged = look(&text.replacen("iteration: 3", "iteration: 4", 1));
-    assert_eq!((forged.origin, &*forged.problems), (Origin::Forged, &[Problem::Forged][..]));
-    let other = check(&text, Some(&Key::new([8; Key::LEN])));
-    assert_eq!((other.origin, &*other.problems), (Origin::OtherKey, &[][..]));
-    assert_eq!(check(&text, None).origin, Origin::OtherKey);
+    assert_eq!(
+        (forged.origin, &*forged.problems),
+        (SealOrigin::Forged, &[CheckpointProblem::Forged][..])
+    );
+    let other = check(&text, Some(&SealingKey::new([8; SealingKey::LEN])));
+    assert_eq!((other.origin, &*other.problems), (SealOrigin::OtherKey, &[][..]));
+    assert_eq!(check(&text, None).origin, SealOrigin::OtherKey);
     let unsigned = look(&render(&meta(), &body()));
-    assert_eq!((unsigned.origin, unsigned.is_fine()), (Origin::Foreign, true));
+    assert_eq!((unsigned.origin, unsigned.is_fine()), (SealOrigin::Foreign, true));
     let cut = look(&text[..text.len() - 20]);
-    assert!(cut.problems.contains(&Problem::Cut), "{cut:?}");
+    assert!(cut.problems.contains(&CheckpointProblem::Cut), "{cut:?}");
 }
 
 #[test]
@@ -147,13 +153,13 @@ fn a_mac_of_ours_vouches_for_nothing_else() {
     let text = sealed();
     let mac = text.lines().find(|line| line.starts_with("mac")).unwrap();
     let with = |line: &str| SEED.replace("verified: true\n", &format!("{line}\n"));
-    assert_eq!(look(&with(mac)).origin, Origin::Forged);
-    assert_eq!(look(&with(&format!("{mac}\nverified: true"))).origin, Origin::Forged);
+    assert_eq!(look(&with(mac)).origin, SealOrigin::Forged);
+    assert_eq!(look(&with(&format!("{mac}\nverified: true"))).origin, SealOrigin::Forged);
     let twice = text.replacen(mac, &format!("{mac}\n{mac}"), 1);
     assert!(!look(&twice).is_fine());
     // The mac does not cover lines after it.
     let behind = text.replacen(mac, &format!("{mac}\nextra: 1"), 1);
-    assert_eq!(look(&behind).origin, Origin::Forged);
+    assert_eq!(look(&behind).origin, SealOrigin::Forged);
 }
 
 #[test]
@@ -190,7 +196,7 @@ fn hostile_front_matter_is_refused() {
         assert!(!verdict.is_fine(), "{:.60}", header);
     }
     let huge = SEED.to_owned() + &"x".repeat(2 << 20);
-    assert_eq!(look(&huge).problems, [Problem::TooLarge]);
+    assert_eq!(look(&huge).problems, [CheckpointProblem::TooLarge]);
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -199,10 +205,13 @@ fn text() -> impl Strategy<Value = String> {
 
 fn any_meta() -> impl Strategy<Value = Meta> {
     let git = (proptest::option::of(text()), proptest::option::of(text()), any::<bool>());
-    let git = git.prop_map(|(branch, head, dirty)| Git { branch, head, dirty });
+    let git = git.prop_map(|(branch, head, dirty)| GitState { branch, head, dirty });
     let source = (text(), any::<u64>(), text());
-    let source =
-        source.prop_map(|(path, offset, tail_sha256)| Source { path, offset, tail_sha256 });
+    let source = source.prop_map(|(path, offset, tail_sha256)| TranscriptExtent {
+        path,
+        offset,
+        tail_sha256,
+    });
     let texts =
         (text(), text(), text(), proptest::option::of(text()), proptest::option::of(text()));
     let rest =
@@ -234,12 +243,12 @@ fn any_meta() -> impl Strategy<Value = Meta> {
 proptest! {
     #[test]
     fn whatever_is_sealed_reads_back(meta in any_meta(), body in any::<String>()) {
-        let (sealed, text) = Key::new(KEY).seal(meta, &body);
+        let (sealed, text) = SealingKey::new(KEY).seal(meta, &body);
         let parts = split(&text).unwrap();
         prop_assert_eq!(parts.body, &body);
         prop_assert_eq!(parse(parts.front_matter), Ok(sealed.clone()));
         let verdict = look(&text);
-        prop_assert_eq!((verdict.origin, verdict.meta), (Origin::Own, Some(sealed)));
+        prop_assert_eq!((verdict.origin, verdict.meta), (SealOrigin::Own, Some(sealed)));
     }
 
     #[test]
@@ -251,17 +260,22 @@ proptest! {
 
 #[test]
 fn a_glance_believes_only_what_was_sealed() {
-    use crate::checkpoint::Glance;
-    let (sealed, key) = (sealed(), Key::new(KEY));
+    use crate::checkpoint::SealedHeader;
+    let (sealed, key) = (sealed(), SealingKey::new(KEY));
     // The start of the file is enough.
     let beginning = &sealed[..sealed.find("## ").unwrap()];
-    let glance = Glance::of(beginning, &key).unwrap();
+    let glance = SealedHeader::of(beginning, &key).unwrap();
     assert_eq!(glance.iteration(), 3);
     assert!(glance.says("project", "/home/ada/app") && glance.says("session_id", "5f2c81aa-77b0"));
     assert!(!glance.says("project", "/home/ada") && !glance.says("path", "/t.jsonl"));
     let raised = sealed.replace("iteration: 3\n", "iteration: 900\n");
     assert_ne!(raised, sealed);
-    assert!(Glance::of(&raised, &key).is_none(), "changed");
-    assert!(Glance::of(&sealed, &Key::new([8; Key::LEN])).is_none(), "of another key");
-    assert!(Glance::of(SEED, &key).is_none() && Glance::of(&sealed[..40], &key).is_none());
+    assert!(SealedHeader::of(&raised, &key).is_none(), "changed");
+    assert!(
+        SealedHeader::of(&sealed, &SealingKey::new([8; SealingKey::LEN])).is_none(),
+        "of another key"
+    );
+    assert!(
+        SealedHeader::of(SEED, &key).is_none() && SealedHeader::of(&sealed[..40], &key).is_none()
+    );
 }

@@ -14,9 +14,9 @@ const DIGITS: &str = "0123456789";
 
 /// A kind, its prefix and the runs after it. The prefix is split so that no source file contains a
 /// token.
-type Planted = (&'static str, &'static [&'static str], &'static [(&'static str, usize)]);
+type PlantedToken = (&'static str, &'static [&'static str], &'static [(&'static str, usize)]);
 
-const TOKENS: &[Planted] = &[
+const TOKENS: &[PlantedToken] = &[
     ("aws-access-key", &["AK", "IA"], &[(UPPER, 16)]),
     ("aws-access-key", &["AS", "IA"], &[(UPPER, 16)]),
     ("gcp-api-key", &["AI", "za"], &[(URL, 35)]),
@@ -133,7 +133,7 @@ const NAMED: &[(&str, &str, &str, usize)] = &[
     ("secret", "GOOGLE_CREDENTIALS", BASE64, 5000),
 ];
 
-fn planted((kind, prefix, parts): &Planted) -> (&'static str, String) {
+fn planted((kind, prefix, parts): &PlantedToken) -> (&'static str, String) {
     let seed = kind.len() + 31 * parts.len();
     let runs = parts.iter().zip(seed as u64..);
     let body = runs.map(|((alphabet, length), seed)| random(alphabet, *length, seed));

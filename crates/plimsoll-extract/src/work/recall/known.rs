@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::work::table::base;
 
 /// A point in the conversation, counted in records.
-pub(super) type Moment = u32;
+pub(super) type RecordNumber = u32;
 /// Index of a file.
 pub(super) type FileId = u32;
 
@@ -16,24 +16,24 @@ const MOST_OF_A_NAME: usize = 64;
 
 /// All names so far, each with the moment of its last occurrence.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    now: Moment,
+pub(super) struct NameHistory {
+    now: RecordNumber,
     /// Names that last occurred before this moment are out of view.
-    in_view_from: Moment,
-    names: HashMap<Box<str>, Moment>,
-    files: Vec<(Box<str>, Moment)>,
+    in_view_from: RecordNumber,
+    names: HashMap<Box<str>, RecordNumber>,
+    files: Vec<(Box<str>, RecordNumber)>,
     by_base: HashMap<Box<str>, Vec<FileId>>,
 }
 
-impl Known {
+impl NameHistory {
     /// Starts the next record.
-    pub(super) fn next(&mut self) -> Moment {
+    pub(super) fn next(&mut self) -> RecordNumber {
         self.now += 1;
         self.now
     }
 
     /// Handles a compaction: only names from `kept_from` on are still in view.
-    pub(super) fn forget_before(&mut self, kept_from: Option<Moment>) {
+    pub(super) fn forget_before(&mut self, kept_from: Option<RecordNumber>) {
         self.now += 1;
         self.in_view_from = kept_from.unwrap_or(self.now);
     }

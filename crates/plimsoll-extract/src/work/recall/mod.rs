@@ -10,17 +10,17 @@ mod known;
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use known::{FileId, Known, Moment};
+use known::{FileId, NameHistory, RecordNumber};
 use plimsoll_core::Millis;
 use plimsoll_core::entry::EntryId;
 
 use super::names::{self, NameKind};
-use super::{Act, Record, Tool, fence, path, shell};
+use super::{ToolUse, WorkEvent, WorkRecord, fence, path, shell};
 use crate::redact::redact;
 
 /// Input to the model in a transcript record, other than its own words.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shown<'a> {
+pub enum ModelInput<'a> {
     /// A compaction: the model keeps the records from this one on, or none.
     Compacted {
         /// First record that the model keeps.
@@ -81,7 +81,7 @@ pub struct Judgement {
 
 /// Counts of needed facts, by where they were available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct RecallCounts {
     /// All needed facts.
     pub needed: u64,
     /// Facts in the summary.
@@ -92,7 +92,7 @@ pub struct Tally {
     pub together: u64,
 }
 
-impl Tally {
+impl RecallCounts {
     /// Counts facts.
     pub fn of<'f>(facts: impl IntoIterator<Item = &'f Fact>) -> Self {
         let mut tally = Self::default();
@@ -124,7 +124,7 @@ impl Tally {
     }
 }
 
-impl std::ops::AddAssign for Tally {
+impl std::ops::AddAssign for RecallCounts {
     fn add_assign(&mut self, other: Self) {
         self.needed += other.needed;
         self.summary += other.summary;
@@ -136,11 +136,11 @@ impl std::ops::AddAssign for Tally {
 /// Judges the compactions of a session, record by record.
 #[derive(Debug, Default)]
 pub struct Recall {
-    known: Known,
+    known: NameHistory,
     folder: Option<String>,
     /// The newest records with their moments: a compaction may keep some of them.
-    newest: VecDeque<(EntryId, Moment)>,
-    after: Option<After>,
+    newest: VecDeque<(EntryId, RecordNumber)>,
+    after: Option<AfterCompaction>,
 }
 
 /// Maximum number of records that a compaction may keep.
@@ -154,18 +154,18 @@ const MOST_SHOWN: usize = 4 << 20;
 
 /// The work after a compaction.
 #[derive(Debug)]
-struct After {
+struct AfterCompaction {
     time: Option<Millis>,
     restore: String,
     summary: Option<String>,
     /// Texts shown since, to find names that a scan does not recognize: commands and branches.
     shown: String,
     steps: usize,
-    needed: Vec<Needed>,
+    needed: Vec<NeededFact>,
 }
 
 #[derive(Debug)]
-enum Needed {
+enum NeededFact {
     File(FileId),
     Name(FactKind, String),
 }
@@ -183,20 +183,20 @@ impl Recall {
         let kept = kept_from.and_then(|id| self.newest.iter().find(|(known, _)| *known == id));
         self.known.forget_before(kept.map(|(_, moment)| *moment));
         let (summary, shown, needed) = (None, String::new(), Vec::new());
-        self.after = Some(After { time, restore, summary, shown, steps: 0, needed });
+        self.after = Some(AfterCompaction { time, restore, summary, shown, steps: 0, needed });
         judgement
     }
 
     /// Reads input to the model.
-    pub fn show(&mut self, shown: &Shown<'_>) {
+    pub fn show(&mut self, shown: &ModelInput<'_>) {
         match shown {
-            Shown::Compacted { .. } => {}
-            Shown::Summary(text) => {
+            ModelInput::Compacted { .. } => {}
+            ModelInput::Summary(text) => {
                 if let Some(after) = &mut self.after {
                     after.summary.get_or_insert_default().push_str(text);
                 }
             }
-            Shown::Texts(texts) => {
+            ModelInput::Texts(texts) => {
                 texts.iter().filter(|text| !fence::is_ours(text)).for_each(|text| self.text(text));
             }
         }
@@ -220,7 +220,7 @@ impl Recall {
     }
 
     /// Reads what the agent said and did.
-    pub fn take(&mut self, record: &Record<'_>) {
+    pub fn take(&mut self, record: &WorkRecord<'_>) {
         let moment = self.known.next();
         if self.folder.is_none() {
             self.folder = record.folder.as_deref().map(str::to_owned);
@@ -230,35 +230,35 @@ impl Recall {
         }
         for act in &record.acts {
             match act {
-                Act::Said(text) => self.used(text),
-                Act::Called { tool, .. } => self.called(tool),
+                WorkEvent::Said(text) => self.used(text),
+                WorkEvent::Called { tool, .. } => self.called(tool),
                 _ => {}
             }
         }
     }
 
-    fn called(&mut self, tool: &Tool<'_>) {
+    fn called(&mut self, tool: &ToolUse<'_>) {
         if let Some(after) = &mut self.after {
             after.steps += 1;
         }
         match tool {
-            Tool::Edit { path, old, new } => {
+            ToolUse::Edit { path, old, new } => {
                 self.used(path);
                 old.iter().chain(new).for_each(|text| self.text(text));
             }
-            Tool::Write { path, text } => {
+            ToolUse::Write { path, text } => {
                 self.used(path);
                 self.text(text);
             }
-            Tool::Read { path, .. } => self.used(path),
-            Tool::Shell { command } => self.ran(command),
-            Tool::Delegate { text, .. } => self.used(text),
-            Tool::Plan(steps) => steps.iter().for_each(|step| self.used(&step.text)),
-            Tool::AddStep { text, about } => {
+            ToolUse::Read { path, .. } => self.used(path),
+            ToolUse::Shell { command } => self.ran(command),
+            ToolUse::Delegate { text, .. } => self.used(text),
+            ToolUse::Plan(steps) => steps.iter().for_each(|step| self.used(&step.text)),
+            ToolUse::AddStep { text, about } => {
                 [text, about].into_iter().for_each(|text| self.used(text))
             }
-            Tool::SetStep { text, .. } => text.iter().for_each(|text| self.used(text)),
-            Tool::Other { texts, .. } => texts.iter().for_each(|text| self.used(text)),
+            ToolUse::SetStep { text, .. } => text.iter().for_each(|text| self.used(text)),
+            ToolUse::Other { texts, .. } => texts.iter().for_each(|text| self.used(text)),
         }
     }
 
@@ -279,10 +279,12 @@ impl Recall {
         let text = redact(text);
         let (known, mut needed) = (&mut self.known, Vec::new());
         names::scan(&text, |kind, name| match kind {
-            NameKind::File => needed.extend(known.file(name).map(Needed::File)),
+            NameKind::File => needed.extend(known.file(name).map(NeededFact::File)),
             NameKind::Symbol | NameKind::Reference if !known.name(name) => {}
-            NameKind::Symbol => needed.push(Needed::Name(FactKind::Symbol, name.to_owned())),
-            NameKind::Reference => needed.push(Needed::Name(FactKind::Reference, name.to_owned())),
+            NameKind::Symbol => needed.push(NeededFact::Name(FactKind::Symbol, name.to_owned())),
+            NameKind::Reference => {
+                needed.push(NeededFact::Name(FactKind::Reference, name.to_owned()))
+            }
         });
         self.need(needed);
     }
@@ -291,11 +293,11 @@ impl Recall {
     fn used_unmarked(&mut self, kind: FactKind, name: &str) {
         let is_shown = self.after.as_ref().is_some_and(|after| after.shown.contains(name));
         if self.known.name(name) && !is_shown {
-            self.need([Needed::Name(kind, name.to_owned())]);
+            self.need([NeededFact::Name(kind, name.to_owned())]);
         }
     }
 
-    fn need(&mut self, needed: impl IntoIterator<Item = Needed>) {
+    fn need(&mut self, needed: impl IntoIterator<Item = NeededFact>) {
         if let Some(after) = self.after.as_mut().filter(|after| after.steps <= HORIZON) {
             after.needed.extend(needed);
         }
@@ -311,10 +313,10 @@ impl Recall {
             in_summary: summary.as_ref().is_some_and(|summary| summary.holds(&needed)),
             in_restore: restore.holds(&needed),
             name: match needed {
-                Needed::File(file) => {
+                NeededFact::File(file) => {
                     path::shown(self.folder.as_deref(), self.known.path(file)).to_owned()
                 }
-                Needed::Name(_, name) => name,
+                NeededFact::Name(_, name) => name,
             },
         });
         Some(Judgement { time: after.time, has_summary: summary.is_some(), facts: facts.collect() })
@@ -323,46 +325,46 @@ impl Recall {
     /// Drops names that say nothing on their own: words that only have a file's extension, and
     /// symbols that are part of a needed path or of the project folder, which the agent always
     /// knows.
-    fn telling(&self, mut needed: Vec<Needed>) -> Vec<Needed> {
-        let path = |needed: &Needed| match needed {
-            Needed::File(file) => Some(self.known.path(*file)),
-            Needed::Name(..) => None,
+    fn telling(&self, mut needed: Vec<NeededFact>) -> Vec<NeededFact> {
+        let path = |needed: &NeededFact| match needed {
+            NeededFact::File(file) => Some(self.known.path(*file)),
+            NeededFact::Name(..) => None,
         };
         let paths: Vec<&str> =
             needed.iter().filter_map(path).chain(self.folder.as_deref()).collect();
         let paths = paths.join("\n");
         needed.retain(|needed| match needed {
-            Needed::File(file) => known::folder(self.known.path(*file)).is_some(),
-            Needed::Name(FactKind::Symbol, name) => !paths.contains(name.as_str()),
-            Needed::Name(FactKind::Reference, name) => name.len() >= SHORTEST_REFERENCE,
-            Needed::Name(..) => true,
+            NeededFact::File(file) => known::folder(self.known.path(*file)).is_some(),
+            NeededFact::Name(FactKind::Symbol, name) => !paths.contains(name.as_str()),
+            NeededFact::Name(FactKind::Reference, name) => name.len() >= SHORTEST_REFERENCE,
+            NeededFact::Name(..) => true,
         });
         needed
     }
 
-    fn kept(&self, text: &str) -> Kept {
+    fn kept(&self, text: &str) -> TextContent {
         let mut files = HashSet::new();
         names::scan(text, |kind, name| {
             if kind == NameKind::File {
                 files.extend(self.known.find(name));
             }
         });
-        Kept { files, text: text.split_whitespace().collect::<Vec<_>>().join(" ") }
+        TextContent { files, text: text.split_whitespace().collect::<Vec<_>>().join(" ") }
     }
 }
 
 /// The names in a text.
-struct Kept {
+struct TextContent {
     /// Files that the text names unambiguously.
     files: HashSet<FileId>,
     text: String,
 }
 
-impl Kept {
-    fn holds(&self, needed: &Needed) -> bool {
+impl TextContent {
+    fn holds(&self, needed: &NeededFact) -> bool {
         match needed {
-            Needed::File(file) => self.files.contains(file),
-            Needed::Name(_, name) => self.holds_word(name),
+            NeededFact::File(file) => self.files.contains(file),
+            NeededFact::Name(_, name) => self.holds_word(name),
         }
     }
 
@@ -377,7 +379,7 @@ impl Kept {
     }
 }
 
-impl Needed {
+impl NeededFact {
     fn kind(&self) -> FactKind {
         match self {
             Self::File(_) => FactKind::File,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::work::Step;
+use crate::work::PlanStep;
 
 /// A session with one compaction, and the texts before and after it.
 #[derive(Default)]
@@ -9,33 +9,33 @@ struct Session {
 
 impl Session {
     fn said(mut self, text: &str) -> Self {
-        self.record(Act::Said(text.into()));
+        self.record(WorkEvent::Said(text.into()));
         self
     }
 
-    fn called(mut self, tool: Tool<'_>) -> Self {
-        self.record(Act::Called { call: "1", tool });
+    fn called(mut self, tool: ToolUse<'_>) -> Self {
+        self.record(WorkEvent::Called { call: "1", tool });
         self
     }
 
     fn ran(self, command: &str) -> Self {
-        self.called(Tool::Shell { command: command.into() })
+        self.called(ToolUse::Shell { command: command.into() })
     }
 
     fn shown(mut self, text: &str) -> Self {
-        self.recall.show(&Shown::Texts(vec![text.into()]));
+        self.recall.show(&ModelInput::Texts(vec![text.into()]));
         self
     }
 
     fn compacted(mut self, summary: &str, restore: &str) -> Self {
         assert_eq!(self.recall.compacted(Some(1), None, restore.to_owned()), None);
-        self.recall.show(&Shown::Summary(summary.into()));
+        self.recall.show(&ModelInput::Summary(summary.into()));
         self
     }
 
-    fn record(&mut self, act: Act<'_>) {
+    fn record(&mut self, act: WorkEvent<'_>) {
         let folder = Some("/home/ada/load_line".into());
-        self.recall.take(&Record { folder, acts: vec![act], ..Record::default() });
+        self.recall.take(&WorkRecord { folder, acts: vec![act], ..WorkRecord::default() });
     }
 
     /// Checks the needed names, and where each was available.
@@ -61,7 +61,7 @@ fn needed_is_what_stood_before_and_is_used_before_it_is_shown_again() {
         .shown("paintColour = red")
         .said("I go on with read_hull, waterLine, paintColour, newName and draught_of.")
         .said("Again read_hull.")
-        .called(Tool::Read {
+        .called(ToolUse::Read {
             path: "/home/ada/load_line/src/hull.rs".into(),
             from: None,
             lines: None,
@@ -88,8 +88,8 @@ fn a_file_is_kept_if_it_can_be_told_from_others() {
     Session::default()
         .shown("src/hull/mod.rs src/mast/mod.rs src/keel.rs")
         .compacted("mod.rs and keel.rs", "crates/app/src/hull/mod.rs")
-        .called(Tool::Read { path: "src/hull/mod.rs".into(), from: None, lines: None })
-        .called(Tool::Edit {
+        .called(ToolUse::Read { path: "src/hull/mod.rs".into(), from: None, lines: None })
+        .called(ToolUse::Edit {
             path: "src/keel.rs".into(),
             old: Vec::new(),
             new: vec!["src/mast/mod.rs".into()],
@@ -118,8 +118,8 @@ fn what_is_no_fact_of_the_work_is_not_counted() {
     Session::default()
         .shown("console.log in #2, load_line, hull_plan and docs/hull_plan.md, ghp_0123456789abcdefghijABCDEFGHIJ012345")
         .compacted("", "")
-        .called(Tool::Plan(vec![Step { text: "console.log of #2 in load_line".into(), done: false }]))
-        .called(Tool::Write { path: "docs/hull_plan.md".into(), text: "hull_plan".into() })
+        .called(ToolUse::Plan(vec![PlanStep { text: "console.log of #2 in load_line".into(), done: false }]))
+        .called(ToolUse::Write { path: "docs/hull_plan.md".into(), text: "hull_plan".into() })
         .said("hull_plan, ghp_0123456789abcdefghijABCDEFGHIJ012345")
         .needs(&[("docs/hull_plan.md", "neither")]);
 }
@@ -127,10 +127,10 @@ fn what_is_no_fact_of_the_work_is_not_counted() {
 #[test]
 fn what_the_client_keeps_is_still_in_view() {
     let mut recall = Recall::default();
-    let record = |id: &[u8], text: &'static str| Record {
+    let record = |id: &[u8], text: &'static str| WorkRecord {
         id: Some(EntryId::new(id)),
-        acts: vec![Act::Said(text.into())],
-        ..Record::default()
+        acts: vec![WorkEvent::Said(text.into())],
+        ..WorkRecord::default()
     };
     recall.take(&record(b"1", "readHull"));
     recall.take(&record(b"2", "waterLine"));
@@ -157,7 +157,10 @@ fn each_compaction_is_judged_by_the_work_until_the_next() {
     let mut session = Session::default().said("readHull waterLine").compacted("readHull", "");
     session = session.said("readHull");
     let first = session.recall.compacted(Some(2), None, "waterLine".to_owned()).unwrap();
-    assert_eq!(Tally::of(&first.facts), Tally { needed: 1, summary: 1, restore: 0, together: 1 });
+    assert_eq!(
+        RecallCounts::of(&first.facts),
+        RecallCounts { needed: 1, summary: 1, restore: 0, together: 1 }
+    );
     session.said("waterLine, readHull").needs(&[("waterLine", "restore"), ("readHull", "neither")]);
 }
 

@@ -9,20 +9,20 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Error, Spanned};
 
-use super::super::{Problem, Task};
+use super::super::{PlanError, Task};
 
 /// Parses a whole file: a list of tasks, or `tasks:` with a list.
-pub(super) fn read(text: &str) -> Result<Vec<Task>, Problem> {
+pub(super) fn read(text: &str) -> Result<Vec<Task>, PlanError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let File(tasks) = parse(text)?;
-    Ok(tasks.into_iter().map(WrittenTask::into_task).collect())
+    let TaskFile(tasks) = parse(text)?;
+    Ok(tasks.into_iter().map(LocatedTask::into_task).collect())
 }
 
 /// Parses the fields of one task.
-pub(super) fn read_fields(text: &str) -> Result<Task, Problem> {
-    let fields: Fields = parse(text)?;
+pub(super) fn read_fields(text: &str) -> Result<Task, PlanError> {
+    let fields: TaskFields = parse(text)?;
     Ok(fields.into_task(None))
 }
 
@@ -38,7 +38,7 @@ pub(super) const FIELDS: [&str; 9] = [
     "subtasks",
 ];
 
-fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, Problem> {
+fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, PlanError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 64,
@@ -50,7 +50,7 @@ fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, Problem> {
         },
         with_snippet: false,
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| Problem {
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| PlanError {
         line: error.location().map(|place| place.line()),
         what: said(&error),
     })
@@ -68,43 +68,43 @@ fn said(error: &serde_saphyr::Error) -> String {
     line[..place].to_owned()
 }
 
-struct File(Vec<WrittenTask>);
+struct TaskFile(Vec<LocatedTask>);
 
-impl<'de> Deserialize<'de> for File {
+impl<'de> Deserialize<'de> for TaskFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyFile)
+        deserializer.deserialize_any(TaskFileVisitor)
     }
 }
 
-struct AnyFile;
+struct TaskFileVisitor;
 
-impl<'de> Visitor<'de> for AnyFile {
-    type Value = File;
+impl<'de> Visitor<'de> for TaskFileVisitor {
+    type Value = TaskFile;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of tasks, or `tasks:` with one")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<File, A::Error> {
-        Vec::deserialize(SeqAccessDeserializer::new(seq)).map(File)
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<TaskFile, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(seq)).map(TaskFile)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<File, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TaskFile, A::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Listed {
-            tasks: Vec<WrittenTask>,
+            tasks: Vec<LocatedTask>,
         }
-        Listed::deserialize(MapAccessDeserializer::new(map)).map(|listed| File(listed.tasks))
+        Listed::deserialize(MapAccessDeserializer::new(map)).map(|listed| TaskFile(listed.tasks))
     }
 }
 
 /// A task with its location in the file.
 #[derive(Deserialize)]
 #[serde(transparent)]
-struct WrittenTask(Spanned<Fields>);
+struct LocatedTask(Spanned<TaskFields>);
 
-impl WrittenTask {
+impl LocatedTask {
     fn into_task(self) -> Task {
         let line = Some(self.0.referenced.line()).filter(|line| *line > 0);
         self.0.value.into_task(line)
@@ -112,23 +112,23 @@ impl WrittenTask {
 }
 
 /// The fields of a task. A plain string is a description.
-struct Fields(Named);
+struct TaskFields(Named);
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Named {
     id: Option<String>,
     description: String,
-    files: Words,
-    estimated_files: Option<Count>,
-    tokens: Option<Count>,
+    files: NameList,
+    estimated_files: Option<LimitedCount>,
+    tokens: Option<LimitedCount>,
     whole: bool,
     done: bool,
-    after: Words,
-    subtasks: Vec<WrittenTask>,
+    after: NameList,
+    subtasks: Vec<LocatedTask>,
 }
 
-impl Fields {
+impl TaskFields {
     fn into_task(self, line: Option<u64>) -> Task {
         let Self(named) = self;
         Task {
@@ -140,7 +140,7 @@ impl Fields {
             whole: named.whole,
             done: named.done,
             after: named.after.0,
-            subtasks: named.subtasks.into_iter().map(WrittenTask::into_task).collect(),
+            subtasks: named.subtasks.into_iter().map(LocatedTask::into_task).collect(),
             line,
         }
     }
@@ -153,107 +153,107 @@ fn each_once(names: Vec<String>) -> Vec<String> {
     names.filter(|name| seen.insert(name.clone())).collect()
 }
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for TaskFields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyTask)
+        deserializer.deserialize_any(TaskVisitor)
     }
 }
 
-struct AnyTask;
+struct TaskVisitor;
 
-impl<'de> Visitor<'de> for AnyTask {
-    type Value = Fields;
+impl<'de> Visitor<'de> for TaskVisitor {
+    type Value = TaskFields;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a task: its description, or `description:` and other fields")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Fields, E> {
-        Ok(Fields(Named { description: text.to_owned(), ..Named::default() }))
+    fn visit_str<E>(self, text: &str) -> Result<TaskFields, E> {
+        Ok(TaskFields(Named { description: text.to_owned(), ..Named::default() }))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Fields, A::Error> {
-        Named::deserialize(MapAccessDeserializer::new(map)).map(Fields)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TaskFields, A::Error> {
+        Named::deserialize(MapAccessDeserializer::new(map)).map(TaskFields)
     }
 }
 
 /// Names: a list, or a string with commas between the names.
 #[derive(Default)]
-struct Words(Vec<String>);
+struct NameList(Vec<String>);
 
-impl<'de> Deserialize<'de> for Words {
+impl<'de> Deserialize<'de> for NameList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyWords)
+        deserializer.deserialize_any(NameListVisitor)
     }
 }
 
-struct AnyWords;
+struct NameListVisitor;
 
-impl<'de> Visitor<'de> for AnyWords {
-    type Value = Words;
+impl<'de> Visitor<'de> for NameListVisitor {
+    type Value = NameList;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name, or a list of names")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Words, E> {
+    fn visit_str<E>(self, text: &str) -> Result<NameList, E> {
         let words = text.split(',').map(|word| word.trim().trim_matches('`'));
-        Ok(Words(words.filter(|word| !word.is_empty()).map(str::to_owned).collect()))
+        Ok(NameList(words.filter(|word| !word.is_empty()).map(str::to_owned).collect()))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Words, E> {
-        Ok(Words(vec![number.to_string()]))
+    fn visit_u64<E>(self, number: u64) -> Result<NameList, E> {
+        Ok(NameList(vec![number.to_string()]))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Words, E> {
-        Ok(Words(vec![number.to_string()]))
+    fn visit_i64<E>(self, number: i64) -> Result<NameList, E> {
+        Ok(NameList(vec![number.to_string()]))
     }
 
     /// `2.10` would become `2.1`.
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Words, E> {
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<NameList, E> {
         Err(E::custom("a name with a point in it, such as \"2.1\", must stand in quotes here"))
     }
 
-    fn visit_unit<E>(self) -> Result<Words, E> {
-        Ok(Words::default())
+    fn visit_unit<E>(self) -> Result<NameList, E> {
+        Ok(NameList::default())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Words, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<NameList, A::Error> {
         let mut words = Vec::new();
         while let Some(word) = seq.next_element()? {
             words.push(word);
         }
-        Ok(Words(words))
+        Ok(NameList(words))
     }
 }
 
 /// A number of files or tokens.
-struct Count(u64);
+struct LimitedCount(u64);
 
 /// Maximum count. It keeps sums and products of counts far from overflow.
 const LARGEST: u64 = 1_000_000_000;
 
-impl<'de> Deserialize<'de> for Count {
+impl<'de> Deserialize<'de> for LimitedCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyCount)
+        deserializer.deserialize_any(CountVisitor)
     }
 }
 
-struct AnyCount;
+struct CountVisitor;
 
-impl Visitor<'_> for AnyCount {
-    type Value = Count;
+impl Visitor<'_> for CountVisitor {
+    type Value = LimitedCount;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a whole number from 0 to {}", thousands(LARGEST))
     }
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Count, E> {
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<LimitedCount, E> {
         let too_large = || E::invalid_value(de::Unexpected::Unsigned(number), &self);
-        (number <= LARGEST).then_some(Count(number)).ok_or_else(too_large)
+        (number <= LARGEST).then_some(LimitedCount(number)).ok_or_else(too_large)
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Count, E> {
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<LimitedCount, E> {
         let negative = || E::invalid_value(de::Unexpected::Signed(number), &self);
         u64::try_from(number).map_err(|_| negative()).and_then(|number| self.visit_u64(number))
     }

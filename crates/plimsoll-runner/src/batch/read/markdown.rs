@@ -1,6 +1,6 @@
 //! Check lists in Markdown: an unticked item is a task, nested items are its subtasks.
 
-use super::super::{Problem, Task};
+use super::super::{PlanError, Task};
 use super::data;
 
 /// Whether a text contains a check list item.
@@ -9,8 +9,8 @@ pub(super) fn is_check_list(text: &str) -> bool {
 }
 
 /// Parses a whole file. Skips text that belongs to no item.
-pub(super) fn read(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Vec<Task>, Problem> {
-    let mut open: Vec<Open> = Vec::new();
+pub(super) fn read(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Vec<Task>, PlanError> {
+    let mut open: Vec<OpenItem> = Vec::new();
     let mut tasks = Vec::new();
     let mut in_code = false;
     for (number, line) in (1..).zip(text.lines()) {
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Vec<Task
         match found {
             Some((done, words)) => {
                 close(&mut open, indent, exists, &mut tasks)?;
-                open.push(Open::new(indent, done, words, number));
+                open.push(OpenItem::new(indent, done, words, number));
             }
             None if line.trim().is_empty() => {}
             None if open.last().is_some_and(|item| indent > item.indent) => {
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Vec<Task
 }
 
 /// An item that may still continue.
-struct Open {
+struct OpenItem {
     indent: usize,
     task: Task,
     /// Text of the item so far.
@@ -46,7 +46,7 @@ struct Open {
     field_indent: Option<usize>,
 }
 
-impl Open {
+impl OpenItem {
     fn new(indent: usize, done: bool, words: &str, line: u64) -> Self {
         let task = Task { done, line: Some(line), ..Task::default() };
         let (words, fields) = (words.to_owned(), Vec::new());
@@ -69,7 +69,7 @@ impl Open {
         }
     }
 
-    fn into_task(self, exists: &dyn Fn(&str) -> bool) -> Result<Task, Problem> {
+    fn into_task(self, exists: &dyn Fn(&str) -> bool) -> Result<Task, PlanError> {
         let mut task = self.task;
         task.description = self.words.trim().to_owned();
         task.files = mentioned(&task.description, exists);
@@ -77,7 +77,7 @@ impl Open {
         let text = self.fields.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n");
         let fields = data::read_fields(&text).map_err(|problem| {
             let at = problem.line.and_then(|line| self.fields.get(line as usize - 1));
-            Problem { line: Some(at.map_or(*first, |(number, _)| *number)), ..problem }
+            PlanError { line: Some(at.map_or(*first, |(number, _)| *number)), ..problem }
         })?;
         Ok(with_fields(task, fields))
     }
@@ -97,11 +97,11 @@ fn with_fields(task: Task, fields: Task) -> Task {
 
 /// Closes the items to which an item or text at `indent` does not belong.
 fn close(
-    open: &mut Vec<Open>,
+    open: &mut Vec<OpenItem>,
     indent: usize,
     exists: &dyn Fn(&str) -> bool,
     tasks: &mut Vec<Task>,
-) -> Result<(), Problem> {
+) -> Result<(), PlanError> {
     while let Some(item) = open.pop_if(|item| item.indent >= indent) {
         let task = item.into_task(exists)?;
         match open.last_mut() {

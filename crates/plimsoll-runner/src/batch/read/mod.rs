@@ -3,7 +3,7 @@
 mod data;
 mod markdown;
 
-use super::{Problem, Task};
+use super::{PlanError, Task};
 
 /// Format of a task file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn read(
     text: &str,
     format: Format,
     exists: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Task>, Problem> {
+) -> Result<Vec<Task>, PlanError> {
     // Some editors write a byte order mark.
     let text = text.trim_start_matches('\u{feff}');
     let mut tasks = match format {
@@ -42,7 +42,7 @@ pub fn read(
     };
     if tasks.is_empty() {
         let what = "there is no task in it".to_owned();
-        return Err(Problem { line: None, what });
+        return Err(PlanError { line: None, what });
     }
     number(&mut tasks, "");
     tasks.iter_mut().for_each(tick_off);

@@ -10,13 +10,13 @@ use super::super::*;
 
 /// A task without a name, and the earlier tasks that it may come after.
 #[derive(Clone, Debug)]
-struct Seed {
+struct TaskSeed {
     task: Task,
     after: Vec<Index>,
-    parts: Vec<Seed>,
+    parts: Vec<TaskSeed>,
 }
 
-fn leaf() -> impl Strategy<Value = Seed> {
+fn leaf() -> impl Strategy<Value = TaskSeed> {
     let words = prop::sample::select(
         &[
             "Refactor the parser",
@@ -47,13 +47,14 @@ fn leaf() -> impl Strategy<Value = Seed> {
                 done,
                 ..Task::default()
             };
-            Seed { task, after, parts: Vec::new() }
+            TaskSeed { task, after, parts: Vec::new() }
         })
 }
 
-fn seed() -> impl Strategy<Value = Seed> {
+fn seed() -> impl Strategy<Value = TaskSeed> {
     leaf().prop_recursive(3, 24, 4, |part| {
-        (leaf(), prop::collection::vec(part, 0..4)).prop_map(|(seed, parts)| Seed { parts, ..seed })
+        (leaf(), prop::collection::vec(part, 0..4))
+            .prop_map(|(seed, parts)| TaskSeed { parts, ..seed })
     })
 }
 
@@ -69,7 +70,7 @@ fn tasks() -> impl Strategy<Value = Vec<Task>> {
     })
 }
 
-fn grown(seed: Seed, id: String, earlier: &mut Vec<String>) -> Task {
+fn grown(seed: TaskSeed, id: String, earlier: &mut Vec<String>) -> Task {
     let after = match earlier.is_empty() {
         true => Vec::new(),
         false => seed.after.iter().map(|at| at.get(earlier).clone()).collect(),
@@ -81,12 +82,12 @@ fn grown(seed: Seed, id: String, earlier: &mut Vec<String>) -> Task {
     Task { id, after, subtasks, ..seed.task }
 }
 
-fn terms() -> impl Strategy<Value = Terms> {
+fn terms() -> impl Strategy<Value = PlanningTerms> {
     let weights = prop::collection::hash_map("[ab]/[a-d]{1,2}\\.rs", 1..30_000_u64, 0..12);
     (0..60_000_u64, weights).prop_map(|(available, weights)| {
         let estimator =
             Estimator { weights: weights.into_iter().collect(), ..Estimator::default() };
-        Terms { available, estimator, together: Together::default() }
+        PlanningTerms { available, estimator, together: CoChanges::default() }
     })
 }
 
@@ -158,7 +159,7 @@ fn leaves(piece: &Piece) -> Vec<&Piece> {
 fn planned_again(plan: &Plan, kept: usize, times: Tokens) -> Plan {
     let (kept, rest) = plan.batches.split_at(kept);
     let rest = rest.iter().flatten().map(|piece| grown_by(piece, times)).collect();
-    repack(kept, rest, plan.available, &|_| Together::default()).unwrap().plan
+    repack(kept, rest, plan.available, &|_| CoChanges::default()).unwrap().plan
 }
 
 proptest! {
@@ -166,7 +167,7 @@ proptest! {
     fn what_is_planned_again_fits_again_unless_it_cannot_be_split(
         tasks in tasks(), terms in terms(), times in 1..6_u64, kept in any::<Index>(),
     ) {
-        let Ok(Planned { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
+        let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
         let kept = kept.index(plan.batches.len() + 1);
         let again = planned_again(&plan, kept, times);
         prop_assert_eq!(&again, &planned_again(&plan, kept, times), "it is always the same");
@@ -186,7 +187,7 @@ proptest! {
     fn what_is_planned_again_is_all_there_once_and_in_order(
         tasks in tasks(), terms in terms(), times in 1..6_u64, kept in any::<Index>(),
     ) {
-        let Ok(Planned { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
+        let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
         let kept = kept.index(plan.batches.len() + 1);
         let again = planned_again(&plan, kept, times);
         let ids: BTreeSet<&str> = again.pieces().map(|piece| piece.id.as_str()).collect();
@@ -215,7 +216,7 @@ proptest! {
 
     #[test]
     fn no_batch_is_too_full_unless_it_is_one_piece_with_a_warning(tasks in tasks(), terms in terms()) {
-        let Ok(Planned { plan, bound }) = plan(&tasks, &terms) else { return Ok(()) };
+        let Ok(PlanWithBound { plan, bound }) = plan(&tasks, &terms) else { return Ok(()) };
         for batch in &plan.batches {
             let fits = load(batch) <= plan.available;
             let is_warned = matches!(&batch[..], [piece] if piece.warning.is_some());
@@ -229,7 +230,7 @@ proptest! {
 
     #[test]
     fn every_task_and_file_is_planned_exactly_once(tasks in tasks(), terms in terms()) {
-        let Ok(Planned { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
+        let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
         let mut ids: Vec<&str> = plan.pieces().map(|piece| piece.id.as_str()).collect();
         ids.sort_unstable();
         let count = ids.len();
@@ -252,7 +253,7 @@ proptest! {
 
     #[test]
     fn what_comes_after_a_task_is_in_a_later_batch(tasks in tasks(), terms in terms()) {
-        let Ok(Planned { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
+        let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
         let mut all = Vec::new();
         to_do(&tasks, &[], &mut all);
         let lines: HashMap<&str, &Vec<&str>> = all.iter().map(|(task, line)| (task.id.as_str(), line)).collect();
@@ -276,9 +277,9 @@ proptest! {
     #[test]
     fn the_same_tasks_give_the_same_plan(tasks in tasks(), terms in terms()) {
         prop_assert_eq!(plan(&tasks, &terms), plan(&tasks, &terms.clone()));
-        if let Ok(Planned { plan, bound }) = plan(&tasks, &terms) {
+        if let Ok(PlanWithBound { plan, bound }) = plan(&tasks, &terms) {
             let pieces: Vec<Piece> = plan.pieces().cloned().collect();
-            let again = repack(&[], pieces, plan.available, &|_| Together::default()).unwrap();
+            let again = repack(&[], pieces, plan.available, &|_| CoChanges::default()).unwrap();
             prop_assert!(again.plan.batches.len() >= bound);
             let text = serde_json::to_string(&plan).unwrap();
             prop_assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);

@@ -163,7 +163,7 @@ fn tasks_are_estimated_by_the_formula() {
 }
 
 fn pieces(task: Task, available: Tokens) -> Vec<Piece> {
-    let terms = Terms { available, ..Terms::default() };
+    let terms = PlanningTerms { available, ..PlanningTerms::default() };
     plan(&[task], &terms).unwrap().plan.batches.concat()
 }
 
@@ -206,7 +206,7 @@ fn a_task_that_does_not_fit_is_split_by_its_subtasks_first_and_then_by_its_files
 fn a_workflow_has_the_seeds_shape() {
     let tasks: Vec<Task> =
         (1..=3).map(|id| Task { id: id.to_string(), ..task("Fix it", Some(5)) }).collect();
-    let terms = Terms { available: 20_002, ..Terms::default() };
+    let terms = PlanningTerms { available: 20_002, ..PlanningTerms::default() };
     let plan = plan(&tasks, &terms).unwrap().plan;
     let workflow = serde_json::to_value(Workflow::of(&plan)).unwrap();
     let fix = |id: &str| serde_json::json!({"id": id, "description": "Fix it", "tokens": 10_001, "kind": "fix"});

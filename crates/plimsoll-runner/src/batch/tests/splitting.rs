@@ -17,13 +17,13 @@ fn about(id: &str, files: &[&str]) -> Task {
     Task { files: files.iter().map(|file| (*file).to_owned()).collect(), ..task(id, "look") }
 }
 
-fn of(available: Tokens) -> Terms {
-    Terms { available, ..Terms::default() }
+fn of(available: Tokens) -> PlanningTerms {
+    PlanningTerms { available, ..PlanningTerms::default() }
 }
 
 /// Returns the piece ids of each batch.
 #[track_caller]
-fn batches(tasks: &[Task], terms: &Terms) -> Vec<Vec<String>> {
+fn batches(tasks: &[Task], terms: &PlanningTerms) -> Vec<Vec<String>> {
     let plan = plan(tasks, terms).unwrap().plan;
     plan.batches
         .into_iter()
@@ -104,7 +104,7 @@ fn what_must_stay_whole_is_warned_of_and_what_is_known_better_is_believed() {
 fn files_count_with_their_weight_and_a_large_one_is_warned_of() {
     let weights = [("big.rs".to_owned(), 9_000), ("small.rs".to_owned(), 10)].into();
     let estimator = Estimator { weights, ..Estimator::default() };
-    let terms = Terms { available: 5_000, estimator, ..Terms::default() };
+    let terms = PlanningTerms { available: 5_000, estimator, ..PlanningTerms::default() };
     let plan = plan(&[about("t", &["small.rs", "big.rs", "new.rs"])], &terms).unwrap().plan;
     let told: Vec<_> = plan
         .pieces()
@@ -133,7 +133,7 @@ fn files_that_belong_together_stay_together() {
         "web/page.test.ts",
         "core/src/b/part.rs",
     ];
-    let parts = |terms: &Terms| -> Vec<Vec<String>> {
+    let parts = |terms: &PlanningTerms| -> Vec<Vec<String>> {
         plan(&[about("t", &files)], terms)
             .unwrap()
             .plan
@@ -147,11 +147,11 @@ fn files_that_belong_together_stay_together() {
         ["core/src/a.rs", "core/tests/a.rs"],
     ];
     assert_eq!(parts(&of(4_500)), expected);
-    let mut together = Together::default();
+    let mut together = CoChanges::default();
     for _ in 0..5 {
         together.count(&["web/page.ts", "core/src/a.rs"].map(str::to_owned));
     }
-    let changed = parts(&Terms { together, ..of(4_500) });
+    let changed = parts(&PlanningTerms { together, ..of(4_500) });
     assert!(
         changed.contains(&vec!["web/page.ts".to_owned(), "core/src/a.rs".to_owned()]),
         "{changed:?}"
@@ -215,7 +215,7 @@ fn again(kept: &[Vec<Piece>], pieces: &[Piece], times: Tokens, available: Tokens
         Piece { tokens: piece.tokens * times, parts, ..piece.clone() }
     }
     let grown = pieces.iter().map(|piece| grown(piece, times)).collect();
-    let planned = repack(kept, grown, available, &|_| Together::default()).unwrap();
+    let planned = repack(kept, grown, available, &|_| CoChanges::default()).unwrap();
     planned.plan
 }
 

@@ -9,7 +9,7 @@ use plimsoll_core::{Millis, Tokens};
 use super::*;
 
 /// Builds a run of a plan, record by record.
-pub(in crate::run) struct Story(Vec<What>);
+pub(in crate::run) struct RunBuilder(Vec<What>);
 
 pub(in crate::run) fn piece(id: &str, description: &str, after: &[&str]) -> Piece {
     Piece {
@@ -22,7 +22,7 @@ pub(in crate::run) fn piece(id: &str, description: &str, after: &[&str]) -> Piec
     }
 }
 
-impl Story {
+impl RunBuilder {
     pub(in crate::run) fn new(batches: Vec<Vec<Piece>>) -> Self {
         let begun = Begun {
             sort: Sort::Plan,
@@ -90,8 +90,8 @@ impl Story {
 }
 
 /// Two batches: `c` depends on `a`, and `d` on `b`.
-fn story() -> Story {
-    Story::new(vec![
+fn story() -> RunBuilder {
+    RunBuilder::new(vec![
         vec![piece("a", "fix", &[]), piece("b", "fix", &[])],
         vec![piece("c", "fix", &["a"]), piece("d", "fix", &["b"])],
     ])
@@ -103,7 +103,7 @@ fn next(run: &Run, per: SessionPer) -> Vec<(u32, u32, String)> {
 }
 
 #[track_caller]
-fn check(story: Story, per: SessionPer, expected: &[(u32, u32, &str)]) {
+fn check(story: RunBuilder, per: SessionPer, expected: &[(u32, u32, &str)]) {
     let found = next(&story.run(), per);
     let expected: Vec<_> =
         expected.iter().map(|(job, batch, ids)| (*job, *batch, (*ids).to_owned())).collect();
@@ -170,7 +170,7 @@ fn pauses_double_up_to_a_while() {
 #[test]
 fn no_count_is_too_far_off() {
     let large = |id: &str| Piece { tokens: Tokens::MAX, ..piece(id, "fix", &[]) };
-    let story = Story::new(vec![vec![large("a"), large("b")]]).job(u32::MAX, 9, &["c"], 1);
+    let story = RunBuilder::new(vec![vec![large("a"), large("b")]]).job(u32::MAX, 9, &["c"], 1);
     let jobs = next_jobs(&story.run(), SessionPer::Task);
     assert_eq!(jobs.iter().map(|job| job.job).collect::<Vec<_>>(), [u32::MAX; 2]);
 }

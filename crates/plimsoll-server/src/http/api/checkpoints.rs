@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::Problem;
-use crate::http::params::{Name, Params, shown};
+use crate::http::params::{Params, PathParam, shown};
 use crate::http::problem::Problems;
 use crate::state::{App, AppState};
 
@@ -90,7 +90,7 @@ pub(crate) struct CheckpointStory {
 ), responses((status = 200, body = CheckpointStory), Problems))]
 pub(crate) async fn show(
     State(app): State<AppState>,
-    Name(id): Name,
+    PathParam(id): PathParam,
 ) -> Result<Json<CheckpointStory>, Problem> {
     app.with_store(move |app, store| story(app, store, &id)).await.map(Json)
 }

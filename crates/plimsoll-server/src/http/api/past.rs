@@ -43,9 +43,8 @@ pub(crate) async fn environments(
             Ok(store.environments()?)
         })
         .await?;
-    let view = |(environment, saves): (plimsoll_extract::save::Environment, u64)| EnvironmentView {
-        environment: environment.into(),
-        saves,
+    let view = |(environment, saves): (plimsoll_extract::save::SaveEnvironment, u64)| {
+        EnvironmentView { environment: environment.into(), saves }
     };
     Ok(Json(Environments { environments: listed.into_iter().map(view).collect() }))
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::Problem;
-use crate::http::params::{Name, Params};
+use crate::http::params::{Params, PathParam};
 use crate::http::problem::Problems;
 use crate::state::{App, AppState};
 
@@ -300,7 +300,7 @@ pub(crate) fn newest(
 ), responses((status = 200, body = RunStory), Problems))]
 pub(crate) async fn show(
     State(app): State<AppState>,
-    Name(run): Name,
+    PathParam(run): PathParam,
 ) -> Result<Json<RunStory>, Problem> {
     let hint = "`plimsoll batch status --all` names the runs there are";
     let id = RunId::new(&run)

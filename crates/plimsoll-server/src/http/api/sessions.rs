@@ -8,14 +8,14 @@ use plimsoll_core::time::utc;
 use plimsoll_engine::history::{self, Recent};
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::sessions;
-use plimsoll_store::{OverviewRow, Point, PointRow, Store};
+use plimsoll_store::{CurvePoint, CurvePointRow, OverviewRow, Store};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Fullness;
 use super::checkpoints::CheckpointView;
 use crate::http::Problem;
-use crate::http::params::{Name, Params};
+use crate::http::params::{Params, PathParam};
 use crate::http::problem::Problems;
 use crate::http::saves::{SaveView, take_in};
 use crate::http::usage::{measure, session_id};
@@ -137,11 +137,11 @@ pub(crate) struct CompactionView {
     pub(crate) tokens_after: Option<Tokens>,
 }
 
-impl From<PointRow> for PointView {
-    fn from(row: PointRow) -> Self {
+impl From<CurvePointRow> for PointView {
+    fn from(row: CurvePointRow) -> Self {
         let (used, compaction) = match row.point {
-            Point::Reading { used } => (Some(used), None),
-            Point::Compaction { automatic, tokens_before, tokens_after } => {
+            CurvePoint::Reading { used } => (Some(used), None),
+            CurvePoint::Compaction { automatic, tokens_before, tokens_after } => {
                 (None, Some(CompactionView { automatic, tokens_before, tokens_after }))
             }
         };
@@ -156,7 +156,7 @@ impl From<PointRow> for PointView {
 ), responses((status = 200, body = SessionStory), Problems))]
 pub(crate) async fn show(
     State(app): State<AppState>,
-    Name(session): Name,
+    PathParam(session): PathParam,
 ) -> Result<Json<SessionStory>, Problem> {
     let session = session_id(&session)?;
     app.with_store(move |app, store| story(app, store, &session)).await.map(Json)

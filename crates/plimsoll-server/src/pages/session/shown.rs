@@ -8,7 +8,7 @@ use plimsoll_engine::fill::{Fill, Part};
 use plimsoll_extract::save::Save;
 use plimsoll_store::CheckpointRow;
 
-use super::{MOST, Session, Standing, Subagent};
+use super::{MOST, SessionPage, SessionWindow, SubagentLoad};
 use crate::pages::parts::{ago, counted, moment, tokens};
 use crate::pages::plot::plot;
 use crate::pages::site::Site;
@@ -16,7 +16,7 @@ use crate::pages::site::Site;
 /// Maximum number of tools and of files listed.
 const FILES: usize = 15;
 
-pub(in crate::pages) fn session(site: &Site, session: &Session) -> Markup {
+pub(in crate::pages) fn session(site: &Site, session: &SessionPage) -> Markup {
     html! {
         div data-live="session" {
             (head(site, session))
@@ -37,9 +37,9 @@ pub(in crate::pages) fn session(site: &Site, session: &Session) -> Markup {
     }
 }
 
-fn head(site: &Site, session: &Session) -> Markup {
-    let Session { known, standing, .. } = session;
-    let Standing { load, lines, .. } = standing;
+fn head(site: &Site, session: &SessionPage) -> Markup {
+    let SessionPage { known, standing, .. } = session;
+    let SessionWindow { load, lines, .. } = standing;
     let band = load.map_or("none", |load| load.band(lines));
     let compactions = known.as_ref().map_or(0, |row| row.compactions);
     html! {
@@ -99,7 +99,7 @@ fn legend() -> Markup {
     }
 }
 
-fn fills(session: &Session, fill: &Fill) -> Markup {
+fn fills(session: &SessionPage, fill: &Fill) -> Markup {
     let sum: Tokens = fill.sides.iter().map(|part| part.tokens).sum();
     let used = session.standing.load.map_or(0, |load| load.used);
     let mut sides = fill.sides.clone();
@@ -127,7 +127,7 @@ fn fills(session: &Session, fill: &Fill) -> Markup {
 }
 
 /// Returns the files with paths relative to the project.
-fn files(session: &Session, fill: &Fill) -> Vec<Part> {
+fn files(session: &SessionPage, fill: &Fill) -> Vec<Part> {
     let project = session.standing.project.as_ref().map(|it| format!("{}/", it.display()));
     let name = |name: &str| {
         let inside = project.as_deref().and_then(|project| name.strip_prefix(project));
@@ -171,7 +171,7 @@ fn bar(tokens: Tokens, whole: Tokens) -> Markup {
     }
 }
 
-fn subagents(session: &Session) -> Markup {
+fn subagents(session: &SessionPage) -> Markup {
     html! {
         section aria-labelledby="subagents" {
             h2 #subagents { "Subagents " span.count { (session.subagents.len()) } }
@@ -193,7 +193,7 @@ fn subagents(session: &Session) -> Markup {
     }
 }
 
-fn subagent(session: &Session, it: &Subagent) -> Markup {
+fn subagent(session: &SessionPage, it: &SubagentLoad) -> Markup {
     let band = it.load.map_or("none", |load| load.band(&session.standing.lines));
     html! {
         tr class=(band) {

@@ -2,11 +2,11 @@
 //! migration.
 
 use plimsoll_core::event::SessionId;
-use plimsoll_extract::board::Claim;
+use plimsoll_extract::board::PathClaim;
 use plimsoll_testbed::Postgres;
 
 use super::*;
-use crate::postgres::{Machine, Mail};
+use crate::postgres::{SendingMachine, TeamMessage};
 use crate::{ReadingRow, SaveFilter, Shipment};
 
 /// A time in the future.
@@ -89,7 +89,7 @@ async fn is_told(team: &TeamStore, tables: &[String]) {
 /// Checks that machines can add rows after the upgrade.
 async fn is_added_to(team: &mut TeamStore) {
     let session = SessionId::new("the-session").unwrap();
-    let machine = Machine {
+    let machine = SendingMachine {
         id: "the-machine".to_owned(),
         host: "hulk".to_owned(),
         person: "ann".to_owned(),
@@ -109,10 +109,11 @@ async fn is_added_to(team: &mut TeamStore) {
     team.ship(&machine, &shipment, 10).await.unwrap();
     assert_eq!(team.session(&session).await.unwrap().unwrap().it.used, Some(1_010));
     let to = session.as_str().to_owned();
-    let mail = Mail { id: "m".to_owned(), to, body: "ahoy".to_owned(), expires: AHEAD };
+    let mail = TeamMessage { id: "m".to_owned(), to, body: "ahoy".to_owned(), expires: AHEAD };
     team.post("another", std::slice::from_ref(&mail)).await.unwrap();
     assert!(team.mail(&machine.id, 10).await.unwrap().contains(&mail));
-    let claim = Claim { path: "/deck".into(), holder: "ann".to_owned(), since: 9, until: AHEAD };
+    let claim =
+        PathClaim { path: "/deck".into(), holder: "ann".to_owned(), since: 9, until: AHEAD };
     team.put_claims("yet another", std::slice::from_ref(&claim), 9).await.unwrap();
     assert!(team.claims("another", 10).await.unwrap().iter().any(|it| it.it == claim));
 }
@@ -132,7 +133,7 @@ fn what_any_earlier_release_stored_is_there_after_an_upgrade() {
                 assert!(matches!(opened, Err(TeamError::Older)), "{version}: {opened:?}");
             }
             let migrated = team.migrate(None, 2).await.unwrap();
-            assert_eq!(migrated, Migrated { from: version as i32, to: LATEST });
+            assert_eq!(migrated, MigrationResult { from: version as i32, to: LATEST });
             for ((table, before), after) in tables.iter().zip(&before).zip(rows()) {
                 let is_kept = before.iter().all(|row| after.contains(row));
                 assert!(!before.is_empty() && is_kept, "{version}: {table}: {before:?}, {after:?}");

@@ -6,9 +6,9 @@ use rusqlite::{Row, params};
 
 use super::super::Store;
 use super::super::checkpoints::checkpoint;
-use super::super::column::Kept;
-use super::{Index, Which, found, nearest, quoted, terms, word, words_of};
-use crate::{Found, Hit, Piece, StoreError};
+use super::super::column::ColumnValue;
+use super::{RequiredTerms, TextIndex, found, nearest, quoted, terms, word, words_of};
+use crate::{CheckpointHit, FoundCheckpoints, LinePiece, StoreError};
 
 /// Markers around each match in a body that the database returns.
 const BEGIN: &str = "\u{2}";
@@ -22,28 +22,32 @@ impl Store {
         typed: &str,
         project: Option<&Path>,
         limit: u32,
-    ) -> Result<Option<Found>, StoreError> {
+    ) -> Result<Option<FoundCheckpoints>, StoreError> {
         let terms = terms(typed);
         if terms.is_empty() {
             return Ok(None);
         }
-        let checkpoints = Checkpoints { store: self, project, limit };
+        let checkpoints = CheckpointIndex { store: self, project, limit };
         let (hits, by) = found(&checkpoints, &terms).map_err(self.failed("search"))?;
-        Ok(Some(Found { hits, by }))
+        Ok(Some(FoundCheckpoints { hits, by }))
     }
 }
 
-struct Checkpoints<'a> {
+struct CheckpointIndex<'a> {
     store: &'a Store,
     project: Option<&'a Path>,
     limit: u32,
 }
 
-impl Index for Checkpoints<'_> {
-    type Hit = Hit;
+impl TextIndex for CheckpointIndex<'_> {
+    type Hit = CheckpointHit;
 
     /// Matches in the summary count more than matches in the body.
-    fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Hit>> {
+    fn words(
+        &self,
+        terms: &[String],
+        which: RequiredTerms,
+    ) -> rusqlite::Result<Vec<CheckpointHit>> {
         let sql = "SELECT checkpoints.*,
                  highlight(checkpoint_words, 1, ?4, ?5) AS marked
              FROM checkpoint_words JOIN checkpoints ON number = checkpoint_words.rowid
@@ -53,18 +57,18 @@ impl Index for Checkpoints<'_> {
         self.hits(sql, &which.of(&each(terms, word)))
     }
 
-    fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Hit>> {
+    fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<CheckpointHit>> {
         let sql = "SELECT checkpoints.*,
                  highlight(checkpoint_parts, 1, ?4, ?5) AS marked
              FROM checkpoint_parts JOIN checkpoints ON number = checkpoint_parts.rowid
              WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
              ORDER BY round(bm25(checkpoint_parts, 4.0, 1.0), 2), created DESC, iteration DESC
              LIMIT ?3";
-        self.hits(sql, &Which::All.of(&each(terms, quoted)))
+        self.hits(sql, &RequiredTerms::All.of(&each(terms, quoted)))
     }
 
     fn has(&self, term: &str) -> rusqlite::Result<bool> {
-        self.words(&[term.to_owned()], Which::All).map(|hits| !hits.is_empty())
+        self.words(&[term.to_owned()], RequiredTerms::All).map(|hits| !hits.is_empty())
     }
 
     /// Looks in the bodies that share the most trigrams with the term, then in the newest.
@@ -76,8 +80,8 @@ impl Index for Checkpoints<'_> {
         const NEWEST: &str = "SELECT body FROM checkpoints
              WHERE ?1 IS NOT NULL AND (?2 IS NULL OR project = ?2) ORDER BY created DESC LIMIT ?3";
         const LOOKED_AT: u32 = 20;
-        let query = Which::Any.of(&each(&trigrams(term), quoted));
-        let looked_for = params![query, self.project.map(Kept), LOOKED_AT];
+        let query = RequiredTerms::Any.of(&each(&trigrams(term), quoted));
+        let looked_for = params![query, self.project.map(ColumnValue), LOOKED_AT];
         let in_bodies = |sql: &str| -> rusqlite::Result<Option<String>> {
             let bodies: Vec<String> = self.store.all(sql, looked_for, |row| row.get(0))?;
             Ok(nearest(term, bodies.iter().flat_map(|body| words_of(body))))
@@ -87,10 +91,10 @@ impl Index for Checkpoints<'_> {
     }
 }
 
-impl Checkpoints<'_> {
+impl CheckpointIndex<'_> {
     /// Drops checkpoints that match only in their headings: all checkpoints have the same headings.
-    fn hits(&self, sql: &str, query: &str) -> rusqlite::Result<Vec<Hit>> {
-        let looked_for = params![query, self.project.map(Kept), self.limit, BEGIN, END];
+    fn hits(&self, sql: &str, query: &str) -> rusqlite::Result<Vec<CheckpointHit>> {
+        let looked_for = params![query, self.project.map(ColumnValue), self.limit, BEGIN, END];
         let mut hits = self.store.all(sql, looked_for, hit)?;
         hits.retain(|hit| !hit.line.is_empty());
         Ok(hits)
@@ -106,10 +110,14 @@ fn trigrams(term: &str) -> Vec<String> {
     letters.windows(3).map(|three| three.iter().collect()).collect()
 }
 
-fn hit(row: &Row<'_>) -> rusqlite::Result<Hit> {
+fn hit(row: &Row<'_>) -> rusqlite::Result<CheckpointHit> {
     let marked: String = row.get("marked")?;
     let (section, line) = best_line(&marked);
-    Ok(Hit { checkpoint: checkpoint(row)?, section: section.to_owned(), line: pieces(line) })
+    Ok(CheckpointHit {
+        checkpoint: checkpoint(row)?,
+        section: section.to_owned(),
+        line: pieces(line),
+    })
 }
 
 /// Returns the line with the most matches, the first if several have as many, and its section.
@@ -129,12 +137,12 @@ fn best_line(marked: &str) -> (&str, &str) {
 }
 
 /// Splits a marked line into matches and the text around them.
-fn pieces(line: &str) -> Vec<Piece> {
+fn pieces(line: &str) -> Vec<LinePiece> {
     let mut pieces = Vec::new();
     for part in line.split(BEGIN) {
         let (fits, around) = part.split_once(END).unwrap_or(("", part));
-        pieces.push(Piece { text: fits.to_owned(), fits: true });
-        pieces.push(Piece { text: around.to_owned(), fits: false });
+        pieces.push(LinePiece { text: fits.to_owned(), fits: true });
+        pieces.push(LinePiece { text: around.to_owned(), fits: false });
     }
     pieces.retain(|piece| !piece.text.is_empty());
     pieces
@@ -149,7 +157,7 @@ mod tests {
         let marked =
             "## Task\n> \u{2}b\u{3}\n## Commands\n- a \u{2}b\u{3} c\u{2}d\u{3}\n- \u{2}b\u{3}\n";
         let (section, line) = best_line(marked);
-        let piece = |text: &str, fits| Piece { text: text.to_owned(), fits };
+        let piece = |text: &str, fits| LinePiece { text: text.to_owned(), fits };
         assert_eq!(section, "Commands");
         assert_eq!(
             pieces(line),

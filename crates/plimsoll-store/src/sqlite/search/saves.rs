@@ -12,13 +12,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use plimsoll_extract::save::{Environment, Save};
+use plimsoll_extract::save::{Save, SaveEnvironment};
 use rusqlite::{OptionalExtension, params};
 
 use super::super::Store;
-use super::super::column::Kept;
+use super::super::column::ColumnValue;
 use super::super::saves::{condition, filed, save};
-use super::{Index, Which, found, nearest, quoted, terms, words_of};
+use super::{RequiredTerms, TextIndex, found, nearest, quoted, terms, words_of};
 use crate::{FoundSaves, SaveFilter, StoreError};
 
 /// The highest number of saves that a rare term occurs in. Only rare terms are ranked.
@@ -37,29 +37,29 @@ impl Store {
         if terms.is_empty() {
             return Ok(None);
         }
-        let saves = Saves { store: self, filter, limit, known: RefCell::default() };
+        let saves = SaveIndex { store: self, filter, limit, known: RefCell::default() };
         let (saves, by) = found(&saves, &terms).map_err(self.failed("search"))?;
         Ok(Some(FoundSaves { saves, by }))
     }
 }
 
-struct Saves<'a> {
+struct SaveIndex<'a> {
     store: &'a Store,
     filter: &'a SaveFilter<'a>,
     limit: u32,
-    known: RefCell<HashMap<(&'static str, String), Rc<Sounded>>>,
+    known: RefCell<HashMap<(&'static str, String), Rc<TermMatches>>>,
 }
 
 /// A term and the saves that contain it.
 #[derive(Debug)]
-struct Sounded {
+struct TermMatches {
     /// The full-text query for the term.
     query: String,
     /// The row numbers of the matching saves, cut off at [`RARE`] + 1.
     numbers: Vec<i64>,
 }
 
-impl Sounded {
+impl TermMatches {
     fn is_rare(&self) -> bool {
         self.numbers.len() <= RARE as usize
     }
@@ -67,12 +67,12 @@ impl Sounded {
 
 /// A full-text index.
 #[derive(Debug, PartialEq, Eq)]
-enum Table {
+enum FtsTable {
     Words,
     Parts,
 }
 
-impl Table {
+impl FtsTable {
     fn name(&self) -> &'static str {
         match self {
             Self::Words => "save_words",
@@ -81,39 +81,44 @@ impl Table {
     }
 }
 
-impl Index for Saves<'_> {
+impl TextIndex for SaveIndex<'_> {
     type Hit = Save;
 
-    fn words(&self, terms: &[String], which: Which) -> rusqlite::Result<Vec<Save>> {
-        self.hits(&Table::Words, terms, which)
+    fn words(&self, terms: &[String], which: RequiredTerms) -> rusqlite::Result<Vec<Save>> {
+        self.hits(&FtsTable::Words, terms, which)
     }
 
     fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Save>> {
-        self.hits(&Table::Parts, terms, Which::All)
+        self.hits(&FtsTable::Parts, terms, RequiredTerms::All)
     }
 
     fn has(&self, term: &str) -> rusqlite::Result<bool> {
-        self.sounded(&Table::Words, term).map(|sounded| !sounded.numbers.is_empty())
+        self.sounded(&FtsTable::Words, term).map(|sounded| !sounded.numbers.is_empty())
     }
 
     fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>> {
         let length = term.chars().count() as u64;
         let (shortest, longest) = (length * 7 / 10, length * 10 / 7 + 1);
         let sql = "SELECT word FROM save_spellings WHERE length BETWEEN ?1 AND ?2";
-        let lengths = params![Kept(shortest), Kept(longest)];
+        let lengths = params![ColumnValue(shortest), ColumnValue(longest)];
         let words: Vec<String> = self.store.all(sql, lengths, |row| row.get(0))?;
         Ok(nearest(term, words.into_iter()))
     }
 }
 
-impl Saves<'_> {
-    fn hits(&self, table: &Table, terms: &[String], which: Which) -> rusqlite::Result<Vec<Save>> {
+impl SaveIndex<'_> {
+    fn hits(
+        &self,
+        table: &FtsTable,
+        terms: &[String],
+        which: RequiredTerms,
+    ) -> rusqlite::Result<Vec<Save>> {
         let mut sounded = Vec::new();
         for term in terms {
             let one = self.sounded(table, term)?;
             match (one.numbers.is_empty(), which) {
-                (true, Which::All) => return Ok(Vec::new()),
-                (true, Which::Any) => {}
+                (true, RequiredTerms::All) => return Ok(Vec::new()),
+                (true, RequiredTerms::Any) => {}
                 (false, _) => sounded.push(one),
             }
         }
@@ -122,12 +127,14 @@ impl Saves<'_> {
         let fit = match (rare.len(), which) {
             (0, _) if sounded.is_empty() => return Ok(Vec::new()),
             (0, _) => return self.newest(table, &all),
-            (some, Which::All) if some < sounded.len() => self.fitting(table, &all, RARE)?,
+            (some, RequiredTerms::All) if some < sounded.len() => {
+                self.fitting(table, &all, RARE)?
+            }
             _ => self.here(together(&rare, which))?,
         };
         match table {
-            Table::Parts => self.most_telling(&fit, terms),
-            Table::Words => self.best(&fit, &which.of(&queries(&rare))),
+            FtsTable::Parts => self.most_telling(&fit, terms),
+            FtsTable::Words => self.best(&fit, &which.of(&queries(&rare))),
         }
     }
 
@@ -145,7 +152,7 @@ impl Saves<'_> {
     /// saves one by one would be slow.
     fn here(&self, mut fit: BTreeSet<i64>) -> rusqlite::Result<BTreeSet<i64>> {
         if let Some(environment) = self.filter.environment {
-            let here = self.sound(&Table::Words, format!("filed : {}", filed(environment)))?;
+            let here = self.sound(&FtsTable::Words, format!("filed : {}", filed(environment)))?;
             if here.is_rare() {
                 let here: BTreeSet<i64> = here.numbers.into_iter().collect();
                 fit.retain(|number| here.contains(number));
@@ -156,7 +163,7 @@ impl Saves<'_> {
 
     /// Looks up a term. For a rare term, longer words that begin with it match too. For a common
     /// term, merging those words would take the database too long.
-    fn sounded(&self, table: &Table, term: &str) -> rusqlite::Result<Rc<Sounded>> {
+    fn sounded(&self, table: &FtsTable, term: &str) -> rusqlite::Result<Rc<TermMatches>> {
         let key = (table.name(), term.to_owned());
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(Rc::clone(known));
@@ -165,7 +172,7 @@ impl Saves<'_> {
         let is_word = words_of(term).filter(|word| !word.is_empty()).nth(1).is_none();
         // The prefix index starts at two letters.
         let is_word = is_word && term.chars().nth(1).is_some();
-        if sounded.is_rare() && is_word && *table == Table::Words {
+        if sounded.is_rare() && is_word && *table == FtsTable::Words {
             sounded = self.sound(table, format!("{} *", sounded.query))?;
         }
         let sounded = Rc::new(sounded);
@@ -173,11 +180,11 @@ impl Saves<'_> {
         Ok(sounded)
     }
 
-    fn sound(&self, table: &Table, query: String) -> rusqlite::Result<Sounded> {
+    fn sound(&self, table: &FtsTable, query: String) -> rusqlite::Result<TermMatches> {
         let name = table.name();
         let sql = format!("SELECT rowid FROM {name} WHERE {name} MATCH ?1 LIMIT ?2");
         let numbers = self.store.all(&sql, params![query, RARE + 1], |row| row.get(0))?;
-        Ok(Sounded { query, numbers })
+        Ok(TermMatches { query, numbers })
     }
 
     /// Ranks the saves that match a query, best first, and the newer first if two rank equal.
@@ -190,7 +197,7 @@ impl Saves<'_> {
 
     /// Returns the newest saves that match and pass the filter, those with a match in task or tags
     /// first.
-    fn newest(&self, table: &Table, query: &str) -> rusqlite::Result<Vec<Save>> {
+    fn newest(&self, table: &FtsTable, query: &str) -> rusqlite::Result<Vec<Save>> {
         let about = self.fitting(table, &format!("{{task tags}} : ({query})"), self.limit)?;
         let rest = self.fitting(table, query, self.limit)?;
         let rest = rest.iter().rev().filter(|number| !about.contains(number));
@@ -198,18 +205,18 @@ impl Saves<'_> {
     }
 
     /// Returns the newest saves that match and pass the filter, at most `most`.
-    fn fitting(&self, table: &Table, query: &str, most: u32) -> rusqlite::Result<BTreeSet<i64>> {
+    fn fitting(&self, table: &FtsTable, query: &str, most: u32) -> rusqlite::Result<BTreeSet<i64>> {
         let (name, condition) = (table.name(), condition(self.filter));
         let sql = format!(
             "SELECT number FROM {name} JOIN saves ON number = {name}.rowid
              WHERE {name} MATCH ?3 AND {condition} ORDER BY {name}.rowid DESC LIMIT ?4"
         );
         let SaveFilter { environment, project, .. } = *self.filter;
-        let query = match environment.filter(|_| *table == Table::Words) {
+        let query = match environment.filter(|_| *table == FtsTable::Words) {
             Some(environment) => format!("filed : {} AND ({query})", filed(environment)),
             None => query.to_owned(),
         };
-        let looked_for = params![environment.map(Environment::as_str), project, query, most];
+        let looked_for = params![environment.map(SaveEnvironment::as_str), project, query, most];
         Ok(self.store.all(&sql, looked_for, |row| row.get(0))?.into_iter().collect())
     }
 
@@ -217,7 +224,7 @@ impl Saves<'_> {
     fn first(&self, numbers: impl Iterator<Item = i64>, most: u32) -> rusqlite::Result<Vec<Save>> {
         let sql = format!("SELECT * FROM saves WHERE number = ?3 AND {}", condition(self.filter));
         let SaveFilter { environment, project, .. } = *self.filter;
-        let environment = environment.map(Environment::as_str);
+        let environment = environment.map(SaveEnvironment::as_str);
         let mut statement = self.store.connection.prepare_cached(&sql)?;
         let found = numbers.filter_map(|number| {
             statement.query_row(params![environment, project, number], save).optional().transpose()
@@ -226,16 +233,16 @@ impl Saves<'_> {
     }
 }
 
-fn queries(sounded: &[Rc<Sounded>]) -> Vec<String> {
+fn queries(sounded: &[Rc<TermMatches>]) -> Vec<String> {
     sounded.iter().map(|one| one.query.clone()).collect()
 }
 
 /// Returns the saves that contain all terms, or any.
-fn together(sounded: &[Rc<Sounded>], which: Which) -> BTreeSet<i64> {
+fn together(sounded: &[Rc<TermMatches>], which: RequiredTerms) -> BTreeSet<i64> {
     let mut sets = sounded.iter().map(|one| one.numbers.iter().copied().collect::<BTreeSet<_>>());
     let first = sets.next().unwrap_or_default();
     sets.fold(first, |one, other| match which {
-        Which::All => &one & &other,
-        Which::Any => &one | &other,
+        RequiredTerms::All => &one & &other,
+        RequiredTerms::Any => &one | &other,
     })
 }

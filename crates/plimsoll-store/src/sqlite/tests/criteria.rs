@@ -1,7 +1,7 @@
 //! Tests of the figures that show whether plimsoll achieves its purpose.
 
 use super::*;
-use crate::{CheckpointRow, CheckpointsThere, Overflows, Stretch};
+use crate::{AutoCompactionCounts, CheckpointListing, CheckpointRow, WorkPeriod};
 
 const MINUTE: Millis = 60_000;
 
@@ -24,7 +24,7 @@ fn checkpoint(name: &str, session: &str, created: Millis, occasion: &str) -> Che
 
 fn take(store: &mut Store, ids: &[&str], new: Vec<CheckpointRow>) {
     let ids = ids.iter().map(|id| (*id).to_owned()).collect();
-    let there = Some(CheckpointsThere { ids, new });
+    let there = Some(CheckpointListing { ids, new });
     store.take_checkpoints::<StoreError>(Path::new("/p"), |_| Ok(there)).unwrap();
 }
 
@@ -71,7 +71,7 @@ fn the_longest_stretch_ends_with_a_prompt_or_a_pause() {
     ];
     let store = store(Batch { readings, ..Batch::default() });
     let longest = |since| store.longest_stretch(since, 10 * MINUTE).unwrap();
-    let told = Stretch { session: id("s1"), began: 12 * MINUTE, ended: 29 * MINUTE };
+    let told = WorkPeriod { session: id("s1"), began: 12 * MINUTE, ended: 29 * MINUTE };
     assert_eq!(longest(0), Some(told));
     assert_eq!(longest(40 * MINUTE).map(|it| it.ended - it.began), Some(0));
     assert_eq!(longest(1000 * MINUTE), None);
@@ -92,10 +92,10 @@ fn an_overflow_is_unwarned_if_nothing_was_said_since_the_one_before() {
         decision("s1", 30),
     ];
     let mut store = store(Batch { compactions, decisions, ..Batch::default() });
-    assert_eq!(store.overflows(0).unwrap(), Overflows { all: 3, unwarned: 2 });
+    assert_eq!(store.overflows(0).unwrap(), AutoCompactionCounts { all: 3, unwarned: 2 });
     take(&mut store, &["a"], vec![checkpoint("a", "s2", 59, "auto")]);
-    assert_eq!(store.overflows(0).unwrap(), Overflows { all: 3, unwarned: 1 });
-    assert_eq!(store.overflows(41).unwrap(), Overflows { all: 1, unwarned: 0 });
+    assert_eq!(store.overflows(0).unwrap(), AutoCompactionCounts { all: 3, unwarned: 1 });
+    assert_eq!(store.overflows(41).unwrap(), AutoCompactionCounts { all: 1, unwarned: 0 });
     assert_eq!(store.first_decision().unwrap(), Some(3));
 }
 

@@ -8,7 +8,7 @@ use plimsoll_core::hook_run::{Command, HookRun, Outcome};
 use plimsoll_core::event::AgentId;
 
 use super::*;
-use crate::{ClientRow, Extent, HookCount, HookRunRow, HookSpan, PeakRow};
+use crate::{ClientRow, HistoryExtent, HookCount, HookRunRow, HookSpan, PeakRow};
 
 fn run(session: &str, call: &str, millis: Option<u64>, outcome: Outcome) -> HookRunRow {
     let run = HookRun {
@@ -95,7 +95,7 @@ fn the_pace_is_that_of_the_newest_readings_since_the_last_compaction() {
     };
     assert_eq!(times(100), [5, 6, 7, 8, 9]);
     assert_eq!(times(2), [8, 9]);
-    assert_eq!(store.pace(&id("s2"), 2).unwrap(), crate::Pace::default());
+    assert_eq!(store.pace(&id("s2"), 2).unwrap(), crate::GrowthSamples::default());
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn sessions_are_summed_up() {
         ..Batch::default()
     };
     ingest(&mut store, &source(1), batch).unwrap();
-    let extent = Extent { sessions: 2, projects: 1, since: Some(1) };
+    let extent = HistoryExtent { sessions: 2, projects: 1, since: Some(1) };
     assert_eq!(store.extent().unwrap(), extent);
     let (model, version) = ("m".to_owned(), "1".to_owned());
     let client =
@@ -202,5 +202,5 @@ fn a_session_of_which_nothing_but_our_own_words_is_known_is_not_counted() {
         ..Batch::default()
     };
     ingest(&mut store, &source(1), batch).unwrap();
-    assert_eq!(store.extent().unwrap(), Extent::default());
+    assert_eq!(store.extent().unwrap(), HistoryExtent::default());
 }

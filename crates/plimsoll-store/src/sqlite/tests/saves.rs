@@ -1,9 +1,9 @@
 //! Saves are stored once, listed and found.
 
-use plimsoll_extract::save::{Environment, Kind, NewSave, Save};
+use plimsoll_extract::save::{NewSave, Save, SaveEnvironment, SaveKind};
 
 use super::*;
-use crate::{Match, SaveFilter, SaveKinds};
+use crate::{MatchKind, SaveFilter, SaveKinds};
 
 const ALL: SaveFilter<'static> =
     SaveFilter { environment: None, project: None, kinds: SaveKinds::All };
@@ -17,7 +17,7 @@ fn task(task: &str) -> NewSave {
 }
 
 fn commit(sha: &str) -> NewSave {
-    let (kind, commit) = (Kind::Commit, Some(sha.to_owned()));
+    let (kind, commit) = (SaveKind::Commit, Some(sha.to_owned()));
     NewSave { kind, commit, ..task(&format!("Commit: {sha}")) }
 }
 
@@ -36,8 +36,8 @@ fn a_save_comes_back_as_it_was() {
     let text = |text: &str| Some(text.to_owned());
     let list = |items: [&str; 2]| items.map(str::to_owned).to_vec();
     let what = NewSave {
-        environment: Environment::new("staging").unwrap(),
-        kind: Kind::Auto,
+        environment: SaveEnvironment::new("staging").unwrap(),
+        kind: SaveKind::Auto,
         task: "Mend it\nnow".to_owned(),
         context: text("Branch: main"),
         blockers: text("no access"),
@@ -61,9 +61,9 @@ fn a_save_comes_back_as_it_was() {
 #[test]
 fn the_newest_come_first_by_environment_and_kind() {
     let mut store = Store::in_memory().unwrap();
-    let staging = Environment::new("staging").unwrap();
-    let auto = NewSave { kind: Kind::Auto, ..task("full") };
-    let tests = NewSave { kind: Kind::Tests, ..task("tests") };
+    let staging = SaveEnvironment::new("staging").unwrap();
+    let auto = NewSave { kind: SaveKind::Auto, ..task("full") };
+    let tests = NewSave { kind: SaveKind::Tests, ..task("tests") };
     let other = NewSave { environment: staging.clone(), ..commit("0123456") };
     take(
         &mut store,
@@ -76,10 +76,10 @@ fn the_newest_come_first_by_environment_and_kind() {
             save("6", 6, commit("0123456")),
         ],
     );
-    let newest = |environment: Option<&Environment>, kinds, limit| {
+    let newest = |environment: Option<&SaveEnvironment>, kinds, limit| {
         ids(store.newest_saves(&SaveFilter { environment, kinds, ..ALL }, limit).unwrap())
     };
-    let development = Environment::default();
+    let development = SaveEnvironment::default();
     assert_eq!(newest(None, SaveKinds::All, 9), ["6", "5", "4", "3", "2", "1"]);
     assert_eq!(newest(None, SaveKinds::Restorable, 2), ["4", "2"]);
     assert_eq!(newest(Some(&development), SaveKinds::Restorable, 1), ["4"]);
@@ -99,16 +99,16 @@ fn the_newest_come_first_by_environment_and_kind() {
 fn a_commit_is_one_save_in_each_environment() {
     const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
     let mut store = Store::in_memory().unwrap();
-    let staging = Environment::new("staging").unwrap();
+    let staging = SaveEnvironment::new("staging").unwrap();
     let there = |sha| NewSave { environment: staging.clone(), ..commit(sha) };
     take(&mut store, &[save("1", 1, commit(SHA)), save("2", 2, there(&SHA[..7]))]);
     take(&mut store, &[save("3", 3, there(SHA)), save("4", 4, commit(&SHA[..9]))]);
     assert_eq!(ids(store.newest_saves(&ALL, 9).unwrap()), ["2", "1"]);
-    for environment in [Environment::default(), staging] {
+    for environment in [SaveEnvironment::default(), staging] {
         let one = store.save_of_commit(&environment, SHA).unwrap().unwrap().what;
         assert_eq!((one.commit.as_deref(), &one.environment), (Some(SHA), &environment));
     }
-    let nowhere = Environment::new("nowhere").unwrap();
+    let nowhere = SaveEnvironment::new("nowhere").unwrap();
     assert_eq!(store.save_of_commit(&nowhere, SHA).unwrap(), None);
 }
 
@@ -121,10 +121,10 @@ fn a_commit_that_is_told_three_times_is_one_save() {
     take(&mut store, &[save("1", 1, told), save("2", 2, commit(SHA)), save("3", 3, checked)]);
     take(&mut store, &[save("4", 4, commit("0123456fff")), save("5", 5, commit("fffffff"))]);
     assert_eq!(ids(store.newest_saves(&ALL, 9).unwrap()), ["5", "4", "1"]);
-    let one = store.save_of_commit(&Environment::default(), SHA).unwrap().unwrap().what;
+    let one = store.save_of_commit(&SaveEnvironment::default(), SHA).unwrap().unwrap().what;
     assert_eq!(one.commit.as_deref(), Some(SHA));
     assert_eq!((one.session.as_deref(), one.checkpoint.as_deref()), (Some("s1"), Some("c1")));
-    assert_eq!(store.save_of_commit(&Environment::default(), "abc").unwrap(), None);
+    assert_eq!(store.save_of_commit(&SaveEnvironment::default(), "abc").unwrap(), None);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_search_goes_by_words_then_parts_then_spelling() {
         let found = store.search_saves(typed, &SaveFilter::default(), 9).unwrap().unwrap();
         (ids(found.saves), found.by)
     };
-    let auto = NewSave { kind: Kind::Auto, ..task("Mend the hull") };
+    let auto = NewSave { kind: SaveKind::Auto, ..task("Mend the hull") };
     let tagged = NewSave { tags: vec!["hull".to_owned()], ..task("Paint") };
     take(
         &mut store,
@@ -155,13 +155,13 @@ fn a_search_goes_by_words_then_parts_then_spelling() {
         ],
     );
     let both = vec!["2".to_owned(), "1".to_owned()];
-    assert_eq!(found(&store, "mending hull"), (both, Match::Words));
-    assert_eq!(found(&store, "oad_lin"), (vec!["1".to_owned()], Match::Parts));
-    let corrected = Match::Corrected(vec![("piant".to_owned(), "paint".to_owned())]);
+    assert_eq!(found(&store, "mending hull"), (both, MatchKind::Words));
+    assert_eq!(found(&store, "oad_lin"), (vec!["1".to_owned()], MatchKind::Parts));
+    let corrected = MatchKind::Corrected(vec![("piant".to_owned(), "paint".to_owned())]);
     assert_eq!(found(&store, "piant"), (vec!["3".to_owned()], corrected));
-    assert_eq!(found(&store, "xylophone"), (vec![], Match::Some));
+    assert_eq!(found(&store, "xylophone"), (vec![], MatchKind::Some));
     assert_eq!(store.search_saves("--", &ALL, 9).unwrap(), None);
-    let staging = Environment::new("staging").unwrap();
+    let staging = SaveEnvironment::new("staging").unwrap();
     let there = SaveFilter { environment: Some(&staging), ..ALL };
     assert_eq!(store.search_saves("hull", &there, 9).unwrap().unwrap().saves, []);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::*;
-use crate::{CheckpointRow, CheckpointsThere, Match};
+use crate::{CheckpointListing, CheckpointRow, MatchKind};
 
 const PROJECT: &str = "/p";
 
@@ -29,7 +29,7 @@ fn take(store: &mut Store, project: &str, there: &[CheckpointRow]) {
     let look = |known: &BTreeSet<String>| {
         let new = there.iter().filter(|row| !known.contains(&row.id)).cloned().collect();
         let ids = there.iter().map(|row| row.id.clone()).collect();
-        Ok::<_, StoreError>(Some(CheckpointsThere { ids, new }))
+        Ok::<_, StoreError>(Some(CheckpointListing { ids, new }))
     };
     store.take_checkpoints(Path::new(project), look).unwrap();
 }
@@ -185,11 +185,11 @@ fn a_search_says_how_its_finds_fit() {
     let mut store = Store::in_memory().unwrap();
     take(&mut store, PROJECT, &weeks());
     let by = |query: &str| store.search(query, None, 20).unwrap().unwrap().by;
-    assert_eq!(by("login"), Match::Words);
-    assert_eq!(by("AuthClient"), Match::Parts);
+    assert_eq!(by("login"), MatchKind::Words);
+    assert_eq!(by("AuthClient"), MatchKind::Parts);
     let corrected = vec![("handbok".to_owned(), "handbook".to_owned())];
-    assert_eq!(by("write handbok"), Match::Corrected(corrected));
-    assert_eq!(by("login musl"), Match::Some);
+    assert_eq!(by("write handbok"), MatchKind::Corrected(corrected));
+    assert_eq!(by("login musl"), MatchKind::Some);
     let hit = store.search("refused", None, 1).unwrap().unwrap().hits.remove(0);
     let line: String = hit.line.iter().map(|piece| piece.text.as_str()).collect();
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Tests of the readings of a session over time.
 
 use super::*;
-use crate::Point;
+use crate::CurvePoint;
 
 const MINUTE: Millis = 60_000;
 const DAY: Millis = 24 * 60 * MINUTE;
@@ -41,8 +41,8 @@ fn store_with(readings: Vec<ReadingRow>, compactions: Vec<CompactionRow>) -> Sto
 fn left(store: &Store) -> Vec<(Millis, u64)> {
     let points = store.series(&id("s1"), 0).unwrap();
     let readings = points.into_iter().filter_map(|row| match row.point {
-        Point::Reading { used } => Some((row.time, used)),
-        Point::Compaction { .. } => None,
+        CurvePoint::Reading { used } => Some((row.time, used)),
+        CurvePoint::Compaction { .. } => None,
     });
     readings.collect()
 }
@@ -53,8 +53,9 @@ fn a_session_over_time_has_its_readings_and_compactions() {
     let points = store.series(&id("s1"), 20).unwrap();
     let [compaction, reading] = &points[..] else { panic!("{points:?}") };
     assert_eq!((compaction.time, reading.time), (20, 30));
-    assert_eq!(reading.point, Point::Reading { used: 7 });
-    let before = Point::Compaction { automatic: true, tokens_before: Some(9), tokens_after: None };
+    assert_eq!(reading.point, CurvePoint::Reading { used: 7 });
+    let before =
+        CurvePoint::Compaction { automatic: true, tokens_before: Some(9), tokens_after: None };
     assert_eq!(compaction.point, before);
 }
 

@@ -78,7 +78,7 @@ fn read_in_batches(store: &mut Store, lines: &[Line], sizes: &[usize]) {
 }
 
 #[derive(Debug, PartialEq)]
-struct Everything {
+struct StoreContents {
     sessions: Vec<SessionRow>,
     readings: Vec<ReadingRow>,
     compactions: Vec<CompactionRow>,
@@ -87,10 +87,10 @@ struct Everything {
     counts: Counts,
 }
 
-fn everything(store: &Store) -> Everything {
+fn everything(store: &Store) -> StoreContents {
     let (sessions, subagents) = ([id("s1"), id("s2")], [None, Some(id("agent-1"))]);
     let windows = sessions.iter().flat_map(|name| subagents.iter().map(move |agent| (name, agent)));
-    Everything {
+    StoreContents {
         sessions: store.sessions(9).unwrap(),
         readings: windows
             .flat_map(|(name, agent)| store.readings(name, agent.as_ref()).unwrap())

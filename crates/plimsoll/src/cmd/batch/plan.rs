@@ -14,8 +14,8 @@ use plimsoll_engine::resume;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::world::World;
 use plimsoll_runner::batch::calibration::Calibration;
-use plimsoll_runner::batch::{self, Planned, Room, Task, Workflow};
-use plimsoll_runner::task_files::{self, Known};
+use plimsoll_runner::batch::{self, PlanWithBound, Room, Task, Workflow};
+use plimsoll_runner::task_files::{self, SessionRoom};
 
 use crate::ingest;
 use crate::layout::{COLUMNS, fit};
@@ -104,9 +104,9 @@ fn planned(
     project: &Path,
     file: &Path,
     tasks: &[Task],
-    known: &Known,
+    known: &SessionRoom,
     learned: &Calibration,
-) -> anyhow::Result<Planned> {
+) -> anyhow::Result<PlanWithBound> {
     let available = known.room.available();
     if available == 0 {
         return Err(anyhow::anyhow!("there is no room: {}", room(known)))
@@ -150,12 +150,17 @@ pub(super) fn nothing_left(tasks: &[Task]) -> Option<String> {
     tasks.iter().all(|task| task.done).then(|| format!("nothing left to do: {all}"))
 }
 
-fn given(available: Tokens) -> Known {
+fn given(available: Tokens) -> SessionRoom {
     let room = Room { budget: available, ..Room::default() };
-    Known { room, source: "--available", model: None }
+    SessionRoom { room, source: "--available", model: None }
 }
 
-fn find_room(world: &World, ui: &Ui, project: &Path, named: Option<&str>) -> anyhow::Result<Known> {
+fn find_room(
+    world: &World,
+    ui: &Ui,
+    project: &Path,
+    named: Option<&str>,
+) -> anyhow::Result<SessionRoom> {
     if let Some(measured) = session(world, named)? {
         return Ok(task_files::find_room(world, DEFAULT, None, project, Some(&measured)));
     }
@@ -163,7 +168,7 @@ fn find_room(world: &World, ui: &Ui, project: &Path, named: Option<&str>) -> any
 }
 
 /// What a fresh session of the project has room for.
-fn fresh_room(world: &World, ui: &Ui, project: &Path) -> Known {
+fn fresh_room(world: &World, ui: &Ui, project: &Path) -> SessionRoom {
     let ingester = ingest::everything(world, ui)
         .inspect_err(|error| ui.warn(&format!("past sessions cannot be asked: {error:#}")));
     let store = ingester.as_ref().ok().map(|ingester| &ingester.store);
@@ -192,8 +197,8 @@ fn find(world: &World, name: &str) -> anyhow::Result<Found> {
 }
 
 /// The plan as a tree: batches with how full they are, pieces under them.
-fn tree(ui: &Ui, planned: &Planned, known: &Known) -> String {
-    let Planned { plan, bound } = planned;
+fn tree(ui: &Ui, planned: &PlanWithBound, known: &SessionRoom) -> String {
+    let PlanWithBound { plan, bound } = planned;
     let mut text = String::new();
     for (at, pieces) in plan.batches.iter().enumerate() {
         if at > 0 {
@@ -238,7 +243,7 @@ fn branch(ui: &Ui, piece: &Piece, is_last: bool) -> String {
     text
 }
 
-fn totals(ui: &Ui, plan: &Plan, bound: usize, known: &Known) -> String {
+fn totals(ui: &Ui, plan: &Plan, bound: usize, known: &SessionRoom) -> String {
     let count = |count: usize, one: &str, many: &str| counted(count as u64, one, many);
     let (parts, tasks): (Vec<&Piece>, Vec<&Piece>) =
         plan.pieces().partition(|piece| piece.of.is_some());
@@ -255,7 +260,7 @@ fn totals(ui: &Ui, plan: &Plan, bound: usize, known: &Known) -> String {
 }
 
 /// What a batch may hold, and why.
-fn room(known: &Known) -> String {
+fn room(known: &SessionRoom) -> String {
     let Room { budget, reading, reserve } = known.room;
     let available = thousands(known.room.available());
     let mut text = format!("{available} available = {} ({})", thousands(budget), known.source);

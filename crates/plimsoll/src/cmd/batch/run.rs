@@ -15,7 +15,9 @@ use plimsoll_core::{Tokens, shell};
 use plimsoll_engine::settings;
 use plimsoll_engine::world::World;
 use plimsoll_runner::batch::Task;
-use plimsoll_runner::runner::{self, AgentCommand, Conductor, Errors, Manner, Stage, Unfit};
+use plimsoll_runner::runner::{
+    self, AgentCommand, AgentCommandError, PlanOptions, RunContext, Runner, StderrTarget,
+};
 
 use self::shown::Shown;
 use self::view::{DryRun, View};
@@ -133,10 +135,10 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if let Some(work) = work.as_ref().filter(|_| args.dry_run) {
         return work.asked(pace(args, None, &settings).session).print(ui, args.json);
     }
-    let halt = runner::Halt::default();
+    let halt = runner::StopFlag::default();
     let shown = Shown::new(ui, &world.paths.home);
-    let progress = |progress: runner::Progress<'_>| shown.take(progress);
-    let stage = Stage { world, halt: &halt, progress: &progress, errors: Errors::Kept };
+    let progress = |progress: runner::RunProgress<'_>| shown.take(progress);
+    let stage = RunContext { world, halt: &halt, progress: &progress, errors: StderrTarget::Kept };
     let conductor = match work {
         None => resume(stage, ui, args, &settings)?,
         Some(work) => begin(stage, ui, work, args, &settings, &project)?,
@@ -146,9 +148,12 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let pace = pace(args, Some(&run), &settings);
     warn(ui, &conductor, pace, &settings);
     shown.begin(&run);
-    let news = |news: runner::News<'_>| shown.tell(news);
-    let ended =
-        conductor.carry_out_plan(&Manner { pace, pause: runner::usual_pause(world), news: &news });
+    let news = |news: runner::JobNews<'_>| shown.tell(news);
+    let ended = conductor.carry_out_plan(&PlanOptions {
+        pace,
+        pause: runner::usual_pause(world),
+        news: &news,
+    });
     shown.wipe();
     let run = conductor.run();
     let outcome = ended.hint(format!("run `{}` to go on", resume_command(&run)))?;
@@ -208,7 +213,7 @@ fn check_at_once(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Says which settings and limits do nothing in this run.
-fn warn(ui: &Ui, conductor: &Conductor<'_>, pace: Pace, settings: &BatchSettings) {
+fn warn(ui: &Ui, conductor: &Runner<'_>, pace: Pace, settings: &BatchSettings) {
     let run = conductor.run();
     let is_in_vain = pace.at_once > 1 && pace.session == SessionPer::Batch;
     if let Some(sentence) = settings.contradiction().filter(|_| is_in_vain) {
@@ -269,20 +274,20 @@ fn agent(world: &World, args: &Args, settings: &BatchSettings) -> anyhow::Result
     let line = line(&command);
     let agent = AgentCommand::of_plan(world, command);
     let hint = match &agent {
-        Err(Unfit::NotExecutable(program)) => made_executable(program),
+        Err(AgentCommandError::NotExecutable(program)) => made_executable(program),
         _ => "run `plimsoll batch run --help` to see what an agent's command may be".to_owned(),
     };
     agent.with_context(|| format!("could not conduct `{line}`")).hint(hint)
 }
 
 fn begin<'w>(
-    stage: Stage<'w>,
+    stage: RunContext<'w>,
     ui: &Ui,
     Work { agent, plan }: Work,
     args: &Args,
     settings: &BatchSettings,
     project: &Path,
-) -> anyhow::Result<Conductor<'w>> {
+) -> anyhow::Result<Runner<'w>> {
     check_hooks(stage.world, ui, &agent, project)?;
     let file = args.file.as_deref().and_then(Path::file_name).unwrap_or_default();
     let begun = Begun {
@@ -293,7 +298,7 @@ fn begin<'w>(
         limits: limits(args).or(settings.limits()),
         pace: Some(pace(args, None, settings)),
     };
-    let conductor = Conductor::begin(stage, agent, begun, None)
+    let conductor = Runner::begin(stage, agent, begun, None)
         .context("could not begin the run")
         .hint("run `plimsoll doctor` to check the data folder")?;
     conductor.set_plan(plan)?;
@@ -301,11 +306,11 @@ fn begin<'w>(
 }
 
 fn resume<'w>(
-    stage: Stage<'w>,
+    stage: RunContext<'w>,
     ui: &Ui,
     args: &Args,
     settings: &BatchSettings,
-) -> anyhow::Result<Conductor<'w>> {
+) -> anyhow::Result<Runner<'w>> {
     let run = find(stage.world, Sort::Plan, args.resume.as_deref().unwrap_or_default())?;
     if run.plan.is_none() {
         let error = anyhow::anyhow!("it ended before its plan was written down");

@@ -8,7 +8,7 @@ use plimsoll_core::text::duration;
 use plimsoll_core::time::utc;
 use plimsoll_engine::board::{self, Posted};
 use plimsoll_engine::world::World;
-use plimsoll_extract::board::{Claim, Message};
+use plimsoll_extract::board::{Message, PathClaim};
 use serde::Serialize;
 
 use super::{age, called, left, said, show_in_projects};
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct View<'a> {
     messages: Vec<MessageView<'a>>,
-    claims: &'a [Claim],
+    claims: &'a [PathClaim],
 }
 
 #[derive(Serialize)]
@@ -84,7 +84,7 @@ fn message(ui: &Ui, posted: &Posted) -> String {
 }
 
 /// A claim in a line.
-fn claim(world: &World, ui: &Ui, claim: &Claim) -> String {
+fn claim(world: &World, ui: &Ui, claim: &PathClaim) -> String {
     let path = ui.bold(&short_path(&claim.path, &world.paths.home));
     let (holder, left) = (called(&claim.holder), duration(left(claim.until)));
     format!("{path}  {}\n", ui.dim(&format!("claimed by {holder}, {left} left")))

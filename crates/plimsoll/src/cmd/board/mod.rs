@@ -17,7 +17,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::name::short;
 use plimsoll_engine::world::{World, now};
 use plimsoll_engine::{board, paths, resume, settings};
-use plimsoll_extract::board::{Message, What};
+use plimsoll_extract::board::{Message, MessageContent};
 
 use crate::report::HintExt;
 use crate::ui::{Ui, plain};
@@ -145,8 +145,12 @@ fn show_in_projects(world: &World, ui: &Ui, changed: &[Message]) {
 /// What a message says, in a line.
 fn said(message: &Message) -> String {
     match &message.what {
-        What::CheckpointTrigger { reason } => plain(&format!("checkpoint_trigger ({reason})")),
-        What::Message { text } => plain(&text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        MessageContent::CheckpointTrigger { reason } => {
+            plain(&format!("checkpoint_trigger ({reason})"))
+        }
+        MessageContent::Message { text } => {
+            plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+        }
     }
 }
 

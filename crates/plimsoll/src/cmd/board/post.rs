@@ -9,8 +9,8 @@ use plimsoll_core::name::{is_meant, short};
 use plimsoll_engine::board::{self, Lasting, NewMessage, NoRecipient, Recipient};
 use plimsoll_engine::resume;
 use plimsoll_engine::world::World;
-use plimsoll_extract::board::{LONGEST_TEXT, Message, What};
-use plimsoll_server::team::{self, Elsewhere, TeamError};
+use plimsoll_extract::board::{LONGEST_TEXT, Message, MessageContent};
+use plimsoll_server::team::{self, RemoteSession, TeamError};
 
 use super::{SEE_ALL, show_in_projects, stretch, who};
 use crate::report::HintExt;
@@ -81,7 +81,7 @@ impl Meant {
         Self { to, elsewhere: 0, machines: 0 }
     }
 
-    fn and(mut self, there: Vec<Elsewhere>) -> Self {
+    fn and(mut self, there: Vec<RemoteSession>) -> Self {
         let machines: BTreeSet<&str> = there.iter().map(|it| it.machine.as_str()).collect();
         (self.elsewhere, self.machines) = (there.len(), machines.len());
         self.to.extend(there.into_iter().map(|it| away(it.session)));
@@ -190,7 +190,7 @@ fn message(args: &Args, to: Recipient, from: &str) -> NewMessage {
         to: to.session,
         project: to.project,
         from: from.to_owned(),
-        what: What::Message { text: args.text.clone() },
+        what: MessageContent::Message { text: args.text.clone() },
         lives: args.expires,
     }
 }

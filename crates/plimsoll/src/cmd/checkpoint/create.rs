@@ -14,7 +14,7 @@ use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::settings;
 use plimsoll_engine::spool;
 use plimsoll_engine::world::World;
-use plimsoll_extract::work::Words;
+use plimsoll_extract::work::ModelSummary;
 
 use crate::report::HintExt;
 use crate::ui::Ui;
@@ -41,7 +41,7 @@ pub(super) struct Args {
 
 pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let found = choose(world, place, args.session.as_deref())?;
-    let words = if args.refine { words(ui)? } else { Words::default() };
+    let words = if args.refine { words(ui)? } else { ModelSummary::default() };
     let sealed = seal(world, &found, &place.project, words)?;
     for warning in &sealed.warnings {
         ui.warn(warning);
@@ -55,7 +55,7 @@ pub(crate) fn seal(
     world: &World,
     found: &Found,
     here: &Path,
-    words: Words,
+    words: ModelSummary,
 ) -> anyhow::Result<Sealed> {
     let session = &found.owner.session;
     // Wherever the user stands, or the agent has moved to: a session has one project.
@@ -83,7 +83,7 @@ pub(crate) fn seal(
 }
 
 /// The words on stdin. That there are none is no reason to make no checkpoint.
-fn words(ui: &Ui) -> anyhow::Result<Words> {
+fn words(ui: &Ui) -> anyhow::Result<ModelSummary> {
     const LONGEST: u64 = 64 << 10;
     let mut bytes = Vec::new();
     io::stdin()
@@ -94,7 +94,7 @@ fn words(ui: &Ui) -> anyhow::Result<Words> {
         .hint(
             "give them as a file, for example `plimsoll checkpoint create --refine < notes.md`",
         )?;
-    let words = Words::parse(&String::from_utf8_lossy(&bytes));
+    let words = ModelSummary::parse(&String::from_utf8_lossy(&bytes));
     if words.is_empty() {
         ui.warn("there were no words on stdin; the checkpoint holds what the transcript tells");
     }

@@ -14,7 +14,7 @@ use clap::Subcommand;
 use plimsoll_engine::checkpoint::{Listed, NotFound, Place};
 use plimsoll_engine::world::World;
 use plimsoll_engine::{paths, project, resume, sessions};
-use plimsoll_extract::checkpoint::{Meta, Origin, Problem};
+use plimsoll_extract::checkpoint::{CheckpointProblem, Meta, SealOrigin};
 
 use crate::report::HintExt;
 use crate::ui::{Ui, plain};
@@ -117,12 +117,13 @@ fn meta(listed: &Listed) -> Option<&Meta> {
 
 /// What is to be said of a checkpoint, in a few words: whose it is, or what is wrong with it.
 pub(super) fn standing(listed: &Listed) -> String {
-    let problems: Vec<String> = listed.verdict.problems.iter().map(Problem::to_string).collect();
+    let problems: Vec<String> =
+        listed.verdict.problems.iter().map(CheckpointProblem::to_string).collect();
     match listed.verdict.origin {
         _ if !problems.is_empty() => plain(&problems.join("; ")),
-        Origin::Own => "whole, and sealed by you".to_owned(),
-        Origin::OtherKey => "foreign: sealed with a key that is not yours".to_owned(),
-        Origin::Foreign | Origin::Forged => "foreign: not sealed".to_owned(),
+        SealOrigin::Own => "whole, and sealed by you".to_owned(),
+        SealOrigin::OtherKey => "foreign: sealed with a key that is not yours".to_owned(),
+        SealOrigin::Foreign | SealOrigin::Forged => "foreign: not sealed".to_owned(),
     }
 }
 
@@ -145,7 +146,7 @@ impl<'a> From<&'a Listed> for View<'a> {
             path: listed.path.to_string_lossy(),
             origin: listed.verdict.origin.label(),
             sealed: listed.is_own(),
-            problems: listed.verdict.problems.iter().map(Problem::to_string).collect(),
+            problems: listed.verdict.problems.iter().map(CheckpointProblem::to_string).collect(),
         }
     }
 }

@@ -7,7 +7,7 @@ use plimsoll_core::run::{Ending, LegBegun, LegEnd, Run, killed_by};
 use plimsoll_core::text::duration;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::world::now;
-use plimsoll_runner::runner::Progress;
+use plimsoll_runner::runner::RunProgress;
 
 use crate::layout::start;
 use crate::past::counted;
@@ -59,24 +59,24 @@ impl<'u> Shown<'u> {
     }
 
     /// Something happens.
-    pub(super) fn take(&self, progress: Progress<'_>) {
+    pub(super) fn take(&self, progress: RunProgress<'_>) {
         match progress {
-            Progress::Begun { leg, .. } => self.begun(leg),
-            Progress::Found { leg, .. } => {
+            RunProgress::Begun { leg, .. } => self.begun(leg),
+            RunProgress::Found { leg, .. } => {
                 let mut state = self.state();
                 (state.session, state.restarts) = (leg.leg, leg.leg.saturating_sub(leg.attempt));
                 drop(state);
                 self.say(&format!("session {} goes on", leg.leg));
             }
-            Progress::Load { used, window, .. } => self.state().load = Some((used, window)),
-            Progress::Passes => {}
-            Progress::Printed(bytes) => {
+            RunProgress::Load { used, window, .. } => self.state().load = Some((used, window)),
+            RunProgress::Passes => {}
+            RunProgress::Printed(bytes) => {
                 self.wipe();
                 let mut out = self.ui.out();
                 // Where nobody listens any more the work goes on all the same.
                 let _ = out.write_all(bytes).and_then(|()| out.flush());
             }
-            Progress::Ended(end) => return self.ended(end),
+            RunProgress::Ended(end) => return self.ended(end),
         }
         self.draw();
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use plimsoll_core::name::short;
 use plimsoll_engine::clock;
-use plimsoll_extract::work::{FactKind, Tally};
+use plimsoll_extract::work::{FactKind, RecallCounts};
 
 use super::{Compaction, comparable, of_kind, sessions};
 use crate::layout::{self, COLUMNS};
@@ -24,7 +24,7 @@ pub(super) fn print(
         return Ok(());
     }
     let facts = comparable(compactions);
-    let total = Tally::of(facts.iter().copied());
+    let total = RecallCounts::of(facts.iter().copied());
     writeln!(out, "{}", ui.bold(&total.headline()))?;
     writeln!(out, "{}", ui.dim(&extent(compactions, total)))?;
     if total.needed > 0 {
@@ -37,7 +37,7 @@ pub(super) fn print(
     print_list(ui, out, compactions)
 }
 
-fn extent(compactions: &[Compaction], total: Tally) -> String {
+fn extent(compactions: &[Compaction], total: RecallCounts) -> String {
     let bare = compactions.iter().filter(|compaction| !compaction.judgement.has_summary).count();
     let mut parts = vec![
         counted(compactions.len() as u64, "compaction", "compactions"),
@@ -60,10 +60,10 @@ fn print_row(
     ui: &Ui,
     out: &mut impl Write,
     label: &str,
-    tally: Tally,
+    tally: RecallCounts,
     has_summary: bool,
 ) -> anyhow::Result<()> {
-    let Tally { needed, summary, restore, together } = tally;
+    let RecallCounts { needed, summary, restore, together } = tally;
     let summary_share = if has_summary { tally.share(summary) } else { "–".to_owned() };
     let (restore, together_share) = (tally.share(restore), tally.share(together));
     let needed_count = ui::thousands(needed);
@@ -73,7 +73,7 @@ fn print_row(
 }
 
 /// The needed names as a line: those that the summary kept, those that the restore adds, and the rest.
-fn picture(ui: &Ui, tally: Tally) -> String {
+fn picture(ui: &Ui, tally: RecallCounts) -> String {
     const CELLS: u64 = 22;
     if tally.needed == 0 {
         return String::new();

@@ -6,7 +6,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::text::places;
 use plimsoll_core::time::utc_second;
 use plimsoll_extract::save::{self, Save};
-use plimsoll_store::{CheckpointRow, Found, FoundSaves, Match, Piece};
+use plimsoll_store::{CheckpointRow, FoundCheckpoints, FoundSaves, LinePiece, MatchKind};
 use serde::Serialize;
 
 use super::text::letters;
@@ -17,7 +17,7 @@ pub(super) struct Hit {
     /// The part of it that the line is in.
     pub(super) section: String,
     /// The line that fits best.
-    pub(super) line: Vec<Piece>,
+    pub(super) line: Vec<LinePiece>,
 }
 
 /// What was found.
@@ -30,7 +30,11 @@ pub(super) enum What {
 ///
 /// What is counted of checkpoints and of saves cannot be compared, so the two take turns: the best of
 /// each, then the second. Of those two the newer comes first.
-pub(super) fn ranked(query: &str, checkpoints: Found, saves: FoundSaves) -> (Vec<Hit>, Vec<Match>) {
+pub(super) fn ranked(
+    query: &str,
+    checkpoints: FoundCheckpoints,
+    saves: FoundSaves,
+) -> (Vec<Hit>, Vec<MatchKind>) {
     let mut found = Vec::new();
     if !checkpoints.hits.is_empty() {
         let hits = checkpoints.hits.into_iter().map(Hit::from);
@@ -50,9 +54,9 @@ pub(super) fn ranked(query: &str, checkpoints: Found, saves: FoundSaves) -> (Vec
     (hits.into_iter().map(|(_, hit)| hit).collect(), by)
 }
 
-impl From<plimsoll_store::Hit> for Hit {
-    fn from(hit: plimsoll_store::Hit) -> Self {
-        let plimsoll_store::Hit { checkpoint, section, line } = hit;
+impl From<plimsoll_store::CheckpointHit> for Hit {
+    fn from(hit: plimsoll_store::CheckpointHit) -> Self {
+        let plimsoll_store::CheckpointHit { checkpoint, section, line } = hit;
         Self { what: What::Checkpoint(Box::new(checkpoint)), section, line }
     }
 }
@@ -67,8 +71,8 @@ impl What {
 }
 
 /// The query with what was found in the place of what nothing has.
-fn meant(query: &str, by: &Match) -> String {
-    let Match::Corrected(words) = by else { return query.to_owned() };
+fn meant(query: &str, by: &MatchKind) -> String {
+    let MatchKind::Corrected(words) = by else { return query.to_owned() };
     words.iter().fold(query.to_owned(), |query, (typed, word)| query.replace(typed, word))
 }
 
@@ -88,8 +92,8 @@ fn of_save(save: Save, words: &str) -> Hit {
     Hit { what: What::Save(Box::new(save)), section, line }
 }
 
-fn pieces(line: &str, places: &[std::ops::Range<usize>]) -> Vec<Piece> {
-    let piece = |text: &str, fits| Piece { text: text.to_owned(), fits };
+fn pieces(line: &str, places: &[std::ops::Range<usize>]) -> Vec<LinePiece> {
+    let piece = |text: &str, fits| LinePiece { text: text.to_owned(), fits };
     let (mut pieces, mut at) = (Vec::new(), 0);
     for place in places {
         pieces.push(piece(&line[at..place.start], false));

@@ -6,7 +6,7 @@ use std::path::Path;
 use plimsoll_core::Millis;
 use plimsoll_core::text::duration;
 use plimsoll_engine::world::{World, now};
-use plimsoll_store::Piece;
+use plimsoll_store::LinePiece;
 
 use super::hit::{Hit, What};
 use crate::layout::{self, COLUMNS, fit};
@@ -57,7 +57,7 @@ fn snippet(ui: &Ui, hit: &Hit) -> String {
 }
 
 /// The letters of a line, each with whether it fits, without the marks of lists.
-pub(super) fn letters(line: &[Piece]) -> Vec<(char, bool)> {
+pub(super) fn letters(line: &[LinePiece]) -> Vec<(char, bool)> {
     let letters = line.iter().flat_map(|piece| {
         let text = plain(&piece.text.replace('\t', " "));
         text.chars().map(|letter| (letter, piece.fits)).collect::<Vec<_>>()

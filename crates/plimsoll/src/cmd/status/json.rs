@@ -5,7 +5,7 @@ use std::io::Write;
 use plimsoll_core::time::utc_second;
 use plimsoll_engine::sessions;
 use plimsoll_engine::world::now;
-use plimsoll_extract::board::Claim;
+use plimsoll_extract::board::PathClaim;
 use serde::{Serialize, Serializer};
 
 use crate::listing::Shown;
@@ -22,7 +22,7 @@ struct SessionView {
     forecast: ForecastView,
     compactions: Option<u64>,
     checkpoint: Option<CheckpointView>,
-    claims: Vec<Claim>,
+    claims: Vec<PathClaim>,
     subagents: Vec<SubagentView>,
 }
 

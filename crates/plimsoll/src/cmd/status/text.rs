@@ -11,9 +11,9 @@ use plimsoll_core::trigger::{Trigger, TriggerSource};
 use plimsoll_core::window::{Window, WindowSource};
 use plimsoll_engine::clock;
 use plimsoll_engine::load::Measured;
-use plimsoll_engine::sessions::{self, Pace};
+use plimsoll_engine::sessions::{self, GrowthSamples};
 use plimsoll_engine::world::{WINDOW_VARIABLE, World, now};
-use plimsoll_extract::board::Claim;
+use plimsoll_extract::board::PathClaim;
 use plimsoll_store::LastCheckpoint;
 
 use crate::layout::{self, COLUMNS, fit};
@@ -78,7 +78,7 @@ pub(crate) fn figures(ui: &Ui, reading: &Reading, window: Window, trigger: Trigg
 }
 
 /// How far it is until the client compacts, and in a list when a checkpoint was sealed.
-fn outlook(measured: &Measured, pace: Option<&Pace>, sealed: String) -> Vec<String> {
+fn outlook(measured: &Measured, pace: Option<&GrowthSamples>, sealed: String) -> Vec<String> {
     let trigger = match measured.trigger {
         Trigger::At { tokens, .. } if tokens > measured.window.tokens => {
             format!("compacts at {}, beyond this window", ui::thousands(tokens))
@@ -131,13 +131,18 @@ fn seconds_since(moment: Millis) -> u64 {
 }
 
 /// A path that the session works on, as it says.
-fn claimed(world: &World, claim: &Claim) -> String {
+fn claimed(world: &World, claim: &PathClaim) -> String {
     let left = u64::try_from(claim.until).unwrap_or(0).saturating_sub(now()) / 1000;
     format!("claims {} · {} left", ui::short_path(&claim.path, &world.paths.home), duration(left))
 }
 
 /// Where the figures come from, and whose they are.
-fn provenance(world: &World, measured: &Measured, pace: Option<&Pace>, room: usize) -> String {
+fn provenance(
+    world: &World,
+    measured: &Measured,
+    pace: Option<&GrowthSamples>,
+    room: usize,
+) -> String {
     let project = |columns| layout::path(&measured.project, &world.paths.home, columns);
     let reserved = layout::width(&project(LEAST_PROJECT)) + " · ".len();
     let origin = window_origin(measured).to_owned();
@@ -146,7 +151,7 @@ fn provenance(world: &World, measured: &Measured, pace: Option<&Pace>, room: usi
     fit(&[told, project(left)], room)
 }
 
-fn compacted(pace: Option<&Pace>) -> String {
+fn compacted(pace: Option<&GrowthSamples>) -> String {
     match pace.map_or(0, |pace| pace.compactions) {
         0 => String::new(),
         1 => "compacted once".to_owned(),

@@ -5,7 +5,7 @@ use std::io::Write;
 use plimsoll_core::text::duration;
 use plimsoll_core::time::utc_second;
 use plimsoll_engine::world::{World, now};
-use plimsoll_server::team::{self, ClaimRow, MachineRow, Report, TeamError, Theirs};
+use plimsoll_server::team::{self, ClaimRow, MachineRow, TeamError, TeamReport, WithOwner};
 use serde::Serialize;
 
 use crate::past::counted;
@@ -41,8 +41,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
 }
 
-fn print(ui: &Ui, report: &Report) -> anyhow::Result<()> {
-    let Report { team, waiting, there } = report;
+fn print(ui: &Ui, report: &TeamReport) -> anyhow::Result<()> {
+    let TeamReport { team, waiting, there } = report;
     let mut out = ui.out();
     let database = team.database_url.as_ref().map_or("none", |url| url.shown());
     writeln!(out, "Database  {}", plain(database))?;
@@ -66,7 +66,7 @@ fn print(ui: &Ui, report: &Report) -> anyhow::Result<()> {
         writeln!(out, "          {}", ui.yellow(&plain(trouble)))?;
     }
     for machine in there.iter().flat_map(|there| &there.machines) {
-        let Theirs { person, host, it } = machine;
+        let WithOwner { person, host, it } = machine;
         let (person, host) = (plain(person), plain(host));
         let sessions = counted(it.sessions, "session", "sessions");
         let heard = ago(it.last_seen);
@@ -126,8 +126,8 @@ struct ClaimView<'a> {
 }
 
 impl<'a> View<'a> {
-    fn of(report: &'a Report) -> Self {
-        let Report { team, waiting, there } = report;
+    fn of(report: &'a TeamReport) -> Self {
+        let TeamReport { team, waiting, there } = report;
         let about = there.as_ref().ok().map(|there| &there.about);
         Self {
             database: team.database_url.as_ref().map(|url| url.shown()),
@@ -146,8 +146,8 @@ impl<'a> View<'a> {
     }
 }
 
-fn machine(machine: &Theirs<MachineRow>) -> MachineView<'_> {
-    let Theirs { person, host, it } = machine;
+fn machine(machine: &WithOwner<MachineRow>) -> MachineView<'_> {
+    let WithOwner { person, host, it } = machine;
     MachineView {
         machine: &it.id,
         person,
@@ -159,7 +159,7 @@ fn machine(machine: &Theirs<MachineRow>) -> MachineView<'_> {
 }
 
 fn claim(claim: &ClaimRow) -> ClaimView<'_> {
-    let Theirs { person, host, it } = claim;
+    let WithOwner { person, host, it } = claim;
     ClaimView {
         path: it.path.display().to_string(),
         holder: &it.holder,

@@ -9,7 +9,7 @@ use plimsoll_engine::watch::{Change, Notice};
 use serde::Serialize;
 
 use crate::ui::json::write_json;
-use crate::view::StandingView;
+use crate::view::WatchedReadingView;
 
 #[derive(Serialize)]
 struct NoticeView<'a> {
@@ -21,7 +21,7 @@ struct NoticeView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reading: Option<StandingView<'a>>,
+    reading: Option<WatchedReadingView<'a>>,
     #[serde(flatten)]
     context: Option<ContextView>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ fn view(notice: &Notice) -> NoticeView<'_> {
         Change::Started => "started",
         Change::Read(standing) => {
             project = Some(standing.project.display().to_string());
-            reading = Some(StandingView::new(standing));
+            reading = Some(WatchedReadingView::new(standing));
             context = Some(ContextView {
                 context_metrics: standing.metrics(),
                 context_status: standing.status().label(),

@@ -5,23 +5,23 @@ use plimsoll_core::reading::Band;
 use plimsoll_store::LastCheckpoint;
 
 use super::*;
-use crate::tui::session::Load;
+use crate::tui::session::WindowFill;
 
 pub(crate) fn id(name: &str) -> SessionId {
     SessionId::new(name).unwrap()
 }
 
 /// A session that uses this many tokens of a window of 200,000.
-pub(crate) fn session(name: &str, project: &str, used: u64) -> Session {
+pub(crate) fn session(name: &str, project: &str, used: u64) -> DashboardSession {
     let (window, trigger): (u64, u64) = (200_000, 167_000);
     let tokens = trigger.saturating_sub(used);
-    Session {
+    DashboardSession {
         id: id(name),
         folder: format!("/home/ada/{project}").into(),
         project: format!("~/{project}"),
         model: "opus-4-6".to_owned(),
-        phase: Phase::Running,
-        load: Load {
+        phase: SessionPhase::Running,
+        load: WindowFill {
             used,
             window,
             trigger: Some(trigger),
@@ -39,21 +39,22 @@ pub(crate) fn session(name: &str, project: &str, used: u64) -> Session {
     }
 }
 
-pub(crate) fn with_subagents(mut session: Session, names: &[&str]) -> Session {
-    let load = Load { used: 40_000, ..session.load };
-    let subagent = |name: &&str| Subagent { id: id(name), model: "haiku".to_owned(), load };
+pub(crate) fn with_subagents(mut session: DashboardSession, names: &[&str]) -> DashboardSession {
+    let load = WindowFill { used: 40_000, ..session.load };
+    let subagent =
+        |name: &&str| DashboardSubagent { id: id(name), model: "haiku".to_owned(), load };
     session.subagents = names.iter().map(subagent).collect();
     session
 }
 
-pub(crate) fn sealed(mut session: Session, name: &str, created: i64) -> Session {
+pub(crate) fn sealed(mut session: DashboardSession, name: &str, created: i64) -> DashboardSession {
     session.checkpoint = Some(LastCheckpoint { id: name.to_owned(), created });
     session
 }
 
 /// Three sessions: half full, nearly full, nearly empty.
-fn fleet() -> State {
-    let mut state = State::default();
+fn fleet() -> DashboardState {
+    let mut state = DashboardState::default();
     state.take(vec![
         sealed(session("half", "pumps", 100_000), "one", 5),
         with_subagents(session("full", "harbour", 160_000), &["a1", "b2"]),
@@ -62,7 +63,7 @@ fn fleet() -> State {
     state
 }
 
-fn names(state: &State) -> Vec<String> {
+fn names(state: &DashboardState) -> Vec<String> {
     state.rows().iter().map(|row| row.owner()).map(named).collect()
 }
 
@@ -70,19 +71,19 @@ fn named(owner: Owner) -> String {
     owner.subagent.unwrap_or(owner.session).to_string()
 }
 
-fn selected(state: &State) -> String {
+fn selected(state: &DashboardState) -> String {
     state.selected_at().map(|at| names(state)[at].clone()).unwrap_or_default()
 }
 
 /// Presses the keys of a string and returns the action of the last one.
-fn press(state: &mut State, keys: &str) -> Act {
+fn press(state: &mut DashboardState, keys: &str) -> KeyAction {
     let key = |character| match character {
         '\n' => Key::Enter,
         '\x1b' => Key::Escape,
         '\x08' => Key::Backspace,
         other => Key::Character(other),
     };
-    let mut act = Act::Stay;
+    let mut act = KeyAction::Stay;
     for character in keys.chars() {
         act = state.press(key(character));
     }
@@ -96,11 +97,14 @@ fn the_fullest_comes_first_and_s_sorts_otherwise() {
     press(&mut state, "r");
     assert_eq!(names(&state), ["light", "half", "full"]);
     press(&mut state, "rss");
-    assert_eq!((state.sort, names(&state)), (Sort::Checkpoint, list(["full", "light", "half"])));
+    assert_eq!(
+        (state.sort, names(&state)),
+        (SortOrder::Checkpoint, list(["full", "light", "half"]))
+    );
     press(&mut state, "ss");
-    assert_eq!((state.sort, names(&state)), (Sort::Project, list(["full", "light", "half"])));
+    assert_eq!((state.sort, names(&state)), (SortOrder::Project, list(["full", "light", "half"])));
     press(&mut state, "s");
-    assert_eq!(state.sort, Sort::Load);
+    assert_eq!(state.sort, SortOrder::Load);
 }
 
 fn list<const N: usize>(names: [&str; N]) -> Vec<String> {
@@ -109,8 +113,8 @@ fn list<const N: usize>(names: [&str; N]) -> Vec<String> {
 
 #[test]
 fn those_who_work_come_before_those_who_are_gone() {
-    let mut state = State::default();
-    let over = Session { phase: Phase::Over, ..session("gone", "ledger", 190_000) };
+    let mut state = DashboardState::default();
+    let over = DashboardSession { phase: SessionPhase::Over, ..session("gone", "ledger", 190_000) };
     state.take(vec![over, session("here", "pumps", 10_000)]);
     assert_eq!(names(&state), ["here", "gone"]);
 }
@@ -126,7 +130,7 @@ fn the_user_stays_on_a_session_wherever_it_goes() {
     state.take(vec![session("new", "pumps", 1), session("full", "harbour", 20_000)]);
     assert_eq!(selected(&state), "full", "its place is taken by the next");
     state.take(Vec::new());
-    assert_eq!((selected(&state), press(&mut state, "c")), (String::new(), Act::Stay));
+    assert_eq!((selected(&state), press(&mut state, "c")), (String::new(), KeyAction::Stay));
 }
 
 #[test]
@@ -148,7 +152,11 @@ fn subagents_are_folded_until_they_are_asked_for() {
     press(&mut state, " jj");
     assert_eq!(names(&state), ["full", "a1", "b2", "half", "light"]);
     assert_eq!(selected(&state), "b2");
-    assert_eq!(press(&mut state, "c"), Act::Seal(id("full")), "a checkpoint is its session's");
+    assert_eq!(
+        press(&mut state, "c"),
+        KeyAction::Seal(id("full")),
+        "a checkpoint is its session's"
+    );
     press(&mut state, " ");
     assert_eq!((names(&state).len(), selected(&state)), (3, "full".to_owned()));
 }
@@ -162,7 +170,7 @@ fn what_is_typed_after_a_slash_filters_and_escape_drops_it() {
     assert_eq!((names(&state), selected(&state)), (list(["light"]), "light".to_owned()));
     press(&mut state, "\n");
     assert!(!state.is_typing);
-    assert_eq!(press(&mut state, "\x1b"), Act::Stay);
+    assert_eq!(press(&mut state, "\x1b"), KeyAction::Stay);
     assert_eq!((state.filter.as_str(), names(&state).len()), ("", 3));
     press(&mut state, "/opus\x1b");
     assert_eq!((state.filter.as_str(), state.is_typing), ("", false));
@@ -175,28 +183,28 @@ fn escape_closes_what_is_open_and_then_quits() {
     assert_eq!(state.pane, Some(Pane::Detail));
     press(&mut state, "?");
     assert_eq!(state.pane, Some(Pane::Help));
-    assert_eq!((press(&mut state, "\x1b"), state.pane), (Act::Stay, None));
-    assert_eq!(press(&mut state, "\x1b"), Act::Quit);
-    assert_eq!(press(&mut state, "q"), Act::Quit);
-    assert_eq!(state.press(Key::Interrupt), Act::Quit);
+    assert_eq!((press(&mut state, "\x1b"), state.pane), (KeyAction::Stay, None));
+    assert_eq!(press(&mut state, "\x1b"), KeyAction::Quit);
+    assert_eq!(press(&mut state, "q"), KeyAction::Quit);
+    assert_eq!(state.press(Key::Interrupt), KeyAction::Quit);
     press(&mut state, "/");
-    assert_eq!(state.press(Key::Interrupt), Act::Quit, "while typing too");
+    assert_eq!(state.press(Key::Interrupt), KeyAction::Quit, "while typing too");
 }
 
 #[test]
 fn the_criteria_are_looked_at_when_they_are_opened() {
     let mut state = fleet();
-    assert_eq!((press(&mut state, "i"), state.pane), (Act::Look, Some(Pane::Criteria)));
-    assert_eq!((press(&mut state, "i"), state.pane), (Act::Stay, None));
+    assert_eq!((press(&mut state, "i"), state.pane), (KeyAction::Look, Some(Pane::Criteria)));
+    assert_eq!((press(&mut state, "i"), state.pane), (KeyAction::Stay, None));
 }
 
 #[test]
 fn acts_are_of_the_session_the_user_is_on() {
     let mut state = fleet();
-    assert_eq!(press(&mut state, "y"), Act::Copy(id("full")));
-    assert_eq!(press(&mut state, "o"), Act::Stay);
+    assert_eq!(press(&mut state, "y"), KeyAction::Copy(id("full")));
+    assert_eq!(press(&mut state, "o"), KeyAction::Stay);
     assert!(state.told.as_ref().unwrap().contains("no checkpoint"), "{:?}", state.told);
-    assert_eq!(press(&mut state, "jo"), Act::Page(id("half"), "one".to_owned()));
+    assert_eq!(press(&mut state, "jo"), KeyAction::Page(id("half"), "one".to_owned()));
     assert_eq!(state.told, None, "the next key takes the word away");
 }
 

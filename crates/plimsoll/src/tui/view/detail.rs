@@ -2,7 +2,7 @@
 
 use plimsoll_core::Millis;
 use plimsoll_engine::clock::wall_time;
-use plimsoll_extract::board::Claim;
+use plimsoll_extract::board::PathClaim;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Text};
@@ -13,8 +13,8 @@ use super::{Theme, age};
 use crate::cmd::ahead;
 use crate::layout::fit;
 use crate::past::counted;
-use crate::tui::session::Session;
-use crate::tui::state::State;
+use crate::tui::session::DashboardSession;
+use crate::tui::state::DashboardState;
 use crate::ui::{plain, short_tokens, thousands};
 
 /// Minimum width to place both side by side.
@@ -22,7 +22,13 @@ const WIDE: u16 = 120;
 /// Maximum height of the curve.
 const CURVE_ROWS: u16 = 12;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, theme: Theme, state: &State, now: Millis) {
+pub(super) fn draw(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    theme: Theme,
+    state: &DashboardState,
+    now: Millis,
+) {
     let Some(session) = state.session() else { return };
     let facts = told(theme, session, area.width.into(), now);
     let rows = Constraint::Length(facts.height() as u16);
@@ -44,7 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, theme: Theme, state: &Stat
 }
 
 /// Returns the lines of facts above the curve.
-fn told(theme: Theme, session: &Session, columns: usize, now: Millis) -> Text<'static> {
+fn told(theme: Theme, session: &DashboardSession, columns: usize, now: Millis) -> Text<'static> {
     let load = &session.load;
     let compacts = load.trigger.map(|trigger| format!("compacts at {}", thousands(trigger)));
     let first = [
@@ -76,8 +82,8 @@ fn told(theme: Theme, session: &Session, columns: usize, now: Millis) -> Text<'s
 }
 
 /// Describes the claims in the project.
-fn claims(session: &Session) -> Vec<String> {
-    let claim = |claim: &Claim| {
+fn claims(session: &DashboardSession) -> Vec<String> {
+    let claim = |claim: &PathClaim| {
         let path = claim.path.strip_prefix(&session.folder).unwrap_or(&claim.path);
         let path = if path.as_os_str().is_empty() { &claim.path } else { path };
         let holder = if claim.holder == session.id.as_str() { "it" } else { &claim.holder };
@@ -87,7 +93,12 @@ fn claims(session: &Session) -> Vec<String> {
 }
 
 /// Draws the curve with its axes. Marks compactions and the last checkpoint.
-fn picture(theme: Theme, session: &Session, area: Rect, now: Millis) -> Paragraph<'static> {
+fn picture(
+    theme: Theme,
+    session: &DashboardSession,
+    area: Rect,
+    now: Millis,
+) -> Paragraph<'static> {
     let [axis, margin] = [2, 6];
     let (columns, rows) = (area.width.saturating_sub(margin), area.height.saturating_sub(axis));
     if columns == 0 || rows == 0 || session.curve.is_empty() {
@@ -108,7 +119,7 @@ fn picture(theme: Theme, session: &Session, area: Rect, now: Millis) -> Paragrap
 }
 
 /// Draws the time axis, with a mark for each compaction and for the last checkpoint.
-fn marks(curve: &Curve<'_>, session: &Session, columns: usize) -> String {
+fn marks(curve: &Curve<'_>, session: &DashboardSession, columns: usize) -> String {
     let mut axis = vec!['─'; columns];
     let sealed = session.checkpoint.iter().map(|last| (last.created, '◆'));
     let compacted = session.compactions.iter().map(|time| (*time, '▼'));
@@ -121,7 +132,7 @@ fn marks(curve: &Curve<'_>, session: &Session, columns: usize) -> String {
 }
 
 /// Returns the start and end times, with a legend if there is room.
-fn times(session: &Session, columns: usize, now: Millis) -> String {
+fn times(session: &DashboardSession, columns: usize, now: Millis) -> String {
     let shown = |at: Millis| wall_time(at).seen_from(wall_time(now));
     let time = |at: Option<&(Millis, _)>| at.map_or_else(String::new, |(at, _)| shown(*at));
     let (first, last) = (time(session.curve.first()), time(session.curve.last()));
@@ -132,7 +143,11 @@ fn times(session: &Session, columns: usize, now: Millis) -> String {
     format!("{first}{legend:^gap$}{last}")
 }
 
-fn checkpoint(theme: Theme, state: &State, session: &Session) -> Paragraph<'static> {
+fn checkpoint(
+    theme: Theme,
+    state: &DashboardState,
+    session: &DashboardSession,
+) -> Paragraph<'static> {
     let title = match &session.checkpoint {
         Some(last) => format!(" {} ", last.id),
         None => " no checkpoint yet; c makes one ".to_owned(),

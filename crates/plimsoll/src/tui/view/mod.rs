@@ -16,13 +16,13 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, TableState};
 
-use super::session::Phase;
-use super::state::{Pane, State};
+use super::session::SessionPhase;
+use super::state::{DashboardState, Pane};
 use crate::layout::fit;
 use crate::past::counted;
 
 /// View data that persists between frames.
-pub(crate) struct Picture {
+pub(crate) struct DashboardView {
     pub(crate) theme: Theme,
     /// Scroll position of the list.
     pub(crate) table: TableState,
@@ -64,9 +64,9 @@ impl Theme {
 /// Minimum useful height of the list.
 const LEAST_LIST: u16 = 4;
 
-impl Picture {
+impl DashboardView {
     /// Draws the state as of `now`.
-    pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, state: &State, now: Millis) {
+    pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, state: &DashboardState, now: Millis) {
         let foot = footer(self.theme, state, frame.area().width.into());
         let runs = runs::lines(state, frame.area(), now);
         let rows = [1, runs.len() as u16, foot.len() as u16].map(Constraint::Length);
@@ -89,7 +89,7 @@ impl Picture {
 }
 
 /// Divides the area between list and pane. Hides the list if there is no room for both.
-fn halves(state: &State, body: Rect) -> (Rect, Rect) {
+fn halves(state: &DashboardState, body: Rect) -> (Rect, Rect) {
     if state.pane.is_none() {
         return (body, Rect::default());
     }
@@ -100,9 +100,9 @@ fn halves(state: &State, body: Rect) -> (Rect, Rect) {
     (list, pane)
 }
 
-fn header(theme: Theme, state: &State, columns: usize) -> Line<'static> {
+fn header(theme: Theme, state: &DashboardState, columns: usize) -> Line<'static> {
     let sessions = state.sessions();
-    let running = sessions.iter().filter(|it| it.phase <= Phase::Idle).count();
+    let running = sessions.iter().filter(|it| it.phase <= SessionPhase::Idle).count();
     let reading = state.progress.map(|(done, of)| format!("reading {done} of {of}"));
     let order = if state.is_reversed { "reversed" } else { "" };
     let parts = [
@@ -121,7 +121,7 @@ fn header(theme: Theme, state: &State, columns: usize) -> Line<'static> {
 
 /// Returns the result of the last action in full, so that users can copy it by hand; else the key
 /// hints.
-fn footer(theme: Theme, state: &State, columns: usize) -> Vec<Line<'static>> {
+fn footer(theme: Theme, state: &DashboardState, columns: usize) -> Vec<Line<'static>> {
     const KEYS: [&str; 8] = [
         "? keys",
         "q quit",
@@ -144,7 +144,7 @@ fn footer(theme: Theme, state: &State, columns: usize) -> Vec<Line<'static>> {
     }
 }
 
-fn criteria(theme: Theme, state: &State) -> Paragraph<'static> {
+fn criteria(theme: Theme, state: &DashboardState) -> Paragraph<'static> {
     let Some(found) = &state.criteria else { return Paragraph::new("looking…") };
     let line = |(name, told): (&'static str, String)| {
         Line::from(vec![Span::styled(format!(" {name:<20} "), theme.dim()), Span::raw(told)])

@@ -10,7 +10,7 @@ use ratatui::text::Line;
 
 use crate::layout::fit;
 use crate::past::counted;
-use crate::tui::state::State;
+use crate::tui::state::DashboardState;
 use crate::ui::{plain, short_tokens};
 
 /// Further runs are only counted.
@@ -20,7 +20,7 @@ const NAMED: usize = 2;
 /// Minimum height of a terminal that shows runs.
 const LEAST: u16 = 10;
 
-pub(super) fn lines(state: &State, area: Rect, now: Millis) -> Vec<Line<'static>> {
+pub(super) fn lines(state: &DashboardState, area: Rect, now: Millis) -> Vec<Line<'static>> {
     if area.height < LEAST {
         return Vec::new();
     }
@@ -34,7 +34,7 @@ pub(super) fn lines(state: &State, area: Rect, now: Millis) -> Vec<Line<'static>
     lines
 }
 
-fn line(state: &State, run: &Run, columns: usize, now: Millis) -> String {
+fn line(state: &DashboardState, run: &Run, columns: usize, now: Millis) -> String {
     let (progress, spent) = (run.progress(), run.spent(now));
     let at_work: Vec<_> = run.at_work().filter_map(|(_, leg)| leg.begun.session.as_ref()).collect();
     let known = state.sessions().iter().filter(|known| at_work.contains(&&known.id));

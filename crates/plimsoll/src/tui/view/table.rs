@@ -9,10 +9,10 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table};
 
 use super::curve::trend;
-use super::{Picture, Theme, age};
+use super::{DashboardView, Theme, age};
 use crate::layout::end;
-use crate::tui::session::{Load, Phase, Session};
-use crate::tui::state::{Row, State};
+use crate::tui::session::{DashboardSession, SessionPhase, WindowFill};
+use crate::tui::state::{DashboardState, ListRow};
 use crate::ui::{gauge, short_tokens};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +68,8 @@ fn columns(width: u16) -> Vec<(Column, &'static str, u16)> {
 pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
-    picture: &mut Picture,
-    state: &State,
+    picture: &mut DashboardView,
+    state: &DashboardState,
     now: Millis,
 ) {
     let rows = state.rows();
@@ -88,7 +88,7 @@ pub(super) fn draw(
     let title =
         |(column, title, _): &(Column, &'static str, u16)| aligned(*column, title.to_string());
     let titles = TableRow::new(columns.iter().map(title)).style(theme.dim());
-    let line = |row: &Row<'_>| {
+    let line = |row: &ListRow<'_>| {
         let cells = columns.iter().map(|(column, _, width)| {
             aligned(*column, cell(theme, state, row, *column, (*width).into(), now))
         });
@@ -113,17 +113,17 @@ fn aligned<'a>(column: Column, content: impl Into<Text<'a>>) -> Cell<'a> {
 
 fn cell(
     theme: Theme,
-    state: &State,
-    row: &Row<'_>,
+    state: &DashboardState,
+    row: &ListRow<'_>,
     column: Column,
     width: usize,
     now: Millis,
 ) -> Text<'static> {
     let (session, load, model) = match row {
-        Row::Session(session) => (Some(*session), &session.load, &session.model),
-        Row::Subagent(_, subagent) => (None, &subagent.load, &subagent.model),
+        ListRow::Session(session) => (Some(*session), &session.load, &session.model),
+        ListRow::Subagent(_, subagent) => (None, &subagent.load, &subagent.model),
     };
-    let of_session = |text: fn(&Session, Millis) -> String| {
+    let of_session = |text: fn(&DashboardSession, Millis) -> String| {
         Text::from(session.map(|session| text(session, now)).unwrap_or_default())
     };
     match column {
@@ -151,15 +151,17 @@ fn cell(
 }
 
 /// Returns the name cell: phase mark, short id, and the number of hidden subagents.
-fn name(theme: Theme, state: &State, row: &Row<'_>) -> Text<'static> {
+fn name(theme: Theme, state: &DashboardState, row: &ListRow<'_>) -> Text<'static> {
     match row {
-        Row::Subagent(_, subagent) => Text::from(format!("  └ {}", short(subagent.id.as_str()))),
-        Row::Session(session) => {
+        ListRow::Subagent(_, subagent) => {
+            Text::from(format!("  └ {}", short(subagent.id.as_str())))
+        }
+        ListRow::Session(session) => {
             let mark = match session.phase {
-                Phase::Running => "●",
-                Phase::Idle => "○",
-                Phase::Died => "✕",
-                Phase::Over => " ",
+                SessionPhase::Running => "●",
+                SessionPhase::Idle => "○",
+                SessionPhase::Died => "✕",
+                SessionPhase::Over => " ",
             };
             let folded = match session.subagents.len() {
                 0 => String::new(),
@@ -174,14 +176,14 @@ fn name(theme: Theme, state: &State, row: &Row<'_>) -> Text<'static> {
 }
 
 /// Returns the percentage, with marks for an estimate and for a reached warning threshold.
-fn share(load: &Load) -> String {
+fn share(load: &WindowFill) -> String {
     let about = if load.is_estimated { "~" } else { "" };
     let mark = if load.is_heavy() { "!" } else { " " };
     format!("{about}{:.0}{mark}", load.percent())
 }
 
 /// Returns the forecast time until compaction.
-fn ahead(session: &Session, _: Millis) -> String {
+fn ahead(session: &DashboardSession, _: Millis) -> String {
     const FAR: f64 = 24.0 * 60.0;
     match session.forecast.minutes {
         Some(minutes) if minutes < FAR => duration((minutes * 60.0) as u64),
@@ -190,7 +192,7 @@ fn ahead(session: &Session, _: Millis) -> String {
 }
 
 /// Returns the age of the last checkpoint.
-fn sealed(session: &Session, now: Millis) -> String {
+fn sealed(session: &DashboardSession, now: Millis) -> String {
     session.checkpoint.as_ref().map_or_else(|| "never".to_owned(), |last| age(now, last.created))
 }
 

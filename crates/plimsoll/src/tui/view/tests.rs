@@ -3,14 +3,14 @@
 use plimsoll_core::run::{Run, RunId};
 use plimsoll_engine::clock::wall_time;
 use plimsoll_engine::criteria::Criteria;
-use plimsoll_extract::board::Claim;
+use plimsoll_extract::board::PathClaim;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
 use super::*;
 use crate::tui::keys::Key;
-use crate::tui::session::Session;
+use crate::tui::session::DashboardSession;
 use crate::tui::state::tests::{sealed, session, with_subagents};
 
 const MINUTE: Millis = 60_000;
@@ -19,15 +19,20 @@ const NOW: Millis = 1_370 * MINUTE;
 /// Start of the curve: on the same day as [`NOW`] in every time zone.
 const BEGUN: Millis = NOW - 40 * MINUTE;
 
-fn picture(state: &State, columns: u16, rows: u16, has_colour: bool) -> Terminal<TestBackend> {
+fn picture(
+    state: &DashboardState,
+    columns: u16,
+    rows: u16,
+    has_colour: bool,
+) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    let mut picture = Picture { theme: Theme { has_colour }, table: TableState::default() };
+    let mut picture = DashboardView { theme: Theme { has_colour }, table: TableState::default() };
     terminal.draw(|frame| picture.draw(frame, state, NOW)).unwrap();
     terminal
 }
 
 /// Returns the drawn text without trailing blanks.
-fn text(state: &State, columns: u16, rows: u16) -> String {
+fn text(state: &DashboardState, columns: u16, rows: u16) -> String {
     let drawn = picture(state, columns, rows, false).backend().to_string();
     let lines = drawn.lines().map(|line| line.trim_matches('"').trim_end().to_owned());
     // Times are local, so normalise them.
@@ -36,8 +41,8 @@ fn text(state: &State, columns: u16, rows: u16) -> String {
     text.replace(&clock(BEGUN), "00:00").replace(&clock(BEGUN + 39 * MINUTE), "00:39")
 }
 
-fn fleet() -> State {
-    let mut state = State::default();
+fn fleet() -> DashboardState {
+    let mut state = DashboardState::default();
     let curve: Vec<(Millis, u64)> =
         (0..40).map(|at| (BEGUN + at * MINUTE, 4_000 * at as u64 % 120_000 + 4_000)).collect();
     let mut full = session("5f2c1a90-full", "harbour", 160_000);
@@ -47,16 +52,19 @@ fn fleet() -> State {
     full.curve = curve;
     state.take(vec![
         with_subagents(sealed(full, "2026-11-15-0558", NOW - 3 * MINUTE), &["a1b2c3d4e5f6"]),
-        Session {
-            phase: Phase::Idle,
+        DashboardSession {
+            phase: SessionPhase::Idle,
             ..session("77aa0031-half", "a/very/long/path/to/pumps", 90_000)
         },
-        Session { phase: Phase::Over, ..session("90bb1142-past", "ledger", 10_000) },
+        DashboardSession {
+            phase: SessionPhase::Over,
+            ..session("90bb1142-past", "ledger", 10_000)
+        },
     ]);
     state
 }
 
-fn press(state: &mut State, key: Key) {
+fn press(state: &mut DashboardState, key: Key) {
     state.press(key);
 }
 
@@ -162,8 +170,8 @@ fn a_session_is_shown_with_its_curve_and_its_checkpoint() {
 
 #[test]
 fn who_works_on_what_is_seen_with_the_session() {
-    let mut state = State::default();
-    let claim = |path: &str, holder: &str| Claim {
+    let mut state = DashboardState::default();
+    let claim = |path: &str, holder: &str| PathClaim {
         path: path.into(),
         holder: holder.to_owned(),
         since: NOW,
@@ -235,5 +243,5 @@ fn no_size_is_too_small() {
             }
         }
     }
-    picture(&State::default(), 10, 10, true);
+    picture(&DashboardState::default(), 10, 10, true);
 }

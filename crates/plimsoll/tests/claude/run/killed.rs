@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_testbed::generator::SplitMix64;
-use plimsoll_testbed::{Answer, Client, Request, Script};
+use plimsoll_testbed::{Client, ModelAnswer, ModelRequest, Script};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ const FRAMES: u32 = 5;
 /// Goes on with the frame behind the last one that it is told of, and fills its window with each.
 fn frame_by_frame(frames: u32) -> Script {
     let mut turns: HashMap<String, u32> = HashMap::new();
-    Script::new().rule(move |request: &Request| {
+    Script::new().rule(move |request: &ModelRequest| {
         if !request.is_main_turn() {
             return None;
         }
@@ -30,7 +30,7 @@ fn frame_by_frame(frames: u32) -> Script {
         *turn += 1;
         let last = told(&request.all_text(), frames);
         Some(match *turn {
-            _ if last >= frames => Answer::text("Every frame is sound.").prompt_tokens(40_000),
+            _ if last >= frames => ModelAnswer::text("Every frame is sound.").prompt_tokens(40_000),
             1 => caulk(last + 1),
             2..5 => step(40_000),
             _ => step(175_000),
@@ -48,10 +48,10 @@ fn file(frame: u32) -> String {
 }
 
 /// Writes a frame, and notes in a ledger that it was done.
-fn caulk(frame: u32) -> Answer {
+fn caulk(frame: u32) -> ModelAnswer {
     let name = file(frame);
     let command = format!("echo $CLAUDE_CODE_SESSION_ID {frame} >> ledger");
-    Answer::tool("Write", json!({"file_path": name, "content": format!("// {frame}\n")}))
+    ModelAnswer::tool("Write", json!({"file_path": name, "content": format!("// {frame}\n")}))
         .then_tool("Bash", json!({"command": command, "description": "note it"}))
         .prompt_tokens(30_000)
 }

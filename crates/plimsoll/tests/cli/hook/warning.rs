@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use plimsoll_testbed::generator::{self, Ending, Layout, Options};
+use plimsoll_testbed::generator::{self, Ending, GeneratorOptions, Layout};
 use serde_json::json;
 
 use crate::env::TestEnv;
@@ -294,12 +294,12 @@ fn a_transcript_that_ends_in_every_trap_is_read_right() {
     for layout in [Layout::Separate, Layout::Inline] {
         let env = TestEnv::new();
         for (prompt_tokens, warns) in [(140_000, false), (165_000, true)] {
-            let options = Options {
+            let options = GeneratorOptions {
                 model: transcript::MODEL.to_owned(),
                 ending: Ending::Trap(300),
                 prompt_tokens: Some(prompt_tokens),
                 layout,
-                ..Options::default()
+                ..GeneratorOptions::default()
             };
             let mut bytes = Vec::new();
             generator::write(&mut bytes, &options).unwrap();

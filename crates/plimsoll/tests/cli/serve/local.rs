@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::{Router, body};
-use plimsoll_server::{AppState, LogForm, Options};
+use plimsoll_server::{AppState, LogFormat, ServerOptions};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt as _;
@@ -20,7 +20,7 @@ pub(crate) struct Local {
 
 impl Local {
     pub(crate) fn new(env: &TestEnv) -> Self {
-        let options = Options { log: LogForm::Text, writes_per_second: u32::MAX };
+        let options = ServerOptions { log: LogFormat::Text, writes_per_second: u32::MAX };
         let app = AppState::new(env.world().unwrap(), &options).unwrap();
         let token = std::fs::read_to_string(env.data().join("serve.token")).unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();

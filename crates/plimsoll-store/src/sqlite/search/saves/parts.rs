@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use plimsoll_extract::save::Save;
 
-use super::Saves;
+use super::SaveIndex;
 
-impl Saves<'_> {
+impl SaveIndex<'_> {
     /// Returns the best of the saves that pass the filter, the newer first if two rank equal.
     pub(super) fn most_telling(
         &self,

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use plimsoll_core::Millis;
 use plimsoll_core::run::{Ending, JobBegun, LegBegun, LegEnd, Run, killed_by};
 use plimsoll_engine::world::now;
-use plimsoll_runner::runner::{LastWords, News, Progress};
+use plimsoll_runner::runner::{JobNews, OutputTail, RunProgress};
 
 use self::line::State;
 use super::view;
@@ -54,10 +54,10 @@ impl<'u> Shown<'u> {
     }
 
     /// Something becomes of a job.
-    pub(super) fn tell(&self, news: News<'_>) {
+    pub(super) fn tell(&self, news: JobNews<'_>) {
         match news {
-            News::Done(job) => self.done(job),
-            News::Waits { job, code, words, pause } => {
+            JobNews::Done(job) => self.done(job),
+            JobNews::Waits { job, code, words, pause } => {
                 let last = words.lines.last().map(|line| format!(" ({})", plain(line.trim())));
                 let failed = match killed_by(code) {
                     Some(signal) => format!("{} was killed by signal {signal}", name(job)),
@@ -66,7 +66,7 @@ impl<'u> Shown<'u> {
                 let pause = format!("tried again in {} s", pause.as_secs_f64().ceil());
                 self.footer.say(&format!("{failed}{}; {pause}", last.unwrap_or_default()));
             }
-            News::Failed { job, code, words } => {
+            JobNews::Failed { job, code, words } => {
                 let how = match killed_by(code) {
                     Some(signal) => format!(", killed by signal {signal}"),
                     None => format!(" with exit code {code}"),
@@ -74,13 +74,13 @@ impl<'u> Shown<'u> {
                 let failed = format!("{} has failed{how}", name(job));
                 self.footer.say(&format!("{failed}{}", self.said(words)));
             }
-            News::Replanned { why, run } => self.replanned(why, run),
+            JobNews::Replanned { why, run } => self.replanned(why, run),
         }
         self.draw();
     }
 
     /// What an agent that has failed said last, and where all of it stands.
-    fn said(&self, words: &LastWords) -> String {
+    fn said(&self, words: &OutputTail) -> String {
         if words.lines.is_empty() {
             return " and said nothing".to_owned();
         }
@@ -112,20 +112,20 @@ impl<'u> Shown<'u> {
     }
 
     /// Something happens in a session.
-    pub(super) fn take(&self, progress: Progress<'_>) {
+    pub(super) fn take(&self, progress: RunProgress<'_>) {
         match progress {
-            Progress::Begun { job, leg } => {
+            RunProgress::Begun { job, leg } => {
                 self.state().sessions += 1;
                 self.begun(job, leg, "begins");
             }
-            Progress::Found { job, leg } => self.begun(job, leg, "goes on"),
-            Progress::Load { job, used, window, .. } => {
+            RunProgress::Found { job, leg } => self.begun(job, leg, "goes on"),
+            RunProgress::Load { job, used, window, .. } => {
                 if let Some(session) = self.state().running.get_mut(&job) {
                     session.load = Some((used, window));
                 }
             }
-            Progress::Ended(end) => self.ended(end),
-            Progress::Printed(_) | Progress::Passes => {}
+            RunProgress::Ended(end) => self.ended(end),
+            RunProgress::Printed(_) | RunProgress::Passes => {}
         }
         self.draw();
     }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use plimsoll_engine::world::World;
-use plimsoll_runner::batch::calibration::{Calibration, Fit, Trial};
+use plimsoll_runner::batch::calibration::{Calibration, FactorTest, KindCalibration};
 use plimsoll_runner::calibration;
 use plimsoll_store::Store;
 use serde::Serialize;
@@ -29,7 +29,7 @@ fn print(ui: &Ui, learned: &Calibration) -> anyhow::Result<()> {
     let head = "KIND       CASES  FACTOR  FORMULA OFF  WITH IT";
     writeln!(out, "{}", ui.dim(head))?;
     for fit in &learned.kinds {
-        let Fit { kind, cases, trial } = fit;
+        let KindCalibration { kind, cases, trial } = fit;
         let kind = kind.word();
         match trial {
             None => {
@@ -37,7 +37,7 @@ fn print(ui: &Ui, learned: &Calibration) -> anyhow::Result<()> {
                 writeln!(out, "{kind:<9}  {cases:>5}  {:>6}  {lacking} needed", "-")?;
             }
             Some(trial) => {
-                let Trial { factor, formula_off, calibrated_off, .. } = trial;
+                let FactorTest { factor, formula_off, calibrated_off, .. } = trial;
                 let verdict = match trial.is_better() {
                     true => ui.green("used"),
                     false => "not used: the formula is as near".to_owned(),
@@ -79,7 +79,7 @@ struct KindView {
 
 impl View {
     fn of(learned: &Calibration) -> Self {
-        let kind = |fit: &Fit| KindView {
+        let kind = |fit: &KindCalibration| KindView {
             kind: fit.kind.word(),
             cases: fit.cases,
             lacking: fit.lacking(),
