@@ -11,10 +11,10 @@ use std::process::Command;
 use anyhow::Context as _;
 use serde::Serialize;
 
+use crate::bench_env::BenchEnv;
 use crate::competitors;
 use crate::gates::{Gate, at_most};
 use crate::section::PartResults;
-use crate::stage::BenchEnv;
 use crate::table::table;
 
 /// Scores of the predictions.

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use crate::accuracy::{self, Accuracy};
+use crate::bench_env::BenchEnv;
 use crate::commits;
 use crate::competitors;
 use crate::dashboard;
@@ -16,12 +17,11 @@ use crate::precompact;
 use crate::report;
 use crate::saves;
 use crate::section::Section;
-use crate::serving::{self, ServerResults};
+use crate::server_comparison::{self, ServerResults};
 use crate::spawn::Competitor;
-use crate::stage::BenchEnv;
 use crate::team;
 use crate::triggers;
-use crate::watching;
+use crate::watchers;
 
 /// Inputs and options of a benchmark run.
 pub(crate) struct Bench {
@@ -55,7 +55,7 @@ impl Bench {
             Part::Saves => Section::of(part, &saves::restore(plimsoll)?),
             Part::Commits => Section::of(part, &commits::commit(plimsoll)?),
             Part::Dashboard => Section::of(part, &dashboard::paint(plimsoll)?),
-            Part::Watcher => Section::of(part, &watching::watch(plimsoll, self.quick)?),
+            Part::Watcher => Section::of(part, &watchers::watch(plimsoll, self.quick)?),
             Part::Triggers => Section::of(part, &triggers::cross(plimsoll)?),
             Part::Server => Section::of(part, &self.serving()?),
             Part::Team => Section::of(part, &team::open(plimsoll)?),
@@ -86,6 +86,6 @@ impl Bench {
     }
 
     fn serving(&self) -> anyhow::Result<ServerResults> {
-        serving::serve(&self.plimsoll, self.python.as_deref(), &self.seeds, self.quick)
+        server_comparison::serve(&self.plimsoll, self.python.as_deref(), &self.seeds, self.quick)
     }
 }

@@ -10,8 +10,8 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
+use crate::percentiles::Percentiles;
 use crate::section::PartResults;
-use crate::spread::Percentiles;
 use crate::table::spreads;
 
 const ROUNDS: usize = 40;

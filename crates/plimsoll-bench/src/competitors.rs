@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::bail;
 
+use crate::bench_env::{BenchEnv, Event, WINDOW};
 use crate::spawn::Competitor;
-use crate::stage::{BenchEnv, Event, WINDOW};
 
 /// Name of the row that is the baseline of every ratio.
 pub(crate) const NOOP: &str = "bare static no-op";

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
+use crate::bench_env::BenchEnv;
 use crate::spawn::{self, Competitor};
-use crate::stage::BenchEnv;
 
 /// System calls of one process, and how many of them wait for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

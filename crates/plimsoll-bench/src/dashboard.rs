@@ -13,9 +13,9 @@ use tempfile::TempDir;
 use crate::driver::Browser;
 use crate::gates::Gate;
 use crate::listing;
+use crate::percentiles::Percentiles;
 use crate::section::PartResults;
-use crate::server::{ServeProcess, at_home};
-use crate::spread::Percentiles;
+use crate::serve_process::{ServeProcess, at_home};
 use crate::table::{spreads, titled};
 
 const SESSIONS: usize = 1_000;

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::bench::Bench;
+use crate::bench_env::{self, BenchEnv};
 use crate::competitors::{self, NOOP, OFF, post_tool_use};
 use crate::count::{self, SystemCalls};
 use crate::gates::{Gate, TimingFigure, at_most, row};
@@ -13,7 +14,6 @@ use crate::plot::{Bar, Picture, Scale, bars_on};
 use crate::report;
 use crate::section::PartResults;
 use crate::spawn::{self, Competitor, Timing};
-use crate::stage::{self, BenchEnv};
 use crate::table::{megabytes, table, timings, titled};
 
 /// Results for the hook.
@@ -119,7 +119,7 @@ fn counts(
 
 /// Measures every transcript with the binary and pairs each reading with the truth.
 fn readings(stage: &BenchEnv, plimsoll: &Path) -> anyhow::Result<Vec<ReadingCheck>> {
-    let read = |transcript: &stage::GeneratedTranscript| {
+    let read = |transcript: &bench_env::GeneratedTranscript| {
         let path = transcript.path.as_os_str();
         let [measure, option, tokens] = ["measure", "--transcript", "--tokens"].map(OsStr::new);
         let argv = [plimsoll.as_os_str(), measure, option, path, tokens];

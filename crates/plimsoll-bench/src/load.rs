@@ -1,8 +1,8 @@
 //! Runs sixty-four sessions at once, with hooks and a server that watches them and ships to a
 //! team's database: at full rate for a minute, or at the rate of busy agents for any duration.
 
-mod findings;
-mod held;
+mod resources;
+mod results;
 mod session;
 
 use std::collections::HashSet;
@@ -16,12 +16,12 @@ use plimsoll_testbed::Postgres;
 use serde::Serialize;
 use tempfile::TempDir;
 
-use self::held::LoadedServer;
-pub(crate) use self::held::ResourceSample;
+use self::resources::LoadedServer;
+pub(crate) use self::resources::ResourceSample;
 use self::session::{HookDurations, SimulatedSession};
+use crate::percentiles::Percentiles;
 use crate::report;
-use crate::server::TeamMember;
-use crate::spread::Percentiles;
+use crate::serve_process::TeamMember;
 
 const REACHED: &str = include_str!("../load.sql");
 const SESSIONS: usize = 64;
@@ -105,7 +105,7 @@ pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<LoadResults> 
     lost.extend(missing(&database, readings, &checkpoints));
     let mut left = place.strays()?;
     server.end()?;
-    left.extend(held::left(home, &database)?);
+    left.extend(resources::left(home, &database)?);
     Ok(LoadResults {
         planned: pace.lasts().as_secs(),
         seconds,

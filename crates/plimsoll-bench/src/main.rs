@@ -5,6 +5,7 @@
 
 mod accuracy;
 mod bench;
+mod bench_env;
 mod commits;
 mod competitors;
 mod count;
@@ -17,25 +18,24 @@ mod gates;
 mod hook;
 mod listing;
 mod load;
-mod naive;
-mod occasion;
+mod naive_watcher;
 mod packing;
 mod page;
 mod part;
+mod percentiles;
 mod plot;
 mod precompact;
 mod report;
+mod run_info;
 mod saves;
 mod section;
-mod server;
-mod serving;
+mod serve_process;
+mod server_comparison;
 mod spawn;
-mod spread;
-mod stage;
 mod table;
 mod team;
 mod triggers;
-mod watching;
+mod watchers;
 
 use std::cell::OnceCell;
 use std::fs;
@@ -97,13 +97,13 @@ struct Args {
 
 fn main() -> anyhow::Result<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == naive::ARGUMENT) {
-        naive::watch(&arguments.next().map(PathBuf::from).context("which folder?")?)?;
+    if arguments.next().is_some_and(|first| first == naive_watcher::ARGUMENT) {
+        naive_watcher::watch(&arguments.next().map(PathBuf::from).context("which folder?")?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let args = Args::parse();
     let bench = args.bench()?;
-    let occasion = occasion::told(&bench.plimsoll)?;
+    let occasion = run_info::told(&bench.plimsoll)?;
     let sections = args.parts().into_iter().map(|part| bench.run(part));
     let sections = sections.collect::<anyhow::Result<Vec<_>>>()?;
     report::print(&sections);

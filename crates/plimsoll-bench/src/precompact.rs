@@ -9,13 +9,13 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::bench::Bench;
+use crate::bench_env::{BenchEnv, Event, GeneratedTranscript};
 use crate::competitors::{self, NOOP};
 use crate::count;
 use crate::gates::{Gate, TimingFigure, at_most, row};
 use crate::plot::{Bar, Picture, Scale, bars_on};
 use crate::section::PartResults;
 use crate::spawn::{self, Competitor, Preparation, Timing};
-use crate::stage::{BenchEnv, Event, GeneratedTranscript};
 use crate::table::{table, timings, titled};
 
 const SIZES: [&str; 4] = ["1 MB", "10 MB", "100 MB", "200 MB"];

@@ -13,8 +13,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
+use crate::percentiles::Percentiles;
 use crate::section::PartResults;
-use crate::spread::Percentiles;
 use crate::table::{spreads, titled};
 
 const SAVES: u64 = 100_000;

@@ -12,7 +12,7 @@ use plimsoll_testbed::generator::SplitMix64;
 use serde::Serialize;
 use wait4::Wait4 as _;
 
-use crate::stage::BenchEnv;
+use crate::bench_env::BenchEnv;
 
 /// Rounds that are not counted: they fill the caches and write the settings cache.
 const WARM_UP: usize = 2;

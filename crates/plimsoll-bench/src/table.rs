@@ -1,8 +1,8 @@
 //! Markdown tables.
 
 use crate::competitors::NOOP;
+use crate::percentiles::Percentiles;
 use crate::spawn::Timing;
-use crate::spread::Percentiles;
 
 /// Formats a table whose first column is left-aligned and whose other columns are right-aligned.
 pub(crate) fn table<const N: usize>(

@@ -12,10 +12,10 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
+use crate::percentiles::Percentiles;
 use crate::plot::{Bar, Picture, Scale, bars_on};
 use crate::section::PartResults;
-use crate::server::TeamMember;
-use crate::spread::Percentiles;
+use crate::serve_process::TeamMember;
 use crate::table::spreads;
 
 const FILLING: &str = include_str!("../team.sql");

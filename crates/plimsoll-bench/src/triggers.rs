@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::gates::Gate;
 use crate::section::PartResults;
 use crate::table::table;
-use crate::watching::{SESSIONS, SessionsHome, settle};
+use crate::watchers::{SESSIONS, SessionsHome, settle};
 
 /// Prompt size that takes a session over its threshold.
 const OVER: u64 = 125_000;

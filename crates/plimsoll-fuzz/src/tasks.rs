@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use plimsoll_core::plan::{Piece, Plan, load};
-use plimsoll_runner::batch::read::{Format, read};
+use plimsoll_runner::batch::parse::{Format, read};
 use plimsoll_runner::batch::{
     CoChanges, PlanWithBound, PlanningTerms, Task, Workflow, plan, prompt, repack,
 };

@@ -4,16 +4,16 @@
 //! `writer` groups many saves into one sync. `team` exchanges data with the database that a team
 //! shares. Blocking work runs on separate threads.
 
-mod door;
+mod auth;
+mod backfill;
 mod http;
 mod listen;
 mod live;
 mod log;
 mod metrics;
 mod pages;
-mod past;
-mod runs;
-mod settings;
+mod run_events;
+mod settings_cache;
 mod state;
 pub mod team;
 mod watch;

@@ -18,10 +18,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::door::Peer;
+use crate::auth::Peer;
+use crate::backfill;
 use crate::http;
-use crate::past;
-use crate::runs;
+use crate::run_events;
 use crate::state::AppState;
 use crate::team::Shipper;
 use crate::watch::WatcherThread;
@@ -101,11 +101,11 @@ impl Server {
         let listener = TcpListener::from_std(listener)?;
         let mut stop = StopSignals::new()?;
         let watch = WatcherThread::start(app.clone())?;
-        past::start(app.clone())?;
+        backfill::start(app.clone())?;
         let log = app.log.clone();
         let shipper = Shipper::start(app.clone(), move |text| log.say(text))?;
         let writing = tokio::spawn(write_log(app.clone()));
-        let following = tokio::spawn(runs::follow(app.clone()));
+        let following = tokio::spawn(run_events::follow(app.clone()));
         let connections = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));
         let router = http::router(app.clone());

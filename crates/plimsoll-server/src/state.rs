@@ -15,13 +15,13 @@ use plimsoll_engine::world::World;
 use plimsoll_store::Store;
 use plimsoll_store::postgres::TeamStore;
 
-use crate::door::TokenBucket;
+use crate::auth::TokenBucket;
 use crate::http::Problem;
 use crate::live::Live;
 use crate::log::{Log, LogFormat};
 use crate::metrics::Metrics;
 use crate::pages::{Cached, CompactionScores, HookTax};
-use crate::settings::{SettingsCache, TeamSettingsCache};
+use crate::settings_cache::{SettingsCache, TeamSettingsCache};
 use crate::team::{PageConnection, TeamError};
 use crate::writer::{Writer, WriterDeps};
 

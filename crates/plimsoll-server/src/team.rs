@@ -4,17 +4,17 @@
 //! while a server or watcher runs; the functions re-exported here do so once, for the commands.
 //! Pages read through a connection of their own. Hooks never use this module.
 
-mod errands;
-mod link;
-mod office;
-mod post;
+mod commands;
+mod connection;
+mod exchange;
+mod page_connection;
 mod shipper;
 
-pub use errands::{
+pub use commands::{
     SyncReport, TeamOverview, TeamReport, check, end_claim, init, post, prune, sessions_among,
     sessions_named, status, sync,
 };
-pub(crate) use link::PageConnection;
+pub(crate) use page_connection::PageConnection;
 pub use plimsoll_store::postgres::{
     ClaimRow, DatabaseInfo, MachineRow, MigrationResult, PrunedRows, RemoteSession, TeamError,
     WithOwner,

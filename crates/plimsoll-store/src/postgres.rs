@@ -9,10 +9,10 @@
 mod address;
 mod board;
 mod checkpoints;
+mod column;
 mod error;
 mod migrations;
 mod retention;
-mod row;
 mod saves;
 mod sessions;
 mod ship;

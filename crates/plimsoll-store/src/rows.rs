@@ -1,6 +1,6 @@
 //! Rows that callers pass to the store, and rows that the store returns.
 
-mod found;
+mod search_result;
 mod team;
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use plimsoll_core::run::{Line, Run};
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_extract::save::Save;
 
-pub use self::found::{
+pub use self::search_result::{
     CheckpointHit, FoundCheckpoints, FoundSaves, LinePiece, MatchKind, SaveFilter, SaveKinds,
 };
 pub use self::team::{OutboxStatus, Shipment, ShipmentFilter};

@@ -7,13 +7,13 @@
 //! queues rows for a team's database.
 
 mod checkpoints;
-mod client;
+mod client_settings;
 mod column;
 mod criteria;
+mod history;
 mod ingest;
-mod listing;
 mod outbox;
-mod past;
+mod overview;
 mod queries;
 mod runs;
 mod saves;

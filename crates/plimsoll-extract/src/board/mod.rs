@@ -4,10 +4,10 @@
 //! it, and other tools read it from `.coordination/blackboard.json`. The engine delivers messages.
 
 mod claim;
-mod words;
+mod render;
 
 pub use claim::PathClaim;
-pub use words::{HEADING, sealed_as_asked, told};
+pub use render::{HEADING, sealed_as_asked, told};
 
 use plimsoll_core::Millis;
 use plimsoll_core::board::Reason;
@@ -15,7 +15,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::time;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::work::told as kept;
+use crate::work::sanitize as kept;
 
 /// Sender of the messages that the watcher posts.
 pub const WATCHER: &str = "watcher";

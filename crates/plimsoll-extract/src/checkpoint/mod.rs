@@ -20,21 +20,21 @@
 mod body;
 mod check;
 mod diff;
-mod glance;
 mod key;
 mod meta;
+mod sealed_header;
 mod yaml;
 
 pub(crate) use body::changed_path;
 pub use body::{sections, summary, without_pointer};
 pub use check::{CheckpointCheck, CheckpointProblem, SealOrigin, check};
 pub use diff::{SectionDiff, diff};
-pub use glance::SealedHeader;
 pub use key::{SealingKey, sha256};
 pub use meta::{GitState, Meta, TranscriptExtent, parse, render};
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::time::utc;
+pub use sealed_header::SealedHeader;
 
 /// Sections of a body, in order.
 pub const SECTIONS: [&str; 9] = [

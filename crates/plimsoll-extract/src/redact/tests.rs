@@ -1,10 +1,10 @@
 //! Checks that secrets are redacted, that other text stays, and that redaction keeps its
 //! invariants.
 
-mod commits;
-mod laws;
-mod planted;
-mod survivors;
+mod commit_hashes;
+mod non_secrets;
+mod planted_secrets;
+mod properties;
 
 use super::*;
 

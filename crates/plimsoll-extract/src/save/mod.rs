@@ -6,19 +6,19 @@
 //! commits, test runs and full windows, so that all callers use the same ones.
 
 mod environment;
-mod restored;
-mod told;
+mod from_checkpoint;
+mod render;
 pub mod words;
 
 pub use environment::{InvalidEnvironment, SaveEnvironment};
-pub use restored::{fenced, sections};
-pub use told::told;
+pub use from_checkpoint::told;
+pub use render::{fenced, sections};
 
 use plimsoll_core::Millis;
 use plimsoll_core::policy::is_plain;
 use serde::{Deserialize, Serialize};
 
-use crate::work::told as kept;
+use crate::work::sanitize as kept;
 
 /// A stored save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

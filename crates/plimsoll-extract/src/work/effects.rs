@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use plimsoll_core::shell::Command;
 use serde::{Deserialize, Serialize};
 
-use super::act::ChangeKind;
 use super::names;
 use super::path::{absolute, is_absolute, is_in_worktree, resolve};
+use super::record::ChangeKind;
 
 /// An effect of a command line on files. Paths are relative to the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,11 +3,11 @@
 use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
 
-use super::noted::SourcedText;
-use super::seen::{OutputNames, ShownText};
-use super::table::FileId;
-use super::told::{self, told};
-use super::tools::CallResult;
+use super::name_table::FileId;
+use super::output_names::{OutputNames, ShownText};
+use super::sanitize::{self, told};
+use super::sourced_text::SourcedText;
+use super::tool_calls::CallResult;
 use super::{Work, WorkEvent, WorkRecord, weight};
 
 /// The work up to the last record read, and the state needed to continue.
@@ -59,8 +59,8 @@ impl WorkFold {
         let is_new = |branch: &&str| {
             !matches!(*branch, "" | "HEAD") && work.branch.as_deref() != Some(*branch)
         };
-        let branch = record.branch.as_deref().filter(is_new).map(told::name);
-        if let Some(branch) = branch.as_deref().map(told::short).filter(is_new) {
+        let branch = record.branch.as_deref().filter(is_new).map(sanitize::name);
+        if let Some(branch) = branch.as_deref().map(sanitize::short).filter(is_new) {
             work.branch = Some(SourcedText::new(branch, record.place));
         }
         work.time = work.time.max(record.time);
@@ -101,7 +101,7 @@ impl WorkFold {
                 work.answered(&told(question), &told(answer))
             }
             WorkEvent::Shown { step, text, state } => {
-                work.plan.show(&told::name(step), &told(text), *state, work.table.here);
+                work.plan.show(&sanitize::name(step), &told(text), *state, work.table.here);
             }
             WorkEvent::Planned(text) => work.plan.agree(&told(text), work.table.here),
             WorkEvent::Reported { task, text } => {

@@ -3,8 +3,8 @@
 //! A session of a run knows about earlier sessions only from restored text, which is not part of
 //! its own work. Without this merge, the third session would know nothing about the first.
 
-use super::body::{NOTHING, ROOM};
-use super::reread::path;
+use super::checkpoint_body::{NOTHING, ROOM};
+use super::restore_checkpoint::path;
 use crate::checkpoint::{SECTIONS, changed_path, sections, without_pointer};
 
 /// Adds the lines of `before` that a body lacks, as far as each section has room. The previous

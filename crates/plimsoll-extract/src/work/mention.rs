@@ -2,9 +2,9 @@
 
 use plimsoll_core::bytes;
 
+use super::name_table::{FileId, NameTable};
 use super::names::{self, NameKind};
 use super::score::Clock;
-use super::table::{FileId, NameTable};
 use super::{fence, path, weight};
 
 /// A text that may contain names.

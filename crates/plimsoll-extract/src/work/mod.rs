@@ -3,38 +3,38 @@
 //! The [`Fold`] can stop at any record, be stored, and continue later; any split gives the same
 //! result as one pass. Its size is bounded: names by score, texts by number and length.
 
-mod act;
-mod asked;
-mod body;
-mod changed;
+mod checkpoint_body;
+mod commands;
 mod effects;
+mod failure_output;
 pub(crate) mod fence;
+mod file_state;
 mod fold;
-mod index;
 mod inherit;
-mod lacking;
-mod left;
+mod item_index;
 mod mention;
+mod missing_facts;
+mod model_summary;
+mod name_table;
 mod names;
-mod noted;
 mod origin;
-mod paste;
+mod outcome;
+mod output_names;
+mod pasted_text;
 mod path;
+mod pause_changes;
 mod plan;
 mod recall;
-mod refine;
-mod reread;
+mod record;
+mod requests;
 mod restore;
+mod restore_checkpoint;
+pub(crate) mod sanitize;
 mod score;
-mod seen;
-mod shell;
-mod steer;
-mod table;
-pub(crate) mod told;
-mod tools;
-mod touched;
-mod verdict;
-mod words;
+mod sentences;
+mod sourced_text;
+mod summary_instructions;
+mod tool_calls;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -42,32 +42,32 @@ use plimsoll_core::Millis;
 use plimsoll_core::entry::{EntryId, Place};
 use serde::{Deserialize, Serialize};
 
-pub use act::{
-    ChangeKind, FileChange, PlanStep, StepState, ToolOutput, ToolUse, WorkEvent, WorkRecord,
-};
-pub use body::{NOTHING, body, mark, unread};
-pub use changed::changed;
+pub use checkpoint_body::{NOTHING, body, mark, unread};
 pub use fence::{HEADING, OFFER_HEADING, fenced};
 pub use fold::WorkFold;
 pub use inherit::inherit;
-pub use lacking::lacking;
-pub use left::SessionOutcome;
+pub use missing_facts::lacking;
+pub use model_summary::{LONGEST_WORDS, ModelSummary};
 pub use origin::{COMES_AFTER, DATA, FileStatus, GOES_ON, RestoreOrigin, unlooked};
+pub use outcome::SessionOutcome;
+pub use pause_changes::changed;
 pub use recall::{Fact, FactKind, Judgement, ModelInput, Recall, RecallCounts};
-pub use refine::{LONGEST_WORDS, ModelSummary};
-pub use reread::{files, next_steps, reread};
+pub use record::{
+    ChangeKind, FileChange, PlanStep, StepState, ToolOutput, ToolUse, WorkEvent, WorkRecord,
+};
 pub use restore::{restore, restore_from};
-pub use steer::steer;
+pub use restore_checkpoint::{files, next_steps, reread};
+pub use summary_instructions::steer;
 
+use commands::KnownCommands;
+use file_state::FileState;
 use mention::Mention;
-use noted::SourcedText;
+use name_table::{FileId, MovedFiles, NameTable, TableLimits};
 use plan::WorkPlan;
 use score::Clock;
-use shell::KnownCommands;
-use table::{FileId, MovedFiles, NameTable, TableLimits};
-use tools::{PendingCall, ShellFolder};
-use touched::FileState;
-use words::cut;
+use sentences::cut;
+use sourced_text::SourcedText;
+use tool_calls::{PendingCall, ShellFolder};
 
 /// Weight of a name by its source. The agent's tool inputs and the user's words weigh far more than
 /// tool output; docs/restore.md has the figures.
@@ -199,12 +199,12 @@ impl Work {
     fn asked(&mut self, text: &str) {
         self.mention(text, weight::ASKED, None);
         let is_document = text.len() > LONGEST_PROMPT;
-        let text = &paste::own_words(text);
+        let text = &pasted_text::own_words(text);
         if text.is_empty() {
             return;
         }
-        for sentence in words::directives(text).filter(|_| !is_document) {
-            let sentence = self.noted(asked::bare(sentence), LONGEST_SENTENCE);
+        for sentence in sentences::directives(text).filter(|_| !is_document) {
+            let sentence = self.noted(requests::bare(sentence), LONGEST_SENTENCE);
             self.directives.retain(|known| **known != *sentence);
             push(&mut self.directives, sentence, MOST_DIRECTIVES);
         }
@@ -214,7 +214,7 @@ impl Work {
         }
         if self.asked.len() == MOST_ASKED {
             // The first request states the goal. Drop a mere reply first.
-            let reply = self.asked.iter().skip(1).position(|text| asked::is_reply(text));
+            let reply = self.asked.iter().skip(1).position(|text| requests::is_reply(text));
             self.asked.remove(1 + reply.unwrap_or(0));
         }
         self.asked.push_back(text);
@@ -222,7 +222,7 @@ impl Work {
 
     fn said(&mut self, text: &str) {
         self.mention(text, weight::SAID, None);
-        for sentence in words::decisions(text) {
+        for sentence in sentences::decisions(text) {
             self.decided(sentence);
         }
         self.plan.propose(text, self.table.here);
@@ -239,13 +239,13 @@ impl Work {
     /// Records a question that the user answered as a decision.
     fn answered(&mut self, question: &str, answer: &str) {
         self.mention(answer, weight::ASKED, None);
-        let question = words::one_line(question, LONGEST_SENTENCE / 2);
-        self.decided(&format!("{question} The user: {}", words::one_line(answer, 200)));
+        let question = sentences::one_line(question, LONGEST_SENTENCE / 2);
+        self.decided(&format!("{question} The user: {}", sentences::one_line(answer, 200)));
     }
 
     fn reported(&mut self, task: &str, text: &str) {
-        let said = SourcedText::new(words::one_line(text, 300), self.table.here);
-        push(&mut self.delegated, (words::one_line(task, 120), said), MOST_DELEGATED);
+        let said = SourcedText::new(sentences::one_line(text, 300), self.table.here);
+        push(&mut self.delegated, (sentences::one_line(task, 120), said), MOST_DELEGATED);
     }
 
     /// Cuts a text and attaches the place of the current record.
@@ -262,8 +262,8 @@ impl Work {
     /// Records a file by its path relative to the project.
     fn known_file(&mut self, path: &str, weight: f32) -> FileId {
         self.clock += 1;
-        let path = told::name(path);
-        self.table.known_file(told::short(&path), weight * weight::FILE, self.clock)
+        let path = sanitize::name(path);
+        self.table.known_file(sanitize::short(&path), weight * weight::FILE, self.clock)
     }
 
     /// Returns the agent's folder.
@@ -275,7 +275,7 @@ impl Work {
         if self.folder() == Some(folder) {
             return;
         }
-        let folder = told::name(folder).replace('\\', "/");
+        let folder = sanitize::name(folder).replace('\\', "/");
         match &self.project {
             None => self.project = Some(folder),
             Some(project) => self.elsewhere = Some(folder).filter(|folder| folder != project),

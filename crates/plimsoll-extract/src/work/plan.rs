@@ -4,9 +4,9 @@ use plimsoll_core::bytes;
 use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
 
-use super::act::StepState;
-use super::noted::SourcedText;
-use super::words::cut;
+use super::record::StepState;
+use super::sentences::cut;
+use super::sourced_text::SourcedText;
 
 const MOST_STEPS: usize = 80;
 const LONGEST_STEP: usize = 300;

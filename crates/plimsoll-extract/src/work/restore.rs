@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use plimsoll_core::entry::Place;
 
-use super::asked::requests;
+use super::commands::KnownCommand;
+use super::file_state::FileState;
+use super::name_table::{FileId, NameEntry, Ties};
 use super::names::NameKind;
+use super::requests::requests;
 use super::score::{Clock, UseScore};
-use super::shell::KnownCommand;
-use super::table::{FileId, NameEntry, Ties};
-use super::touched::FileState;
-use super::words::one_line;
-use super::{FileStatus, RestoreOrigin, Work, fence, told};
+use super::sentences::one_line;
+use super::{FileStatus, RestoreOrigin, Work, fence, sanitize};
 
 /// Characters per token of the budget.
 const CHARACTERS: usize = 4;
@@ -130,7 +130,7 @@ impl LimitedText {
     ) {
         let mut left = share.min(self.room).saturating_sub(title.len() + 1);
         let mut begun = false;
-        for line in lines.map(told::line) {
+        for line in lines.map(sanitize::line) {
             // Part of the first line is worth more than the next line.
             let is_cut = !begun && line.len() + 1 > left && left > SHORTEST_CUT;
             let line = if is_cut { one_line(&line, left - 1) } else { line };

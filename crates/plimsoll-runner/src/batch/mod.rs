@@ -4,21 +4,21 @@
 //! Everything here is pure. [`task_files`](crate::task_files) measures files and finds those that
 //! change together; [`runner`](crate::runner) carries plans out.
 
-mod available;
 mod beam;
 mod bound;
 pub mod calibration;
 mod estimate;
+mod file_groups;
 mod fill;
-mod forest;
-mod groups;
 mod pack;
+pub mod parse;
+mod plan_checkpoint;
 mod prompt;
-pub mod read;
 mod refit;
+mod room;
 mod split;
 mod task;
-mod told;
+mod task_tree;
 mod workflow;
 
 use std::collections::HashMap;
@@ -26,15 +26,15 @@ use std::collections::HashMap;
 use plimsoll_core::Tokens;
 use plimsoll_core::plan::{Piece, Plan};
 
-pub use self::available::Room;
 pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE, works_on};
-pub use self::forest::PlanError;
-pub use self::groups::CoChanges;
+pub use self::file_groups::CoChanges;
 pub use self::pack::{Packing, PackingProblem};
+pub use self::plan_checkpoint::told;
 pub use self::prompt::{in_a_line, prompt};
+pub use self::room::Room;
 pub use self::split::TOO_LARGE;
 pub use self::task::Task;
-pub use self::told::told;
+pub use self::task_tree::PlanError;
 pub use self::workflow::{CHECKPOINT_PROMPT, Workflow, WorkflowEdge, WorkflowNode};
 
 /// Budget if the window size is unknown.

@@ -7,7 +7,7 @@ use plimsoll_core::plan::{Piece, sum};
 
 use super::CoChanges;
 use super::estimate::{share, words};
-use super::groups::{self, FileGroup};
+use super::file_groups::{self, FileGroup};
 use super::split::too_large;
 
 /// Divides pieces that do not fit, as at first planning: by subtasks, else by files. Pieces that
@@ -85,7 +85,7 @@ impl Refitter<'_> {
         let of = |tokens, cost: Tokens| share(tokens, cost.saturating_add(words), all);
         let fits = |cost| of(piece.tokens, cost) <= self.available;
         let together = (self.together)(files);
-        let groups = groups::group(files, &piece.costs, &together, &fits);
+        let groups = file_groups::group(files, &piece.costs, &together, &fits);
         if groups.len() < 2 {
             return Vec::new();
         }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_core::Tokens;
 use plimsoll_core::plan::{Above, Kind, Piece, sum};
 
-use super::forest::{self, PlanError, TaskDivision, TaskNode, TaskTree};
-use super::groups::{self, FileGroup};
+use super::file_groups::{self, FileGroup};
+use super::task_tree::{self, PlanError, TaskDivision, TaskNode, TaskTree};
 use super::{PlanningTerms, Task, works_on};
 
 /// Warning on a piece that does not fit and cannot be split.
@@ -22,12 +22,12 @@ pub(super) struct OrderedPieces {
 /// subtasks, or by groups of its files. Pieces that still do not fit get a warning.
 pub(super) fn split(tasks: &[Task], terms: &PlanningTerms) -> Result<OrderedPieces, PlanError> {
     let forest = TaskTree::new(tasks)?;
-    forest::check_order(&forest)?;
+    task_tree::check_order(&forest)?;
     let mut splitter = Splitter::new(&forest, terms);
     loop {
         let cut = splitter.cut();
         let before = cut.before(&forest);
-        let Some(circle) = forest::circle(&before) else {
+        let Some(circle) = task_tree::circle(&before) else {
             let pieces = splitter.pieces(&cut, &before);
             return Ok(OrderedPieces { pieces, before });
         };
@@ -37,7 +37,7 @@ pub(super) fn split(tasks: &[Task], terms: &PlanningTerms) -> Result<OrderedPiec
         let owners = circle.iter().map(|part| cut.owners[*part]).filter(can_part);
         let apart: Vec<usize> = owners.collect();
         if apart.is_empty() {
-            return Err(forest::waits_for_itself(&forest, &cut, &circle));
+            return Err(task_tree::waits_for_itself(&forest, &cut, &circle));
         }
         splitter.apart.extend(apart);
     }
@@ -92,7 +92,7 @@ impl<'f, 't> Splitter<'f, 't> {
         let costs = estimator.file_costs(task, &above);
         let all = sum(costs.iter().copied());
         let fits = |cost| estimator.estimate_part(task, &above, cost, all) <= *available;
-        let groups = groups::group(works_on(task, &above), &costs, together, &fits);
+        let groups = file_groups::group(works_on(task, &above), &costs, together, &fits);
         (groups.len() > 1).then_some((place, groups))
     }
 
@@ -149,7 +149,7 @@ impl<'f, 't> Splitter<'f, 't> {
         };
         let before: Vec<Vec<usize>> =
             children.iter().enumerate().map(before).map(Vec::from_iter).collect();
-        if self.forest.nodes[place].task.whole || forest::circle(&before).is_some() {
+        if self.forest.nodes[place].task.whole || task_tree::circle(&before).is_some() {
             return Vec::new();
         }
         let id = |at: usize| self.forest.nodes[children[at]].task.id.clone();

@@ -3,10 +3,10 @@
 //!
 //! Everything here is a pure function of the run as recorded in its journal.
 
-mod cleaned;
 mod jobs;
+mod redact_record;
 mod replan;
 
-pub use cleaned::cleaned;
 pub use jobs::{next_jobs, pause};
+pub use redact_record::cleaned;
 pub use replan::replan;

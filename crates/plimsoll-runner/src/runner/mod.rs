@@ -7,21 +7,21 @@
 //! journal, the spool and the transcript, so another process can take over at any moment.
 
 mod agent;
-mod carrying;
-mod conductor;
 mod files;
 mod fingerprint;
-mod halt;
-mod leg;
-mod look;
+mod job;
+mod job_checkpoint;
+mod lifecycle;
 mod output;
 mod plan;
-mod told;
-mod waiting;
+mod session_process;
+mod session_result;
+mod stop_flag;
+mod wait;
 
 pub use agent::{AgentCommand, AgentCommandError, LONGEST_WORD};
-pub use conductor::{JobEnd, JobOrder, ResumeError, RunContext, RunProgress, Runner, agent_of};
-pub use halt::StopFlag;
-pub use leg::StderrTarget;
+pub use lifecycle::{JobEnd, JobOrder, ResumeError, RunContext, RunProgress, Runner, agent_of};
 pub use output::{OutputTail, last_words, printed};
 pub use plan::{JobNews, PlanOptions, usual_pause};
+pub use session_process::StderrTarget;
+pub use stop_flag::StopFlag;

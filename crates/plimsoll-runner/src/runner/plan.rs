@@ -14,7 +14,7 @@ use plimsoll_core::run::{
 use plimsoll_engine::world::World;
 use plimsoll_extract::redact::redact;
 
-use super::conductor::{JobEnd, JobOrder, RunProgress, Runner};
+use super::lifecycle::{JobEnd, JobOrder, RunProgress, Runner};
 use super::output::{OutputTail, last_words};
 use crate::batch;
 use crate::run::{next_jobs, pause, replan};

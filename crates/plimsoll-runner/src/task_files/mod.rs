@@ -1,7 +1,7 @@
 //! Input for planning that comes from outside: task files, sizes of files, files that change
 //! together, and the room in a session.
 
-mod files;
+mod file_sizes;
 mod room;
 
 use std::fs::File;
@@ -10,12 +10,12 @@ use std::path::Path;
 
 use plimsoll_core::Tokens;
 
-use crate::batch::read::{self, Format};
+use crate::batch::parse::{self, Format};
 use crate::batch::{CoChanges, Estimator, Factors, PlanError, PlanningTerms, Task};
 
 use plimsoll_engine::git;
 
-use self::files::FileSizes;
+use self::file_sizes::FileSizes;
 pub use self::room::{SessionRoom, find_room};
 
 /// Maximum size of a task file.
@@ -42,7 +42,7 @@ pub fn read_text(from: impl Read) -> io::Result<String> {
 
 /// Parses the tasks of the task file `name`, for the project in this folder.
 pub fn tasks(project: &Path, name: &str, text: &str) -> Result<Vec<Task>, PlanError> {
-    read::read(text, Format::of(name, text), &|file| files::inside(project, file).is_ok())
+    parse::read(text, Format::of(name, text), &|file| file_sizes::inside(project, file).is_ok())
 }
 
 /// Returns the terms for planning, and warnings about the files that tasks name.
@@ -55,9 +55,10 @@ pub fn terms(
     factors: Factors,
     model: Option<&str>,
 ) -> (PlanningTerms, Vec<String>) {
-    let FileSizes { weights, warnings } = files::weigh(project, tasks, model.unwrap_or_default());
+    let FileSizes { weights, warnings } =
+        file_sizes::weigh(project, tasks, model.unwrap_or_default());
     let estimator = Estimator { weights, factors };
-    let files = files::to_split(tasks, &estimator, available);
+    let files = file_sizes::to_split(tasks, &estimator, available);
     let together = together(project, &files);
     (PlanningTerms { available, estimator, together }, warnings)
 }

@@ -14,7 +14,7 @@ use super::Problem;
 use super::body::{Count, JsonBody, Seconds, TokenCount, WindowSize};
 use super::problem::Problems;
 use super::saves::{IsSaved, take_in};
-use super::session::{SessionRef, beside, filled};
+use super::session_saves::{SessionRef, beside, filled};
 use crate::state::{App, AppState};
 
 /// Status of a request that stored nothing.

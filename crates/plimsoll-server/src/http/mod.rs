@@ -11,7 +11,7 @@ mod health;
 mod params;
 mod problem;
 mod saves;
-mod session;
+mod session_saves;
 mod usage;
 
 use axum::Router;
@@ -28,7 +28,7 @@ pub(crate) use params::{Params, PathParam};
 pub(crate) use problem::Problem;
 pub(crate) use saves::{kinds, take_in};
 
-use crate::door;
+use crate::auth;
 use crate::pages;
 use crate::state::AppState;
 
@@ -54,9 +54,9 @@ fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(api::checkpoints::show))
         .routes(routes!(api::runs::list))
         .routes(routes!(api::runs::show))
-        .routes(routes!(api::past::environments))
-        .routes(routes!(api::past::tax))
-        .routes(routes!(api::past::score))
+        .routes(routes!(api::stats::environments))
+        .routes(routes!(api::stats::tax))
+        .routes(routes!(api::stats::score))
         .routes(routes!(health::healthz))
         .routes(routes!(health::metrics))
         .routes(routes!(events::events))
@@ -85,7 +85,7 @@ pub fn router(app: AppState) -> Router {
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(middleware::from_fn_with_state(app.clone(), door::enter))
+        .layer(middleware::from_fn_with_state(app.clone(), auth::enter))
         .with_state(app)
 }
 

@@ -14,7 +14,7 @@ use super::Problem;
 use super::body::JsonBody;
 use super::params::Params;
 use super::problem::Problems;
-use super::session::{SessionRef, filled};
+use super::session_saves::{SessionRef, filled};
 use crate::state::{App, AppState};
 
 /// Maximum and default number of saves in an answer.

@@ -1,6 +1,6 @@
 //! `/session/{id}`: one session over time, and the contents of its window.
 
-pub(super) mod shown;
+pub(super) mod view;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -80,7 +80,7 @@ pub(super) async fn page(
     let session = app.with_store(move |app, store| look(app, store, &id)).await;
     let session = session.map_err(PageError::of(&site))?;
     let title = format!("Session {}", short(&session.id));
-    Ok(framed(&site, Some(Tab::Sessions), &title, &shown::session(&site, &session)))
+    Ok(framed(&site, Some(Tab::Sessions), &title, &view::session(&site, &session)))
 }
 
 fn look(app: &App, store: &mut Store, id: &str) -> Result<SessionPage, Problem> {

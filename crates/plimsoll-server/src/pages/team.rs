@@ -15,7 +15,7 @@ use plimsoll_store::{CheckpointRow, MatchKind};
 use super::frame::{PageError, Tab, page as framed, page_again};
 use super::parts::{Pager, ago, counted, tokens, whose};
 use super::saves::{self, SaveQuery, SaveResults};
-use super::session::{self, shown};
+use super::session::{self, view};
 use super::sessions::{SessionTableRow, past_row, table};
 use super::site::Site;
 use crate::http::{Params, PathParam, Problem};
@@ -145,7 +145,7 @@ pub(super) async fn session(
     let site = site.of_team();
     let session = look(&app, &id).await.map_err(PageError::of(&site))?;
     let title = format!("Session {}", short(&session.id));
-    Ok(framed(&site, Some(Tab::Team), &title, &shown::session(&site, &session)))
+    Ok(framed(&site, Some(Tab::Team), &title, &view::session(&site, &session)))
 }
 
 async fn look(app: &AppState, id: &str) -> Result<session::SessionPage, Problem> {

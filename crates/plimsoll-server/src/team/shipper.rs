@@ -18,7 +18,7 @@ use plimsoll_engine::world::World;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::office::{TeamConnection, store};
+use super::connection::{TeamConnection, store};
 
 /// Interval at which waiting rows are checked.
 const PERIOD: Duration = Duration::from_secs(2);

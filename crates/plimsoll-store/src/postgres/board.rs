@@ -7,7 +7,7 @@ use plimsoll_extract::board::PathClaim;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::row::{path, text};
+use super::column::{path, text};
 use super::{TeamError, TeamStore, WithOwner};
 
 /// A message to a session on another machine.

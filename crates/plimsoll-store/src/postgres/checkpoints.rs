@@ -3,7 +3,7 @@
 use plimsoll_core::event::SessionId;
 use tokio_postgres::Row;
 
-use super::row::{get_count, get_tokens};
+use super::column::{get_count, get_tokens};
 use super::{TeamError, TeamStore, WithOwner};
 use crate::CheckpointRow;
 

@@ -6,7 +6,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use tokio_postgres::Row;
 
-use super::row::{get_count, get_tokens, session};
+use super::column::{get_count, get_tokens, session};
 use super::{TeamError, TeamStore};
 use crate::{CurvePoint, CurvePointRow, LastCheckpoint, OverviewRow};
 

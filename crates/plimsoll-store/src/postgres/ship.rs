@@ -6,7 +6,7 @@ use plimsoll_extract::save::Save;
 use tokio::time::timeout;
 use tokio_postgres::{Error, Transaction};
 
-use super::row::{count, path, some_text, subagent, text};
+use super::column::{count, path, some_text, subagent, text};
 use super::{ANSWER, TeamError, TeamStore};
 use crate::{CheckpointRow, CompactionRow, ReadingRow, SessionRow, Shipment};
 

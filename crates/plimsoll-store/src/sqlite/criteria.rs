@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
 use super::column::get;
-use super::past::peak;
+use super::history::peak;
 use crate::{AutoCompactionCounts, PeakRow, StoreError, WorkPeriod};
 
 impl Store {

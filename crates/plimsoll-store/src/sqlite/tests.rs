@@ -1,14 +1,14 @@
 //! Shared test helpers: an empty file and minimal rows.
 
-mod asking;
+mod batch_sizes;
 mod criteria;
-mod ingesting;
-mod opening;
-mod past;
+mod history;
+mod ingest;
+mod open;
+mod queries;
 mod saves;
-mod searching;
+mod search;
 mod series;
-mod splits;
 
 use std::fs::File;
 

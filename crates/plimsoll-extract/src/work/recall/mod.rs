@@ -5,17 +5,17 @@
 //! before anything shows it again. Names are recognized as elsewhere in the work. Text that the
 //! agent writes into files is not judged, because clients restore some files without recording it.
 
-mod known;
+mod name_history;
 
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use known::{FileId, NameHistory, RecordNumber};
+use name_history::{FileId, NameHistory, RecordNumber};
 use plimsoll_core::Millis;
 use plimsoll_core::entry::EntryId;
 
 use super::names::{self, NameKind};
-use super::{ToolUse, WorkEvent, WorkRecord, fence, path, shell};
+use super::{ToolUse, WorkEvent, WorkRecord, commands, fence, path};
 use crate::redact::redact;
 
 /// Input to the model in a transcript record, other than its own words.
@@ -265,10 +265,10 @@ impl Recall {
     fn ran(&mut self, line: &str) {
         self.used(line);
         let commands = plimsoll_core::shell::commands(line);
-        for command in shell::keys(&commands).filter_map(|key| command(&key)) {
+        for command in commands::keys(&commands).filter_map(|key| command(&key)) {
             self.used_unmarked(FactKind::Command, &command);
         }
-        for branch in shell::branches(&commands) {
+        for branch in commands::branches(&commands) {
             self.used_unmarked(FactKind::Reference, branch);
         }
     }
@@ -334,7 +334,7 @@ impl Recall {
             needed.iter().filter_map(path).chain(self.folder.as_deref()).collect();
         let paths = paths.join("\n");
         needed.retain(|needed| match needed {
-            NeededFact::File(file) => known::folder(self.known.path(*file)).is_some(),
+            NeededFact::File(file) => name_history::folder(self.known.path(*file)).is_some(),
             NeededFact::Name(FactKind::Symbol, name) => !paths.contains(name.as_str()),
             NeededFact::Name(FactKind::Reference, name) => name.len() >= SHORTEST_REFERENCE,
             NeededFact::Name(..) => true,

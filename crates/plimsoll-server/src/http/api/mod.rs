@@ -1,9 +1,9 @@
 //! The read-only JSON API of the dashboard's data: sessions, checkpoints, runs, costs and scores.
 
 pub(super) mod checkpoints;
-pub(super) mod past;
 pub(crate) mod runs;
 pub(super) mod sessions;
+pub(super) mod stats;
 
 use plimsoll_core::Tokens;
 use plimsoll_core::reading::Band;

@@ -6,7 +6,7 @@
 //! ranked, and only if a save with them passes the filter. A query without a rare term returns the
 //! newest matches, those with a match in task or tags first.
 
-mod parts;
+mod part_ranking;
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
-use crate::naive;
+use crate::naive_watcher;
 use crate::plot::{Bar, Picture, Scale, bars_on};
 use crate::section::PartResults;
 use crate::table::{megabytes, table, titled};
@@ -73,7 +73,7 @@ pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<WatcherResul
         };
         match naive {
             false => command.args(["watch", "--json"]),
-            true => command.arg(naive::ARGUMENT).arg(home.projects()),
+            true => command.arg(naive_watcher::ARGUMENT).arg(home.projects()),
         };
         home.run(command, |home, child, told| home.measure(child, told, time, idle))
     };

@@ -14,9 +14,9 @@ use plimsoll_engine::world::now;
 use plimsoll_extract::work::{COMES_AFTER, GOES_ON};
 use uuid::Uuid;
 
-use super::conductor::{JobEnd, JobOrder, RunProgress, Runner};
-use super::leg::{self, ProcessParameters, SessionProcess, StderrTarget};
-use super::look::{AgentSession, unseen};
+use super::lifecycle::{JobEnd, JobOrder, RunProgress, Runner};
+use super::session_process::{self, ProcessParameters, SessionProcess, StderrTarget};
+use super::session_result::{AgentSession, unseen};
 
 impl Runner<'_> {
     /// Carries out a job. Waits for a session that a previous runner left running, then starts new
@@ -182,7 +182,7 @@ impl Runner<'_> {
         halted: Option<Outcome>,
     ) -> anyhow::Result<Option<JobEnd>> {
         let LegBegun { job, leg: number, .. } = *leg;
-        let left = leg::left_code(&self.files.leg(job, number), self.journal.run());
+        let left = session_process::left_code(&self.files.leg(job, number), self.journal.run());
         let code = running.code(left).context("could not see how the agent ended")?;
         let looked = self.looked(leg);
         let how = match (code, &halted) {

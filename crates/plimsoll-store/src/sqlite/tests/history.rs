@@ -101,7 +101,7 @@ fn the_pace_is_that_of_the_newest_readings_since_the_last_compaction() {
 #[test]
 fn the_newest_readings_come_straight_from_an_index() {
     let store = Store::in_memory().unwrap();
-    let sql = format!("EXPLAIN QUERY PLAN {}", super::super::past::NEWEST_READINGS);
+    let sql = format!("EXPLAIN QUERY PLAN {}", super::super::history::NEWEST_READINGS);
     let plan: Vec<String> = store.all(&sql, params!["s1", 0, 1], |row| row.get("detail")).unwrap();
     let [step] = &plan[..] else { panic!("more than one step: {plan:?}") };
     assert!(step.contains("USING COVERING INDEX readings_by_time"), "{step}");

@@ -3,9 +3,9 @@
 use super::session::PROJECTS;
 use super::{LoadResults, ResourceSample, SESSIONS};
 use crate::gates::Gate;
+use crate::percentiles::Percentiles;
 use crate::plot::{Picture, line};
 use crate::section::PartResults;
-use crate::spread::Percentiles;
 use crate::table::{megabytes, table, titled};
 
 /// Extra handles that the server may have open while it reads the store.

@@ -14,7 +14,7 @@ use plimsoll_engine::world::{World, now};
 use plimsoll_extract::board::{Message, PathClaim};
 use plimsoll_store::postgres::{TeamMessage, WithOwner};
 
-use super::office::TeamConnection;
+use super::connection::TeamConnection;
 
 impl TeamConnection {
     /// Sends messages for sessions on other machines, and delivers messages for sessions here. A

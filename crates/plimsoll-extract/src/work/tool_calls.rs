@@ -8,15 +8,15 @@ use plimsoll_core::entry::Place;
 use plimsoll_core::shell::Command;
 use serde::{Deserialize, Serialize};
 
-use super::act::{ChangeKind, FileChange, ToolUse};
 use super::effects::{Effect, Effects, FileRewrite, RestoreSource, effects};
+use super::file_state::{FileState, Replacement, WrittenText};
+use super::name_table::FileId;
 use super::names::{self, NameKind};
-use super::noted::SourcedText;
-use super::table::FileId;
-use super::told::{self, told};
-use super::touched::{FileState, Replacement, WrittenText};
-use super::words::one_line;
-use super::{MOST_CALLS, MOST_MARKERS, ModelSummary, Work, path, push, shell, weight};
+use super::record::{ChangeKind, FileChange, ToolUse};
+use super::sanitize::{self, told};
+use super::sentences::one_line;
+use super::sourced_text::SourcedText;
+use super::{MOST_CALLS, MOST_MARKERS, ModelSummary, Work, commands, path, push, weight};
 
 /// A call without a result so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,7 +128,7 @@ impl Work {
             }
             ToolUse::SetStep { step, text, state } => {
                 let text = text.as_deref().map(told);
-                self.plan.set(&told::name(step), text.as_deref(), *state, self.table.here);
+                self.plan.set(&sanitize::name(step), text.as_deref(), *state, self.table.here);
                 None
             }
             ToolUse::Other { path, texts, .. } => {
@@ -173,7 +173,7 @@ impl Work {
     fn shell(&mut self, line: &str) -> PendingCall {
         self.mention(line, weight::GIVEN, None);
         let commands = plimsoll_core::shell::commands(line);
-        for branch in shell::branches(&commands) {
+        for branch in commands::branches(&commands) {
             self.table.name(NameKind::Reference, branch, weight::GIVEN, self.clock);
         }
         let keys = self.commands.typed(&commands, self.clock, self.table.here);
@@ -292,7 +292,7 @@ impl Work {
                 let named = step.filter(|_| !result.failed);
                 named
                     .into_iter()
-                    .for_each(|name| self.plan.add(&told::name(name), &text, self.table.here));
+                    .for_each(|name| self.plan.add(&sanitize::name(name), &text, self.table.here));
             }
             Some(PendingCall::File(_) | PendingCall::Change(..)) | None => {}
         }
@@ -369,7 +369,8 @@ impl Work {
             let file = self.known_file(&path, 0.0);
             self.changed(file, change, &[], place);
             let touched = self.touched.entry(file).or_default();
-            touched.from = from.as_ref().map(|from| told::short(&told::name(from)).to_owned());
+            touched.from =
+                from.as_ref().map(|from| sanitize::short(&sanitize::name(from)).to_owned());
             if is_new && change == ChangeKind::Written {
                 touched.first_seen();
             }

@@ -1,7 +1,7 @@
 //! Parses task files: YAML, JSON and Markdown check lists.
 
-mod data;
 mod markdown;
+mod yaml;
 
 use super::{PlanError, Task};
 
@@ -37,7 +37,7 @@ pub fn read(
     // Some editors write a byte order mark.
     let text = text.trim_start_matches('\u{feff}');
     let mut tasks = match format {
-        Format::Data => data::read(text)?,
+        Format::Data => yaml::read(text)?,
         Format::Markdown => markdown::read(text, exists)?,
     };
     if tasks.is_empty() {

@@ -5,8 +5,8 @@
 //! therefore name the server by IP address or `localhost`, because a DNS name could have been
 //! pointed here by an attacker (DNS rebinding). No request may come from another site.
 
-mod bucket;
 mod peer;
+mod rate_limit;
 
 use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
@@ -20,8 +20,8 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-pub(crate) use bucket::TokenBucket;
 pub(crate) use peer::Peer;
+pub(crate) use rate_limit::TokenBucket;
 
 use crate::http::Problem;
 use crate::pages::STYLE;

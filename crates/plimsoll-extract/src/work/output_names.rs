@@ -7,8 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::mention::Mention;
+use super::name_table::{NameTable, TableLimits};
 use super::score::Clock;
-use super::table::{NameTable, TableLimits};
 
 /// Names from recent tool output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Writes the restore of a checkpoint for a session that did not do the work itself.
 
-use super::asked::is_reply;
-use super::body::NOTHING;
+use super::checkpoint_body::NOTHING;
+use super::requests::is_reply;
 use super::restore::{AGAIN, LimitedText, room, share};
 use super::{FileStatus, RestoreOrigin};
 use crate::checkpoint::{changed_path, sections, without_pointer};

@@ -16,8 +16,8 @@ use plimsoll_extract::redact::redact;
 
 use super::agent::{AgentCommand, AgentCommandError};
 use super::files::RunFiles;
-use super::halt::StopFlag;
-use super::leg::StderrTarget;
+use super::session_process::StderrTarget;
+use super::stop_flag::StopFlag;
 
 /// Environment and callbacks of a runner.
 #[derive(Clone, Copy)]

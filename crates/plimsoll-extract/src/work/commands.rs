@@ -5,12 +5,12 @@ use plimsoll_core::entry::Place;
 use plimsoll_core::shell::Command as Typed;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::index::ItemIndex;
+use super::failure_output::says_failed;
+use super::item_index::ItemIndex;
 use super::names;
-use super::noted::SourcedText;
 use super::score::{Clock, UseScore};
-use super::verdict::says_failed;
-use super::words::cut;
+use super::sentences::cut;
+use super::sourced_text::SourcedText;
 
 /// A command, identified by its program and subcommands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -14,8 +14,8 @@ use plimsoll_store::postgres::{
     TeamStore, WithOwner,
 };
 
-use super::office::{TeamConnection, no_database, store};
-use super::post::elsewhere;
+use super::connection::{TeamConnection, no_database, store};
+use super::exchange::elsewhere;
 
 /// State of this machine's team connection.
 #[derive(Debug)]

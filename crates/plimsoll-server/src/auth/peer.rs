@@ -1,7 +1,7 @@
 //! Finds out which user is at the other end of a connection.
 
 #[cfg(target_os = "linux")]
-mod kernel;
+mod sock_diag;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
@@ -41,7 +41,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 /// lookup.
 #[cfg(target_os = "linux")]
 fn owner(from: SocketAddr, to: SocketAddr) -> Option<u32> {
-    let look = || kernel::holder(from, to).unwrap_or_else(|()| listed(from, to));
+    let look = || sock_diag::holder(from, to).unwrap_or_else(|()| listed(from, to));
     match look()? {
         0 => look(),
         user => Some(user),
@@ -132,7 +132,7 @@ mod tests {
             let (from, to) = (remote, stream.local_addr().unwrap());
             let us = Some(rustix::process::geteuid().as_raw());
             assert_eq!(listed(from, to), us, "{own}: the table says the same");
-            assert_eq!(kernel::holder(from, to), Ok(us), "{own}");
+            assert_eq!(sock_diag::holder(from, to), Ok(us), "{own}");
             drop(client);
             assert!(!peer().is_us(), "{own}: nobody is there any more");
             assert_eq!(listed(from, to), None, "{own}");

@@ -1,10 +1,10 @@
 //! Instructions for the client's own summary of a conversation.
 
 use super::Work;
-use super::asked::requests;
 use super::fence;
+use super::requests::requests;
 use super::restore::issues;
-use super::words::one_line;
+use super::sentences::one_line;
 
 /// Heading and origin of the fence around text that the user did not write.
 const HEADING: &str = "Keep as well what stands between the next two marks.";

@@ -1,7 +1,7 @@
 //! Distinguishes the user's requests from mere replies.
 
 use super::Work;
-use super::noted::SourcedText;
+use super::sourced_text::SourcedText;
 
 /// A shorter prompt is a reply.
 const SHORTEST: usize = 10;

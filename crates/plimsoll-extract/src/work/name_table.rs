@@ -6,7 +6,7 @@ use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use super::index::ItemIndex;
+use super::item_index::ItemIndex;
 use super::names::NameKind;
 use super::path;
 use super::score::{Clock, UseScore};

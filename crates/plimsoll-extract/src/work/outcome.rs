@@ -1,7 +1,7 @@
 //! The outcome of a session, used to decide whether the next session did anything new.
 
 use super::Work;
-use super::body::{commands, working_set};
+use super::checkpoint_body::{commands, working_set};
 use super::restore::failing;
 use crate::checkpoint::without_pointer;
 

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use plimsoll_testbed::Postgres;
 use serde::Serialize;
 
-use crate::server::ServeProcess;
+use crate::serve_process::ServeProcess;
 
 const CONNECTIONS: &str = include_str!("../../connections.sql");
 /// How long the database may take to notice a closed connection.

@@ -6,13 +6,13 @@
 use plimsoll_core::bytes;
 use plimsoll_core::entry::Place;
 
+use super::commands::KnownCommand;
+use super::name_table::FileId;
 use super::names::NameKind;
-use super::noted::{SourcedText, pointer};
 use super::restore::{failing, files, loose, sorted, useful};
-use super::shell::KnownCommand;
-use super::table::FileId;
-use super::words::one_line;
-use super::{LEAST, Work, told, unlooked};
+use super::sentences::one_line;
+use super::sourced_text::{SourcedText, pointer};
+use super::{LEAST, Work, sanitize, unlooked};
 use crate::checkpoint::{self, SECTIONS};
 
 /// Text of a section without content.
@@ -40,7 +40,7 @@ pub fn body(work: &Work) -> String {
     ];
     let mut text = String::new();
     for ((title, lines), room) in SECTIONS.into_iter().zip(sections).zip(ROOM) {
-        let mut lines = fitting(lines.map(told::line), room);
+        let mut lines = fitting(lines.map(sanitize::line), room);
         if lines.is_empty() {
             lines.push(NOTHING.to_owned());
         }

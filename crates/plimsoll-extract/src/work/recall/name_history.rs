@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::work::table::base;
+use crate::work::name_table::base;
 
 /// A point in the conversation, counted in records.
 pub(super) type RecordNumber = u32;

@@ -10,9 +10,9 @@ use anyhow::Context;
 use plimsoll_core::run::{LegBegun, Outcome};
 use rustix::process::Signal;
 
-use super::conductor::{RunProgress, Runner};
-use super::leg::SessionProcess;
-use super::look::WindowUsage;
+use super::lifecycle::{RunProgress, Runner};
+use super::session_process::SessionProcess;
+use super::session_result::WindowUsage;
 
 /// Interval between checks whether the agent has ended.
 const STEP: Duration = Duration::from_millis(50);

@@ -14,7 +14,7 @@ use plimsoll_engine::world::now;
 use plimsoll_extract::checkpoint::Meta;
 use plimsoll_extract::work;
 
-use super::conductor::Runner;
+use super::lifecycle::Runner;
 use crate::batch;
 
 impl Runner<'_> {

@@ -1,7 +1,7 @@
 //! Check lists in Markdown: an unticked item is a task, nested items are its subtasks.
 
 use super::super::{PlanError, Task};
-use super::data;
+use super::yaml;
 
 /// Whether a text contains a check list item.
 pub(super) fn is_check_list(text: &str) -> bool {
@@ -75,7 +75,7 @@ impl OpenItem {
         task.files = mentioned(&task.description, exists);
         let Some((first, _)) = self.fields.first() else { return Ok(task) };
         let text = self.fields.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n");
-        let fields = data::read_fields(&text).map_err(|problem| {
+        let fields = yaml::read_fields(&text).map_err(|problem| {
             let at = problem.line.and_then(|line| self.fields.get(line as usize - 1));
             PlanError { line: Some(at.map_or(*first, |(number, _)| *number)), ..problem }
         })?;
@@ -143,7 +143,7 @@ fn is_fence(line: &str) -> bool {
 fn is_field(text: &str) -> bool {
     let field =
         text.split_once(':').filter(|(_, value)| value.is_empty() || value.starts_with(' '));
-    field.is_some_and(|(name, _)| data::FIELDS.contains(&name))
+    field.is_some_and(|(name, _)| yaml::FIELDS.contains(&name))
 }
 
 /// Quotes the value of a field that contains names, so that `after: 2.10` is not read as a number.

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::body::NOTHING;
-use super::told::told;
-use super::words::one_line;
+use super::checkpoint_body::NOTHING;
+use super::sanitize::told;
+use super::sentences::one_line;
 use crate::checkpoint::sections;
 
 /// The model's summary of the work: reasons, decisions, next steps.

@@ -1,8 +1,8 @@
 //! Finds facts that are in neither the client's summary nor the restore.
 
+use super::commands::KnownCommand;
 use super::names::NameKind;
 use super::restore::{LimitedText, head, room, sorted};
-use super::shell::KnownCommand;
 use super::{LEAST, RestoreOrigin, Work};
 
 /// Lists facts of the work that no text in `told` contains, most useful first, in at most `budget`

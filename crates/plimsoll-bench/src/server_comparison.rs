@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::gates::Gate;
 use crate::plot::{Bar, Picture, Scale, bars_on};
 use crate::section::PartResults;
-use crate::server::{ServeProcess, at_home};
+use crate::serve_process::{ServeProcess, at_home};
 use crate::table::table;
 
 /// Results for the server. Requests per second are medians.

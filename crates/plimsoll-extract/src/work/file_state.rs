@@ -3,7 +3,7 @@
 use plimsoll_core::entry::Place;
 use serde::{Deserialize, Serialize};
 
-use super::act::ChangeKind;
+use super::record::ChangeKind;
 use super::score::Clock;
 
 const MOST_RANGES: usize = 4;
