@@ -50,8 +50,8 @@ pub fn look(
 ) -> anyhow::Result<Criteria> {
     let now = now() as Millis;
     let since = now - Millis::from(DAYS) * DAY;
-    let known = store.extent()?.since.map_or(0, |known| now - known.max(since));
-    let seals = store.seals(since)?;
+    let known = store.history_extent()?.since.map_or(0, |known| now - known.max(since));
+    let seals = store.seal_counts(since)?;
     let (manual, automatic): (Vec<_>, Vec<_>) =
         seals.iter().partition(|(occasion, _)| occasion == Occasion::Manual.label());
     let total = |seals: &[&(String, u64)]| seals.iter().map(|(_, count)| count).sum();
@@ -60,9 +60,9 @@ pub fn look(
         phantoms: all_phantoms(world)?,
         manual: total(&manual),
         automatic: total(&automatic),
-        longest: store.longest_stretch(since, LONGEST_STEP)?,
+        longest: store.longest_work_period(since, LONGEST_STEP)?,
         overflows: overflows(world, store, since)?,
-        restores: store.restores(since)?,
+        restores: store.restore_count(since)?,
         score: score::newest(store, found, patience)?.tally,
     })
 }
@@ -81,10 +81,10 @@ fn all_phantoms(world: &World) -> anyhow::Result<u64> {
 fn overflows(world: &World, store: &Store, since: Millis) -> anyhow::Result<AutoCompactionCounts> {
     let Some(first) = store.first_decision()? else { return Ok(AutoCompactionCounts::default()) };
     let since = since.max(first);
-    let mut overflows = store.overflows(since)?;
+    let mut overflows = store.auto_compaction_counts(since)?;
     let in_force = ByAgent::load(world, &world.paths.home);
     // A client with compaction disabled lets its window run full.
-    for row in store.fullest(since)?.iter().filter(|row| row.automatic_compactions == 0) {
+    for row in store.peaks_since(since)?.iter().filter(|row| row.automatic_compactions == 0) {
         let (model, version) = (row.model.as_deref(), row.version.as_deref());
         let (window, _) = bounds(in_force.of(&row.session), model, version, row.tokens);
         let is_full = row.tokens >= window.tokens;

@@ -32,7 +32,7 @@ pub fn put_aside(paths: &Paths) -> anyhow::Result<Option<PathBuf>> {
         if !is_damaged(&store) {
             return Ok(None);
         }
-        let (machine, aside) = (plimsoll_store::machine_of(&store), free_place(&store));
+        let (machine, aside) = (plimsoll_store::read_machine_id(&store), free_place(&store));
         move_to(&store, &aside)?;
         log::write(&paths.log(), &told(&aside));
         take_over(&store, machine)?;
@@ -65,7 +65,7 @@ pub fn told(aside: &Path) -> String {
 
 fn is_damaged(store: &Path) -> bool {
     match Store::open(store, PATIENCE) {
-        Ok(store) => !store.is_sound(),
+        Ok(store) => !store.is_intact(),
         Err(error) => matches!(error, StoreError::Corrupt { .. }),
     }
 }
@@ -84,7 +84,7 @@ fn move_to(store: &Path, aside: &Path) -> io::Result<()> {
 fn take_over(store: &Path, machine: Option<String>) -> anyhow::Result<()> {
     let Some(machine) = machine else { return Ok(()) };
     paths::append(store)?;
-    Ok(Store::open(store, PATIENCE)?.call_machine(&machine)?)
+    Ok(Store::open(store, PATIENCE)?.set_machine_id(&machine)?)
 }
 
 #[cfg(test)]
@@ -104,28 +104,28 @@ mod tests {
     fn a_sound_store_stays_where_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
-        let machine = open(&paths).unwrap().machine().to_owned();
+        let machine = open(&paths).unwrap().machine_id().to_owned();
         assert_eq!(put_aside(&paths).unwrap(), None);
-        assert_eq!(open(&paths).unwrap().machine(), machine);
+        assert_eq!(open(&paths).unwrap().machine_id(), machine);
     }
 
     #[test]
     fn a_damaged_one_makes_room_and_leaves_its_name_where_that_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
-        let machine = open(&paths).unwrap().machine().to_owned();
+        let machine = open(&paths).unwrap().machine_id().to_owned();
         let mut bytes = fs::read(paths.store()).unwrap();
         // Damage a page in the middle: those at either end contain the table names.
         let middle = bytes.len() / 2 / 4_096 * 4_096;
         bytes[middle..middle + 4_096].fill(0xff);
         fs::write(paths.store(), bytes).unwrap();
         let first = put_aside(&paths).unwrap().unwrap();
-        assert_eq!(open(&paths).unwrap().machine(), machine);
+        assert_eq!(open(&paths).unwrap().machine_id(), machine);
         fs::write(paths.store(), "no store, ".repeat(1000)).unwrap();
         let error = anyhow::Error::from(open(&paths).unwrap_err()).context("could not do it");
         assert!(is_cause(&error));
         let second = put_aside(&paths).unwrap().unwrap();
         assert!(first != second && first.exists() && second.exists());
-        assert_ne!(open(&paths).unwrap().machine(), machine);
+        assert_ne!(open(&paths).unwrap().machine_id(), machine);
     }
 }

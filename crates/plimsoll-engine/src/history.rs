@@ -50,7 +50,7 @@ pub fn summary(world: &World, store: &Store) -> anyhow::Result<Summary> {
     let warn = settings::of_user(world).lines.warn;
     let shares: Vec<f64> = peaks.iter().map(|peak| share(&in_force, peak)).collect();
     Ok(Summary {
-        extent: store.extent()?,
+        extent: store.history_extent()?,
         peaks: histogram(&shares),
         heavy: peaks.iter().filter(|peak| was_heavy(&in_force, peak)).count() as u64,
         warn_percent: warn.into(),

@@ -191,7 +191,7 @@ impl<'a> Ingester<'a> {
 
     /// Writes down for the hooks where compactions were seen.
     pub fn learn(&self) -> anyhow::Result<()> {
-        let learned = self.store.learned()?;
+        let learned = self.store.learned_triggers()?;
         settings::write_learned(&self.world.paths, &learned)
             .context("could not write what was learned")
     }
@@ -218,9 +218,9 @@ impl<'a> Ingester<'a> {
         let Some(_locked) = Locked::open(spool)? else { return Ok(()) };
         let Some(file) = JsonLines::open(spool)? else { return Ok(()) };
         let source = SourceFile { path: spool.to_owned(), inode: file.inode() };
-        if self.store.read_to(&source)? >= file.len() {
+        if self.store.read_offset(&source)? >= file.len() {
             fs::remove_file(spool)?;
-            self.store.forget(spool)?;
+            self.store.forget_file(spool)?;
         }
         Ok(())
     }

@@ -89,10 +89,10 @@ pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     };
     let source = SourceFile { path, inode: journal.inode() };
     // Mostly there is nothing new, and nobody need wait for the store's lock.
-    let (mut rows, mut read_to) = (0, store.read_to(&source)?);
+    let (mut rows, mut read_to) = (0, store.read_offset(&source)?);
     if read_to > journal.len() {
         // It was put back from a copy; what is known already stays once.
-        store.forget(&source.path)?;
+        store.forget_file(&source.path)?;
         read_to = 0;
     }
     while read_to < journal.len() {

@@ -20,24 +20,24 @@ pub(crate) fn run(input: &[u8]) {
     assert_eq!(serde_json::from_slice::<Message>(&written).unwrap(), message, "written is read");
     let cleaned = message.clone().cleaned();
     assert_eq!(cleaned.clone().cleaned(), cleaned, "cleaning again changes nothing");
-    told(&[cleaned.clone(), cleaned.clone()]);
-    delivered(message, &cleaned, input);
+    check_rendering(&[cleaned.clone(), cleaned.clone()]);
+    check_delivery(message, &cleaned, input);
 }
 
 /// Checks that each message is shown as one line of data and contains no secret.
-fn told(messages: &[Message]) {
+fn check_rendering(messages: &[Message]) {
     let Some(told) = board::told(messages) else { return };
     assert_eq!(redact(&told), told);
     let inside: Vec<&str> = told.lines().skip(3).collect();
     assert_eq!(inside.len(), messages.len() + 1, "a line each, whatever it says: {told}");
     assert!(told.starts_with(HEADING));
-    fence::closed_once(&told, &inside[..messages.len()].join("\n"));
+    fence::check_closed_once(&told, &inside[..messages.len()].join("\n"));
 }
 
 /// Checks that a file in an inbox is read as the message in it, whoever wrote the file.
-fn delivered(message: Message, cleaned: &Message, input: &[u8]) {
+fn check_delivery(message: Message, cleaned: &Message, input: &[u8]) {
     let sandbox = Sandbox::new();
-    let paths = sandbox.world(&[]).paths;
+    let paths = sandbox.env(&[]).paths;
     let now = plimsoll_engine::world::now() as i64;
     deliver(&paths, cleaned, Lasting::Kill).unwrap();
     let posted = list(&paths).unwrap();

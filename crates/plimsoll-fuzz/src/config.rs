@@ -9,7 +9,7 @@ use crate::sandbox::Sandbox;
 
 pub(crate) fn run(input: &[u8]) {
     let sandbox = Sandbox::new();
-    let path = sandbox.file("config.yaml", input);
+    let path = sandbox.write_file("config.yaml", input);
     let defaults = Settings::default();
     for layer in [Layer::User, Layer::Project] {
         let mut settings = defaults.clone();
@@ -18,14 +18,14 @@ pub(crate) fn run(input: &[u8]) {
         assert!(settings.lines.save < settings.lines.restart, "{:?}", settings.lines);
         file.complaints.iter().for_each(|complaint| assert!(!complaint.to_string().is_empty()));
         if layer == Layer::Project {
-            leaves_the_users(&file);
+            check_user_only_keys(&file);
             assert_eq!(settings.team, defaults.team, "a project sends nothing anywhere");
             assert_eq!(settings.reviewer, defaults.reviewer, "a project runs nothing");
         }
     }
 }
 
-fn leaves_the_users(file: &ConfigFile) {
+fn check_user_only_keys(file: &ConfigFile) {
     let users = keys::KEYS.iter().filter(|key| key.setter == Setter::User);
     users.for_each(|key| assert!(file.place(key.name).is_none(), "{}", key.name));
 }

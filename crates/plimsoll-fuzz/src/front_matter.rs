@@ -11,21 +11,21 @@ pub(crate) fn run(input: &[u8]) {
     assert_ne!(verdict.origin, SealOrigin::Own, "nobody else has the key");
     assert!(SealedHeader::of(text, &key).is_none());
     let Ok(CheckpointParts { front_matter, body }) = checkpoint::split(text) else { return };
-    look_at(body);
+    check_sections(body);
     let Ok(meta) = checkpoint::parse(front_matter) else { return };
     let whole_second = Meta { created: meta.created / 1000 * 1000, ..meta };
-    written_is_read(&whole_second, body);
-    sealed_is_whole(&key, whole_second, body);
+    check_round_trip(&whole_second, body);
+    check_seal(&key, whole_second, body);
 }
 
-fn look_at(body: &str) {
+fn check_sections(body: &str) {
     let sections = checkpoint::sections(body);
     assert!(sections.iter().all(|(name, text)| body.contains(name) && body.contains(text)));
     let _ = checkpoint::summary(body);
     assert_eq!(checkpoint::diff(body, body), [], "nothing differs from itself");
 }
 
-fn written_is_read(meta: &Meta, body: &str) {
+fn check_round_trip(meta: &Meta, body: &str) {
     let written = checkpoint::render(meta, body);
     let parts = checkpoint::split(&written).unwrap();
     assert_eq!(checkpoint::parse(parts.front_matter).as_ref(), Ok(meta));
@@ -33,7 +33,7 @@ fn written_is_read(meta: &Meta, body: &str) {
 }
 
 /// Seals a checkpoint, then changes a byte, which must break the seal.
-fn sealed_is_whole(key: &SealingKey, meta: Meta, body: &str) {
+fn check_seal(key: &SealingKey, meta: Meta, body: &str) {
     let (meta, sealed) = key.seal(meta, body);
     let verdict = checkpoint::check(&sealed, Some(key));
     assert_eq!((verdict.origin, verdict.meta.as_ref()), (SealOrigin::Own, Some(&meta)));

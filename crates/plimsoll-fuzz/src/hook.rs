@@ -18,18 +18,18 @@ pub(crate) fn run(input: &[u8]) {
     let event = decode(agent, input);
     let Ok(mut payload) = serde_json::from_slice::<Value>(input) else { return };
     if let Ok(Some(event)) = &event {
-        same_as_a_full_reader(event, &payload, input);
+        check_against_full_parser(event, &payload, input);
     }
     if !payload.is_object() {
         return;
     }
     let sandbox = Sandbox::new();
-    let transcript = sandbox.file("session.jsonl", sandbox.recorded().as_bytes());
+    let transcript = sandbox.write_file("session.jsonl", sandbox.recorded_transcript().as_bytes());
     // The paths point into the sandbox, so that no payload can touch files outside.
     payload["transcript_path"] = transcript.to_str().into();
     payload["cwd"] = sandbox.project().to_str().into();
-    for world in [sandbox.world(&[]), sandbox.world(FULL)] {
-        answered(&world, agent, payload.to_string().into_bytes());
+    for world in [sandbox.env(&[]), sandbox.env(FULL)] {
+        answer_and_check(&world, agent, payload.to_string().into_bytes());
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) const FULL: &[(&str, &str)] = &[("PLIMSOLL_CONTEXT_WINDOW", "20000")]
 
 /// Checks that the partial JSON reader returns the same values as a full parser. Skips names that
 /// occur twice and inputs with escapes, where the two may differ.
-fn same_as_a_full_reader(event: &Event, payload: &Value, input: &[u8]) {
+fn check_against_full_parser(event: &Event, payload: &Value, input: &[u8]) {
     let is_plain = |name: &str| {
         let quoted = format!("\"{name}\"");
         input.windows(quoted.len()).filter(|window| *window == quoted.as_bytes()).count() == 1
@@ -60,16 +60,16 @@ fn same_as_a_full_reader(event: &Event, payload: &Value, input: &[u8]) {
 }
 
 /// Answers a hook call, checks that the agent understands the answer, and records it.
-pub(crate) fn answered(world: &World, agent: &'static dyn Agent, payload: Vec<u8>) {
+pub(crate) fn answer_and_check(world: &World, agent: &'static dyn Agent, payload: Vec<u8>) {
     let Ok(Some(event)) = decode(agent, &payload) else { return };
     let answer = hook::answer(world, agent, None, payload).unwrap();
-    understood(&event.kind, &answer.output);
+    check_output(&event.kind, &answer.output);
     answer.delivered().unwrap();
 }
 
 /// Checks that the output is empty, one line of JSON that the client knows, text for its
 /// summarizer, or a refusal.
-fn understood(event: &EventKind, output: &Output) {
+fn check_output(event: &EventKind, output: &Output) {
     match output.exit {
         0 => assert!(output.stderr.is_empty(), "what is allowed gives no reasons"),
         2 => assert!(!output.stdout.is_empty() && !output.stderr.is_empty()),

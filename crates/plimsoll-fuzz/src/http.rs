@@ -51,10 +51,10 @@ struct Server {
 impl Server {
     fn new() -> Self {
         let sandbox = Sandbox::new();
-        let world = sandbox.world(&[]);
+        let world = sandbox.env(&[]);
         let transcripts = world.with_home(agent(), |home| agent().transcript().layout(home).root);
         let transcript = transcripts.join("project/recorded.jsonl");
-        sandbox.file(transcript.to_str().unwrap(), sandbox.recorded().as_bytes());
+        sandbox.write_file(transcript.to_str().unwrap(), sandbox.recorded_transcript().as_bytes());
         let token = token::read_or_make(&world.paths).unwrap();
         let bearer = format!("Bearer {}", String::from_utf8(token).unwrap());
         let options = ServerOptions { log: LogFormat::Text, writes_per_second: u32::MAX };
@@ -70,14 +70,14 @@ impl Server {
         let is_head = request.method() == Method::HEAD;
         self.runtime.block_on(async {
             let Ok(response) = router.oneshot(request).await;
-            understood(response, is_head).await;
+            check_response(response, is_head).await;
         });
     }
 }
 
 /// Checks that the server has not failed, that the body has the declared type, and that the answer
 /// to `HEAD` has no body.
-async fn understood(response: Response<Body>, is_head: bool) {
+async fn check_response(response: Response<Body>, is_head: bool) {
     let status = response.status();
     assert!(!status.is_server_error() || status.as_u16() == 503, "{status}");
     let kind = response.headers().get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap());

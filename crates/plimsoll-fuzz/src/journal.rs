@@ -23,11 +23,11 @@ pub(crate) fn run(input: &[u8]) {
     let mut taken_over = Run::fold(id(), lines[..middle].to_vec()).unwrap();
     lines[middle..].iter().cloned().for_each(|line| taken_over.take(line));
     assert_eq!(taken_over, whole);
-    told(&whole);
+    call_queries(&whole);
 }
 
 /// Calls all queries of a run.
-fn told(run: &Run) {
+fn call_queries(run: &Run) {
     for per in [SessionPer::Batch, SessionPer::Task] {
         let jobs = next_jobs(run, per);
         assert!(jobs.iter().all(|job| !run.job(job.job).is_some_and(Job::is_done)), "{jobs:?}");

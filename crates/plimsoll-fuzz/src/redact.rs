@@ -4,7 +4,7 @@ use plimsoll_extract::redact::{redact, secrets};
 
 pub(crate) fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    idempotent(&text);
+    check_redaction(&text);
     // Plant each secret in the middle of the text.
     let middle = (0..=text.len() / 2).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let (before, behind) = text.split_at(middle);
@@ -22,7 +22,7 @@ const PLANTED: [&str; 4] = [
     "xoxb-263594206564-2343594206574-FGqddMF8t08v8N7Oq4i57vs1",
 ];
 
-fn idempotent(text: &str) {
+fn check_redaction(text: &str) {
     let once = redact(text);
     assert_eq!(redact(&once), once, "redacting again changes nothing");
     let mut end = 0;

@@ -28,7 +28,7 @@ impl Sandbox {
     }
 
     /// Creates the environment of a user with this home folder and these variables.
-    pub(crate) fn world(&self, variables: &'static [(&str, &str)]) -> World {
+    pub(crate) fn env(&self, variables: &'static [(&str, &str)]) -> World {
         let home = self.folder.path().to_str().unwrap().to_owned();
         let env = move |name: &str| match name {
             "HOME" => Some(home.clone()),
@@ -42,7 +42,7 @@ impl Sandbox {
     }
 
     /// Returns the transcript of a recorded session, with its paths moved to this home folder.
-    pub(crate) fn recorded(&self) -> String {
+    pub(crate) fn recorded_transcript(&self) -> String {
         let home = self.folder.path().to_str().unwrap();
         let records = agent().sample().unwrap().steps(home).filter_map(|step| match step {
             Step::Record(line) => Some(line + "\n"),
@@ -52,7 +52,7 @@ impl Sandbox {
     }
 
     /// Writes a file and returns its path.
-    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+    pub(crate) fn write_file(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, bytes).unwrap();

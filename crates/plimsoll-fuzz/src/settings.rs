@@ -11,15 +11,15 @@ pub(crate) fn run(input: &[u8]) {
     let Some((choice, text)) = input.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let installer = agent().installer();
-    in_and_out(installer, text, &wish(*choice));
-    paragraph_in_and_out(text, installer.paragraph());
+    check_install_round_trip(installer, text, &install_options(*choice));
+    check_paragraph_round_trip(text, installer.paragraph());
     let _ = agent().client().settings(&[text]);
     let _ = installer.is_trusted(text, "/p".as_ref());
     let _ = installer.uninstall(text, None);
 }
 
 /// Decodes the install options from the first byte of an input.
-fn wish(choice: u8) -> Wish<'static> {
+fn install_options(choice: u8) -> Wish<'static> {
     Wish {
         program: ["/home/me/.local/bin/plimsoll", "/it's \"a b\"/plimsoll"]
             [usize::from(choice & 1)],
@@ -29,7 +29,7 @@ fn wish(choice: u8) -> Wish<'static> {
     }
 }
 
-fn in_and_out(installer: &dyn Installer, text: &str, wish: &Wish<'_>) {
+fn check_install_round_trip(installer: &dyn Installer, text: &str, wish: &Wish<'_>) {
     let found = installer.inspect(text);
     let Ok(after) = installer.install(text, wish) else { return };
     let now = installer.inspect(&after).unwrap();
@@ -40,7 +40,7 @@ fn in_and_out(installer: &dyn Installer, text: &str, wish: &Wish<'_>) {
         "a second time changes nothing"
     );
     let found = found.unwrap();
-    assert_eq!(foreign(&now), foreign(&found), "what is not ours stays");
+    assert_eq!(foreign_hooks(&now), foreign_hooks(&found), "what is not ours stays");
     if found.has_ours() {
         return;
     }
@@ -51,11 +51,11 @@ fn in_and_out(installer: &dyn Installer, text: &str, wish: &Wish<'_>) {
 }
 
 /// Returns the hooks that are not ours.
-fn foreign(found: &Inspection) -> Vec<&HookEntry> {
+fn foreign_hooks(found: &Inspection) -> Vec<&HookEntry> {
     found.hooks.iter().filter(|hook| !hook.is_ours).collect()
 }
 
-fn paragraph_in_and_out(text: &str, paragraph: &str) {
+fn check_paragraph_round_trip(text: &str, paragraph: &str) {
     let Ok(with) = with_paragraph(text, paragraph) else { return };
     assert_eq!(with_paragraph(&with, paragraph).as_ref(), Ok(&with));
     if !text.contains(plimsoll_agents::install::PARAGRAPH_BEGIN) {

@@ -10,14 +10,14 @@ use crate::sandbox::{Sandbox, agent};
 pub(crate) fn run(input: &[u8]) {
     let sandbox = Sandbox::new();
     let session = SessionId::new("session").unwrap();
-    let transcript = sandbox.file("session.jsonl", sandbox.recorded().as_bytes());
-    let path = sandbox.world(&[]).paths.spool_of(&session, None);
-    sandbox.file(path.to_str().unwrap(), input);
+    let transcript = sandbox.write_file("session.jsonl", sandbox.recorded_transcript().as_bytes());
+    let path = sandbox.env(&[]).paths.spool_of(&session, None);
+    sandbox.write_file(path.to_str().unwrap(), input);
     let payload = agent().hooks().everyday_payload(&session, &transcript);
     let mut payload: Value = serde_json::from_slice(&payload).unwrap();
     payload["cwd"] = sandbox.project().to_str().into();
-    for world in [sandbox.world(&[]), sandbox.world(hook::FULL)] {
-        hook::answered(&world, agent(), payload.to_string().into_bytes());
+    for world in [sandbox.env(&[]), sandbox.env(hook::FULL)] {
+        hook::answer_and_check(&world, agent(), payload.to_string().into_bytes());
         spool::state(&path).unwrap();
     }
 }

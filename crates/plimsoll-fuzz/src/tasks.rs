@@ -21,22 +21,22 @@ pub(crate) fn run(input: &[u8]) {
         assert_eq!(planned, plan(&tasks, &terms), "the same tasks give the same plan");
         if let Ok(PlanWithBound { plan, bound }) = planned {
             assert!(plan.batches.len() >= bound);
-            holds(&plan);
-            once(&tasks, &plan);
-            shown(&plan);
+            check_plan(&plan);
+            check_all_planned(&tasks, &plan);
+            check_rendering(&plan);
             // Replan after the first batch is done, with the remaining pieces twice as large.
             let (kept, rest) = plan.batches.split_at(plan.batches.len().min(1));
             let twice =
                 |piece: &Piece| Piece { tokens: piece.tokens.saturating_mul(2), ..piece.clone() };
             let rest = rest.iter().flatten().map(twice).collect();
-            holds(&repack(kept, rest, available, &|_| CoChanges::default()).unwrap().plan);
+            check_plan(&repack(kept, rest, available, &|_| CoChanges::default()).unwrap().plan);
         }
     }
 }
 
 /// Checks that no batch is too full, except for a single piece that is too large, and that
 /// dependencies come in earlier batches.
-fn holds(plan: &Plan) {
+fn check_plan(plan: &Plan) {
     for batch in &plan.batches {
         let is_warned = matches!(&batch[..], [piece] if piece.warning.is_some());
         assert!(load(batch) <= plan.available || is_warned, "{batch:?}");
@@ -56,7 +56,7 @@ fn ids(batch: &[Piece], at: usize) -> impl Iterator<Item = (&str, usize)> {
 }
 
 /// Checks that each open task is planned, either itself or through its open subtasks.
-fn once(tasks: &[Task], plan: &Plan) {
+fn check_all_planned(tasks: &[Task], plan: &Plan) {
     let planned: HashSet<&str> = plan
         .pieces()
         .flat_map(|piece| [Some(piece.id.as_str()), piece.of.as_deref()])
@@ -66,13 +66,13 @@ fn once(tasks: &[Task], plan: &Plan) {
         let parts = task.subtasks.iter().filter(|part| !part.done).count();
         assert!(planned.contains(task.id.as_str()) || parts > 0, "`{}` is not planned", task.id);
         if !planned.contains(task.id.as_str()) {
-            once(&task.subtasks, plan);
+            check_all_planned(&task.subtasks, plan);
         }
     }
 }
 
 /// Renders a plan as a workflow and as prompts, and checks that it survives serialization.
-fn shown(plan: &Plan) {
+fn check_rendering(plan: &Plan) {
     let _ = Workflow::of(plan).mermaid();
     let pieces: Vec<&Piece> = plan.pieces().collect();
     let _ = prompt(&pieces, &[]);

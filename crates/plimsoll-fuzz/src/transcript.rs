@@ -18,20 +18,20 @@ use crate::sandbox::{Sandbox, agent};
 
 pub(crate) fn run(input: &[u8]) {
     let agent = agent();
-    input.split(|byte| *byte == b'\n').for_each(|line| look_at(agent, line));
+    input.split(|byte| *byte == b'\n').for_each(|line| parse_line(agent, line));
     let sandbox = Sandbox::new();
-    let path = sandbox.file("session.jsonl", input);
+    let path = sandbox.write_file("session.jsonl", input);
     let transcript = JsonLines::open(&path).unwrap().unwrap();
     for scope in [Scope::Main, Scope::Subagent] {
         read_from_both_ends(agent, &transcript, scope);
     }
     let whole = scan(agent, &transcript).unwrap();
-    assert_eq!(in_pieces(&sandbox, input), whole, "any split gives what one pass gives");
-    told(&whole.work);
+    assert_eq!(read_in_pieces(&sandbox, input), whole, "any split gives what one pass gives");
+    check_texts(&whole.work);
 }
 
 /// Parses a single line in every way.
-fn look_at(agent: &'static dyn Agent, line: &[u8]) {
+fn parse_line(agent: &'static dyn Agent, line: &[u8]) {
     for scope in [Scope::Main, Scope::Subagent] {
         let _ = agent.transcript().entry(line, scope);
         let _ = agent.transcript().record(line, scope);
@@ -53,9 +53,9 @@ fn read_from_both_ends(agent: &'static dyn Agent, transcript: &JsonLines, scope:
 }
 
 /// Returns the work of a transcript that grows in three steps and is read after each.
-fn in_pieces(sandbox: &Sandbox, input: &[u8]) -> Folded {
-    let paths = sandbox.world(&[]).paths;
-    let path = sandbox.file("growing.jsonl", b"");
+fn read_in_pieces(sandbox: &Sandbox, input: &[u8]) -> Folded {
+    let paths = sandbox.env(&[]).paths;
+    let path = sandbox.write_file("growing.jsonl", b"");
     let session = SessionId::new("growing").unwrap();
     let third = input.len().div_ceil(3).max(1);
     let mut grown = Folded::default();
@@ -72,12 +72,12 @@ fn append(path: &Path, bytes: &[u8]) {
 }
 
 /// Checks that texts about the work contain no secrets and stay inside their fence.
-fn told(work: &Work) {
+fn check_texts(work: &Work) {
     let body = work::body(work);
     assert_eq!(redact(&body), body, "what is kept has no secrets");
     let restored = work::restore(work, BUDGET, &work::unlooked);
     assert_eq!(redact(&restored), restored, "what is given back has no secrets");
-    fence::closed_once(&work::fenced(&restored, "From afar."), &restored);
+    fence::check_closed_once(&work::fenced(&restored, "From afar."), &restored);
     let _ = work::steer(work, BUDGET);
     let _ = work::lacking(work, &[&restored], BUDGET);
 }

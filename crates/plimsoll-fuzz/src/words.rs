@@ -15,11 +15,11 @@ pub(crate) fn run(input: &[u8]) {
         assert!(command.words.iter().all(|word| !word.contains('\0') || text.contains('\0')));
     }
     let _ = Answer::parse(&text).checkpoints.means("5f2c81aa", true);
-    refined(&ModelSummary::parse(&text));
+    check_refinement(&ModelSummary::parse(&text));
 }
 
 /// Checks that the words of a model add no new or repeated section to a body.
-fn refined(words: &ModelSummary) {
+fn check_refinement(words: &ModelSummary) {
     let body = work::body(&Work::default());
     let refined = words.refine(body);
     let names: Vec<&str> = sections(&refined).into_iter().map(|(name, _)| name).collect();

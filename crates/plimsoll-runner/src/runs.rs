@@ -24,7 +24,7 @@ pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     let ids = ids(paths).context("could not list the journals of runs")?;
     for gone in store.run_ids()?.iter().filter(|known| !ids.contains(known)) {
         store.forget_run(gone)?;
-        store.forget(&paths.run_journal(gone))?;
+        store.forget_file(&paths.run_journal(gone))?;
     }
     if ids.is_empty() {
         return Ok(0);

@@ -22,9 +22,9 @@ pub(crate) fn start(app: AppState) -> io::Result<()> {
     let look = move || {
         let mut is_told = false;
         loop {
-            let taken = take_in(&app);
+            let taken = ingest(&app);
             if let (Err(error), false) = (&taken, is_told) {
-                app.log.say(&format!("the past is not taken in: {error:#}"));
+                app.log.message(&format!("the past is not taken in: {error:#}"));
             }
             is_told = taken.is_err();
             thread::sleep(PERIOD);
@@ -33,7 +33,7 @@ pub(crate) fn start(app: AppState) -> io::Result<()> {
     thread::Builder::new().name("past".to_owned()).spawn(look).map(drop)
 }
 
-fn take_in(app: &App) -> anyhow::Result<()> {
+fn ingest(app: &App) -> anyhow::Result<()> {
     let mut ingester = Ingester::open(&app.world, PATIENCE, None)?;
     let found = sessions::find(&app.world)?;
     ingester.catch_up(&found, |_, _| {})?;

@@ -103,7 +103,7 @@ impl Server {
         let watch = WatcherThread::start(app.clone())?;
         backfill::start(app.clone())?;
         let log = app.log.clone();
-        let shipper = Shipper::start(app.clone(), move |text| log.say(text))?;
+        let shipper = Shipper::start(app.clone(), move |text| log.message(text))?;
         let writing = tokio::spawn(write_log(app.clone()));
         let following = tokio::spawn(run_events::follow(app.clone()));
         let connections = GracefulShutdown::new();
@@ -112,9 +112,9 @@ impl Server {
         loop {
             tokio::select! {
                 (stream, remote, place) = accept(&listener, &room) => {
-                    connect(stream, remote, place, &router, &connections);
+                    serve_connection(stream, remote, place, &router, &connections);
                 }
-                () = stop.asked() => break,
+                () = stop.recv() => break,
             }
         }
         drop(listener);
@@ -123,7 +123,7 @@ impl Server {
             () = connections.shutdown() => {}
             () = tokio::time::sleep(GRACE) => {}
             // A second signal ends the wait for running requests.
-            () = stop.asked() => {}
+            () = stop.recv() => {}
         }
         app.writer.finish();
         watch.finish();
@@ -147,7 +147,7 @@ impl StopSignals {
         Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
     }
 
-    async fn asked(&mut self) {
+    async fn recv(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -179,7 +179,7 @@ async fn accept(
 }
 
 /// Serves requests on a connection, in its own task.
-fn connect(
+fn serve_connection(
     stream: TcpStream,
     remote: SocketAddr,
     place: OwnedSemaphorePermit,

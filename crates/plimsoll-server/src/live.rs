@@ -180,20 +180,20 @@ impl Default for Live {
 
 impl Live {
     /// Sends an event to all listeners. Without listeners the event is not built.
-    pub(crate) fn tell(&self, news: impl FnOnce() -> News) {
-        if self.is_heard() {
+    pub(crate) fn send(&self, news: impl FnOnce() -> News) {
+        if self.has_listeners() {
             // The last listener may have left since the check.
             let _ = self.news.send(news());
         }
     }
 
     /// Returns whether there are listeners.
-    pub(crate) fn is_heard(&self) -> bool {
+    pub(crate) fn has_listeners(&self) -> bool {
         self.news.receiver_count() > 0
     }
 
     /// Records a notice of the watcher and sends it to the listeners.
-    pub(crate) fn notice(&self, notice: Notice) {
+    pub(crate) fn record(&self, notice: Notice) {
         let Notice { at, owner: Owner { session, subagent }, change } = notice;
         let (session, subagent) = (session.to_string(), subagent.map(|name| name.to_string()));
         let key = (session.clone(), subagent.clone());
@@ -213,7 +213,7 @@ impl Live {
             Change::Asked(_) => News::Asked(of),
             Change::Idle => News::Idle(of),
         };
-        self.tell(|| news);
+        self.send(|| news);
     }
 
     pub(crate) fn windows(&self) -> MutexGuard<'_, Windows> {
@@ -222,7 +222,9 @@ impl Live {
 
     /// Returns the readings of all live windows, and receivers for later events and for the
     /// server's end.
-    pub(crate) fn listen(&self) -> (Vec<News>, broadcast::Receiver<News>, watch::Receiver<bool>) {
+    pub(crate) fn subscribe(
+        &self,
+    ) -> (Vec<News>, broadcast::Receiver<News>, watch::Receiver<bool>) {
         let windows = self.windows();
         let known = windows.values().cloned().map(News::Reading).collect();
         (known, self.news.subscribe(), self.over.subscribe())

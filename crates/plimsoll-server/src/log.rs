@@ -62,7 +62,7 @@ impl Log {
     }
 
     /// Logs an answered request.
-    pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
+    pub(crate) fn request(&self, method: &Method, route: &str, status: u16, took: Duration) {
         let millis = took.as_micros() as f64 / 1000.0;
         let (time, method) = (&self.form.timestamp(now() as Millis), method.as_str());
         self.put(|lines| match self.form {
@@ -77,7 +77,7 @@ impl Log {
     }
 
     /// Logs a message and writes the buffer at once.
-    pub(crate) fn say(&self, message: &str) {
+    pub(crate) fn message(&self, message: &str) {
         let time = &self.form.timestamp(now() as Millis);
         let message: String = message
             .chars()

@@ -142,14 +142,14 @@ impl Metrics {
     }
 
     /// Counts an answered request.
-    pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
+    pub(crate) fn count_request(&self, method: &Method, route: &str, status: u16, took: Duration) {
         let answer = RequestLabels { method: method.into(), route: route.to_owned(), status };
         self.requests.get_or_create(&answer).inc();
         self.seconds.observe(took.as_secs_f64());
     }
 
     /// Updates the gauges of live sessions.
-    pub(crate) fn live(&self, live: &Live) {
+    pub(crate) fn set_live(&self, live: &Live) {
         let windows = live.windows();
         self.sessions.set(windows.keys().filter(|(_, subagent)| subagent.is_none()).count() as i64);
         let share = |reading: &LiveReading| reading.used as f64 / reading.window.max(1) as f64;
@@ -157,7 +157,7 @@ impl Metrics {
     }
 
     /// Sets the success criteria.
-    pub(crate) fn criteria(&self, found: &Criteria) {
+    pub(crate) fn set_criteria(&self, found: &Criteria) {
         for (figure, gauge) in &self.criteria {
             if let Some(value) = figure(found) {
                 gauge.get_or_create(&Vec::new()).set(value);
@@ -166,7 +166,7 @@ impl Metrics {
     }
 
     /// Sets the gauges of runs.
-    pub(crate) fn runs(&self, active: usize, counts: RunCounts) {
+    pub(crate) fn set_runs(&self, active: usize, counts: RunCounts) {
         let values = [active as u64, counts.legs, counts.restarts];
         for (gauge, value) in self.runs.iter().zip(values) {
             gauge.set(value as i64);
@@ -174,7 +174,7 @@ impl Metrics {
     }
 
     /// Sets the number of rows waiting for the team database; `None` removes the gauge.
-    pub(crate) fn team_waiting(&self, rows: Option<u64>) {
+    pub(crate) fn set_team_waiting(&self, rows: Option<u64>) {
         match rows {
             Some(rows) => drop(self.team_waiting.get_or_create(&Vec::new()).set(rows as f64)),
             None => self.team_waiting.clear(),

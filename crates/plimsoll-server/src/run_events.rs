@@ -20,7 +20,7 @@ pub(crate) async fn follow(app: AppState) {
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        if !app.live.is_heard() {
+        if !app.live.has_listeners() {
             continue;
         }
         let lookout = lookout.clone();
@@ -30,11 +30,11 @@ pub(crate) async fn follow(app: AppState) {
             Ok(lookout.look(&app.world.paths).unwrap_or_default())
         });
         for (run, standing) in look.await.unwrap_or_default() {
-            app.live.tell(|| news(&run, standing));
+            app.live.send(|| run_event(&run, standing));
         }
     }
 }
 
-fn news(run: &RunId, standing: Standing) -> News {
+fn run_event(run: &RunId, standing: Standing) -> News {
     News::Run { run: run.to_string(), state: standing.label() }
 }

@@ -84,7 +84,7 @@ impl AppState {
         let (live, metrics, log) = (Live::default(), Metrics::new(), Log::new(options.log));
         let desk = WriterDeps {
             paths: world.paths.clone(),
-            store: open(&world)?,
+            store: open_store(&world)?,
             live: live.clone(),
             metrics: metrics.clone(),
             log: log.clone(),
@@ -123,14 +123,14 @@ impl AppState {
         let team = self.team();
         let url = team.database_url.as_ref().ok_or_else(|| {
             let hint = "set `team.database_url` in the file that `plimsoll config path` names";
-            Problem::missing("this machine belongs to no team", hint)
+            Problem::not_found("this machine belongs to no team", hint)
         })?;
-        self.link.to(url).await.map_err(|error| self.out_of_reach(&error))
+        self.link.get(url).await.map_err(|error| self.team_unavailable(&error))
     }
 
     /// Logs why the team database is unavailable, and returns the error for the client.
-    pub(crate) fn out_of_reach(&self, error: &TeamError) -> Problem {
-        self.log.say(&error.to_string());
+    pub(crate) fn team_unavailable(&self, error: &TeamError) -> Problem {
+        self.log.message(&error.to_string());
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, error, error.hint())
     }
 
@@ -141,7 +141,7 @@ impl AppState {
     ) -> Result<T, Problem> {
         let app = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&app)).await;
-        done.unwrap_or_else(|_| Err(Problem::failed("the request could not be carried out")))
+        done.unwrap_or_else(|_| Err(Problem::internal("the request could not be carried out")))
     }
 
     /// Runs blocking work with exclusive use of a store connection.
@@ -165,22 +165,23 @@ impl AppState {
 
 impl App {
     /// Logs an internal error, moves a damaged store aside, and returns the error for the client.
-    pub(crate) fn failed(&self, error: &anyhow::Error) -> Problem {
-        self.log.say(&format!("{error:#}"));
+    pub(crate) fn internal_error(&self, error: &anyhow::Error) -> Problem {
+        self.log.message(&format!("{error:#}"));
         if damage::is_cause(error) {
             self.stores().clear();
             match damage::put_aside(&self.world.paths) {
-                Ok(Some(aside)) => self.log.say(&damage::told(&aside)),
+                Ok(Some(aside)) => self.log.message(&damage::told(&aside)),
                 Ok(None) => {}
-                Err(error) => self.log.say(&format!("{error:#}")),
+                Err(error) => self.log.message(&format!("{error:#}")),
             }
         }
-        Problem::failed("the request could not be carried out")
+        Problem::internal("the request could not be carried out")
     }
 
     fn store(&self) -> Result<Store, Problem> {
         let kept = self.stores().pop();
-        kept.map_or_else(|| open(&self.world), Ok).map_err(|error| self.failed(&error))
+        kept.map_or_else(|| open_store(&self.world), Ok)
+            .map_err(|error| self.internal_error(&error))
     }
 
     fn stores(&self) -> std::sync::MutexGuard<'_, Vec<Store>> {
@@ -188,7 +189,7 @@ impl App {
     }
 }
 
-fn open(world: &World) -> anyhow::Result<Store> {
+fn open_store(world: &World) -> anyhow::Result<Store> {
     let ingester = Ingester::open(world, PATIENCE, None);
     ingester.map(|ingester| ingester.store).context("could not open the store")
 }

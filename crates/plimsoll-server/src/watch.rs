@@ -43,27 +43,27 @@ impl WatcherThread {
 }
 
 fn watch(app: &App, stop: &Stop, is_over: &AtomicBool) {
-    let Some(_lock) = lock(app, is_over) else { return };
-    let watched = review::beside(&app.world, &|notices| take(app, notices), |noticed| {
+    let Some(_lock) = acquire_lock(app, is_over) else { return };
+    let watched = review::beside(&app.world, &|notices| record_notices(app, notices), |noticed| {
         Watcher::new(&app.world, plimsoll_agents::ALL).run(stop, |notices| {
             noticed(&notices);
-            take(app, notices);
+            record_notices(app, notices);
             ControlFlow::Continue(())
         })
     });
-    watched.unwrap_or_else(|error| no_readings(app, &error));
+    watched.unwrap_or_else(|error| log_failure(app, &error));
 }
 
 /// Takes the watch lock once no other process has it. Until then this server only observes.
-fn lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
+fn acquire_lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
     let error = match Lock::take(&app.world.paths) {
         Ok(lock) => return Some(lock),
         Err(error) => error,
     };
-    app.log.say(&format!("only looking at the sessions for now: {error}"));
-    let (stopper, stop) = stopper().inspect_err(|error| no_readings(app, error)).ok()?;
+    app.log.message(&format!("only looking at the sessions for now: {error}"));
+    let (stopper, stop) = stopper().inspect_err(|error| log_failure(app, error)).ok()?;
     let lock = thread::scope(|scope| {
-        scope.spawn(|| look(app, &stop));
+        scope.spawn(|| observe(app, &stop));
         let lock = wait_for_lock(app, is_over);
         stopper.stop();
         lock
@@ -84,20 +84,20 @@ fn wait_for_lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
 }
 
 /// Observes sessions beside the process that has the watch lock, without asking them for anything.
-fn look(app: &App, stop: &Stop) {
+fn observe(app: &App, stop: &Stop) {
     let looked =
         Watcher::new(&app.world, plimsoll_agents::ALL).only_looking().run(stop, |notices| {
-            take(app, notices);
+            record_notices(app, notices);
             ControlFlow::Continue(())
         });
-    looked.unwrap_or_else(|error| no_readings(app, &error));
+    looked.unwrap_or_else(|error| log_failure(app, &error));
 }
 
-fn take(app: &App, notices: Vec<Notice>) {
-    notices.into_iter().for_each(|notice| app.live.notice(notice));
-    app.metrics.live(&app.live);
+fn record_notices(app: &App, notices: Vec<Notice>) {
+    notices.into_iter().for_each(|notice| app.live.record(notice));
+    app.metrics.set_live(&app.live);
 }
 
-fn no_readings(app: &App, error: &io::Error) {
-    app.log.say(&format!("live readings have ended: {error}"));
+fn log_failure(app: &App, error: &io::Error) {
+    app.log.message(&format!("live readings have ended: {error}"));
 }

@@ -54,21 +54,21 @@ impl Writer {
         let (news, taken) = channel();
         let WriterDeps { paths, store, live, metrics, log } = desk;
         let (own_paths, own_log) = (paths.clone(), log.clone());
-        let take_in = move || take_in(&own_paths, store, &taken, &own_log);
+        let take_in = move || run_indexer(&own_paths, store, &taken, &own_log);
         thread::Builder::new().name("indexer".to_owned()).spawn(take_in)?;
         let pen = SaveWriter { paths, live, metrics, log, news };
-        let write = move || pen.write(&todo);
+        let write = move || pen.run(&todo);
         let thread = thread::Builder::new().name("writer".to_owned()).spawn(write)?;
         Ok(Self { tasks, thread: Mutex::new(Some(thread)) })
     }
 
     /// Writes a save. It is on disk when this returns.
-    pub(crate) async fn keep(&self, save: NewSave) -> Result<Save, Problem> {
+    pub(crate) async fn write(&self, save: NewSave) -> Result<Save, Problem> {
         let (done, kept) = oneshot::channel();
         let full = |_| Problem::unavailable("too many saves wait to be written");
         self.tasks.try_send(WriterTask::Keep(Box::new(save), done)).map_err(full)?;
         let kept = kept.await.ok().flatten();
-        kept.ok_or_else(|| Problem::failed("the save could not be written"))
+        kept.ok_or_else(|| Problem::internal("the save could not be written"))
     }
 
     /// Writes all waiting saves and stops the thread.
@@ -91,7 +91,7 @@ struct SaveWriter {
 }
 
 impl SaveWriter {
-    fn write(&self, todo: &Receiver<WriterTask>) {
+    fn run(&self, todo: &Receiver<WriterTask>) {
         while let Ok(WriterTask::Keep(save, done)) = todo.recv() {
             let (mut saves, mut waiting) = (vec![*save], vec![done]);
             let mut is_over = false;
@@ -105,22 +105,22 @@ impl SaveWriter {
                     Err(_) => break,
                 }
             }
-            self.keep(saves, waiting);
+            self.write_batch(saves, waiting);
             if is_over {
                 break;
             }
         }
     }
 
-    fn keep(&self, new: Vec<NewSave>, waiting: Vec<oneshot::Sender<Option<Save>>>) {
+    fn write_batch(&self, new: Vec<NewSave>, waiting: Vec<oneshot::Sender<Option<Save>>>) {
         let kept = saves::keep(&self.paths, new, saves::PATIENTLY);
         if let Err(error) = &kept {
-            self.log.say(&format!("could not write the journal of saves: {error}"));
+            self.log.message(&format!("could not write the journal of saves: {error}"));
         }
         let kept = kept.unwrap_or_default();
         self.metrics.saves.inc_by(kept.len() as u64);
         self.metrics.commits.inc();
-        kept.iter().for_each(|save| self.live.tell(|| News::saved(save)));
+        kept.iter().for_each(|save| self.live.send(|| News::saved(save)));
         let answers = kept.into_iter().map(Some).chain(std::iter::repeat(None));
         for (done, save) in waiting.into_iter().zip(answers) {
             // The client may have disconnected.
@@ -133,10 +133,10 @@ impl SaveWriter {
 
 /// Reads new saves into the store once no save has arrived for `QUIET`, at the latest after
 /// `LATEST`.
-fn take_in(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
+fn run_indexer(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
     const QUIET: Duration = Duration::from_millis(200);
     const LATEST: Duration = Duration::from_secs(5);
-    step_back();
+    lower_priority();
     while news.recv().is_ok() {
         let since = Instant::now();
         while since.elapsed() < LATEST {
@@ -146,13 +146,13 @@ fn take_in(paths: &Paths, mut store: Store, news: &Receiver<()>, log: &Log) {
             }
         }
         if let Err(error) = saves::take_in(paths, &mut store) {
-            log.say(&format!("could not take in the journal of saves: {error:#}"));
+            log.message(&format!("could not take in the journal of saves: {error:#}"));
         }
     }
 }
 
 /// Lowers this thread's priority, because nothing waits for it.
-fn step_back() {
+fn lower_priority() {
     // Only Linux has a priority per thread.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 19);

@@ -47,7 +47,7 @@ impl StoreError {
     }
 
     /// Classifies an error that occurred while the store at `path` was opened.
-    pub(crate) fn opening(path: &Path, error: MigrationError) -> Self {
+    pub(crate) fn from_migration(path: &Path, error: MigrationError) -> Self {
         let task = "open";
         match error {
             MigrationError::RusqliteError { err, .. } => Self::new(task, path, err),

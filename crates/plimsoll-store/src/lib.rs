@@ -24,4 +24,4 @@ pub use rows::{
     OverviewRow, PastTask, PeakRow, ReadingRow, RunCounts, RunRow, SaveFilter, SaveKinds,
     SessionRow, Shipment, ShipmentFilter, SourceFile, WorkPeriod,
 };
-pub use sqlite::{Store, machine_of};
+pub use sqlite::{Store, read_machine_id};

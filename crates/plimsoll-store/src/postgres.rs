@@ -79,7 +79,7 @@ impl TeamStore {
     }
 
     /// Checks the syntax of an address without connecting.
-    pub fn check(url: &str) -> Result<(), TeamError> {
+    pub fn check_address(url: &str) -> Result<(), TeamError> {
         Address::parse(url).map(drop)
     }
 
@@ -87,7 +87,7 @@ impl TeamStore {
         self.client.is_closed()
     }
 
-    async fn all(
+    async fn query_all(
         &self,
         task: &'static str,
         sql: &str,
@@ -95,35 +95,35 @@ impl TeamStore {
     ) -> Result<Vec<Row>, TeamError> {
         let answered = timeout(ANSWER, self.client.query(sql, params)).await;
         let answered = answered.map_err(|_| TeamError::Slow(task))?;
-        answered.map_err(|error| TeamError::of(task, error))
+        answered.map_err(|error| TeamError::from_query(task, error))
     }
 
-    async fn one(
+    async fn query_one(
         &self,
         task: &'static str,
         sql: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Option<Row>, TeamError> {
-        Ok(self.all(task, sql, params).await?.into_iter().next())
+        Ok(self.query_all(task, sql, params).await?.into_iter().next())
     }
 }
 
 async fn connect(address: &Address) -> Result<(Client, Notifications), TeamError> {
-    let unreachable = TeamError::unreachable;
+    let unreachable = TeamError::from_connect;
     match address.tls()? {
         None => {
             let (client, connection) = address.config.connect(NoTls).await.map_err(unreachable)?;
-            Ok((client, drive(connection)))
+            Ok((client, spawn_connection(connection)))
         }
         Some(tls) => {
             let (client, connection) = address.config.connect(tls).await.map_err(unreachable)?;
-            Ok((client, drive(connection)))
+            Ok((client, spawn_connection(connection)))
         }
     }
 }
 
 /// Spawns a task that drives the connection until it closes.
-fn drive<S, T>(mut connection: Connection<S, T>) -> Notifications
+fn spawn_connection<S, T>(mut connection: Connection<S, T>) -> Notifications
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,

@@ -66,7 +66,7 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)
             .map_err(|error| StoreError::new("open", path, error))?;
-        Self::over(connection, path, patience)
+        Self::with_connection(connection, path, patience)
     }
 
     /// Opens a store in memory, for tests.
@@ -74,54 +74,54 @@ impl Store {
         let path = Path::new(":memory:");
         let connection =
             Connection::open_in_memory().map_err(|error| StoreError::new("open", path, error))?;
-        Self::over(connection, path, Duration::ZERO)
+        Self::with_connection(connection, path, Duration::ZERO)
     }
 
     /// Returns the id under which this machine sends rows to a team.
-    pub fn machine(&self) -> &str {
+    pub fn machine_id(&self) -> &str {
         &self.machine
     }
 
     /// Replaces the machine's id, so that a rebuilt store keeps the id of the old one.
-    pub fn call_machine(&mut self, name: &str) -> Result<(), StoreError> {
+    pub fn set_machine_id(&mut self, name: &str) -> Result<(), StoreError> {
         let sql = "UPDATE meta SET value = ?1 WHERE name = 'machine'";
-        self.connection.execute(sql, params![name]).map_err(self.failed("name"))?;
+        self.connection.execute(sql, params![name]).map_err(self.error_during("name"))?;
         self.machine = name.to_owned();
         Ok(())
     }
 
     /// Returns whether the file is undamaged. Reads the whole file.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_intact(&self) -> bool {
         let check = "PRAGMA quick_check(1)";
         let verdict = self.connection.query_row(check, [], |row| row.get::<_, String>(0));
         // A file that is busy or unreachable is not damaged.
         match verdict {
             Ok(verdict) => verdict == "ok",
-            Err(error) => !matches!(self.failed("check")(error), StoreError::Corrupt { .. }),
+            Err(error) => !matches!(self.error_during("check")(error), StoreError::Corrupt { .. }),
         }
     }
 
-    fn over(
+    fn with_connection(
         mut connection: Connection,
         path: &Path,
         patience: Duration,
     ) -> Result<Self, StoreError> {
-        let machine =
-            set_up(&mut connection, patience).map_err(|error| StoreError::opening(path, error))?;
+        let machine = set_up(&mut connection, patience)
+            .map_err(|error| StoreError::from_migration(path, error))?;
         Ok(Self { connection, path: path.to_owned(), machine })
     }
 
     /// Returns a function that converts a database error during `task`.
-    fn failed(&self, task: &'static str) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
+    fn error_during(&self, task: &'static str) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
         let path = self.path.clone();
         move |error| StoreError::new(task, &path, error)
     }
 }
 
 /// Returns the machine's id in the store at `path`. `None` if it cannot be read.
-pub fn machine_of(path: &Path) -> Option<String> {
+pub fn read_machine_id(path: &Path) -> Option<String> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
-    named(&connection).ok()?.filter(|name| Uuid::parse_str(name).is_ok())
+    stored_machine_id(&connection).ok()?.filter(|name| Uuid::parse_str(name).is_ok())
 }
 
 /// Configures the connection, migrates the tables and returns the machine's id.
@@ -132,7 +132,7 @@ fn set_up(connection: &mut Connection, patience: Duration) -> Result<String, Mig
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.set_transaction_behavior(TransactionBehavior::Immediate);
     migrate(connection)?;
-    Ok(machine(connection)?)
+    Ok(ensure_machine_id(connection)?)
 }
 
 /// Switches a new store to write-ahead logging. Existing stores already use it.
@@ -167,18 +167,18 @@ fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
 }
 
 /// Returns the machine's id. The first process to open the store creates it.
-fn machine(connection: &Connection) -> rusqlite::Result<String> {
-    if let Some(name) = named(connection)? {
+fn ensure_machine_id(connection: &Connection) -> rusqlite::Result<String> {
+    if let Some(name) = stored_machine_id(connection)? {
         return Ok(name);
     }
     connection.execute(
         "INSERT INTO meta (name, value) VALUES ('machine', ?1) ON CONFLICT DO NOTHING",
         params![Uuid::now_v7().to_string()],
     )?;
-    named(connection)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+    stored_machine_id(connection)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-fn named(connection: &Connection) -> rusqlite::Result<Option<String>> {
+fn stored_machine_id(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT value FROM meta WHERE name = 'machine'";
     connection.query_row(sql, [], |row| row.get(0)).optional()
 }

@@ -80,7 +80,7 @@ fn warning() -> DecisionRow {
 }
 
 /// Ingests the next part of a file and checks that the store continues at `from`.
-fn tell(store: &mut Store, source: &SourceFile, from: u64, part: Batch) {
+fn ingest_part(store: &mut Store, source: &SourceFile, from: u64, part: Batch) {
     let told = store.ingest(source, |here| {
         assert_eq!(here.offset, from);
         Ok::<_, StoreError>(part)
@@ -92,7 +92,7 @@ fn to(offset: u64) -> Bookmark {
     Bookmark { offset, note: String::new() }
 }
 
-fn the_session_grows_and_a_response_is_told_block_by_block(store: &mut Store) {
+fn session_grows_and_a_response_arrives_in_blocks(store: &mut Store) {
     let transcript = file("parent.jsonl", 11);
     let first = Batch {
         sessions: vec![session(PARENT, 2_000)],
@@ -103,7 +103,7 @@ fn the_session_grows_and_a_response_is_told_block_by_block(store: &mut Store) {
         next: to(900),
         ..Batch::default()
     };
-    tell(store, &transcript, 0, first);
+    ingest_part(store, &transcript, 0, first);
     let second = Batch {
         sessions: vec![session(PARENT, 3_000)],
         readings: vec![
@@ -113,7 +113,7 @@ fn the_session_grows_and_a_response_is_told_block_by_block(store: &mut Store) {
         next: to(1_700),
         ..Batch::default()
     };
-    tell(store, &transcript, 900, second);
+    ingest_part(store, &transcript, 900, second);
     assert_eq!(store.readings(&id(PARENT), None).unwrap(), curve(PARENT));
 }
 
@@ -125,31 +125,31 @@ fn curve(name: &str) -> [ReadingRow; 3] {
     ]
 }
 
-fn it_is_warned(store: &mut Store) {
+fn session_is_warned(store: &mut Store) {
     let spool = file("parent.spool", 12);
     let part = Batch { decisions: vec![warning()], next: to(80), ..Batch::default() };
-    tell(store, &spool, 0, part);
+    ingest_part(store, &spool, 0, part);
     assert_eq!(store.decisions(&id(PARENT)).unwrap(), [warning()]);
 }
 
-fn its_subagent_has_a_curve_of_its_own(store: &mut Store) {
+fn subagent_has_its_own_readings(store: &mut Store) {
     let subagent = Some(id(AGENT));
     let row = ReadingRow { subagent, ..reading(PARENT, "msg_4", 4_000, 8_000, 90) };
     let part = Batch { readings: vec![row.clone()], next: to(500), ..Batch::default() };
-    tell(store, &file("agent-a1.jsonl", 13), 0, part);
+    ingest_part(store, &file("agent-a1.jsonl", 13), 0, part);
     assert_eq!(store.readings(&id(PARENT), Some(&id(AGENT))).unwrap(), [row]);
     assert_eq!(store.readings(&id(PARENT), None).unwrap(), curve(PARENT));
 }
 
-fn it_compacts_and_the_trigger_is_learned(store: &mut Store) {
+fn session_compacts_and_the_trigger_is_learned(store: &mut Store) {
     let part = Batch {
         sessions: vec![session(PARENT, 5_000)],
         compactions: vec![compaction(PARENT)],
         next: to(2_400),
         ..Batch::default()
     };
-    tell(store, &file("parent.jsonl", 11), 1_700, part);
-    assert_eq!(store.learned().unwrap(), [learned()]);
+    ingest_part(store, &file("parent.jsonl", 11), 1_700, part);
+    assert_eq!(store.learned_triggers().unwrap(), [learned()]);
 }
 
 fn learned() -> Learned {
@@ -161,7 +161,7 @@ fn learned() -> Learned {
     }
 }
 
-fn a_fork_repeats_it_all_and_counts_for_what_is_its_own(store: &mut Store) {
+fn fork_counts_only_its_own_rows(store: &mut Store) {
     let own = reading(FORK, "msg_5", 6_000, 12_000, 70);
     let part = Batch {
         sessions: vec![session(FORK, 6_000)],
@@ -170,17 +170,17 @@ fn a_fork_repeats_it_all_and_counts_for_what_is_its_own(store: &mut Store) {
         next: to(3_000),
         ..Batch::default()
     };
-    tell(store, &file("fork.jsonl", 14), 0, part);
+    ingest_part(store, &file("fork.jsonl", 14), 0, part);
     let forked: Vec<_> = curve(FORK).into_iter().chain([own]).collect();
     assert_eq!(store.readings(&id(FORK), None).unwrap(), forked);
     assert_eq!(store.readings(&id(PARENT), None).unwrap(), curve(PARENT));
     assert_eq!(store.compactions().unwrap(), [compaction(PARENT)]);
-    assert_eq!(store.learned().unwrap(), [learned()]);
+    assert_eq!(store.learned_triggers().unwrap(), [learned()]);
     let counts = Counts { sessions: 2, messages: 5, compactions: 1, decisions: 1 };
     assert_eq!(store.counts().unwrap(), counts);
 }
 
-fn a_hook_runs_in_both_and_is_counted_once(store: &mut Store) {
+fn hook_run_in_both_counts_once(store: &mut Store) {
     for (name, path, inode, from) in
         [(PARENT, "parent.jsonl", 11, 2_400), (FORK, "fork.jsonl", 14, 3_000)]
     {
@@ -193,25 +193,25 @@ fn a_hook_runs_in_both_and_is_counted_once(store: &mut Store) {
         };
         let row = HookRunRow { session: id(name), subagent: None, time: 4_500, run };
         let part = Batch { hook_runs: vec![row], next: to(from + 100), ..Batch::default() };
-        tell(store, &file(path, inode), from, part);
+        ingest_part(store, &file(path, inode), from, part);
     }
     let counts = store.hook_counts(0).unwrap();
     let told: Vec<_> = counts.iter().map(|count| (count.millis, count.runs)).collect();
     assert_eq!(told, [(Some(240), 1)]);
 }
 
-fn both_are_found_again(store: &Store) {
+fn both_sessions_are_listed(store: &Store) {
     assert_eq!(store.sessions(10).unwrap(), [session(FORK, 6_000), session(PARENT, 5_000)]);
 }
 
 #[test]
 fn a_session_grows_is_warned_compacts_and_is_forked() {
     let mut store = Store::in_memory().unwrap();
-    the_session_grows_and_a_response_is_told_block_by_block(&mut store);
-    it_is_warned(&mut store);
-    its_subagent_has_a_curve_of_its_own(&mut store);
-    it_compacts_and_the_trigger_is_learned(&mut store);
-    a_fork_repeats_it_all_and_counts_for_what_is_its_own(&mut store);
-    a_hook_runs_in_both_and_is_counted_once(&mut store);
-    both_are_found_again(&store);
+    session_grows_and_a_response_arrives_in_blocks(&mut store);
+    session_is_warned(&mut store);
+    subagent_has_its_own_readings(&mut store);
+    session_compacts_and_the_trigger_is_learned(&mut store);
+    fork_counts_only_its_own_rows(&mut store);
+    hook_run_in_both_counts_once(&mut store);
+    both_sessions_are_listed(&store);
 }

@@ -30,7 +30,7 @@ fn id(name: &str) -> SessionId {
 
 fn machine(store: &Store, person: &str) -> SendingMachine {
     SendingMachine {
-        id: store.machine().to_owned(),
+        id: store.machine_id().to_owned(),
         host: format!("{person}s-box"),
         person: person.to_owned(),
         version: "0.1.0".to_owned(),
@@ -105,7 +105,7 @@ fn save(task: &str) -> Save {
     Save { id: format!("id-{task}"), created: 5_000, what }
 }
 
-fn put(store: &mut Store, file: &str, batch: Batch) {
+fn ingest_batch(store: &mut Store, file: &str, batch: Batch) {
     let source = SourceFile { path: file.into(), inode: 1 };
     store
         .ingest(&source, |here| {
@@ -116,10 +116,10 @@ fn put(store: &mut Store, file: &str, batch: Batch) {
 }
 
 /// Creates a machine's store with a session that was compacted once, a checkpoint and a save.
-fn worked(name: &str) -> Store {
+fn store_with_session(name: &str) -> Store {
     let mut store = Store::in_memory().unwrap();
     let readings = (1..=3).map(|message| reading(name, message, 10)).collect();
-    put(
+    ingest_batch(
         &mut store,
         name,
         Batch {
@@ -133,7 +133,7 @@ fn worked(name: &str) -> Store {
     let row = checkpoint(name);
     let there = CheckpointListing { ids: [row.id.clone()].into(), new: vec![row] };
     let look = |_: &std::collections::BTreeSet<String>| Ok::<_, StoreError>(Some(there));
-    store.take_checkpoints(Path::new("/home/ann/hull"), look).unwrap();
+    store.sync_checkpoints(Path::new("/home/ann/hull"), look).unwrap();
     store
 }
 
@@ -147,18 +147,18 @@ async fn ship_all(
     let mut rows = 0;
     while let Some(shipment) = store.next_shipment(allowed, 2).unwrap() {
         team.ship(from, &shipment, 10_000).await.unwrap();
-        store.shipped(&shipment, 10_000).unwrap();
+        store.mark_shipped(&shipment, 10_000).unwrap();
         rows += shipment.len();
     }
     rows
 }
 
-fn run<T>(story: impl Future<Output = T>) -> T {
+fn block_on<T>(story: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(story)
 }
 
-async fn made(server: &Postgres) -> TeamStore {
+async fn connect_and_migrate(server: &Postgres) -> TeamStore {
     let (mut team, _) = TeamStore::connect(&server.url("postgres")).await.unwrap();
     team.migrate(None, 1).await.unwrap();
     team
@@ -167,13 +167,16 @@ async fn made(server: &Postgres) -> TeamStore {
 #[test]
 fn what_two_machines_know_is_asked_for_as_on_each_of_them() {
     let server = Postgres::start();
-    run(async {
-        let mut team = made(&server).await;
-        let (ann, bob) = (worked("ann-1"), worked("bob-1"));
+    block_on(async {
+        let mut team = connect_and_migrate(&server).await;
+        let (ann, bob) = (store_with_session("ann-1"), store_with_session("bob-1"));
         for (store, person) in [(&ann, "ann"), (&bob, "bob")] {
             store.start_shipping("there").unwrap();
             assert_eq!(ship_all(store, &mut team, &machine(store, person), &ALL).await, 7);
-            assert_eq!(store.waiting().unwrap().changed + store.waiting().unwrap().to_sweep, 0);
+            assert_eq!(
+                store.outbox_status().unwrap().changed + store.outbox_status().unwrap().to_sweep,
+                0
+            );
         }
         let all = team.overview(None, 0, 10).await.unwrap();
         let people: Vec<_> = all.iter().map(|it| (it.person.as_str(), it.host.as_str())).collect();
@@ -198,8 +201,8 @@ fn what_two_machines_know_is_asked_for_as_on_each_of_them() {
         let environments = team.environments().await.unwrap();
         assert_eq!(environments, [SaveEnvironment::new("release").unwrap()]);
         assert_eq!(team.machines().await.unwrap().len(), 2);
-        assert_eq!(team.session_count(Some(bob.machine())).await.unwrap(), 1);
-        let only = team.overview(Some(bob.machine()), 0, 9).await.unwrap();
+        assert_eq!(team.session_count(Some(bob.machine_id())).await.unwrap(), 1);
+        let only = team.overview(Some(bob.machine_id()), 0, 9).await.unwrap();
         assert_eq!((only.len(), only[0].person.as_str()), (1, "bob"));
     });
 }
@@ -207,13 +210,13 @@ fn what_two_machines_know_is_asked_for_as_on_each_of_them() {
 #[test]
 fn what_is_sent_twice_arrives_once_and_what_changes_meanwhile_is_sent_again() {
     let server = Postgres::start();
-    run(async {
-        let mut team = made(&server).await;
-        let mut ann = worked("ann-1");
+    block_on(async {
+        let mut team = connect_and_migrate(&server).await;
+        let mut ann = store_with_session("ann-1");
         let from = machine(&ann, "ann");
         ann.start_shipping("there").unwrap();
         ship_all(&ann, &mut team, &from, &ALL).await;
-        put(
+        ingest_batch(
             &mut ann,
             "ann-1",
             Batch { readings: vec![reading("ann-1", 4, 5)], ..Batch::default() },
@@ -222,16 +225,16 @@ fn what_is_sent_twice_arrives_once_and_what_changes_meanwhile_is_sent_again() {
         assert_eq!((first.len(), first.readings.len()), (1, 1));
         team.ship(&from, &first, 1).await.unwrap();
         team.ship(&from, &first, 1).await.unwrap();
-        put(
+        ingest_batch(
             &mut ann,
             "ann-1",
             Batch { readings: vec![reading("ann-1", 4, 50)], ..Batch::default() },
         );
-        ann.shipped(&first, 1).unwrap();
+        ann.mark_shipped(&first, 1).unwrap();
         let second = ann.next_shipment(&ALL, 100).unwrap().unwrap();
         assert_eq!(second.readings, [ReadingRow { ..reading("ann-1", 4, 50) }]);
         team.ship(&from, &second, 1).await.unwrap();
-        ann.shipped(&second, 1).unwrap();
+        ann.mark_shipped(&second, 1).unwrap();
         assert_eq!(ann.next_shipment(&ALL, 100).unwrap(), None);
         assert_eq!(
             server.sql("SELECT count(*), max(output_tokens) FROM plimsoll.readings"),
@@ -243,13 +246,13 @@ fn what_is_sent_twice_arrives_once_and_what_changes_meanwhile_is_sent_again() {
 #[test]
 fn what_changes_while_the_store_is_gone_through_is_sent_along() {
     let server = Postgres::start();
-    run(async {
-        let mut team = made(&server).await;
-        let mut ann = worked("ann-1");
+    block_on(async {
+        let mut team = connect_and_migrate(&server).await;
+        let mut ann = store_with_session("ann-1");
         ann.start_shipping("there").unwrap();
         let sessions = vec![session("ann-1", "/home/ann/hull", 9_500)];
-        put(&mut ann, "ann-1", Batch { sessions, ..Batch::default() });
-        assert_eq!(ann.waiting().unwrap().changed, 1);
+        ingest_batch(&mut ann, "ann-1", Batch { sessions, ..Batch::default() });
+        assert_eq!(ann.outbox_status().unwrap().changed, 1);
         ship_all(&ann, &mut team, &machine(&ann, "ann"), &ALL).await;
         assert_eq!(server.sql("SELECT last_seen FROM plimsoll.sessions"), "9500");
         assert_eq!(server.sql("SELECT count(*) FROM plimsoll.readings"), "3");
@@ -259,10 +262,10 @@ fn what_changes_while_the_store_is_gone_through_is_sent_along() {
 #[test]
 fn nothing_leaves_that_may_not() {
     let server = Postgres::start();
-    run(async {
-        let mut team = made(&server).await;
-        let mut ann = worked("ann-1");
-        put(
+    block_on(async {
+        let mut team = connect_and_migrate(&server).await;
+        let mut ann = store_with_session("ann-1");
+        ingest_batch(
             &mut ann,
             "x",
             Batch {
@@ -292,35 +295,35 @@ fn nothing_leaves_that_may_not() {
 #[test]
 fn an_outbox_that_is_too_long_is_replaced_and_nothing_is_lost() {
     let server = Postgres::start();
-    run(async {
-        let mut team = made(&server).await;
-        let mut ann = worked("ann-1");
+    block_on(async {
+        let mut team = connect_and_migrate(&server).await;
+        let mut ann = store_with_session("ann-1");
         let from = machine(&ann, "ann");
         ann.start_shipping("there").unwrap();
         ship_all(&ann, &mut team, &from, &ALL).await;
         let readings = (10..40).map(|message| reading("ann-1", message, 1)).collect();
-        put(&mut ann, "ann-1", Batch { readings, ..Batch::default() });
-        assert_eq!(ann.waiting().unwrap().changed, 30);
-        assert!(!ann.shed(30).unwrap());
-        assert!(ann.shed(29).unwrap());
-        let waiting = ann.waiting().unwrap();
+        ingest_batch(&mut ann, "ann-1", Batch { readings, ..Batch::default() });
+        assert_eq!(ann.outbox_status().unwrap().changed, 30);
+        assert!(!ann.replace_long_outbox(30).unwrap());
+        assert!(ann.replace_long_outbox(29).unwrap());
+        let waiting = ann.outbox_status().unwrap();
         assert_eq!((waiting.changed, waiting.to_sweep), (0, 1 + 33 + 1 + 1 + 1));
         ship_all(&ann, &mut team, &from, &ALL).await;
         assert_eq!(server.sql("SELECT count(*) FROM plimsoll.readings"), "33");
         ann.stop_shipping().unwrap();
-        put(
+        ingest_batch(
             &mut ann,
             "ann-1",
             Batch { readings: vec![reading("ann-1", 90, 1)], ..Batch::default() },
         );
-        assert_eq!(ann.waiting().unwrap().changed, 0, "without a team nothing is noted");
+        assert_eq!(ann.outbox_status().unwrap().changed, 0, "without a team nothing is noted");
     });
 }
 
 #[test]
 fn tables_are_made_once_whoever_makes_them_and_an_older_version_goes_on() {
     let server = Postgres::start();
-    run(async {
+    block_on(async {
         let url = server.url("postgres");
         assert!(matches!(TeamStore::open(&url).await, Err(TeamError::NoTables)));
         let (mut one, _) = TeamStore::connect(&url).await.unwrap();
@@ -343,10 +346,10 @@ fn tables_are_made_once_whoever_makes_them_and_an_older_version_goes_on() {
 #[test]
 fn what_is_too_old_goes_and_is_not_sent_again() {
     let server = Postgres::start();
-    run(async {
+    block_on(async {
         const DAY: Millis = 86_400_000;
-        let mut team = made(&server).await;
-        let ann = worked("ann-1");
+        let mut team = connect_and_migrate(&server).await;
+        let ann = store_with_session("ann-1");
         ann.start_shipping("there").unwrap();
         ship_all(&ann, &mut team, &machine(&ann, "ann"), &ALL).await;
         team.migrate(NonZeroU32::new(30), 1).await.unwrap();
@@ -359,7 +362,7 @@ fn what_is_too_old_goes_and_is_not_sent_again() {
             until: 9_000,
         };
         team.put_claims(&machine(&ann, "ann").id, &[claim], 8_000).await.unwrap();
-        let since = about.since(9_000 + 31 * DAY);
+        let since = about.retention_start(9_000 + 31 * DAY);
         let pruned = team.prune(since).await.unwrap();
         assert_eq!((pruned.sessions, pruned.checkpoints, pruned.saves), (1, 1, 1));
         assert_eq!(server.sql("SELECT count(*) FROM plimsoll.readings"), "0");

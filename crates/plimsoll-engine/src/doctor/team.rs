@@ -13,7 +13,7 @@ const LOOK: &str = "plimsoll team status";
 
 pub(super) fn examine(world: &World, store: &Store) -> Option<Finding> {
     let url = settings::team(world).database_url?;
-    let waiting = store.waiting().ok()?;
+    let waiting = store.outbox_status().ok()?;
     Some(finding(url.shown(), &waiting, now() as Millis))
 }
 

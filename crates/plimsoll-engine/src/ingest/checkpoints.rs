@@ -17,7 +17,7 @@ impl Ingester<'_> {
     /// longer holds what was sealed, and never gets here.
     pub fn checkpoints(&mut self, project: &Path) -> anyhow::Result<()> {
         let places = Place::of_all_agents(self.world, project);
-        self.store.take_checkpoints(project, |known| look(&places, known))
+        self.store.sync_checkpoints(project, |known| look(&places, known))
     }
 
     /// Takes in the checkpoints of every project that is known.

@@ -100,7 +100,8 @@ impl<'a> Keeper<'a> {
 
     /// Thins what is old.
     pub(super) fn tidy(&mut self) {
-        let thinned = self.store().and_then(|store| Ok(store.store.thin(now() as i64, THINNED)?));
+        let thinned =
+            self.store().and_then(|store| Ok(store.store.thin_readings(now() as i64, THINNED)?));
         if let Err(error) = thinned {
             self.complain(&error);
             self.has_failed = true;

@@ -38,7 +38,7 @@ pub fn find_room(
     match session {
         Some(measured) => in_session(&in_force, measured),
         None => {
-            let beginnings = store.and_then(|store| store.beginnings(project, SESSIONS).ok());
+            let beginnings = store.and_then(|store| store.first_prompts(project, SESSIONS).ok());
             in_fresh_session(&in_force, &beginnings.unwrap_or_default())
         }
     }

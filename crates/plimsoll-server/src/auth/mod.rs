@@ -31,30 +31,34 @@ use crate::state::AppState;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Authorizes a request, runs it, and records the outcome in the metrics and the log.
-pub(crate) async fn enter(State(app): State<AppState>, request: Request, next: Next) -> Response {
+pub(crate) async fn handle_request(
+    State(app): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
     let began = Instant::now();
     let method = request.method().clone();
     let path = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = match admit(&app, &request) {
+    let mut response = match authorize(&app, &request) {
         Ok(()) => tokio::time::timeout(PATIENCE, next.run(request))
             .await
-            .unwrap_or_else(|_| too_slow().into_response()),
+            .unwrap_or_else(|_| timed_out().into_response()),
         Err(problem) => problem.into_response(),
     };
-    response.headers_mut().extend(armour());
+    response.headers_mut().extend(security_headers());
     let route = path.as_ref().map_or("-", MatchedPath::as_str);
     let (status, took) = (response.status().as_u16(), began.elapsed());
-    app.metrics.answered(&method, route, status, took);
-    app.log.answered(&method, route, status, took);
+    app.metrics.count_request(&method, route, status, took);
+    app.log.request(&method, route, status, took);
     response
 }
 
-fn admit(app: &AppState, request: &Request) -> Result<(), Problem> {
+fn authorize(app: &AppState, request: &Request) -> Result<(), Problem> {
     let peer = request.extensions().get::<Arc<Peer>>();
-    let has_token = shows_token(app, request);
+    let has_token = has_valid_token(app, request);
     check_host(request, has_token)?;
     check_site(request)?;
-    if !has_token && !peer.is_some_and(|peer| peer.is_us()) {
+    if !has_token && !peer.is_some_and(|peer| peer.is_own_user()) {
         return Err(no_token());
     }
     if is_write(request.method()) {
@@ -67,7 +71,7 @@ fn is_write(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
-fn too_slow() -> Problem {
+fn timed_out() -> Problem {
     let hint = "send the whole request at once, or ask for less";
     Problem::new(StatusCode::REQUEST_TIMEOUT, "the request took longer than 10 s", hint)
 }
@@ -80,7 +84,7 @@ fn no_token() -> Problem {
 
 /// Returns whether the request has the token, in the `Authorization` header or in the `token` query
 /// parameter for clients that cannot set headers.
-fn shows_token(app: &AppState, request: &Request) -> bool {
+fn has_valid_token(app: &AppState, request: &Request) -> bool {
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| {
         let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
@@ -98,7 +102,10 @@ fn shows_token(app: &AppState, request: &Request) -> bool {
 /// token.
 fn check_host(request: &Request, has_token: bool) -> Result<(), Problem> {
     let host = host(request.headers(), request.uri()).ok_or_else(|| {
-        Problem::bad("the request names no host, or more than one", "send one `Host` header")
+        Problem::bad_request(
+            "the request names no host, or more than one",
+            "send one `Host` header",
+        )
     })?;
     match has_token || is_address(host) {
         true => Ok(()),
@@ -156,7 +163,7 @@ const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Security headers of every response: no caching, framing, content sniffing or referrer, and pages
 /// load nothing from other origins.
-fn armour() -> [(HeaderName, HeaderValue); 6] {
+fn security_headers() -> [(HeaderName, HeaderValue); 6] {
     let value = HeaderValue::from_static;
     [
         (header::CONTENT_SECURITY_POLICY, POLICY.clone()),

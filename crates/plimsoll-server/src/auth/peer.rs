@@ -20,7 +20,7 @@ impl Peer {
     }
 
     /// Returns whether the peer is a process of our own user on this machine. Unknown counts as no.
-    pub(super) fn is_us(&self) -> bool {
+    pub(super) fn is_own_user(&self) -> bool {
         let ask = || {
             self.remote.ip().is_loopback()
                 && owner(self.remote, self.local) == Some(rustix::process::geteuid().as_raw())
@@ -41,7 +41,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 /// lookup.
 #[cfg(target_os = "linux")]
 fn owner(from: SocketAddr, to: SocketAddr) -> Option<u32> {
-    let look = || sock_diag::holder(from, to).unwrap_or_else(|()| listed(from, to));
+    let look = || sock_diag::owner(from, to).unwrap_or_else(|()| owner_from_table(from, to));
     match look()? {
         0 => look(),
         user => Some(user),
@@ -50,10 +50,10 @@ fn owner(from: SocketAddr, to: SocketAddr) -> Option<u32> {
 
 /// Looks the owner up in the kernel's table of all sockets, for kernels without socket diagnostics.
 #[cfg(target_os = "linux")]
-fn listed(from: SocketAddr, to: SocketAddr) -> Option<u32> {
+fn owner_from_table(from: SocketAddr, to: SocketAddr) -> Option<u32> {
     ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|table| {
         let table = std::fs::read_to_string(table).ok()?;
-        table.lines().find_map(|line| holder(line, from, to))
+        table.lines().find_map(|line| owner_in_line(line, from, to))
     })
 }
 
@@ -65,7 +65,7 @@ fn owner(_from: SocketAddr, _to: SocketAddr) -> Option<u32> {
 
 /// Returns the owner of the socket in a line of the kernel's table if that socket goes from `from`
 /// to `to`.
-fn holder(line: &str, from: SocketAddr, to: SocketAddr) -> Option<u32> {
+fn owner_in_line(line: &str, from: SocketAddr, to: SocketAddr) -> Option<u32> {
     const UID: usize = 7;
     const INODE: usize = 9;
     let fields: Vec<&str> = line.split_ascii_whitespace().take(INODE + 1).collect();
@@ -110,15 +110,15 @@ mod tests {
     fn a_line_of_the_table_is_understood() {
         let line = "   3: 0100007F:A2C4 0100007F:1FA4 01 00000000:00000000 00:00000000 00000000  1000        0 84302 1 0000000000000000 20 0 0 10 -1";
         let (from, to) = (at("127.0.0.1:41668"), at("127.0.0.1:8100"));
-        assert_eq!(holder(line, from, to), Some(1000));
-        assert_eq!(holder(line, to, from), None);
+        assert_eq!(owner_in_line(line, from, to), Some(1000));
+        assert_eq!(owner_in_line(line, to, from), None);
         let orphan = line.replace(" 84302 ", " 0 ");
-        assert_eq!(holder(&orphan, from, to), None, "nobody holds it");
+        assert_eq!(owner_in_line(&orphan, from, to), None, "nobody holds it");
         let mapped = line
             .replace("0100007F:A2C4", "0000000000000000FFFF00000100007F:A2C4")
             .replace("0100007F:1FA4", "0000000000000000FFFF00000100007F:1FA4");
-        assert_eq!(holder(&mapped, from, to), Some(1000));
-        assert_eq!(holder("  sl  local_address rem_address", from, to), None);
+        assert_eq!(owner_in_line(&mapped, from, to), Some(1000));
+        assert_eq!(owner_in_line("  sl  local_address rem_address", from, to), None);
     }
 
     #[test]
@@ -128,19 +128,19 @@ mod tests {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (stream, remote) = listener.accept().unwrap();
             let peer = || Peer::new(remote, stream.local_addr().unwrap());
-            assert!(peer().is_us(), "{own}");
+            assert!(peer().is_own_user(), "{own}");
             let (from, to) = (remote, stream.local_addr().unwrap());
             let us = Some(rustix::process::geteuid().as_raw());
-            assert_eq!(listed(from, to), us, "{own}: the table says the same");
-            assert_eq!(sock_diag::holder(from, to), Ok(us), "{own}");
+            assert_eq!(owner_from_table(from, to), us, "{own}: the table says the same");
+            assert_eq!(sock_diag::owner(from, to), Ok(us), "{own}");
             drop(client);
-            assert!(!peer().is_us(), "{own}: nobody is there any more");
-            assert_eq!(listed(from, to), None, "{own}");
+            assert!(!peer().is_own_user(), "{own}: nobody is there any more");
+            assert_eq!(owner_from_table(from, to), None, "{own}");
         }
     }
 
     #[test]
     fn another_machine_is_never_us() {
-        assert!(!Peer::new(at("10.1.2.3:5000"), at("10.1.2.4:8100")).is_us());
+        assert!(!Peer::new(at("10.1.2.3:5000"), at("10.1.2.4:8100")).is_own_user());
     }
 }

@@ -31,7 +31,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
         let bytes = read(request.into_body()).await?;
         must_be_object(&bytes)?;
         let mut json = serde_json::Deserializer::from_slice(&bytes);
-        let value = serde_path_to_error::deserialize(&mut json).map_err(|error| unfit(&error))?;
+        let value =
+            serde_path_to_error::deserialize(&mut json).map_err(|error| invalid_body(&error))?;
         json.end().map_err(|_| not_json("something follows the value"))?;
         Ok(Self(value))
     }
@@ -65,25 +66,25 @@ fn must_be_object(bytes: &[u8]) -> Result<(), Problem> {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
         return Err(not_json("it cannot be parsed"));
     }
-    Err(Problem::bad(format!("the body must be a JSON object, not {found}"), FORM))
+    Err(Problem::bad_request(format!("the body must be a JSON object, not {found}"), FORM))
 }
 
-fn unfit(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+fn invalid_body(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
     let inner = error.inner();
     let what = inner.to_string();
     let what = what.split(" at line ").next().unwrap_or_default();
     match inner.classify() {
         Category::Data if error.path().iter().next().is_some() => {
             let path = plimsoll_core::policy::brief(&error.path().to_string());
-            Problem::bad(format!("`{path}`: {}", for_people(what)), FORM)
+            Problem::bad_request(format!("`{path}`: {}", plain_message(what)), FORM)
         }
-        Category::Data => Problem::bad(for_people(what), FORM),
+        Category::Data => Problem::bad_request(plain_message(what), FORM),
         _ => not_json(what),
     }
 }
 
 /// Rewrites a parser message without the names of Rust types.
-fn for_people(what: &str) -> String {
+fn plain_message(what: &str) -> String {
     if let Some(name) = what.strip_prefix("missing field ") {
         return format!("{name} is missing");
     }
@@ -133,7 +134,7 @@ fn found_value(found: &str) -> &str {
 const FORM: &str = "`/openapi.json` says what the body takes";
 
 fn not_json(what: &str) -> Problem {
-    Problem::bad(format!("the body is not JSON: {what}"), FORM)
+    Problem::bad_request(format!("the body is not JSON: {what}"), FORM)
 }
 
 /// Largest accepted number of tokens.
@@ -177,7 +178,7 @@ fn window_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 }
 
 /// Deserializes a string and refuses a blank one.
-pub(crate) fn said<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+pub(crate) fn non_blank<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(from)?;
     let says_nothing =
         || D::Error::invalid_value(Unexpected::Str(""), &"a text that says something");
@@ -256,13 +257,14 @@ mod tests {
             ),
             ("an environment is a word", "an environment is a word"),
         ] {
-            assert_eq!(for_people(parser), told);
+            assert_eq!(plain_message(parser), told);
         }
     }
 
     #[test]
     fn only_an_object_is_taken() {
-        let refused = |body: &str| must_be_object(body.as_bytes()).unwrap_err().told().1.to_owned();
+        let refused =
+            |body: &str| must_be_object(body.as_bytes()).unwrap_err().parts().1.to_owned();
         assert_eq!(refused(" [\"e\", 1]"), "the body must be a JSON object, not an array");
         assert_eq!(refused("null"), "the body must be a JSON object, not null");
         assert_eq!(refused("\"x\""), "the body must be a JSON object, not a string");

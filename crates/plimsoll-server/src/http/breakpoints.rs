@@ -13,8 +13,8 @@ use utoipa::ToSchema;
 use super::Problem;
 use super::body::{Count, JsonBody, Seconds, TokenCount, WindowSize};
 use super::problem::Problems;
-use super::saves::{IsSaved, take_in};
-use super::session_saves::{SessionRef, beside, filled};
+use super::saves::{IsSaved, ingest_saves};
+use super::session_saves::{SessionRef, attach_live_session, fill_from_session};
 use crate::state::{App, AppState};
 
 /// Status of a request that stored nothing.
@@ -109,9 +109,9 @@ pub(crate) async fn auto_save(
     let meant = SessionRef { session: request.session_id, transcript: request.transcript_path };
     let save = match meant.is_none() {
         true => plain,
-        false => filled(&app, meant, save, plain, Occasion::Auto).await?,
+        false => fill_from_session(&app, meant, save, plain, Occasion::Auto).await?,
     };
-    let save = app.writer.keep(save).await?;
+    let save = app.writer.write(save).await?;
     Ok(Json(Outcome::Saved(AutoSaved {
         status: IsSaved::Saved,
         session_id: save.id,
@@ -157,14 +157,14 @@ pub(crate) async fn git_commit(
     }
     let GitCommitRequest { environment, commit_sha, commit_message, branch, files_changed } =
         request;
-    let sha = checked(commit_sha)?;
+    let sha = check_sha(commit_sha)?;
     let wanted = environment.clone();
     let save = words::commit(
         environment,
         &Commit { sha: &sha, message: &commit_message, branch: &branch, files: files_changed.0 },
     );
     let commit = words::short(&sha);
-    if let Some(session_id) = saved_at(&app, &wanted, &sha).await? {
+    if let Some(session_id) = find_commit_save(&app, &wanted, &sha).await? {
         return Ok(Json(Outcome::Saved(CommitSaved {
             status: IsSaved::Saved,
             session_id,
@@ -172,28 +172,30 @@ pub(crate) async fn git_commit(
         })));
     }
     let at = sha.to_ascii_lowercase();
-    let save = app.blocking(move |app| Ok(beside(app, &at, save))).await?;
-    let kept = app.writer.keep(save).await?.id;
+    let save = app.blocking(move |app| Ok(attach_live_session(app, &at, save))).await?;
+    let kept = app.writer.write(save).await?.id;
     // Another request may have saved the same commit first.
-    let session_id = saved_at(&app, &wanted, &sha).await?.unwrap_or(kept);
+    let session_id = find_commit_save(&app, &wanted, &sha).await?.unwrap_or(kept);
     Ok(Json(Outcome::Saved(CommitSaved { status: IsSaved::Saved, session_id, commit })))
 }
 
-fn checked(sha: String) -> Result<String, Problem> {
+fn check_sha(sha: String) -> Result<String, Problem> {
     let is_sha = (7..=64).contains(&sha.len()) && sha.bytes().all(|byte| byte.is_ascii_hexdigit());
     let error = "`commit_sha` must be 7 to 64 hexadecimal digits";
-    is_sha.then_some(sha).ok_or_else(|| Problem::bad(error, "`git rev-parse HEAD` prints it"))
+    is_sha
+        .then_some(sha)
+        .ok_or_else(|| Problem::bad_request(error, "`git rev-parse HEAD` prints it"))
 }
 
 /// Returns the id of the environment's save for a commit, if there is one.
-async fn saved_at(
+async fn find_commit_save(
     app: &AppState,
     environment: &SaveEnvironment,
     sha: &str,
 ) -> Result<Option<String>, Problem> {
     let (environment, sha) = (environment.clone(), sha.to_ascii_lowercase());
     app.with_store(move |app: &App, store| {
-        take_in(app, store)?;
+        ingest_saves(app, store)?;
         Ok(store.save_of_commit(&environment, &sha)?.map(|save| save.id))
     })
     .await
@@ -243,7 +245,7 @@ pub(crate) async fn test_result(
         command: request.test_command.as_deref().filter(|command| !command.trim().is_empty()),
         names: &[],
     };
-    let save = app.writer.keep(words::tests(request.environment, &run)).await?;
+    let save = app.writer.write(words::tests(request.environment, &run)).await?;
     Ok(Json(Outcome::Saved(TestsSaved {
         status: IsSaved::Saved,
         session_id: save.id,

@@ -30,7 +30,7 @@ pub(crate) async fn events(
     State(app): State<AppState>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let place = ListenerSlot::take(app.clone())?;
-    let (known, news, over) = app.live.listen();
+    let (known, news, over) = app.live.subscribe();
     let known = iter(known).map(|news| Ok(event(&news)));
     let stream = unfold((news, over, place), |(mut news, mut over, place)| async move {
         let event = tokio::select! {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Problem;
-use super::api::runs::take_in;
+use super::api::runs::ingest_runs;
 use super::problem::Problems;
 use crate::pages::current_criteria;
 use crate::state::{App, AppState};
@@ -37,19 +37,19 @@ pub(crate) async fn healthz(State(app): State<AppState>) -> Result<Json<Health>,
 pub(crate) async fn metrics(State(app): State<AppState>) -> Result<Response, Problem> {
     const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     if let Some(found) = current_criteria(&app).await {
-        app.metrics.criteria(&found);
+        app.metrics.set_criteria(&found);
     }
-    app.metrics.team_waiting(team_waiting(&app).await?);
+    app.metrics.set_team_waiting(team_waiting(&app).await?);
     app.with_store(look_at_runs).await?;
     let text =
-        app.metrics.text().map_err(|_| Problem::failed("the figures could not be written"))?;
+        app.metrics.text().map_err(|_| Problem::internal("the figures could not be written"))?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
 }
 
 fn look_at_runs(app: &App, store: &mut Store) -> Result<(), Problem> {
-    take_in(app, store)?;
-    let active = runs::running(store).map_err(|error| app.failed(&error))?;
-    app.metrics.runs(active.len(), store.run_counts()?);
+    ingest_runs(app, store)?;
+    let active = runs::running(store).map_err(|error| app.internal_error(&error))?;
+    app.metrics.set_runs(active.len(), store.run_counts()?);
     Ok(())
 }
 
@@ -59,5 +59,6 @@ async fn team_waiting(app: &AppState) -> Result<Option<u64>, Problem> {
     if app.team().database_url.is_none() {
         return Ok(None);
     }
-    app.with_store(|_, store| Ok(store.waiting().map(|it| Some(it.changed + it.to_sweep))?)).await
+    app.with_store(|_, store| Ok(store.outbox_status().map(|it| Some(it.changed + it.to_sweep))?))
+        .await
 }

@@ -26,7 +26,7 @@ use utoipa_axum::routes;
 pub use api::runs::{RunStory, RunView};
 pub(crate) use params::{Params, PathParam};
 pub(crate) use problem::Problem;
-pub(crate) use saves::{kinds, take_in};
+pub(crate) use saves::{ingest_saves, kinds_to_list};
 
 use crate::auth;
 use crate::pages;
@@ -64,11 +64,11 @@ fn routes() -> OpenApiRouter<AppState> {
 
 /// Returns the OpenAPI document.
 pub fn openapi() -> serde_json::Value {
-    described(&routes().into_openapi())
+    add_schema_rules(&routes().into_openapi())
 }
 
 /// Adds a rule that the Rust types cannot express: a save request needs `task` or `session_id`.
-fn described(document: &utoipa::openapi::OpenApi) -> serde_json::Value {
+fn add_schema_rules(document: &utoipa::openapi::OpenApi) -> serde_json::Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["components"]["schemas"]["SaveRequest"]["anyOf"] =
         serde_json::json!([{"required": ["task"]}, {"required": ["session_id"]}]);
@@ -78,19 +78,19 @@ fn described(document: &utoipa::openapi::OpenApi) -> serde_json::Value {
 /// Builds the router with all routes, behind authorization.
 pub fn router(app: AppState) -> Router {
     let (router, document) = routes().split_for_parts();
-    let document = described(&document);
+    let document = add_schema_rules(&document);
     router
         .route("/openapi.json", axum::routing::get(|| async { Json(document) }))
         .merge(pages::routes())
-        .fallback(unknown)
+        .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(middleware::from_fn_with_state(app.clone(), auth::enter))
+        .layer(CatchPanicLayer::custom(handle_panic))
+        .layer(middleware::from_fn_with_state(app.clone(), auth::handle_request))
         .with_state(app)
 }
 
-async fn unknown() -> Problem {
-    Problem::missing("there is no such path", "`/openapi.json` lists what there is")
+async fn not_found() -> Problem {
+    Problem::not_found("there is no such path", "`/openapi.json` lists what there is")
 }
 
 async fn not_allowed(method: Method) -> Problem {
@@ -99,6 +99,6 @@ async fn not_allowed(method: Method) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, error, hint)
 }
 
-fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
-    Problem::failed("the request could not be carried out").into_response()
+fn handle_panic(_: Box<dyn std::any::Any + Send>) -> Response {
+    Problem::internal("the request could not be carried out").into_response()
 }

@@ -23,8 +23,8 @@ impl<S: Sync> FromRequestParts<S> for Params {
         match (0..params.len()).find(|at| repeated(*at)) {
             None => Ok(Self(params)),
             Some(at) => {
-                let error = format!("`{}` is there twice", shown(&params[at].0));
-                Err(Problem::bad(error, "give each parameter once"))
+                let error = format!("`{}` is there twice", sanitize(&params[at].0));
+                Err(Problem::bad_request(error, "give each parameter once"))
             }
         }
     }
@@ -48,16 +48,16 @@ impl Params {
         number.map(Some).ok_or_else(|| {
             let (least, most) = (allowed.start(), allowed.end());
             let error = format!("`{name}` must be a whole number from {least} to {most}");
-            Problem::bad(error, format!("give it as in `{name}={}`", most.min(&150_000)))
+            Problem::bad_request(error, format!("give it as in `{name}={}`", most.min(&150_000)))
         })
     }
 
     /// Parses a boolean parameter; `false` if it is absent.
-    pub(crate) fn switch(&self, name: &str) -> Result<bool, Problem> {
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Problem> {
         match self.text(name) {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(_) => Err(Problem::bad(
+            Some(_) => Err(Problem::bad_request(
                 format!("`{name}` must be `true` or `false`"),
                 format!("give it as in `{name}=true`"),
             )),
@@ -73,13 +73,14 @@ impl<S: Send + Sync> FromRequestParts<S> for PathParam {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let name = Path::<String>::from_request_parts(parts, state).await;
-        let bad =
-            |_| Problem::bad("the path is not text in UTF-8", "give the name as it is listed");
+        let bad = |_| {
+            Problem::bad_request("the path is not text in UTF-8", "give the name as it is listed")
+        };
         name.map(|Path(name)| Self(name)).map_err(bad)
     }
 }
 
 /// Shortens text from outside and removes control characters, for use in our messages.
-pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     plimsoll_core::policy::brief(text).into()
 }

@@ -44,12 +44,12 @@ impl Problem {
     }
 
     /// 400: the request is invalid.
-    pub(crate) fn bad(error: impl Display, hint: impl Display) -> Self {
+    pub(crate) fn bad_request(error: impl Display, hint: impl Display) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error, hint)
     }
 
     /// 404: the resource does not exist.
-    pub(crate) fn missing(error: impl Display, hint: impl Display) -> Self {
+    pub(crate) fn not_found(error: impl Display, hint: impl Display) -> Self {
         Self::new(StatusCode::NOT_FOUND, error, hint)
     }
 
@@ -67,13 +67,13 @@ impl Problem {
     }
 
     /// Returns status, message and hint, for answers that are not JSON.
-    pub(crate) fn told(&self) -> (StatusCode, &str, &str) {
+    pub(crate) fn parts(&self) -> (StatusCode, &str, &str) {
         (self.status, &self.error, &self.hint)
     }
 
     /// 500: internal error. The cause may name files, so it goes to the log and not into the
     /// answer.
-    pub(crate) fn failed(error: impl Display) -> Self {
+    pub(crate) fn internal(error: impl Display) -> Self {
         let hint = "run `plimsoll doctor` on the machine that serves, and look at the server's log";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, hint)
     }
@@ -83,7 +83,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy { .. } => Self::unavailable("the store was busy for too long"),
-            _ => Self::failed("the store could not be used"),
+            _ => Self::internal("the store could not be used"),
         }
     }
 }

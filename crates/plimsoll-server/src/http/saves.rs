@@ -14,7 +14,7 @@ use super::Problem;
 use super::body::JsonBody;
 use super::params::Params;
 use super::problem::Problems;
-use super::session_saves::{SessionRef, filled};
+use super::session_saves::{SessionRef, fill_from_session};
 use crate::state::{App, AppState};
 
 /// Maximum and default number of saves in an answer.
@@ -28,7 +28,7 @@ pub(crate) struct SaveRequest {
     #[schema(value_type = String, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", default = "development")]
     environment: SaveEnvironment,
     /// Current task. Optional if `session_id` is given.
-    #[serde(default, deserialize_with = "super::body::said")]
+    #[serde(default, deserialize_with = "super::body::non_blank")]
     #[schema(value_type = String, pattern = r"\S", required = false)]
     task: Option<String>,
     /// Context needed to continue.
@@ -47,7 +47,7 @@ pub(crate) struct SaveRequest {
     #[serde(default)]
     key_artifacts: Vec<String>,
     /// Agent session id. Missing fields are filled from its transcript.
-    #[serde(default, deserialize_with = "super::body::said")]
+    #[serde(default, deserialize_with = "super::body::non_blank")]
     #[schema(value_type = String, pattern = "^[A-Za-z0-9_-]{1,128}$", required = false)]
     session_id: Option<String>,
 }
@@ -82,13 +82,13 @@ pub(crate) async fn ss(
     let (meant, said) = request.parts();
     let save = match meant.is_none() {
         true => said,
-        false => filled(&app, meant, said.clone(), said, Occasion::Manual).await?,
+        false => fill_from_session(&app, meant, said.clone(), said, Occasion::Manual).await?,
     };
     if save.task.trim().is_empty() {
         let error = "there is nothing to save: no `task` is said";
-        return Err(Problem::bad(error, "say what is being done in `task`"));
+        return Err(Problem::bad_request(error, "say what is being done in `task`"));
     }
-    let save = app.writer.keep(save).await?;
+    let save = app.writer.write(save).await?;
     Ok(Json(Saved {
         status: IsSaved::Saved,
         session_id: save.id,
@@ -220,23 +220,23 @@ pub(crate) async fn rs(
     State(app): State<AppState>,
     JsonBody(request): JsonBody<RestoreRequest>,
 ) -> Result<Json<Saves>, Problem> {
-    app.with_store(move |app, store| restored(app, store, &request)).await.map(Json)
+    app.with_store(move |app, store| restore(app, store, &request)).await.map(Json)
 }
 
-fn restored(app: &App, store: &mut Store, request: &RestoreRequest) -> Result<Saves, Problem> {
-    take_in(app, store)?;
+fn restore(app: &App, store: &mut Store, request: &RestoreRequest) -> Result<Saves, Problem> {
+    ingest_saves(app, store)?;
     let filter = SaveFilter { environment: Some(&request.environment), ..SaveFilter::default() };
     let limit = request.limit.0 as u32;
     let query = request.query.as_deref().unwrap_or_default();
     if let Some(found) = store.search_saves(query, &filter, limit)? {
         return Ok(Saves::new(label(&found.by), found.saves));
     }
-    let filter = SaveFilter { kinds: kinds(request.all || request.include_auto), ..filter };
+    let filter = SaveFilter { kinds: kinds_to_list(request.all || request.include_auto), ..filter };
     Ok(Saves::new("newest", store.saves_to_restore(&filter, limit)?))
 }
 
 /// Returns the kinds of saves to list: all, or only those that users restore.
-pub(crate) fn kinds(all: bool) -> SaveKinds {
+pub(crate) fn kinds_to_list(all: bool) -> SaveKinds {
     if all { SaveKinds::All } else { SaveKinds::Restorable }
 }
 
@@ -260,11 +260,11 @@ pub(crate) async fn sessions(
     State(app): State<AppState>,
     params: Params,
 ) -> Result<Json<Saves>, Problem> {
-    let environment = params.text("environment").map(environment).transpose()?;
+    let environment = params.text("environment").map(parse_environment).transpose()?;
     let limit = params.number("limit", 1..=MOST)?.unwrap_or(USUAL) as u32;
-    let kinds = kinds(params.switch("all")? || params.switch("include_auto")?);
+    let kinds = kinds_to_list(params.flag("all")? || params.flag("include_auto")?);
     let listed = move |app: &App, store: &mut Store| {
-        take_in(app, store)?;
+        ingest_saves(app, store)?;
         let filter =
             SaveFilter { environment: environment.as_ref(), kinds, ..SaveFilter::default() };
         Ok(Saves::new("newest", store.saves_to_restore(&filter, limit)?))
@@ -273,12 +273,12 @@ pub(crate) async fn sessions(
 }
 
 /// Validates the name of an environment.
-fn environment(name: &str) -> Result<SaveEnvironment, Problem> {
+fn parse_environment(name: &str) -> Result<SaveEnvironment, Problem> {
     let hint = "give it as in `environment=development`";
-    SaveEnvironment::new(name).map_err(|error| Problem::bad(error, hint))
+    SaveEnvironment::new(name).map_err(|error| Problem::bad_request(error, hint))
 }
 
 /// Reads new entries of the save journal into the store.
-pub(crate) fn take_in(app: &App, store: &mut Store) -> Result<(), Problem> {
-    saves::take_in(&app.world.paths, store).map(drop).map_err(|error| app.failed(&error))
+pub(crate) fn ingest_saves(app: &App, store: &mut Store) -> Result<(), Problem> {
+    saves::take_in(&app.world.paths, store).map(drop).map_err(|error| app.internal_error(&error))
 }

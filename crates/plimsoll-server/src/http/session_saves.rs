@@ -10,7 +10,7 @@ use plimsoll_engine::sessions::{self, Found};
 use plimsoll_extract::save::NewSave;
 
 use super::Problem;
-use super::usage::session_id;
+use super::usage::parse_session_id;
 use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
@@ -28,7 +28,7 @@ impl SessionRef {
 
     /// Finds the session's transcript. Only files known as the agent's transcripts are read.
     pub(super) fn find(&self, app: &App) -> Result<Option<Found>, Problem> {
-        let session = self.session.as_deref().map(session_id).transpose()?;
+        let session = self.session.as_deref().map(parse_session_id).transpose()?;
         let found = match (&self.transcript, &session) {
             (Some(path), _) => sessions::at(&app.world, Path::new(path)),
             (None, Some(session)) => sessions::find_one(&app.world, session),
@@ -51,14 +51,14 @@ fn unknown(meant: &SessionRef) -> Problem {
             "`plimsoll status --all` names the sessions there are",
         ),
     };
-    Problem::missing(what, hint)
+    Problem::not_found(what, hint)
 }
 
 /// Fills `save` from the session's transcript. Returns `plain` with the session's id if the
 /// transcript yields no task.
 ///
 /// Seals a checkpoint in the session's project, if that folder still exists.
-pub(super) async fn filled(
+pub(super) async fn fill_from_session(
     app: &AppState,
     meant: SessionRef,
     save: NewSave,
@@ -76,7 +76,7 @@ pub(super) async fn filled(
         match told {
             Some(Ok(told)) if !told.save.task.trim().is_empty() => Ok(told.save),
             Some(Err(error)) => {
-                app.log.say(&format!("a session was saved without its contents: {error:#}"));
+                app.log.message(&format!("a session was saved without its contents: {error:#}"));
                 Ok(NewSave { session, ..plain })
             }
             _ => Ok(NewSave { session, ..plain }),
@@ -90,7 +90,7 @@ pub(super) async fn filled(
 /// The report of a commit does not say where it was made, so this looks for a live session's
 /// project whose `HEAD` is the commit. In that project the session that wrote last is chosen; none
 /// if two wrote at the same moment.
-pub(super) fn beside(app: &App, sha: &str, save: NewSave) -> NewSave {
+pub(super) fn attach_live_session(app: &App, sha: &str, save: NewSave) -> NewSave {
     /// Maximum number of projects to check.
     const PROJECTS: usize = 8;
     let mut live: Vec<LastWrite> = Vec::new();

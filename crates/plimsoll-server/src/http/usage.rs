@@ -83,49 +83,49 @@ pub(crate) async fn usage(
             if settings.enabled { usage } else { usage.without_advice() }
         }
         (None, Some(session)) if max.is_none() => {
-            let session = session_id(session)?;
-            app.blocking(move |app| measured(app, &session)).await?
+            let session = parse_session_id(session)?;
+            app.blocking(move |app| measure_usage(app, &session)).await?
         }
-        (None, None) => return Err(required()),
-        _ => return Err(both()),
+        (None, None) => return Err(tokens_required()),
+        _ => return Err(conflicting_params()),
     };
     Ok(Json(usage.into()))
 }
 
 /// This wording is part of the specified API and must not change.
-fn required() -> Problem {
-    Problem::bad(
+fn tokens_required() -> Problem {
+    Problem::bad_request(
         "used_tokens required",
         format!("Poll from {} hook", plimsoll_agents::DEFAULT.profile().product),
     )
 }
 
-fn both() -> Problem {
+fn conflicting_params() -> Problem {
     let error = "`session_id` is measured: it goes without `used_tokens` and `max_tokens`";
-    Problem::bad(error, "give either the tokens or the session")
+    Problem::bad_request(error, "give either the tokens or the session")
 }
 
 /// Validates a session id.
-pub(crate) fn session_id(text: &str) -> Result<SessionId, Problem> {
+pub(crate) fn parse_session_id(text: &str) -> Result<SessionId, Problem> {
     SessionId::new(text).ok_or_else(|| {
         let error = "`session_id` must be 1 to 128 letters, digits, `-` or `_`";
-        Problem::bad(error, "`plimsoll status` names the sessions there are")
+        Problem::bad_request(error, "`plimsoll status` names the sessions there are")
     })
 }
 
 /// Measures the window of a session from its transcript.
-fn measured(app: &App, name: &SessionId) -> Result<Usage, Problem> {
-    let measured = measure(app, &meant(app, name)?)?;
+fn measure_usage(app: &App, name: &SessionId) -> Result<Usage, Problem> {
+    let measured = measure(app, &resolve_session(app, name)?)?;
     let (used, max) = (measured.reading.used, measured.window.tokens);
     let usage = Usage::at(used, max, &measured.lines, &measured.levels);
     Ok(if measured.advises { usage } else { usage.without_advice() })
 }
 
 /// Returns the session with this id, or the only one whose id starts with it.
-fn meant(app: &App, name: &SessionId) -> Result<SessionId, Problem> {
+fn resolve_session(app: &App, name: &SessionId) -> Result<SessionId, Problem> {
     /// Shorter prefixes are too ambiguous.
     const LEAST: usize = 4;
-    let found = sessions::find(&app.world).map_err(|error| app.failed(&error))?;
+    let found = sessions::find(&app.world).map_err(|error| app.internal_error(&error))?;
     let all = found.into_iter().map(|found| found.owner.session);
     let meant: HashSet<SessionId> =
         all.filter(|session| is_meant(session.as_str(), name.as_str())).collect();
@@ -134,7 +134,10 @@ fn meant(app: &App, name: &SessionId) -> Result<SessionId, Problem> {
     }
     if meant.len() > 1 {
         let error = format!("`{name}` stands for several sessions");
-        return Err(Problem::missing(error, "`plimsoll status --all` names them: give more of it"));
+        return Err(Problem::not_found(
+            error,
+            "`plimsoll status --all` names them: give more of it",
+        ));
     }
     Ok(meant.into_iter().next().unwrap_or_else(|| name.clone()))
 }
@@ -143,10 +146,10 @@ fn meant(app: &App, name: &SessionId) -> Result<SessionId, Problem> {
 pub(crate) fn measure(app: &App, session: &SessionId) -> Result<Measured, Problem> {
     let unknown = || {
         let error = format!("no session `{session}` is known here");
-        Problem::missing(error, "`plimsoll status --all` names the sessions there are")
+        Problem::not_found(error, "`plimsoll status --all` names the sessions there are")
     };
     let found = sessions::find_one(&app.world, session).ok_or_else(unknown)?;
     let measured = sessions::measure(&app.world, &found);
     let measured = measured.context("could not measure a session");
-    measured.map_err(|error| app.failed(&error))?.ok_or_else(unknown)
+    measured.map_err(|error| app.internal_error(&error))?.ok_or_else(unknown)
 }

@@ -22,7 +22,7 @@ impl<T> Default for Cached<T> {
 impl<T> Cached<T> {
     /// Returns the last result, and whether the caller must compute a newer one. Only one caller
     /// at a time gets `true`.
-    pub(super) fn look(&self, fresh: Duration) -> (Option<Arc<T>>, bool) {
+    pub(super) fn get(&self, fresh: Duration) -> (Option<Arc<T>>, bool) {
         let mut state = self.state();
         let is_fresh = state.last.as_ref().is_some_and(|(when, _)| when.elapsed() < fresh);
         let is_due = !is_fresh && !state.is_busy;
@@ -56,12 +56,12 @@ mod tests {
     #[test]
     fn one_looks_and_the_others_take_what_there_is() {
         let cached = Cached::default();
-        assert_eq!(cached.look(Duration::ZERO), (None, true));
-        assert_eq!(cached.look(Duration::ZERO), (None, false), "somebody looks already");
+        assert_eq!(cached.get(Duration::ZERO), (None, true));
+        assert_eq!(cached.get(Duration::ZERO), (None, false), "somebody looks already");
         cached.put(Some(1));
-        assert_eq!(cached.look(Duration::from_secs(60)), (Some(Arc::new(1)), false));
-        assert_eq!(cached.look(Duration::ZERO), (Some(Arc::new(1)), true));
+        assert_eq!(cached.get(Duration::from_secs(60)), (Some(Arc::new(1)), false));
+        assert_eq!(cached.get(Duration::ZERO), (Some(Arc::new(1)), true));
         cached.put(None);
-        assert_eq!(cached.look(Duration::ZERO), (Some(Arc::new(1)), true), "it failed, and is due");
+        assert_eq!(cached.get(Duration::ZERO), (Some(Arc::new(1)), true), "it failed, and is due");
     }
 }

@@ -31,18 +31,18 @@ pub(super) async fn page(
     site: Site,
     PathParam(id): PathParam,
 ) -> Result<Markup, PageError> {
-    let seen = app.with_store(move |app, store| look(app, store, &id)).await;
+    let seen = app.with_store(move |app, store| load(app, store, &id)).await;
     let seen = seen.map_err(PageError::of(&site))?;
     let title = format!("Checkpoint {}", seen.it.id);
-    Ok(framed(&site, None, &title, &shown(&site, &seen)))
+    Ok(framed(&site, None, &title, &render(&site, &seen)))
 }
 
-fn look(app: &App, store: &mut Store, id: &str) -> Result<CheckpointPage, Problem> {
+fn load(app: &App, store: &mut Store, id: &str) -> Result<CheckpointPage, Problem> {
     let unknown = || {
         let hint = "`plimsoll checkpoint list` names those of a project";
-        Problem::missing("no such checkpoint is known here", hint)
+        Problem::not_found("no such checkpoint is known here", hint)
     };
-    let (place, all) = home(app, store, id)?.ok_or_else(unknown)?;
+    let (place, all) = find_folder(app, store, id)?.ok_or_else(unknown)?;
     let at = all.iter().position(|listed| listed.id == id).ok_or_else(unknown)?;
     let parent_of = |listed: &Listed| listed.verdict.meta.as_ref().and_then(|it| it.parent.clone());
     let children =
@@ -51,15 +51,19 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<CheckpointPage, Proble
     // The parent's name comes from a file that anyone may have written, so only listed checkpoints
     // are opened.
     let parent = parent_of(&all[at]).filter(|name| all.iter().any(|listed| listed.id == *name));
-    let body = body(&place, &all[at]);
+    let body = read_body(&place, &all[at]);
     let changed = parent.as_ref().and_then(|name| all.iter().find(|listed| listed.id == *name));
-    let changed = changed.map(|before| diff(&self::body(&place, before), &body));
+    let changed = changed.map(|before| diff(&self::read_body(&place, before), &body));
     Ok(CheckpointPage { it: all[at].clone(), body, parent, children, changed })
 }
 
 /// Finds the folder of a checkpoint, and lists all checkpoints there. Only checkpoints listed in a
 /// known folder are opened.
-fn home(app: &App, store: &Store, id: &str) -> Result<Option<(Place, Vec<Listed>)>, Problem> {
+fn find_folder(
+    app: &App,
+    store: &Store,
+    id: &str,
+) -> Result<Option<(Place, Vec<Listed>)>, Problem> {
     let place = |project| Place::of_project(&app.world, project);
     let known = store.checkpoint(id)?.map(|row| row.project);
     let mut projects: Vec<PathBuf> = known.into_iter().collect();
@@ -80,7 +84,7 @@ fn home(app: &App, store: &Store, id: &str) -> Result<Option<(Place, Vec<Listed>
 }
 
 /// Returns the text of a checkpoint: as sealed here, or as found in a file from elsewhere.
-fn body(place: &Place, listed: &Listed) -> String {
+fn read_body(place: &Place, listed: &Listed) -> String {
     let own = checkpoint::read_own(place, &listed.id).ok().flatten().filter(|_| listed.is_own());
     own.map(|(_, body)| body).unwrap_or_else(|| {
         let text = checkpoint::text(place, &listed.id).unwrap_or_default();
@@ -88,14 +92,14 @@ fn body(place: &Place, listed: &Listed) -> String {
     })
 }
 
-fn shown(site: &Site, seen: &CheckpointPage) -> Markup {
+fn render(site: &Site, seen: &CheckpointPage) -> Markup {
     let CheckpointPage { it, body, changed, .. } = seen;
     html! {
         h1 { "Checkpoint" }
         p.lead { (it.summary) }
         (verdict(it))
         (facts(site, seen))
-        @if let Some(changed) = changed { (news(changed)) }
+        @if let Some(changed) = changed { (render_changes(changed)) }
         section aria-labelledby="text" {
             h2 #text { "What it says" }
             @for (name, text) in sections(body) {
@@ -162,7 +166,7 @@ fn facts(site: &Site, seen: &CheckpointPage) -> Markup {
 }
 
 /// Shows the changes since the parent.
-fn news(changed: &[SectionDiff]) -> Markup {
+fn render_changes(changed: &[SectionDiff]) -> Markup {
     html! {
         section aria-labelledby="news" {
             h2 #news { "New since the one before" }

@@ -9,7 +9,7 @@ use plimsoll_engine::criteria::{self, Criteria};
 use plimsoll_engine::sessions;
 use plimsoll_store::Store;
 
-use super::frame::{Tab, page as framed, page_again};
+use super::frame::{Tab, page as framed, reloading_page};
 use super::site::Site;
 use crate::http::Problem;
 use crate::state::{App, AppState};
@@ -23,10 +23,10 @@ const TITLE: &str = "Criteria";
 /// Shows whether plimsoll meets its goals.
 pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
     match current(&app).await {
-        Some(found) => framed(&site, Some(Tab::Criteria), TITLE, &shown(&found)),
+        Some(found) => framed(&site, Some(Tab::Criteria), TITLE, &render(&found)),
         None => {
             let body = html! { p role="status" { "Looking; this page comes back by itself." } };
-            page_again(&site, Tab::Criteria, TITLE, 2, &body)
+            reloading_page(&site, Tab::Criteria, TITLE, 2, &body)
         }
     }
 }
@@ -34,13 +34,13 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
 /// Returns the last figures. The first caller waits for them; later updates are computed in the
 /// background.
 pub(crate) async fn current(app: &AppState) -> Option<Arc<Criteria>> {
-    let (known, is_due) = app.criteria.look(FRESH);
+    let (known, is_due) = app.criteria.get(FRESH);
     if !is_due {
         return known;
     }
     let looking = app.clone();
     let look = tokio::spawn(async move {
-        let found = looking.with_store(look).await;
+        let found = looking.with_store(compute).await;
         looking.criteria.put(found.ok());
     });
     if known.is_none() {
@@ -51,12 +51,12 @@ pub(crate) async fn current(app: &AppState) -> Option<Arc<Criteria>> {
     known
 }
 
-fn look(app: &App, store: &mut Store) -> Result<Criteria, Problem> {
-    let found = sessions::find(&app.world).map_err(|error| app.failed(&error))?;
-    criteria::look(&app.world, store, &found, PATIENCE).map_err(|error| app.failed(&error))
+fn compute(app: &App, store: &mut Store) -> Result<Criteria, Problem> {
+    let found = sessions::find(&app.world).map_err(|error| app.internal_error(&error))?;
+    criteria::look(&app.world, store, &found, PATIENCE).map_err(|error| app.internal_error(&error))
 }
 
-fn shown(found: &Criteria) -> Markup {
+fn render(found: &Criteria) -> Markup {
     html! {
         h1 { (TITLE) }
         p.lead { "Does plimsoll do what it is for?" }

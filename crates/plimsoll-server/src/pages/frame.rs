@@ -36,7 +36,7 @@ pub(super) fn page(site: &Site, tab: Option<Tab>, title: &str, body: &Markup) ->
 }
 
 /// Renders a page that the browser reloads after `seconds`.
-pub(super) fn page_again(
+pub(super) fn reloading_page(
     site: &Site,
     tab: Tab,
     title: &str,
@@ -102,7 +102,7 @@ impl PageError {
 
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
-        let (status, error, hint) = self.problem.told();
+        let (status, error, hint) = self.problem.parts();
         let body = html! {
             h1 { (status.canonical_reason().unwrap_or("Error")) }
             p { (error) }

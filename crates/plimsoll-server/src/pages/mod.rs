@@ -38,7 +38,7 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/session/{id}", get(session::page))
         .route("/checkpoint/{id}", get(checkpoint::page))
         .route("/runs", get(runs::list))
-        .route("/runs/{id}", get(runs::one))
+        .route("/runs/{id}", get(runs::show))
         .route("/saves", get(saves::page))
         .route("/tax", get(tax::page))
         .route("/score", get(score::page))

@@ -36,15 +36,15 @@ impl WindowLoad {
 
     /// Formats the used share in percent. Estimates start with a tilde: `~25.0 %`.
     pub(super) fn percent(self) -> String {
-        format!("{}{:.1} %", self.about(), share(self.used, self.window))
+        format!("{}{:.1} %", self.estimate_mark(), share(self.used, self.window))
     }
 
     /// Formats the tokens in the window. Estimates start with a tilde.
     pub(super) fn tokens(self) -> String {
-        format!("{}{}", self.about(), tokens(self.used))
+        format!("{}{}", self.estimate_mark(), tokens(self.used))
     }
 
-    fn about(self) -> &'static str {
+    fn estimate_mark(self) -> &'static str {
         match self.source {
             ReadingSource::Measured => "",
             ReadingSource::Estimated => "~",
@@ -103,14 +103,14 @@ pub(super) fn moment(moment: Millis) -> Markup {
 }
 
 /// Returns the last two components of a project's path.
-pub(super) fn project(path: &Path) -> String {
+pub(super) fn short_path(path: &Path) -> String {
     let parts: Vec<_> = path.components().rev().take(2).collect();
     let parts: Vec<_> = parts.iter().rev().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/").replace("//", "/")
 }
 
 /// Names the person and the machine that sent a row.
-pub(super) fn whose<T>(it: &WithOwner<T>) -> String {
+pub(super) fn owner_label<T>(it: &WithOwner<T>) -> String {
     format!("{} on {}", it.person, it.host)
 }
 
@@ -146,7 +146,7 @@ impl Pager<'_> {
 }
 
 /// Formats a count with its noun.
-pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+pub(super) fn count_with_noun(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count), if count == 1 { one } else { many })
 }
 
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_project_is_known_by_its_last_parts() {
-        assert_eq!(project(Path::new("/home/ann/src/hull")), "src/hull");
-        assert_eq!(project(Path::new("/hull")), "/hull");
+        assert_eq!(short_path(Path::new("/home/ann/src/hull")), "src/hull");
+        assert_eq!(short_path(Path::new("/hull")), "/hull");
     }
 }

@@ -63,13 +63,13 @@ pub(super) fn plot(plot: &Plot) -> Option<Markup> {
     let scale = Scale::of(plot).filter(|_| !plot.readings.is_empty())?;
     let base = HEIGHT - BOTTOM;
     let parts = columns(plot, &scale);
-    let told = told(plot);
+    let told = description(plot);
     Some(html! {
         svg.plot viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
             aria-labelledby="plot-title plot-desc" {
             title #plot-title { "Tokens in the window over time" }
             desc #plot-desc { (told) }
-            @for tokens in steps(scale.top) {
+            @for tokens in axis_values(scale.top) {
                 @let y = scale.y(tokens);
                 path.grid d=(format!("M{LEFT} {y:.1}H{}", WIDTH - RIGHT)) {}
                 text.axis x=(LEFT - 8.0) y=(format!("{:.1}", y + 4.0)) text-anchor="end" {
@@ -149,7 +149,7 @@ fn area(part: &[(f64, f64)], base: f64) -> String {
 }
 
 /// Returns the labelled values of the vertical axis.
-fn steps(top: Tokens) -> Vec<Tokens> {
+fn axis_values(top: Tokens) -> Vec<Tokens> {
     const NICE: [Tokens; 8] = [1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
     let step = NICE.into_iter().find(|step| top / step <= 5).unwrap_or(top / 4).max(1);
     (0..=top / step).map(|at| at * step).collect()
@@ -160,7 +160,7 @@ fn rounded(tokens: Tokens) -> String {
 }
 
 /// Describes the plot in words, for screen readers.
-fn told(plot: &Plot) -> String {
+fn description(plot: &Plot) -> String {
     let newest = plot.readings.last().map_or(0, |(_, used)| *used);
     let largest = plot.readings.iter().map(|(_, used)| *used).max().unwrap_or(0);
     format!(
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn an_axis_has_few_figures() {
-        assert_eq!(steps(200_000), [0, 50_000, 100_000, 150_000, 200_000]);
-        assert!((1..5_000_000).step_by(9_973).all(|top| steps(top).len() <= 7));
+        assert_eq!(axis_values(200_000), [0, 50_000, 100_000, 150_000, 200_000]);
+        assert!((1..5_000_000).step_by(9_973).all(|top| axis_values(top).len() <= 7));
     }
 }

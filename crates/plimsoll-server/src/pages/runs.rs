@@ -8,9 +8,9 @@ use plimsoll_core::run::{Job, Leg, Run, RunId};
 use plimsoll_core::text::duration;
 
 use super::frame::{PageError, Tab, page as framed};
-use super::parts::{Pager, ago, counted, moment, project, tokens};
+use super::parts::{Pager, ago, count_with_noun, moment, short_path, tokens};
 use super::site::Site;
-use crate::http::api::runs::{JobView, RunStory, RunView, find, last_moment, newest};
+use crate::http::api::runs::{JobView, RunStory, RunView, active_until, find_run, newest_runs};
 use crate::http::{Params, PathParam, Problem};
 use crate::state::AppState;
 
@@ -25,7 +25,7 @@ pub(super) async fn list(
 ) -> Result<Markup, PageError> {
     let number = params.number("page", 1..=1_000_000).map_err(PageError::of(&site))?.unwrap_or(1);
     let listed = app.with_store(move |app, store| {
-        let runs = newest(app, store, ((number - 1) * PAGE) as u32, PAGE as u32)?;
+        let runs = newest_runs(app, store, ((number - 1) * PAGE) as u32, PAGE as u32)?;
         Ok((runs, store.run_counts()?.runs))
     });
     let (runs, count) = listed.await.map_err(PageError::of(&site))?;
@@ -88,12 +88,12 @@ fn row(site: &Site, run: &Run) -> Markup {
         tr class=(band(view.state)) data-run=(view.run) {
             th scope="row" {
                 a href=(site.run(&view.run)) { (view.title) }
-                span.project { (project(view.project.as_ref())) }
+                span.project { (short_path(view.project.as_ref())) }
             }
             td { span.band { (view.state) } }
             td.load { (gauge(&view)) span.of { (progress(&view)) } }
-            td.figure { (view.sessions) span.of { (again(&view)) } }
-            td.figure { (taken(&view)) }
+            td.figure { (view.sessions) span.of { (restart_note(&view)) } }
+            td.figure { (tokens_used(&view)) }
             td.figure { (duration(view.seconds)) }
             td.figure { (ago(run.since)) }
         }
@@ -101,18 +101,18 @@ fn row(site: &Site, run: &Run) -> Markup {
 }
 
 /// Shows one run.
-pub(super) async fn one(
+pub(super) async fn show(
     State(app): State<AppState>,
     site: Site,
     PathParam(id): PathParam,
 ) -> Result<Markup, PageError> {
     let unknown = || {
         let hint = "`plimsoll batch status --all` names the runs there are";
-        Problem::missing("no such run is known here", hint)
+        Problem::not_found("no such run is known here", hint)
     };
     let id = RunId::new(&id).ok_or_else(unknown).map_err(PageError::of(&site))?;
     let found = app.with_store(move |app, store| {
-        let run = find(app, store, &id)?;
+        let run = find_run(app, store, &id)?;
         Ok((RunStory::of(&app.world.paths, &run), run))
     });
     let (told, run) = found.await.map_err(PageError::of(&site))?;
@@ -140,9 +140,9 @@ fn story(site: &Site, run: &Run, told: &RunStory) -> Markup {
         @for piece in run.warned() {
             @if let Some(warning) = &piece.warning { p { "Task " code { (piece.id) } ": " (warning) } }
         }
-        @for (job, view) in run.jobs.iter().zip(jobs) { (shown_job(site, job, view)) }
+        @for (job, view) in run.jobs.iter().zip(jobs) { (render_job(site, job, view)) }
         @if !pieces.is_empty() {
-            h2 { "Plan " span.count { (counted(pieces.len() as u64, "task", "tasks")) } }
+            h2 { "Plan " span.count { (count_with_noun(pieces.len() as u64, "task", "tasks")) } }
             (plan(pieces))
         }
     }
@@ -152,16 +152,16 @@ fn facts(run: &Run, view: &RunView) -> Markup {
     html! {
         dl.facts {
             dt { "Began" } dd { (moment(run.since)) }
-            dt { "Took" } dd { (duration(run.spent(last_moment(run)).seconds)) }
-            dt { "Sessions" } dd { (view.sessions) " " span.quiet { (again(view)) } }
-            dt { "Tokens" } dd { (taken(view)) }
+            dt { "Took" } dd { (duration(run.spent(active_until(run)).seconds)) }
+            dt { "Sessions" } dd { (view.sessions) " " span.quiet { (restart_note(view)) } }
+            dt { "Tokens" } dd { (tokens_used(view)) }
             @if let Some(why) = &view.why { dt { "Ended" } dd { (why) } }
             @if let Some(resume) = &view.resume { dt { "Go on with" } dd { code { (resume) } } }
         }
     }
 }
 
-fn shown_job(site: &Site, job: &Job, view: &JobView) -> Markup {
+fn render_job(site: &Site, job: &Job, view: &JobView) -> Markup {
     let printed = view.legs.last().map_or(&[][..], |leg| &leg.printed);
     html! {
         section class=(band(view.state)) {
@@ -170,7 +170,7 @@ fn shown_job(site: &Site, job: &Job, view: &JobView) -> Markup {
                 (view.title) " " span.band { (view.state) }
             }
             p.quiet {
-                (extent(view))
+                (job_summary(view))
                 @if let Some(id) = &view.checkpoint {
                     " · checkpoint " a href=(site.checkpoint(id)) { (id) }
                 }
@@ -186,7 +186,7 @@ fn shown_job(site: &Site, job: &Job, view: &JobView) -> Markup {
 }
 
 /// Describes a job's tasks, and its measured and estimated tokens.
-fn extent(view: &JobView) -> String {
+fn job_summary(view: &JobView) -> String {
     let tasks = match &view.pieces[..] {
         [] => None,
         [one] => Some(format!("task {one}")),
@@ -212,13 +212,13 @@ fn legs(site: &Site, legs: &[Leg]) -> Markup {
                         th.figure scope="col" { "Began" }
                     }
                 }
-                tbody { @for leg in legs { (shown_leg(site, leg)) } }
+                tbody { @for leg in legs { (render_leg(site, leg)) } }
             }
         }
     }
 }
 
-fn shown_leg(site: &Site, leg: &Leg) -> Markup {
+fn render_leg(site: &Site, leg: &Leg) -> Markup {
     let end = leg.end.as_ref().map(|(_, end)| end);
     let checkpoint = end.and_then(|end| end.checkpoint.as_deref());
     html! {
@@ -308,31 +308,31 @@ fn gauge(view: &RunView) -> Markup {
 }
 
 fn progress(view: &RunView) -> String {
-    format!("{} of {} done", view.done, counted(view.of as u64, "task", "tasks"))
+    format!("{} of {} done", view.done, count_with_noun(view.of as u64, "task", "tasks"))
 }
 
 /// Describes how many sessions were restarts or retries.
-fn again(view: &RunView) -> String {
+fn restart_note(view: &RunView) -> String {
     let restarts = (view.restarts as u64, "restart", "restarts");
     let retries = (view.retries as u64, "retry", "retries");
     let some = [restarts, retries].into_iter().filter(|(count, ..)| *count > 0);
-    some.map(|(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")
+    some.map(|(count, one, many)| count_with_noun(count, one, many)).collect::<Vec<_>>().join(", ")
 }
 
 /// Shows the tokens used. With an estimate these are the measured tokens, which compare with it;
 /// otherwise the sum of the windows.
-fn taken(view: &RunView) -> Markup {
+fn tokens_used(view: &RunView) -> Markup {
     let taken = if view.estimate.is_some() { view.measured } else { view.tokens };
     html! {
         @match taken {
             Some(taken) => (tokens(taken)),
             None => span.quiet { "unknown" },
         }
-        " " (against(view.estimate))
+        " " (estimate_note(view.estimate))
     }
 }
 
-fn against(estimate: Option<Tokens>) -> Markup {
+fn estimate_note(estimate: Option<Tokens>) -> Markup {
     html! { @if let Some(estimate) = estimate { span.of { (tokens(estimate)) " estimated" } } }
 }
 

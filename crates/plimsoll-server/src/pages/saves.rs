@@ -12,7 +12,7 @@ use plimsoll_store::{MatchKind, SaveFilter, Store};
 use super::frame::{PageError, Tab, page as framed};
 use super::parts::{ago, tokens};
 use super::site::Site;
-use crate::http::{Params, Problem, kinds, take_in};
+use crate::http::{Params, Problem, ingest_saves, kinds_to_list};
 use crate::state::{App, AppState};
 
 /// Maximum number of saves on the page.
@@ -29,13 +29,13 @@ pub(super) struct SaveQuery {
 
 impl SaveQuery {
     /// Returns the filter for a search.
-    pub(super) fn searched(&self) -> SaveFilter<'_> {
+    pub(super) fn search_filter(&self) -> SaveFilter<'_> {
         SaveFilter { environment: self.environment.as_ref(), ..SaveFilter::default() }
     }
 
     /// Returns the filter for a list without a search.
-    pub(super) fn listed(&self) -> SaveFilter<'_> {
-        SaveFilter { kinds: kinds(self.all), ..self.searched() }
+    pub(super) fn list_filter(&self) -> SaveFilter<'_> {
+        SaveFilter { kinds: kinds_to_list(self.all), ..self.search_filter() }
     }
 }
 
@@ -53,42 +53,42 @@ pub(super) async fn page(
     site: Site,
     params: Params,
 ) -> Result<Markup, PageError> {
-    let asked = asked(&params).map_err(PageError::of(&site))?;
+    let asked = parse_query(&params).map_err(PageError::of(&site))?;
     let found = app.with_store(move |app, store| Ok((find(app, store, &asked)?, asked))).await;
     let (found, asked) = found.map_err(PageError::of(&site))?;
-    Ok(framed(&site, Some(Tab::Saves), "Saves", &shown(&site, &asked, &found)))
+    Ok(framed(&site, Some(Tab::Saves), "Saves", &render(&site, &asked, &found)))
 }
 
-pub(super) fn asked(params: &Params) -> Result<SaveQuery, Problem> {
+pub(super) fn parse_query(params: &Params) -> Result<SaveQuery, Problem> {
     let environment = params.text("environment").filter(|name| !name.is_empty());
     let hint = "choose one of the list";
     let environment = environment.map(SaveEnvironment::new).transpose();
     Ok(SaveQuery {
         query: params.text("q").unwrap_or_default().trim().to_owned(),
-        environment: environment.map_err(|error| Problem::bad(error, hint))?,
+        environment: environment.map_err(|error| Problem::bad_request(error, hint))?,
         all: params.text("all").is_some(),
     })
 }
 
 fn find(app: &App, store: &mut Store, asked: &SaveQuery) -> Result<SaveResults, Problem> {
-    take_in(app, store)?;
+    ingest_saves(app, store)?;
     let environments = store.environments()?;
-    let searched = store.search_saves(&asked.query, &asked.searched(), MOST)?;
+    let searched = store.search_saves(&asked.query, &asked.search_filter(), MOST)?;
     let (saves, by) = match searched {
         Some(found) => (found.saves, Some(found.by)),
-        None => (store.saves_to_restore(&asked.listed(), MOST)?, None),
+        None => (store.saves_to_restore(&asked.list_filter(), MOST)?, None),
     };
     let saves = saves.into_iter().map(|save| (save, None)).collect();
     let environments = environments.into_iter().map(|(name, count)| (name, Some(count))).collect();
     Ok(SaveResults { saves, by, environments })
 }
 
-pub(super) fn shown(site: &Site, asked: &SaveQuery, found: &SaveResults) -> Markup {
+pub(super) fn render(site: &Site, asked: &SaveQuery, found: &SaveResults) -> Markup {
     html! {
         h1 { "Saves" }
         (form(site, asked, found))
         div data-live="saves" {
-            p.quiet role="status" { (told(asked, found)) }
+            p.quiet role="status" { (result_summary(asked, found)) }
             @for (save, whose) in &found.saves { (card(site, asked, save, whose.as_deref())) }
             @if found.saves.is_empty() && asked.query.is_empty() {
                 section.empty {
@@ -122,7 +122,7 @@ fn form(site: &Site, asked: &SaveQuery, found: &SaveResults) -> Markup {
     }
 }
 
-fn told(asked: &SaveQuery, found: &SaveResults) -> String {
+fn result_summary(asked: &SaveQuery, found: &SaveResults) -> String {
     let count = found.saves.len();
     match &found.by {
         None => format!("The newest {count}."),
@@ -141,7 +141,7 @@ fn card(site: &Site, asked: &SaveQuery, save: &Save, whose: Option<&str>) -> Mar
     let what = &save.what;
     let texts =
         [("Context", &what.context), ("Blockers", &what.blockers), ("Next", &what.next_steps)];
-    let mark = |text: &str| marked(text, &asked.query);
+    let mark = |text: &str| highlight(text, &asked.query);
     html! {
         article.save id=(save.id) {
             h2 { (mark(&what.task)) }
@@ -173,9 +173,9 @@ fn card(site: &Site, asked: &SaveQuery, save: &Save, whose: Option<&str>) -> Mar
 }
 
 /// Renders text with search hits highlighted. Long text is cut to the part around the first hit.
-fn marked(text: &str, query: &str) -> Markup {
+fn highlight(text: &str, query: &str) -> Markup {
     let hits = places(text, query);
-    let part = around(text, hits.first().map_or(0, |hit| hit.start));
+    let part = excerpt(text, hits.first().map_or(0, |hit| hit.start));
     html! {
         @if part.start > 0 { "… " }
         @for (is_hit, piece) in pieces(text, &part, &hits) {
@@ -198,7 +198,7 @@ fn pieces<'t>(text: &'t str, part: &Range<usize>, hits: &[Range<usize>]) -> Vec<
 }
 
 /// Returns the range to show: the whole text if it is short, otherwise an excerpt around `place`.
-fn around(text: &str, place: usize) -> Range<usize> {
+fn excerpt(text: &str, place: usize) -> Range<usize> {
     let boundary = |mut at: usize| {
         while !text.is_char_boundary(at) {
             at -= 1;
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_was_searched_for_is_marked_and_all_is_escaped() {
-        let marked = marked("A <b>leak</b> in the Leaky hull", "leak hull").into_string();
+        let marked = highlight("A <b>leak</b> in the Leaky hull", "leak hull").into_string();
         assert_eq!(
             marked,
             "A &lt;b&gt;<mark>leak</mark>&lt;/b&gt; in the <mark>Leak</mark>y <mark>hull</mark>"
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_long_text_is_shown_where_it_fits() {
         let text = format!("{} überall ein leak {}", "ä".repeat(400), "ö".repeat(400));
-        let marked = marked(&text, "leak").into_string();
+        let marked = highlight(&text, "leak").into_string();
         assert!(marked.starts_with("… ") && marked.ends_with(" …"), "{marked}");
         assert!(marked.contains("<mark>leak</mark>") && marked.len() < 2 * SNIPPET, "{marked}");
     }

@@ -9,8 +9,8 @@ use plimsoll_engine::{clock, score, sessions};
 use plimsoll_extract::work::{Fact, FactKind, Judgement, RecallCounts};
 use plimsoll_store::Store;
 
-use super::frame::{Tab, page as framed, page_again};
-use super::parts::{counted, tokens};
+use super::frame::{Tab, page as framed, reloading_page};
+use super::parts::{count_with_noun, tokens};
 use super::site::Site;
 use crate::http::Problem;
 use crate::state::{App, AppState};
@@ -42,7 +42,7 @@ const TITLE: &str = "Score";
 
 /// Shows what compactions lost and kept.
 pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
-    let (known, is_due) = app.score.look(FRESH);
+    let (known, is_due) = app.score.get(FRESH);
     if is_due {
         let app = app.clone();
         tokio::spawn(async move {
@@ -51,15 +51,15 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
         });
     }
     match known {
-        Some(score) => framed(&site, Some(Tab::Score), TITLE, &shown(&site, &score)),
-        None => page_again(&site, Tab::Score, TITLE, 2, &waiting()),
+        Some(score) => framed(&site, Some(Tab::Score), TITLE, &render(&site, &score)),
+        None => reloading_page(&site, Tab::Score, TITLE, 2, &waiting()),
     }
 }
 
 /// Scores the newest sessions with compactions, as many as the time limit allows.
 fn judge(app: &App, store: &mut Store) -> Result<CompactionScores, Problem> {
     let deadline = Instant::now() + PATIENCE;
-    let found = sessions::find(&app.world).map_err(|it| app.failed(&it))?;
+    let found = sessions::find(&app.world).map_err(|it| app.internal_error(&it))?;
     let compacted = score::compacted(store, &found)?;
     let mut told = CompactionScores { of: compacted.len(), ..CompactionScores::default() };
     for found in compacted.into_iter().take(MOST_SESSIONS).take_while(|_| Instant::now() < deadline)
@@ -83,7 +83,7 @@ fn waiting() -> Markup {
     }
 }
 
-fn shown(site: &Site, score: &CompactionScores) -> Markup {
+fn render(site: &Site, score: &CompactionScores) -> Markup {
     let with_summary = score.compactions.iter().filter(|it| it.judgement.has_summary);
     let facts: Vec<&Fact> = with_summary.flat_map(|it| &it.judgement.facts).collect();
     let total = RecallCounts::of(facts.iter().copied());
@@ -94,8 +94,8 @@ fn shown(site: &Site, score: &CompactionScores) -> Markup {
         } @else {
             p.lead { (total.headline()) }
             p.quiet {
-                (counted(score.compactions.len() as u64, "compaction", "compactions")) " of "
-                (counted(score.sessions as u64, "session", "sessions"))
+                (count_with_noun(score.compactions.len() as u64, "compaction", "compactions")) " of "
+                (count_with_noun(score.sessions as u64, "session", "sessions"))
                 @if score.sessions < score.of { ", the newest of " (score.of) }
             }
             (kinds(&facts, total))
@@ -165,7 +165,7 @@ fn figures(name: Markup, tally: RecallCounts, has_summary: bool, lost: &[&str]) 
             td.figure { (tally.share(restore)) }
             td.figure { (tally.share(together)) }
             td {
-                (picture(tally))
+                (kept_bar(tally))
                 @if !lost.is_empty() {
                     span.of {
                         (lost.len()) " lost: " (lost[..lost.len().min(NAMES)].join(", "))
@@ -178,7 +178,7 @@ fn figures(name: Markup, tally: RecallCounts, has_summary: bool, lost: &[&str]) 
 }
 
 /// Draws the needed facts as a bar: kept by the summary, added by the restore, lost.
-fn picture(tally: RecallCounts) -> Markup {
+fn kept_bar(tally: RecallCounts) -> Markup {
     let part = |count: u64| count as f64 * 100.0 / tally.needed.max(1) as f64;
     let (summary, together) = (part(tally.summary), part(tally.together));
     let told = format!("summary {summary:.0} %, with the restore {together:.0} %");

@@ -23,7 +23,7 @@ use plimsoll_store::postgres::WithOwner;
 use plimsoll_store::{CheckpointRow, CurvePoint, CurvePointRow, OverviewRow, Store};
 
 use super::frame::{PageError, Tab, page as framed};
-use super::parts::{WindowLoad, whose};
+use super::parts::{WindowLoad, owner_label};
 use super::plot::Plot;
 use super::site::Site;
 use crate::http::{PathParam, Problem};
@@ -77,24 +77,24 @@ pub(super) async fn page(
     site: Site,
     PathParam(id): PathParam,
 ) -> Result<Markup, PageError> {
-    let session = app.with_store(move |app, store| look(app, store, &id)).await;
+    let session = app.with_store(move |app, store| load(app, store, &id)).await;
     let session = session.map_err(PageError::of(&site))?;
     let title = format!("Session {}", short(&session.id));
     Ok(framed(&site, Some(Tab::Sessions), &title, &view::session(&site, &session)))
 }
 
-fn look(app: &App, store: &mut Store, id: &str) -> Result<SessionPage, Problem> {
+fn load(app: &App, store: &mut Store, id: &str) -> Result<SessionPage, Problem> {
     let unknown = || {
         let hint = "`plimsoll status --all` names the sessions there are";
-        Problem::missing("no such session is known here", hint)
+        Problem::not_found("no such session is known here", hint)
     };
     let session = SessionId::new(id).ok_or_else(unknown)?;
     let known = store.session_overview(&session)?;
-    let found = transcript(app, known.as_ref(), &session);
+    let found = find_transcript(app, known.as_ref(), &session);
     if known.is_none() && found.is_none() {
         return Err(unknown());
     }
-    let standing = standing(app, known.as_ref(), found.as_ref());
+    let standing = current_window(app, known.as_ref(), found.as_ref());
     let points = store.series(&session, Millis::MIN)?;
     let mut checkpoints = store.checkpoints_of(&session)?;
     checkpoints.reverse();
@@ -109,7 +109,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<SessionPage, Problem> 
         folder: standing.project.as_deref().map(|project| folder(app, project)),
         plot: curve(&points, &standing, &checkpoints, &saves),
         subagents: subagents(app, &points, standing.load),
-        fill: found.as_ref().and_then(|found| weighed(found, &standing)),
+        fill: found.as_ref().and_then(|found| estimate_fill(found, &standing)),
         known,
         standing,
         checkpoints,
@@ -120,7 +120,7 @@ fn look(app: &App, store: &mut Store, id: &str) -> Result<SessionPage, Problem> 
 
 /// Returns a session's state: measured from the transcript, or from the store if the transcript is
 /// gone.
-fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> SessionWindow {
+fn current_window(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> SessionWindow {
     let measured = found.and_then(|it| sessions::measure(&app.world, it).ok()?);
     if let Some(it) = measured {
         let load = WindowLoad::of(&it);
@@ -133,11 +133,11 @@ fn standing(app: &App, known: Option<&OverviewRow>, found: Option<&Found>) -> Se
             project,
         };
     }
-    remembered(app, known)
+    stored_window(app, known)
 }
 
 /// Returns a session's state from the store.
-fn remembered(app: &App, known: Option<&OverviewRow>) -> SessionWindow {
+fn stored_window(app: &App, known: Option<&OverviewRow>) -> SessionWindow {
     let in_force = ByAgent::load(&app.world, &app.world.paths.data);
     let lines = settings::of_user(&app.world).lines;
     let session = known.map(|row| &row.session);
@@ -157,17 +157,17 @@ fn remembered(app: &App, known: Option<&OverviewRow>) -> SessionWindow {
 }
 
 /// Builds the page's data for a session on another machine, from the rows it has sent.
-pub(super) fn theirs(
+pub(super) fn from_team_rows(
     app: &App,
     known: WithOwner<OverviewRow>,
     points: &[CurvePointRow],
     checkpoints: Vec<CheckpointRow>,
     saves: Vec<Save>,
 ) -> SessionPage {
-    let standing = remembered(app, Some(&known.it));
+    let standing = stored_window(app, Some(&known.it));
     SessionPage {
         id: known.it.session.id.to_string(),
-        whose: Some(whose(&known)),
+        whose: Some(owner_label(&known)),
         is_live: false,
         folder: standing.project.as_deref().map(|project| project.display().to_string()),
         plot: curve(points, &standing, &checkpoints, &saves),
@@ -182,7 +182,7 @@ pub(super) fn theirs(
 }
 
 /// Estimates what fills the window, as far as the time limit allows.
-fn weighed(found: &Found, standing: &SessionWindow) -> Option<Fill> {
+fn estimate_fill(found: &Found, standing: &SessionWindow) -> Option<Fill> {
     let (model, _) = models::of_variant(standing.model.as_deref().unwrap_or_default());
     fill::fill(found.agent, &found.path, model, PATIENCE).ok()?
 }
@@ -196,7 +196,7 @@ fn folder(app: &App, path: &Path) -> String {
 }
 
 /// Finds the transcript of a session: at the path recorded in the store, or by search.
-fn transcript(app: &App, known: Option<&OverviewRow>, session: &SessionId) -> Option<Found> {
+fn find_transcript(app: &App, known: Option<&OverviewRow>, session: &SessionId) -> Option<Found> {
     let path = known.and_then(|row| row.session.transcript.as_deref());
     let there = path.and_then(|path| sessions::at(&app.world, path));
     there.or_else(|| sessions::find_one(&app.world, session))
@@ -218,7 +218,7 @@ fn curve(
     Plot {
         readings: main().filter_map(reading).collect(),
         window: standing.load.map_or(0, |load| load.window),
-        lines: rules(standing),
+        lines: threshold_lines(standing),
         compactions: main().filter(is_compaction).map(|row| row.time).collect(),
         checkpoints: checkpoints.iter().map(|row| row.created).collect(),
         breakpoints: saves.iter().filter(is_breakpoint).map(|save| save.created).collect(),
@@ -227,7 +227,7 @@ fn curve(
 
 /// Returns the horizontal lines of the plot. A line that would cover another one's label is left
 /// out.
-fn rules(standing: &SessionWindow) -> Vec<(&'static str, &'static str, Tokens)> {
+fn threshold_lines(standing: &SessionWindow) -> Vec<(&'static str, &'static str, Tokens)> {
     let Some(load) = standing.load else { return Vec::new() };
     let levels = standing.levels.as_ref();
     let mut rules = vec![("window", "window", load.window)];

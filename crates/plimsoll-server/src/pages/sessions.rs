@@ -14,7 +14,7 @@ use plimsoll_engine::settings::{self, ByAgent};
 use plimsoll_store::{OverviewRow, Store};
 
 use super::frame::{PageError, Tab, page as framed};
-use super::parts::{Pager, WindowLoad, ago, counted, project, tokens};
+use super::parts::{Pager, WindowLoad, ago, count_with_noun, short_path, tokens};
 use super::site::Site;
 use crate::http::{Params, Problem};
 use crate::live::LiveReading;
@@ -59,7 +59,7 @@ struct ListPosition {
 }
 
 impl ListPosition {
-    fn asked(params: &Params) -> Result<Self, Problem> {
+    fn from_params(params: &Params) -> Result<Self, Problem> {
         let page = |name| params.number(name, 1..=1_000_000).map(|number| number.unwrap_or(1));
         Ok(Self { running: page("running")?, past: page("page")? })
     }
@@ -85,10 +85,10 @@ pub(super) async fn page(
     site: Site,
     params: Params,
 ) -> Result<Markup, PageError> {
-    let at = ListPosition::asked(&params).map_err(PageError::of(&site))?;
+    let at = ListPosition::from_params(&params).map_err(PageError::of(&site))?;
     let listed = app.with_store(move |app, store| list(app, store, at)).await;
     let listed = listed.map_err(PageError::of(&site))?;
-    Ok(framed(&site, Some(Tab::Sessions), "Sessions", &shown(&site, &listed)))
+    Ok(framed(&site, Some(Tab::Sessions), "Sessions", &render(&site, &listed)))
 }
 
 fn list(app: &App, store: &mut Store, at: ListPosition) -> Result<SessionLists, Problem> {
@@ -142,7 +142,7 @@ fn live_row(
     Ok(SessionTableRow {
         id: of.session.clone(),
         whose: None,
-        project: project(reading.project.as_ref()),
+        project: short_path(reading.project.as_ref()),
         model: model.clone().unwrap_or_default(),
         load: Some(WindowLoad { used: *used, window: *window, trigger: *trigger, source: *source }),
         ahead,
@@ -179,7 +179,7 @@ pub(super) fn past_row(
     SessionTableRow {
         id: session.id.to_string(),
         whose,
-        project: session.project.as_deref().map(project).unwrap_or_default(),
+        project: session.project.as_deref().map(short_path).unwrap_or_default(),
         model: session.model.clone().unwrap_or_default(),
         load: used.map(load),
         ahead: String::new(),
@@ -190,7 +190,7 @@ pub(super) fn past_row(
     }
 }
 
-fn shown(site: &Site, listed: &SessionLists) -> Markup {
+fn render(site: &Site, listed: &SessionLists) -> Markup {
     html! {
         h1.hidden { "Sessions" }
         div data-live="sessions" {
@@ -290,7 +290,7 @@ fn line(site: &Site, row: &SessionTableRow, lines: &Lines) -> Markup {
             } @else {
                 td.load colspan="3" { span.quiet { "no answer yet" } }
             }
-            td.ahead { (row.ahead) span.of { (more(row)) } }
+            td.ahead { (row.ahead) span.of { (row_note(row)) } }
             td { (checkpoint(site, row)) }
             td.model { (row.model) }
             td.figure { (row.seen) }
@@ -299,8 +299,8 @@ fn line(site: &Site, row: &SessionTableRow, lines: &Lines) -> Markup {
 }
 
 /// Describes subagents and compactions.
-fn more(row: &SessionTableRow) -> String {
-    let subagents = counted(row.subagents as u64, "subagent", "subagents");
+fn row_note(row: &SessionTableRow) -> String {
+    let subagents = count_with_noun(row.subagents as u64, "subagent", "subagents");
     let compacted = match row.compactions {
         0 => String::new(),
         1 => "compacted once".to_owned(),

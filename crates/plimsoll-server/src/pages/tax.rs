@@ -9,7 +9,7 @@ use plimsoll_core::text::thousands;
 use plimsoll_engine::tax::{Cost, Times, costs};
 use plimsoll_store::Store;
 
-use super::frame::{Tab, page as framed, page_again};
+use super::frame::{Tab, page as framed, reloading_page};
 use super::parts::tokens;
 use super::site::Site;
 use crate::http::Problem;
@@ -24,7 +24,7 @@ const TITLE: &str = "Hook tax";
 
 /// Shows the cost of every hook per call.
 pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
-    let (known, is_due) = app.tax.look(FRESH);
+    let (known, is_due) = app.tax.get(FRESH);
     if is_due {
         let app = app.clone();
         tokio::spawn(async move {
@@ -33,14 +33,14 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
         });
     }
     match known {
-        Some(costs) => framed(&site, Some(Tab::Tax), TITLE, &shown(&costs)),
-        None => page_again(&site, Tab::Tax, TITLE, 1, &waiting()),
+        Some(costs) => framed(&site, Some(Tab::Tax), TITLE, &render(&costs)),
+        None => reloading_page(&site, Tab::Tax, TITLE, 1, &waiting()),
     }
 }
 
 /// Computes the cost of all hooks.
 pub(crate) fn count(app: &App, store: &mut Store) -> Result<HookTax, Problem> {
-    costs(store, Millis::MIN).map_err(|error| app.failed(&error))
+    costs(store, Millis::MIN).map_err(|error| app.internal_error(&error))
 }
 
 fn waiting() -> Markup {
@@ -50,7 +50,7 @@ fn waiting() -> Markup {
     }
 }
 
-fn shown(costs: &[Cost]) -> Markup {
+fn render(costs: &[Cost]) -> Markup {
     html! {
         h1 { (TITLE) }
         p.lead { "What every hook costs per call, by the client's own figures." }

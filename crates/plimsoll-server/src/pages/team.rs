@@ -12,8 +12,8 @@ use plimsoll_extract::checkpoint::sections;
 use plimsoll_store::postgres::{ClaimRow, MachineRow, TeamError, TeamStore, WithOwner};
 use plimsoll_store::{CheckpointRow, MatchKind};
 
-use super::frame::{PageError, Tab, page as framed, page_again};
-use super::parts::{Pager, ago, counted, tokens, whose};
+use super::frame::{PageError, Tab, page as framed, reloading_page};
+use super::parts::{Pager, ago, count_with_noun, owner_label, tokens};
 use super::saves::{self, SaveQuery, SaveResults};
 use super::session::{self, view};
 use super::sessions::{SessionTableRow, past_row, table};
@@ -46,14 +46,14 @@ pub(super) async fn sessions(
 ) -> Result<Markup, PageError> {
     let site = site.of_team();
     let listed = list(&app, &params).await.map_err(PageError::of(&site))?;
-    Ok(page_again(&site, Tab::Team, "Team", AGAIN, &shown_list(&site, &listed)))
+    Ok(reloading_page(&site, Tab::Team, "Team", AGAIN, &render_list(&site, &listed)))
 }
 
 async fn list(app: &AppState, params: &Params) -> Result<TeamPage, Problem> {
     let number = params.number("page", 1..=1_000_000)?.unwrap_or(1);
     let only = params.text("machine").map(str::to_owned);
     let there = app.team_store().await?;
-    let failed = |error: TeamError| app.out_of_reach(&error);
+    let failed = |error: TeamError| app.team_unavailable(&error);
     let (skipped, of) = (((number - 1) * PAGE) as u32, only.as_deref());
     let (rows, count, machines, claims) = tokio::try_join!(
         there.overview(of, skipped, PAGE as u32),
@@ -63,13 +63,13 @@ async fn list(app: &AppState, params: &Params) -> Result<TeamPage, Problem> {
     )
     .map_err(failed)?;
     let in_force = ByAgent::load(&app.world, &app.world.paths.data);
-    let row = |it: &WithOwner<_>| past_row(&in_force, &it.it, Some(whose(it)));
+    let row = |it: &WithOwner<_>| past_row(&in_force, &it.it, Some(owner_label(it)));
     let rows = rows.iter().map(row).collect();
     let lines = app.settings().lines;
     Ok(TeamPage { machines, only, rows, count, number, claims, lines })
 }
 
-fn shown_list(site: &Site, listed: &TeamPage) -> Markup {
+fn render_list(site: &Site, listed: &TeamPage) -> Markup {
     let TeamPage { machines, only, rows, count, number, lines, .. } = listed;
     let pager = Pager {
         list: "More of the sessions",
@@ -107,10 +107,10 @@ fn machine_list(site: &Site, machines: &[WithOwner<MachineRow>], only: Option<&s
                     li {
                         a href=(site.with("/team", &[("machine", &machine.it.id)]))
                             aria-current=[(only == Some(&machine.it.id)).then_some("true")] {
-                            (whose(machine))
+                            (owner_label(machine))
                         }
                         p.quiet {
-                            (counted(machine.it.sessions, "session", "sessions")) " · heard of "
+                            (count_with_noun(machine.it.sessions, "session", "sessions")) " · heard of "
                             (ago(machine.it.last_seen)) " · plimsoll " (machine.it.version)
                         }
                     }
@@ -128,7 +128,7 @@ fn claim_list(claims: &[ClaimRow]) -> Markup {
                 h2 #claims { "Claimed " span.count { (claims.len()) } }
                 ul.list {
                     @for claim in claims {
-                        li { code { (claim.it.path.display()) } p.quiet { (claim.it.holder) " · " (whose(claim)) } }
+                        li { code { (claim.it.path.display()) } p.quiet { (claim.it.holder) " · " (owner_label(claim)) } }
                     }
                 }
             }
@@ -143,13 +143,14 @@ pub(super) async fn session(
     PathParam(id): PathParam,
 ) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let session = look(&app, &id).await.map_err(PageError::of(&site))?;
+    let session = load_session(&app, &id).await.map_err(PageError::of(&site))?;
     let title = format!("Session {}", short(&session.id));
     Ok(framed(&site, Some(Tab::Team), &title, &view::session(&site, &session)))
 }
 
-async fn look(app: &AppState, id: &str) -> Result<session::SessionPage, Problem> {
-    let unknown = || Problem::missing("no such session was sent", "`/team` lists those that were");
+async fn load_session(app: &AppState, id: &str) -> Result<session::SessionPage, Problem> {
+    let unknown =
+        || Problem::not_found("no such session was sent", "`/team` lists those that were");
     let id = SessionId::new(id).ok_or_else(unknown)?;
     let there = app.team_store().await?;
     let (known, points, checkpoints, saves) = tokio::try_join!(
@@ -158,8 +159,8 @@ async fn look(app: &AppState, id: &str) -> Result<session::SessionPage, Problem>
         there.checkpoints_of(&id, session::MOST as u32),
         there.saves_of_session(&id),
     )
-    .map_err(|error| app.out_of_reach(&error))?;
-    Ok(session::theirs(app, known.ok_or_else(unknown)?, &points, checkpoints, saves))
+    .map_err(|error| app.team_unavailable(&error))?;
+    Ok(session::from_team_rows(app, known.ok_or_else(unknown)?, &points, checkpoints, saves))
 }
 
 /// Shows one of the team's checkpoints.
@@ -169,18 +170,23 @@ pub(super) async fn checkpoint(
     PathParam(id): PathParam,
 ) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let found = one(&app, &id).await.map_err(PageError::of(&site))?;
-    Ok(framed(&site, Some(Tab::Team), &format!("Checkpoint {id}"), &shown_one(&site, &found)))
+    let found = load_checkpoint(&app, &id).await.map_err(PageError::of(&site))?;
+    Ok(framed(
+        &site,
+        Some(Tab::Team),
+        &format!("Checkpoint {id}"),
+        &render_checkpoint(&site, &found),
+    ))
 }
 
-async fn one(app: &AppState, id: &str) -> Result<WithOwner<CheckpointRow>, Problem> {
+async fn load_checkpoint(app: &AppState, id: &str) -> Result<WithOwner<CheckpointRow>, Problem> {
     let there = app.team_store().await?;
-    let found = there.checkpoint(id).await.map_err(|error| app.out_of_reach(&error))?;
+    let found = there.checkpoint(id).await.map_err(|error| app.team_unavailable(&error))?;
     let hint = "the pages of sessions list those that were";
-    found.ok_or_else(|| Problem::missing("no such checkpoint was sent", hint))
+    found.ok_or_else(|| Problem::not_found("no such checkpoint was sent", hint))
 }
 
-fn shown_one(site: &Site, found: &WithOwner<CheckpointRow>) -> Markup {
+fn render_checkpoint(site: &Site, found: &WithOwner<CheckpointRow>) -> Markup {
     let it = &found.it;
     html! {
         h1 { "Checkpoint" }
@@ -188,7 +194,7 @@ fn shown_one(site: &Site, found: &WithOwner<CheckpointRow>) -> Markup {
         p.verdict.strange { "sent by another machine: its seal is verified where it was made" }
         dl.facts {
             dt { "Id" } dd { (it.id) }
-            dt { "Whose" } dd { (whose(found)) }
+            dt { "Whose" } dd { (owner_label(found)) }
             dt { "Made" } dd { (ago(it.created)) " · " (it.occasion) @if it.partial { " · partial" } }
             dt { "Project" } dd { (it.project.display()) }
             dt { "Session" } dd { a href=(site.session(&it.session)) { (short(&it.session)) } }
@@ -213,22 +219,22 @@ pub(super) async fn saves(
     params: Params,
 ) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let asked = saves::asked(&params).map_err(PageError::of(&site))?;
+    let asked = saves::parse_query(&params).map_err(PageError::of(&site))?;
     let found = async {
         let there = app.team_store().await?;
-        find(&there, &asked).await.map_err(|error| app.out_of_reach(&error))
+        find(&there, &asked).await.map_err(|error| app.team_unavailable(&error))
     };
     let found = found.await.map_err(PageError::of(&site))?;
-    Ok(framed(&site, Some(Tab::Team), "Saves", &saves::shown(&site, &asked, &found)))
+    Ok(framed(&site, Some(Tab::Team), "Saves", &saves::render(&site, &asked, &found)))
 }
 
 async fn find(there: &TeamStore, asked: &SaveQuery) -> Result<SaveResults, TeamError> {
-    let searched = there.search_saves(&asked.query, &asked.searched(), saves::MOST).await?;
+    let searched = there.search_saves(&asked.query, &asked.search_filter(), saves::MOST).await?;
     let (found, by) = match searched {
         Some(found) => (found, Some(MatchKind::Words)),
-        None => (there.newest_saves(&asked.listed(), saves::MOST).await?, None),
+        None => (there.newest_saves(&asked.list_filter(), saves::MOST).await?, None),
     };
-    let saves = found.into_iter().map(|it| (it.it.clone(), Some(whose(&it)))).collect();
+    let saves = found.into_iter().map(|it| (it.it.clone(), Some(owner_label(&it)))).collect();
     let environments = there.environments().await?.into_iter().map(|name| (name, None)).collect();
     Ok(SaveResults { saves, by, environments })
 }

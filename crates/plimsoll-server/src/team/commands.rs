@@ -14,8 +14,8 @@ use plimsoll_store::postgres::{
     TeamStore, WithOwner,
 };
 
-use super::connection::{TeamConnection, no_database, store};
-use super::exchange::elsewhere;
+use super::connection::{TeamConnection, no_database, open_store};
+use super::exchange::remote_holder;
 
 /// State of this machine's team connection.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ pub struct SyncReport {
 
 /// Creates the tables of the team database, or migrates them.
 pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result<MigrationResult> {
-    let url = address(world)?;
-    waiting_for(async {
+    let url = database_url(world)?;
+    block_on(async {
         let (mut there, _) = TeamStore::connect(&url).await?;
         Ok(there.migrate(retention_days, now() as Millis).await?)
     })
@@ -57,26 +57,26 @@ pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result
 
 /// Checks that an address is usable, without connecting.
 pub fn check(url: &DatabaseUrl) -> Result<(), TeamError> {
-    TeamStore::check(url.whole())
+    TeamStore::check_address(url.whole())
 }
 
 /// Sends all waiting rows and exchanges messages and claims.
 pub fn sync(world: &World) -> anyhow::Result<SyncReport> {
     let team = settings::team(world);
-    address(world)?;
+    database_url(world)?;
     if team.share.is_empty() {
         return Ok(SyncReport { rows: 0 });
     }
-    waiting_for(async {
+    block_on(async {
         let mut office = TeamConnection::open(world, &team).await?;
-        office.greet().await?;
+        office.announce().await?;
         let mut rows = 0;
         while let Some(sent) = office.ship(world, &team).await? {
             rows += sent;
         }
         if team.shares(Shared::Board) {
-            office.mail(world).await?;
-            office.claims(world, &team).await?;
+            office.exchange_messages(world).await?;
+            office.exchange_claims(world, &team).await?;
         }
         Ok(SyncReport { rows })
     })
@@ -89,9 +89,9 @@ pub fn sessions_named(world: &World, name: &str) -> anyhow::Result<Vec<SessionId
     let team = settings::team(world);
     let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
     let Some(url) = url.filter(|_| SessionId::new(name).is_some()) else { return Ok(Vec::new()) };
-    let mut named = waiting_for(async {
+    let mut named = block_on(async {
         let (there, _) = TeamStore::open(url.whole()).await?;
-        Ok(there.sessions_named(name, SOME).await?)
+        Ok(there.sessions_matching_id(name, SOME).await?)
     })?;
     if named.first().is_some_and(|session| session.as_str() == name) {
         named.truncate(1);
@@ -105,11 +105,11 @@ pub fn sessions_among(world: &World, name: &str) -> anyhow::Result<Vec<RemoteSes
     let team = settings::team(world);
     let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
     let Some(url) = url else { return Ok(Vec::new()) };
-    let store = store(world)?;
+    let store = open_store(world)?;
     let since = now() as Millis - board::LATELY.as_millis() as Millis;
-    let mut lately = waiting_for(async {
+    let mut lately = block_on(async {
         let (there, _) = TeamStore::open(url.whole()).await?;
-        Ok(there.sessions_since(store.machine(), since).await?)
+        Ok(there.remote_sessions_since(store.machine_id(), since).await?)
     })?;
     lately.retain(|session| board::is_among(name, session.project.as_deref()));
     Ok(lately)
@@ -118,7 +118,7 @@ pub fn sessions_among(world: &World, name: &str) -> anyhow::Result<Vec<RemoteSes
 /// Sends messages for sessions on other machines.
 pub fn post(world: &World) -> anyhow::Result<()> {
     let team = settings::team(world);
-    waiting_for(async { TeamConnection::open(world, &team).await?.mail(world).await })
+    block_on(async { TeamConnection::open(world, &team).await?.exchange_messages(world).await })
 }
 
 /// Ends the claim on a path that another machine holds, on that machine too. Does nothing if this
@@ -126,28 +126,28 @@ pub fn post(world: &World) -> anyhow::Result<()> {
 pub fn end_claim(world: &World, path: &Path) -> anyhow::Result<()> {
     let team = settings::team(world);
     let claims = board::claims(&world.paths)?;
-    let held = claims.iter().find(|claim| claim.path == path).and_then(elsewhere);
+    let held = claims.iter().find(|claim| claim.path == path).and_then(remote_holder);
     let url = team.database_url.as_ref().filter(|_| team.shares(Shared::Board));
     let Some(((holder, host), url)) = held.zip(url) else { return Ok(()) };
-    let store = store(world)?;
-    waiting_for(async {
+    let store = open_store(world)?;
+    block_on(async {
         let (there, _) = TeamStore::open(url.whole()).await?;
-        Ok(there.end_claim(store.machine(), path, holder, host).await?)
+        Ok(there.end_claim(store.machine_id(), path, holder, host).await?)
     })
 }
 
 /// Reads the state of this machine's team connection.
 pub fn status(world: &World) -> anyhow::Result<TeamReport> {
     let team = settings::team(world);
-    let store = store(world)?;
+    let store = open_store(world)?;
     let there = match &team.database_url {
         None => Err(no_database(world)),
-        Some(url) => waiting_for(async { Ok(look(url.whole(), store.machine()).await) })?,
+        Some(url) => block_on(async { Ok(read_overview(url.whole(), store.machine_id()).await) })?,
     };
-    Ok(TeamReport { team, waiting: store.waiting()?, there })
+    Ok(TeamReport { team, waiting: store.outbox_status()?, there })
 }
 
-async fn look(url: &str, machine: &str) -> Result<TeamOverview, TeamError> {
+async fn read_overview(url: &str, machine: &str) -> Result<TeamOverview, TeamError> {
     let (there, about) = TeamStore::open(url).await?;
     let machines = there.machines().await?;
     let claims = there.claims(machine, now() as Millis).await?;
@@ -156,22 +156,22 @@ async fn look(url: &str, machine: &str) -> Result<TeamOverview, TeamError> {
 
 /// Deletes rows older than the team's retention period. `None` if the team keeps everything.
 pub fn prune(world: &World) -> anyhow::Result<Option<PrunedRows>> {
-    let url = address(world)?;
-    waiting_for(async {
+    let url = database_url(world)?;
+    block_on(async {
         let (mut there, about) = TeamStore::open(&url).await?;
         match about.retention_days {
             None => Ok(None),
-            Some(_) => Ok(Some(there.prune(about.since(now() as Millis)).await?)),
+            Some(_) => Ok(Some(there.prune(about.retention_start(now() as Millis)).await?)),
         }
     })
 }
 
-fn address(world: &World) -> Result<String, TeamError> {
+fn database_url(world: &World) -> Result<String, TeamError> {
     let url = settings::team(world).database_url;
     url.map(|url| url.whole().to_owned()).ok_or_else(|| no_database(world))
 }
 
-fn waiting_for<T>(errand: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+fn block_on<T>(errand: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(errand)
 }

@@ -26,7 +26,7 @@ pub(super) struct TeamConnection {
 }
 
 /// Opens this machine's store.
-pub(super) fn store(world: &World) -> anyhow::Result<Store> {
+pub(super) fn open_store(world: &World) -> anyhow::Result<Store> {
     Ok(Ingester::open(world, PATIENCE, None)?.store)
 }
 
@@ -36,8 +36,8 @@ impl TeamConnection {
         let url = team.database_url.as_ref().ok_or_else(|| no_database(world))?;
         let (there, bell) = TeamStore::connect(url.whole()).await?;
         let about = there.about().await?;
-        let store = store(world)?;
-        store.start_shipping(&errand(&about, team))?;
+        let store = open_store(world)?;
+        store.start_shipping(&shipping_target(&about, team))?;
         if team.shares(Shared::Board) {
             there.listen().await?;
         }
@@ -58,20 +58,20 @@ impl TeamConnection {
             checkpoints: team.shares(Shared::Checkpoints),
             saves: team.shares(Shared::Saves),
             sends: &|project| team.sends(project, home),
-            since: self.about.since(now),
+            since: self.about.retention_start(now),
         };
         let Some(shipment) = self.store.next_shipment(&allowed, BATCH)? else { return Ok(None) };
         if !shipment.is_empty() {
             self.there.ship(&self.machine, &shipment, now).await?;
         }
-        self.store.shipped(&shipment, now)?;
+        self.store.mark_shipped(&shipment, now)?;
         Ok(Some(shipment.len()))
     }
 
     /// Updates this machine's entry in the team database, without sending rows.
-    pub(super) async fn greet(&mut self) -> anyhow::Result<()> {
+    pub(super) async fn announce(&mut self) -> anyhow::Result<()> {
         self.there.ship(&self.machine, &Shipment::default(), now() as Millis).await?;
-        Ok(self.store.note_trouble(None)?)
+        Ok(self.store.set_shipping_error(None)?)
     }
 }
 
@@ -85,13 +85,13 @@ pub(super) fn no_database(world: &World) -> TeamError {
 
 /// Identifies the database and what is shared with it. When this changes, the store sends
 /// everything again.
-fn errand(about: &DatabaseInfo, team: &Team) -> String {
+fn shipping_target(about: &DatabaseInfo, team: &Team) -> String {
     format!("{} {} {}", about.id, team.share.join(","), team.projects.join(","))
 }
 
 fn machine(world: &World, team: &Team, store: &Store) -> SendingMachine {
     SendingMachine {
-        id: store.machine().to_owned(),
+        id: store.machine_id().to_owned(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         person: team.person.clone().unwrap_or_else(|| world.login()),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -20,7 +20,7 @@ impl TeamConnection {
     /// Sends messages for sessions on other machines, and delivers messages for sessions here. A
     /// message that names a project is for a session of this machine, even if that session is no
     /// longer known.
-    pub(super) async fn mail(&mut self, world: &World) -> anyhow::Result<()> {
+    pub(super) async fn exchange_messages(&mut self, world: &World) -> anyhow::Result<()> {
         let posted = board::list(&world.paths)?;
         let elsewhere = posted.into_iter().filter(|it| it.taker.is_none()).map(|it| it.message);
         let elsewhere: Vec<Message> = elsewhere
@@ -40,7 +40,7 @@ impl TeamConnection {
 
     async fn deliver(&mut self, world: &World) -> anyhow::Result<()> {
         let now = now() as Millis;
-        let mail = self.there.mail(&self.machine.id, now).await?;
+        let mail = self.there.undelivered_messages(&self.machine.id, now).await?;
         let (mut done, mut put) = (Vec::new(), Vec::new());
         for TeamMessage { id, body, .. } in mail {
             // A body that cannot be parsed is marked as delivered, because it never will parse.
@@ -52,7 +52,7 @@ impl TeamConnection {
             done.push(id);
         }
         if !done.is_empty() {
-            self.there.delivered(&done, now).await?;
+            self.there.mark_delivered(&done, now).await?;
         }
         if let Err(error) = board::show(world, &put) {
             let why = format!("team: a project does not show the board: {error}");
@@ -75,34 +75,39 @@ impl TeamConnection {
 
     /// Publishes this machine's claims, as far as they may be shared, and applies the claims of
     /// other machines here. Equal paths on two machines count as the same work.
-    pub(super) async fn claims(&mut self, world: &World, team: &Team) -> anyhow::Result<()> {
+    pub(super) async fn exchange_claims(
+        &mut self,
+        world: &World,
+        team: &Team,
+    ) -> anyhow::Result<()> {
         let now = now() as Millis;
-        self.give_up(world).await?;
+        self.release_ended_claims(world).await?;
         let (mut own, foreign): (Vec<PathClaim>, Vec<PathClaim>) =
             board::claims(&world.paths)?.into_iter().partition(|claim| !is_foreign(claim));
         own.retain(|claim| team.sends(Some(&claim.path), &world.paths.home));
         self.there.put_claims(&self.machine.id, &own, now).await?;
         let theirs = self.there.claims(&self.machine.id, now).await?;
-        let names: BTreeSet<String> = theirs.iter().map(name).collect();
-        for gone in foreign.iter().filter(|claim| !names.contains(&key(claim))) {
+        let names: BTreeSet<String> = theirs.iter().map(remote_claim_key).collect();
+        for gone in foreign.iter().filter(|claim| !names.contains(&claim_key(claim))) {
             // Already released by another process.
             let _ = board::release(&world.paths, &gone.path, Some(&gone.holder));
         }
         let is_known = |claim: &WithOwner<PathClaim>| {
-            let same = |known: &PathClaim| key(known) == name(claim);
+            let same = |known: &PathClaim| claim_key(known) == remote_claim_key(claim);
             let known = foreign.iter().find(|known| same(known));
             known.is_some_and(|known| known.until.abs_diff(claim.it.until) < SAME)
         };
         for claim in theirs.iter().filter(|claim| !is_known(claim)) {
             let left = Duration::from_millis(claim.it.until.saturating_sub(now).max(0) as u64);
             // Fails if a session here holds the path. `plimsoll team status` shows both claims.
-            let _ = board::claim(&world.paths, claim.it.path.clone(), &holder(claim), left);
+            let _ =
+                board::claim(&world.paths, claim.it.path.clone(), &local_holder_name(claim), left);
         }
         Ok(())
     }
 
     /// Releases the claims of this machine that another machine has ended.
-    async fn give_up(&mut self, world: &World) -> anyhow::Result<()> {
+    async fn release_ended_claims(&mut self, world: &World) -> anyhow::Result<()> {
         let ended = self.there.ended_claims(&self.machine.id).await?;
         if ended.is_empty() {
             return Ok(());
@@ -117,7 +122,7 @@ impl TeamConnection {
 }
 
 /// Splits the holder of a claim into name and host. `None` if the claim is held on this machine.
-pub(super) fn elsewhere(claim: &PathClaim) -> Option<(&str, &str)> {
+pub(super) fn remote_holder(claim: &PathClaim) -> Option<(&str, &str)> {
     claim.holder.rsplit_once(ELSEWHERE)
 }
 
@@ -142,14 +147,14 @@ fn is_foreign(claim: &PathClaim) -> bool {
 }
 
 /// Returns the local name of a holder on another machine.
-fn holder(claim: &WithOwner<PathClaim>) -> String {
+fn local_holder_name(claim: &WithOwner<PathClaim>) -> String {
     format!("{}{ELSEWHERE}{}", claim.it.holder, claim.host)
 }
 
-fn name(claim: &WithOwner<PathClaim>) -> String {
-    format!("{} {}", claim.it.path.display(), holder(claim))
+fn remote_claim_key(claim: &WithOwner<PathClaim>) -> String {
+    format!("{} {}", claim.it.path.display(), local_holder_name(claim))
 }
 
-fn key(claim: &PathClaim) -> String {
+fn claim_key(claim: &PathClaim) -> String {
     format!("{} {}", claim.path.display(), claim.holder)
 }

@@ -12,7 +12,7 @@ pub(crate) struct PageConnection(Mutex<Option<(DatabaseUrl, Arc<TeamStore>)>>);
 
 impl PageConnection {
     /// Returns the connection to the database at `url`, and opens it if necessary.
-    pub(crate) async fn to(&self, url: &DatabaseUrl) -> Result<Arc<TeamStore>, TeamError> {
+    pub(crate) async fn get(&self, url: &DatabaseUrl) -> Result<Arc<TeamStore>, TeamError> {
         let mut link = self.0.lock().await;
         match &*link {
             Some((known, store)) if known == url && !store.is_closed() => Ok(store.clone()),

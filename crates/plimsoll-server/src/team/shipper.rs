@@ -18,7 +18,7 @@ use plimsoll_engine::world::World;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::connection::{TeamConnection, store};
+use super::connection::{TeamConnection, open_store};
 
 /// Interval at which waiting rows are checked.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -77,7 +77,7 @@ impl ShipperLoop<'_> {
             let round = tokio::select! {
                 // A panic, for example over an altered table, fails only this round.
                 round = AssertUnwindSafe(self.round(&team)).catch_unwind() => {
-                    round.unwrap_or_else(|panic| Err(panicked(&*panic)))
+                    round.unwrap_or_else(|panic| Err(panic_error(&*panic)))
                 }
                 _ = stopped.changed() => return,
             };
@@ -85,10 +85,10 @@ impl ShipperLoop<'_> {
                 Ok(()) => {
                     told.clear();
                     retry = RETRY;
-                    if sends(&team) { PERIOD } else { IDLE }
+                    if is_sharing(&team) { PERIOD } else { IDLE }
                 }
                 Err(error) => {
-                    self.fail(&error, &mut told);
+                    self.record_failure(&error, &mut told);
                     retry = (retry * 2).min(LONGEST);
                     retry
                 }
@@ -102,10 +102,10 @@ impl ShipperLoop<'_> {
 
     /// Sends all waiting rows, exchanges messages, and does the periodic work if it is due.
     async fn round(&mut self, team: &Team) -> anyhow::Result<()> {
-        if !sends(team) {
+        if !is_sharing(team) {
             self.office = None;
             // Nothing is sent anyway, so a failure to record this does not matter.
-            let _ = store(self.world).map(|store| store.stop_shipping());
+            let _ = open_store(self.world).map(|store| store.stop_shipping());
             return Ok(());
         }
         let is_due = match &self.office {
@@ -120,26 +120,26 @@ impl ShipperLoop<'_> {
         };
         let Some((_, office, greeted)) = &mut self.office else { return Ok(()) };
         if is_due {
-            take_in(self.world)?;
-            office.greet().await?;
+            ingest(self.world)?;
+            office.announce().await?;
             *greeted = Instant::now();
         }
         while office.ship(self.world, team).await?.is_some() {}
         if team.shares(Shared::Board) {
-            office.mail(self.world).await?;
-            office.claims(self.world, team).await?;
+            office.exchange_messages(self.world).await?;
+            office.exchange_claims(self.world, team).await?;
         }
         Ok(())
     }
 
     /// Records and reports a failure, and limits the number of recorded rows.
-    fn fail(&mut self, error: &anyhow::Error, told: &mut String) {
+    fn record_failure(&mut self, error: &anyhow::Error, told: &mut String) {
         self.office = None;
         let why = format!("{error:#}");
-        if let Ok(store) = store(self.world) {
+        if let Ok(store) = open_store(self.world) {
             // If the store is not writable, `say` below still reports the failure.
-            let _ = store.note_trouble(Some(&why));
-            if store.shed(MOST).unwrap_or(false) {
+            let _ = store.set_shipping_error(Some(&why));
+            if store.replace_long_outbox(MOST).unwrap_or(false) {
                 (self.say)(
                     "more than 200,000 rows wait for the team's database: they are not noted one by one any more, but looked for in the store when it is back",
                 );
@@ -162,19 +162,19 @@ impl ShipperLoop<'_> {
 }
 
 /// Turns a panic into an error with the first line of its message.
-fn panicked(panic: &(dyn Any + Send)) -> anyhow::Error {
+fn panic_error(panic: &(dyn Any + Send)) -> anyhow::Error {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
     anyhow!("something unforeseen: {}", text.lines().next().unwrap_or_default())
 }
 
 /// Returns whether anything is shared with a team.
-fn sends(team: &Team) -> bool {
+fn is_sharing(team: &Team) -> bool {
     team.database_url.is_some() && !team.share.is_empty()
 }
 
 /// Ingests checkpoints and saves, in case no other process does.
-fn take_in(world: &World) -> anyhow::Result<()> {
+fn ingest(world: &World) -> anyhow::Result<()> {
     let mut ingester = Ingester::open(world, Duration::from_secs(30), None)?;
     ingester.saves()?;
     ingester.all_checkpoints()

@@ -31,7 +31,7 @@ impl Address {
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value.to_owned()),
-                Some(("sslrootcert", value)) => root = Some(PathBuf::from(unescaped(value))),
+                Some(("sslrootcert", value)) => root = Some(PathBuf::from(percent_decode(value))),
                 _ => rest.push(pair),
             }
         }
@@ -47,7 +47,7 @@ impl Address {
                     "`sslmode` is `require` (the certificate is always verified) or `disable`",
                 ));
             }
-            None => !config.get_hosts().iter().all(is_here),
+            None => !config.get_hosts().iter().all(is_local),
         };
         config.ssl_mode(if is_encrypted { SslMode::Require } else { SslMode::Disable });
         config.connect_timeout(super::CONNECT).application_name("plimsoll");
@@ -62,7 +62,7 @@ impl Address {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(path) = &self.root {
-            roots.add_parsable_certificates(read(path)?);
+            roots.add_parsable_certificates(read_certificates(path)?);
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
@@ -75,14 +75,14 @@ impl Address {
 }
 
 /// Returns whether a host is this machine.
-fn is_here(host: &Host) -> bool {
+fn is_local(host: &Host) -> bool {
     match host {
         Host::Unix(_) => true,
         Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
     }
 }
 
-fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, TeamError> {
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TeamError> {
     let unusable = || TeamError::Certificate { path: path.to_owned() };
     let bytes = std::fs::read(path).map_err(|_| unusable())?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_reader_iter(Cursor::new(bytes)).collect();
@@ -90,7 +90,7 @@ fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, TeamError> {
 }
 
 /// Decodes the percent escapes (such as `%2F`) in a query value.
-fn unescaped(value: &str) -> String {
+fn percent_decode(value: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = value.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_path_may_be_escaped() {
-        assert_eq!(unescaped("%2Fetc%2Fca.pem"), "/etc/ca.pem");
-        assert_eq!(unescaped("/etc/100%"), "/etc/100%");
+        assert_eq!(percent_decode("%2Fetc%2Fca.pem"), "/etc/ca.pem");
+        assert_eq!(percent_decode("/etc/100%"), "/etc/100%");
     }
 }

@@ -21,7 +21,7 @@ impl TeamStore {
              ORDER BY created DESC, iteration DESC LIMIT $2";
         let params: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
             [&session.as_str(), &i64::from(limit)];
-        let rows = self.all("list the checkpoints of", sql, &params).await?;
+        let rows = self.query_all("list the checkpoints of", sql, &params).await?;
         Ok(rows.iter().map(checkpoint).collect())
     }
 
@@ -33,8 +33,8 @@ impl TeamStore {
         let sql = "SELECT checkpoints.*, person, host FROM plimsoll.checkpoints
              LEFT JOIN plimsoll.machines USING (machine)
              WHERE checkpoint = $1 ORDER BY created DESC LIMIT 1";
-        let row = self.one("read from", sql, &[&id]).await?;
-        Ok(row.map(|row| WithOwner::of(&row, checkpoint(&row))))
+        let row = self.query_one("read from", sql, &[&id]).await?;
+        Ok(row.map(|row| WithOwner::from_row(&row, checkpoint(&row))))
     }
 }
 

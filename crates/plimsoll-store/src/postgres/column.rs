@@ -9,29 +9,29 @@ use tokio_postgres::Row;
 use crate::SessionRow;
 
 /// Replaces NUL characters, which PostgreSQL rejects in text.
-pub(super) fn text(text: &str) -> String {
+pub(super) fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
 /// Applies [`text`] to an optional text.
-pub(super) fn some_text(it: Option<&str>) -> Option<String> {
-    it.map(text)
+pub(super) fn optional_without_nul(it: Option<&str>) -> Option<String> {
+    it.map(without_nul)
 }
 
 /// Converts a path to text for display, losing bytes that are not UTF-8. The path is never opened,
 /// since it belongs to another machine.
-pub(super) fn path(path: &Path) -> String {
-    text(&path.to_string_lossy())
+pub(super) fn path_column(path: &Path) -> String {
+    without_nul(&path.to_string_lossy())
 }
 
 /// Converts a count and caps it at `i64::MAX`. A count from a foreign file may be absurd, and must
 /// not prevent other rows from being stored.
-pub(super) fn count(count: u64) -> i64 {
+pub(super) fn count_column(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Converts a subagent to a column that is part of a key. Empty for the session itself.
-pub(super) fn subagent(subagent: Option<&SessionId>) -> &str {
+pub(super) fn subagent_column(subagent: Option<&SessionId>) -> &str {
     subagent.map_or("", SessionId::as_str)
 }
 
@@ -46,7 +46,7 @@ pub(super) fn get_tokens(row: &Row, column: &str) -> Option<Tokens> {
 }
 
 /// Reads a session. `None` if its id is invalid.
-pub(super) fn session(row: &Row) -> Option<SessionRow> {
+pub(super) fn session_from_row(row: &Row) -> Option<SessionRow> {
     Some(SessionRow {
         id: SessionId::new(row.get::<_, &str>("session"))?,
         agent: row.get("agent"),

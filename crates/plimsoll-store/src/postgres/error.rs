@@ -57,9 +57,9 @@ pub enum TeamError {
 
 impl TeamError {
     /// Classifies a database error that occurred during `task`.
-    pub(super) fn of(task: &'static str, error: tokio_postgres::Error) -> Self {
+    pub(super) fn from_query(task: &'static str, error: tokio_postgres::Error) -> Self {
         const ABSENT: [SqlState; 2] = [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME];
-        let why = told(&error);
+        let why = innermost_cause(&error);
         match error.code() {
             Some(code) if ABSENT.contains(code) => Self::NoTables,
             Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Self::Refused { task, why },
@@ -67,10 +67,10 @@ impl TeamError {
         }
     }
 
-    pub(super) fn unreachable(error: tokio_postgres::Error) -> Self {
+    pub(super) fn from_connect(error: tokio_postgres::Error) -> Self {
         const LOGIN: [SqlState; 2] =
             [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION];
-        let why = told(&error);
+        let why = innermost_cause(&error);
         match error.code() {
             Some(code) if LOGIN.contains(code) => Self::Login { why },
             Some(code) if *code == SqlState::INVALID_CATALOG_NAME => Self::NoDatabase { why },
@@ -83,7 +83,7 @@ impl TeamError {
     }
 
     /// Returns whether the error may be temporary.
-    pub fn may_pass(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Slow(_) | Self::Other { .. })
     }
 
@@ -120,7 +120,7 @@ impl TeamError {
 }
 
 /// Returns the first line of the innermost cause, which is the most specific.
-fn told(error: &tokio_postgres::Error) -> String {
+fn innermost_cause(error: &tokio_postgres::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;

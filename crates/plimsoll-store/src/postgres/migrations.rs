@@ -49,7 +49,7 @@ impl TeamStore {
         retention_days: Option<NonZeroU32>,
         now: Millis,
     ) -> Result<MigrationResult, TeamError> {
-        let failed = |error| TeamError::of("make the tables of", error);
+        let failed = |error| TeamError::from_query("make the tables of", error);
         let transaction = self.client.transaction().await.map_err(failed)?;
         let migrated = migrate(&transaction, MIGRATIONS, now).await.map_err(failed)?;
         let sql = "SELECT coalesce(max(needs), 0) FROM plimsoll.migrations";
@@ -72,7 +72,7 @@ impl TeamStore {
                  (SELECT value FROM plimsoll.meta WHERE name = 'database') AS id,
                  (SELECT value FROM plimsoll.meta WHERE name = 'retention_days') AS retention_days
              FROM plimsoll.migrations";
-        let row = self.one("look at", sql, &[]).await?.ok_or(TeamError::NoTables)?;
+        let row = self.query_one("look at", sql, &[]).await?.ok_or(TeamError::NoTables)?;
         let version: i32 = row.get::<_, Option<i32>>("version").ok_or(TeamError::NoTables)?;
         let needs: i32 = row.get::<_, Option<i32>>("needs").unwrap_or(0);
         if needs > LATEST {

@@ -17,7 +17,7 @@ pub struct PrunedRows {
 
 impl DatabaseInfo {
     /// Returns the time before which rows are deleted.
-    pub fn since(&self, now: Millis) -> Millis {
+    pub fn retention_start(&self, now: Millis) -> Millis {
         self.retention_days.map_or(Millis::MIN, |days| now - Millis::from(days) * DAY)
     }
 }
@@ -25,7 +25,7 @@ impl DatabaseInfo {
 impl TeamStore {
     /// Deletes all rows older than `since`.
     pub async fn prune(&mut self, since: Millis) -> Result<PrunedRows, TeamError> {
-        let failed = |error| TeamError::of("take what is too old out of", error);
+        let failed = |error| TeamError::from_query("take what is too old out of", error);
         let transaction = self.client.transaction().await.map_err(failed)?;
         for table in ["readings", "compactions"] {
             let sql = format!(

@@ -18,10 +18,11 @@ impl TeamStore {
             "SELECT saves.*, person, host FROM plimsoll.saves
              LEFT JOIN plimsoll.machines USING (machine)
              WHERE {} ORDER BY created DESC, id DESC LIMIT $2",
-            condition(filter)
+            filter_condition(filter)
         );
         let environment = filter.environment.map(SaveEnvironment::as_str);
-        let rows = self.all("list the saves of", &sql, &[&environment, &i64::from(limit)]).await?;
+        let rows =
+            self.query_all("list the saves of", &sql, &[&environment, &i64::from(limit)]).await?;
         Ok(rows.iter().map(theirs).collect())
     }
 
@@ -33,7 +34,7 @@ impl TeamStore {
         filter: &SaveFilter<'_>,
         limit: u32,
     ) -> Result<Option<Vec<WithOwner<Save>>>, TeamError> {
-        let Some(query) = query(typed) else { return Ok(None) };
+        let Some(query) = text_query(typed) else { return Ok(None) };
         // Only the newest 1000 matches are ranked, so that a common word costs no more than a rare
         // one.
         let sql = format!(
@@ -43,18 +44,19 @@ impl TeamStore {
                  ORDER BY created DESC LIMIT 1000
              ) AS found LEFT JOIN plimsoll.machines USING (machine)
              ORDER BY ts_rank(words, to_tsquery('simple', $3)) DESC, created DESC LIMIT $2",
-            condition(filter)
+            filter_condition(filter)
         );
         let environment = filter.environment.map(SaveEnvironment::as_str);
-        let rows =
-            self.all("search", &sql, &[&environment, &i64::from(limit), &query.as_str()]).await?;
+        let rows = self
+            .query_all("search", &sql, &[&environment, &i64::from(limit), &query.as_str()])
+            .await?;
         Ok(Some(rows.iter().map(theirs).collect()))
     }
 
     /// Returns the saves of a session, oldest first.
     pub async fn saves_of_session(&self, session: &SessionId) -> Result<Vec<Save>, TeamError> {
         let sql = "SELECT * FROM plimsoll.saves WHERE session = $1 ORDER BY created, id";
-        let rows = self.all("list the saves of", sql, &[&session.as_str()]).await?;
+        let rows = self.query_all("list the saves of", sql, &[&session.as_str()]).await?;
         Ok(rows.iter().map(save).collect())
     }
 
@@ -69,7 +71,7 @@ impl TeamStore {
                      ORDER BY saves.environment LIMIT 1)
                  FROM names WHERE names.environment IS NOT NULL
              ) SELECT environment FROM names WHERE environment IS NOT NULL";
-        let rows = self.all("list the environments of", sql, &[]).await?;
+        let rows = self.query_all("list the environments of", sql, &[]).await?;
         Ok(rows
             .iter()
             .filter_map(|row| SaveEnvironment::new(row.get("environment")).ok())
@@ -78,7 +80,7 @@ impl TeamStore {
 }
 
 /// Returns the SQL condition for a filter. `$1` is the environment.
-fn condition(filter: &SaveFilter<'_>) -> &'static str {
+fn filter_condition(filter: &SaveFilter<'_>) -> &'static str {
     match (filter.environment.is_some(), filter.kinds) {
         (true, SaveKinds::All) => "environment = $1",
         (true, SaveKinds::Restorable) => "environment = $1 AND kind IN ('manual', 'auto')",
@@ -89,7 +91,7 @@ fn condition(filter: &SaveFilter<'_>) -> &'static str {
 
 /// Builds a full-text query that requires all words. Operators in the typed text have no effect.
 /// `None` if nothing typed is a word.
-fn query(typed: &str) -> Option<String> {
+fn text_query(typed: &str) -> Option<String> {
     let words = typed.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     let words: Vec<String> =
         words.filter(|word| !word.is_empty()).map(|word| format!("'{word}':*")).collect();
@@ -97,7 +99,7 @@ fn query(typed: &str) -> Option<String> {
 }
 
 fn theirs(row: &Row) -> WithOwner<Save> {
-    WithOwner::of(row, save(row))
+    WithOwner::from_row(row, save(row))
 }
 
 fn save(row: &Row) -> Save {

@@ -6,7 +6,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
 use tokio_postgres::Row;
 
-use super::column::{get_count, get_tokens, session};
+use super::column::{get_count, get_tokens, session_from_row};
 use super::{TeamError, TeamStore};
 use crate::{CurvePoint, CurvePointRow, LastCheckpoint, OverviewRow};
 
@@ -23,7 +23,7 @@ pub struct WithOwner<T> {
 
 impl<T> WithOwner<T> {
     /// Adds the owner in `row` to a value.
-    pub(super) fn of(row: &Row, it: T) -> Self {
+    pub(super) fn from_row(row: &Row, it: T) -> Self {
         let name = |column| row.get::<_, Option<String>>(column).unwrap_or_default();
         Self { person: name("person"), host: name("host"), it }
     }
@@ -58,14 +58,14 @@ impl TeamStore {
         let sql = "SELECT machines.*, (SELECT count(*) FROM plimsoll.sessions
                  WHERE sessions.machine = machines.machine) AS sessions
              FROM plimsoll.machines ORDER BY last_seen DESC, machine";
-        let rows = self.all("list the machines of", sql, &[]).await?;
+        let rows = self.query_all("list the machines of", sql, &[]).await?;
         let machine = |row: &Row| MachineRow {
             id: row.get("machine"),
             sessions: get_count(row, "sessions"),
             version: row.get("version"),
             last_seen: row.get("last_seen"),
         };
-        Ok(rows.iter().map(|row| WithOwner::of(row, machine(row))).collect())
+        Ok(rows.iter().map(|row| WithOwner::from_row(row, machine(row))).collect())
     }
 
     /// Returns one page of the sessions and their current state, the most recently active first: at
@@ -81,17 +81,18 @@ impl TeamStore {
             "SELECT * FROM plimsoll.sessions WHERE {condition}
              ORDER BY last_seen DESC, session LIMIT $1 OFFSET $2"
         );
-        let sql = format!("{} ORDER BY last_seen DESC, session", standing(&page));
+        let sql = format!("{} ORDER BY last_seen DESC, session", with_session_state(&page));
         let (limit, skipped) = (i64::from(limit), i64::from(skipped));
-        let rows = self.all("list the sessions of", &sql, &[&limit, &skipped, &machine]).await?;
-        Ok(rows.iter().filter_map(|row| Some(WithOwner::of(row, overview(row)?))).collect())
+        let rows =
+            self.query_all("list the sessions of", &sql, &[&limit, &skipped, &machine]).await?;
+        Ok(rows.iter().filter_map(|row| Some(WithOwner::from_row(row, overview(row)?))).collect())
     }
 
     /// Returns the number of sessions, of one machine or of all.
     pub async fn session_count(&self, machine: Option<&str>) -> Result<u64, TeamError> {
         let condition = if machine.is_some() { "machine = $1" } else { "$1::text IS NULL" };
         let sql = format!("SELECT count(*) FROM plimsoll.sessions WHERE {condition}");
-        let row = self.one("count the sessions of", &sql, &[&machine]).await?;
+        let row = self.query_one("count the sessions of", &sql, &[&machine]).await?;
         Ok(row.map_or(0, |row| get_count(&row, "count")))
     }
 
@@ -100,15 +101,15 @@ impl TeamStore {
         &self,
         id: &SessionId,
     ) -> Result<Option<WithOwner<OverviewRow>>, TeamError> {
-        let sql = standing("SELECT * FROM plimsoll.sessions WHERE session = $1");
-        let row = self.one("read from", &sql, &[&id.as_str()]).await?;
-        Ok(row.and_then(|row| Some(WithOwner::of(&row, overview(&row)?))))
+        let sql = with_session_state("SELECT * FROM plimsoll.sessions WHERE session = $1");
+        let row = self.query_one("read from", &sql, &[&id.as_str()]).await?;
+        Ok(row.and_then(|row| Some(WithOwner::from_row(&row, overview(&row)?))))
     }
 
     /// Returns at most `limit` sessions whose ids begin with `beginning`, an exact match first. Ids
     /// of version 7 may also end with it, because they begin with the time and are much alike
     /// there.
-    pub async fn sessions_named(
+    pub async fn sessions_matching_id(
         &self,
         beginning: &str,
         limit: u32,
@@ -117,19 +118,20 @@ impl TeamStore {
              WHERE left(session, length($1)) = $1
                 OR substr(session, 15, 1) = '7' AND right(session, length($1)) = $1
              ORDER BY session <> $1, session LIMIT $2";
-        let rows = self.all("look for sessions in", sql, &[&beginning, &i64::from(limit)]).await?;
+        let rows =
+            self.query_all("look for sessions in", sql, &[&beginning, &i64::from(limit)]).await?;
         Ok(rows.iter().filter_map(|row| SessionId::new(row.get::<_, &str>("session"))).collect())
     }
 
     /// Returns the sessions of all machines except `except` with activity after `since`.
-    pub async fn sessions_since(
+    pub async fn remote_sessions_since(
         &self,
         except: &str,
         since: Millis,
     ) -> Result<Vec<RemoteSession>, TeamError> {
         let sql = "SELECT session, project, machine FROM plimsoll.sessions
              WHERE last_seen > $2 AND machine <> $1 ORDER BY last_seen DESC, session";
-        let rows = self.all("look for sessions in", sql, &[&except, &since]).await?;
+        let rows = self.query_all("look for sessions in", sql, &[&except, &since]).await?;
         let found = |row: &Row| {
             let session = SessionId::new(row.get::<_, &str>("session"))?;
             let project = row.get::<_, Option<&str>>("project").map(PathBuf::from);
@@ -147,7 +149,7 @@ impl TeamStore {
              UNION ALL
              SELECT time, subagent, NULL, automatic, tokens_before, tokens_after
              FROM plimsoll.compactions WHERE session = $1";
-        let mut rows = self.all("list the readings of", sql, &[&id.as_str()]).await?;
+        let mut rows = self.query_all("list the readings of", sql, &[&id.as_str()]).await?;
         // The index returns the rows nearly sorted, so sorting here costs less than sorting in the
         // database.
         rows.sort_by_key(|row| (row.get::<_, Millis>(0), row.get::<_, Option<bool>>(3)));
@@ -157,7 +159,7 @@ impl TeamStore {
 
 /// Wraps a query for sessions in one that adds their current state and owner. The index
 /// `readings_by_time` finds the last reading, however many readings there are.
-fn standing(sessions: &str) -> String {
+fn with_session_state(sessions: &str) -> String {
     format!(
         "SELECT page.*, person, host,
              coalesce(
@@ -186,7 +188,7 @@ fn overview(row: &Row) -> Option<OverviewRow> {
     let last: Option<String> = row.get("last_checkpoint");
     let created: Option<Millis> = row.get("last_created");
     Some(OverviewRow {
-        session: session(row)?,
+        session: session_from_row(row)?,
         used: get_tokens(row, "used"),
         largest: get_tokens(row, "largest").unwrap_or(0),
         compactions: get_count(row, "compactions"),

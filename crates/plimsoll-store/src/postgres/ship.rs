@@ -6,7 +6,9 @@ use plimsoll_extract::save::Save;
 use tokio::time::timeout;
 use tokio_postgres::{Error, Transaction};
 
-use super::column::{count, path, some_text, subagent, text};
+use super::column::{
+    count_column, optional_without_nul, path_column, subagent_column, without_nul,
+};
 use super::{ANSWER, TeamError, TeamStore};
 use crate::{CheckpointRow, CompactionRow, ReadingRow, SessionRow, Shipment};
 
@@ -34,15 +36,15 @@ impl TeamStore {
         let sent = timeout(ANSWER, async {
             let transaction = self.client.transaction().await?;
             put_machine(&transaction, machine, now).await?;
-            put(&transaction, machine, shipment).await?;
+            put_rows(&transaction, machine, shipment).await?;
             transaction.commit().await
         });
         let sent = sent.await.map_err(|_| TeamError::Slow(TASK))?;
-        sent.map_err(|error| TeamError::of(TASK, error))
+        sent.map_err(|error| TeamError::from_query(TASK, error))
     }
 }
 
-async fn put(
+async fn put_rows(
     to: &Transaction<'_>,
     machine: &SendingMachine,
     shipment: &Shipment,
@@ -76,7 +78,7 @@ async fn put_machine(
          ON CONFLICT (machine) DO UPDATE SET host = excluded.host, person = excluded.person,
              version = excluded.version, last_seen = greatest(known.last_seen, excluded.last_seen)";
     let SendingMachine { id, host, person, version } = machine;
-    to.execute(sql, &[id, &text(host), &text(person), version, &now]).await.map(drop)
+    to.execute(sql, &[id, &without_nul(host), &without_nul(person), version, &now]).await.map(drop)
 }
 
 /// Collects one value of each row into an array parameter, so that one statement inserts many rows.
@@ -109,10 +111,10 @@ async fn put_sessions(
         &[
             &machine.id,
             &column(rows, |row| row.id.as_str()),
-            &column(rows, |row| text(&row.agent)),
-            &column(rows, |row| row.project.as_deref().map(path)),
-            &column(rows, |row| some_text(row.version.as_deref())),
-            &column(rows, |row| some_text(row.model.as_deref())),
+            &column(rows, |row| without_nul(&row.agent)),
+            &column(rows, |row| row.project.as_deref().map(path_column)),
+            &column(rows, |row| optional_without_nul(row.version.as_deref())),
+            &column(rows, |row| optional_without_nul(row.model.as_deref())),
             &column(rows, |row| row.started),
             &column(rows, |row| row.last_seen),
         ],
@@ -133,12 +135,12 @@ async fn put_readings(to: &Transaction<'_>, rows: &[ReadingRow]) -> Result<(), E
         sql,
         &[
             &column(rows, |row| row.session.as_str()),
-            &column(rows, |row| subagent(row.subagent.as_ref())),
-            &column(rows, |row| text(&row.message)),
+            &column(rows, |row| subagent_column(row.subagent.as_ref())),
+            &column(rows, |row| without_nul(&row.message)),
             &column(rows, |row| row.time),
-            &column(rows, |row| text(&row.model)),
-            &column(rows, |row| count(row.prompt_tokens)),
-            &column(rows, |row| count(row.output_tokens)),
+            &column(rows, |row| without_nul(&row.model)),
+            &column(rows, |row| count_column(row.prompt_tokens)),
+            &column(rows, |row| count_column(row.output_tokens)),
             &column(rows, |row| i64::from(row.turn)),
         ],
     )
@@ -156,14 +158,14 @@ async fn put_compactions(to: &Transaction<'_>, rows: &[CompactionRow]) -> Result
         sql,
         &[
             &column(rows, |row| row.session.as_str()),
-            &column(rows, |row| subagent(row.subagent.as_ref())),
-            &column(rows, |row| text(&row.entry)),
+            &column(rows, |row| subagent_column(row.subagent.as_ref())),
+            &column(rows, |row| without_nul(&row.entry)),
             &column(rows, |row| row.time),
-            &column(rows, |row| some_text(row.model.as_deref())),
-            &column(rows, |row| some_text(row.version.as_deref())),
+            &column(rows, |row| optional_without_nul(row.model.as_deref())),
+            &column(rows, |row| optional_without_nul(row.version.as_deref())),
             &column(rows, |row| row.automatic),
-            &column(rows, |row| row.tokens_before.map(count)),
-            &column(rows, |row| row.tokens_after.map(count)),
+            &column(rows, |row| row.tokens_before.map(count_column)),
+            &column(rows, |row| row.tokens_after.map(count_column)),
         ],
     )
     .await
@@ -186,18 +188,18 @@ async fn put_checkpoints(
         sql,
         &[
             &machine.id,
-            &column(rows, |row| text(&row.session)),
-            &column(rows, |row| text(&row.id)),
-            &column(rows, |row| path(&row.path)),
-            &column(rows, |row| path(&row.project)),
+            &column(rows, |row| without_nul(&row.session)),
+            &column(rows, |row| without_nul(&row.id)),
+            &column(rows, |row| path_column(&row.path)),
+            &column(rows, |row| path_column(&row.project)),
             &column(rows, |row| row.created),
-            &column(rows, |row| text(&row.occasion)),
-            &column(rows, |row| count(row.iteration)),
+            &column(rows, |row| without_nul(&row.occasion)),
+            &column(rows, |row| count_column(row.iteration)),
             &column(rows, |row| row.partial),
-            &column(rows, |row| row.used.map(count)),
-            &column(rows, |row| row.window.map(count)),
-            &column(rows, |row| text(&row.summary)),
-            &column(rows, |row| text(&row.body)),
+            &column(rows, |row| row.used.map(count_column)),
+            &column(rows, |row| row.window.map(count_column)),
+            &column(rows, |row| without_nul(&row.summary)),
+            &column(rows, |row| without_nul(&row.body)),
         ],
     )
     .await
@@ -228,20 +230,20 @@ async fn put_saves(
         sql,
         &[
             &machine.id,
-            &column(rows, |save| text(&save.id)),
+            &column(rows, |save| without_nul(&save.id)),
             &column(rows, |save| save.created),
             &column(rows, |save| save.what.environment.as_str()),
             &column(rows, |save| save.what.kind.label()),
-            &column(rows, |save| some_text(save.what.project.as_deref())),
-            &column(rows, |save| some_text(save.what.session.as_deref())),
-            &column(rows, |save| some_text(save.what.checkpoint.as_deref())),
-            &column(rows, |save| some_text(save.what.commit.as_deref())),
-            &column(rows, |save| text(&save.what.task)),
-            &column(rows, |save| some_text(save.what.context.as_deref())),
-            &column(rows, |save| some_text(save.what.blockers.as_deref())),
-            &column(rows, |save| some_text(save.what.next_steps.as_deref())),
-            &column(rows, |save| text(&save.what.tags.join("\n"))),
-            &column(rows, |save| text(&save.what.key_artifacts.join("\n"))),
+            &column(rows, |save| optional_without_nul(save.what.project.as_deref())),
+            &column(rows, |save| optional_without_nul(save.what.session.as_deref())),
+            &column(rows, |save| optional_without_nul(save.what.checkpoint.as_deref())),
+            &column(rows, |save| optional_without_nul(save.what.commit.as_deref())),
+            &column(rows, |save| without_nul(&save.what.task)),
+            &column(rows, |save| optional_without_nul(save.what.context.as_deref())),
+            &column(rows, |save| optional_without_nul(save.what.blockers.as_deref())),
+            &column(rows, |save| optional_without_nul(save.what.next_steps.as_deref())),
+            &column(rows, |save| without_nul(&save.what.tags.join("\n"))),
+            &column(rows, |save| without_nul(&save.what.key_artifacts.join("\n"))),
         ],
     )
     .await

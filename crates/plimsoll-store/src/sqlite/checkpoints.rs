@@ -7,7 +7,7 @@ use plimsoll_core::event::SessionId;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
-use super::column::{ColumnValue, get, get_any};
+use super::column::{ColumnValue, get, get_optional};
 use super::ingest::new_id;
 use crate::{CheckpointListing, CheckpointRow, LastCheckpoint, StoreError};
 
@@ -17,14 +17,14 @@ impl Store {
     /// `look` receives the known ids and lists the files. Other writers wait in the meantime, so a
     /// process with an older listing cannot remove a checkpoint that another has just added. If
     /// `look` returns `None`, nothing changes.
-    pub fn take_checkpoints<E: From<StoreError>>(
+    pub fn sync_checkpoints<E: From<StoreError>>(
         &mut self,
         project: &Path,
         look: impl FnOnce(&BTreeSet<String>) -> Result<Option<CheckpointListing>, E>,
     ) -> Result<(), E> {
-        let failed = self.failed("ingest into");
+        let failed = self.error_during("ingest into");
         let transaction = self.connection.transaction().map_err(&failed)?;
-        let known = known(&transaction, project).map_err(&failed)?;
+        let known = known_ids(&transaction, project).map_err(&failed)?;
         let Some(there) = look(&known)? else { return Ok(()) };
         for gone in known.difference(&there.ids) {
             remove(&transaction, project, gone).map_err(&failed)?;
@@ -48,28 +48,30 @@ impl Store {
         self.connection
             .prepare_cached(sql)
             .and_then(|mut sql| sql.query_row(params![ColumnValue(session)], last).optional())
-            .map_err(self.failed("read from"))
+            .map_err(self.error_during("read from"))
     }
 
     /// Returns the projects that have sessions or checkpoints.
     pub fn projects(&self) -> Result<BTreeSet<PathBuf>, StoreError> {
         let sql = "SELECT project FROM sessions WHERE project IS NOT NULL
              UNION SELECT project FROM checkpoints";
-        let rows = self.all(sql, [], |row| get(row, "project"));
-        rows.map(|rows| rows.into_iter().collect()).map_err(self.failed("list the projects of"))
+        let rows = self.query_all(sql, [], |row| get(row, "project"));
+        rows.map(|rows| rows.into_iter().collect())
+            .map_err(self.error_during("list the projects of"))
     }
 
     /// Returns at most `limit` checkpoints of all projects, newest first.
     pub fn newest_checkpoints(&self, limit: u32) -> Result<Vec<CheckpointRow>, StoreError> {
         let sql = "SELECT * FROM checkpoints ORDER BY created DESC, iteration DESC LIMIT ?1";
-        self.all(sql, params![limit], checkpoint).map_err(self.failed("list the checkpoints of"))
+        self.query_all(sql, params![limit], checkpoint_from_row)
+            .map_err(self.error_during("list the checkpoints of"))
     }
 
     /// Returns the checkpoints of a session, oldest first.
     pub fn checkpoints_of(&self, id: &SessionId) -> Result<Vec<CheckpointRow>, StoreError> {
         let sql = "SELECT * FROM checkpoints WHERE session = ?1 ORDER BY created, iteration";
-        self.all(sql, params![ColumnValue(id)], checkpoint)
-            .map_err(self.failed("list the checkpoints of"))
+        self.query_all(sql, params![ColumnValue(id)], checkpoint_from_row)
+            .map_err(self.error_during("list the checkpoints of"))
     }
 
     /// Returns the checkpoint with this id. If several projects have one, returns the newest.
@@ -77,12 +79,12 @@ impl Store {
         let sql = "SELECT * FROM checkpoints WHERE checkpoint = ?1 ORDER BY created DESC LIMIT 1";
         self.connection
             .prepare_cached(sql)
-            .and_then(|mut sql| sql.query_row(params![id], checkpoint).optional())
-            .map_err(self.failed("read from"))
+            .and_then(|mut sql| sql.query_row(params![id], checkpoint_from_row).optional())
+            .map_err(self.error_during("read from"))
     }
 }
 
-fn known(connection: &Connection, project: &Path) -> rusqlite::Result<BTreeSet<String>> {
+fn known_ids(connection: &Connection, project: &Path) -> rusqlite::Result<BTreeSet<String>> {
     let sql = "SELECT checkpoint FROM checkpoints WHERE project = ?1";
     connection
         .prepare_cached(sql)?
@@ -120,7 +122,7 @@ fn insert(connection: &Connection, machine: &str, row: &CheckpointRow) -> rusqli
     Ok(())
 }
 
-pub(super) fn checkpoint(row: &Row<'_>) -> rusqlite::Result<CheckpointRow> {
+pub(super) fn checkpoint_from_row(row: &Row<'_>) -> rusqlite::Result<CheckpointRow> {
     Ok(CheckpointRow {
         id: row.get("checkpoint")?,
         path: get(row, "path")?,
@@ -130,8 +132,8 @@ pub(super) fn checkpoint(row: &Row<'_>) -> rusqlite::Result<CheckpointRow> {
         occasion: row.get("occasion")?,
         iteration: get(row, "iteration")?,
         partial: row.get("partial")?,
-        used: get_any(row, "used")?,
-        window: get_any(row, "window")?,
+        used: get_optional(row, "used")?,
+        window: get_optional(row, "window")?,
         summary: row.get("summary")?,
         body: row.get("body")?,
     })

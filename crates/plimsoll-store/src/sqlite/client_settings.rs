@@ -20,7 +20,7 @@ impl Store {
         self.connection
             .query_row(sql, params![agent, ColumnValue(project)], client_settings)
             .optional()
-            .map_err(self.failed("read from"))
+            .map_err(self.error_during("read from"))
     }
 
     /// Returns the latest time since when any project has had exactly these settings. `None` if no
@@ -33,7 +33,7 @@ impl Store {
         let sql = "SELECT max(since) FROM client_settings WHERE agent = ?1 AND settings = ?2";
         self.connection
             .query_row(sql, params![agent, settings], |row| row.get(0))
-            .map_err(self.failed("read from"))
+            .map_err(self.error_during("read from"))
     }
 
     /// Stores the settings of an agent's client in a project.
@@ -45,7 +45,7 @@ impl Store {
         let ClientSettingsRow { agent, project, settings, since, looked } = row;
         self.connection
             .execute(sql, params![agent, ColumnValue(project.as_path()), settings, since, looked])
-            .map_err(self.failed("write to"))?;
+            .map_err(self.error_during("write to"))?;
         Ok(())
     }
 }

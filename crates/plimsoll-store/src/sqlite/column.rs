@@ -20,7 +20,7 @@ where
 }
 
 /// Reads a column that may be NULL.
-pub(super) fn get_any<T>(row: &Row<'_>, column: &str) -> Result<Option<T>>
+pub(super) fn get_optional<T>(row: &Row<'_>, column: &str) -> Result<Option<T>>
 where
     ColumnValue<T>: FromSql,
 {
@@ -32,7 +32,7 @@ const NO_SUBAGENT: &str = "";
 
 /// Converts a subagent to a column that is part of a key. NULL cannot be used there, because two
 /// NULLs count as different.
-pub(super) fn subagent(subagent: Option<&SessionId>) -> &str {
+pub(super) fn subagent_column(subagent: Option<&SessionId>) -> &str {
     subagent.map_or(NO_SUBAGENT, SessionId::as_str)
 }
 

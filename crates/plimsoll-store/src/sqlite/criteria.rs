@@ -6,22 +6,22 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
 use super::column::get;
-use super::history::peak;
+use super::history::peak_from_row;
 use crate::{AutoCompactionCounts, PeakRow, StoreError, WorkPeriod};
 
 impl Store {
     /// Returns the number of checkpoints sealed since a time, by occasion. Includes checkpoints
     /// that were pruned later.
-    pub fn seals(&self, since: Millis) -> Result<Vec<(String, u64)>, StoreError> {
+    pub fn seal_counts(&self, since: Millis) -> Result<Vec<(String, u64)>, StoreError> {
         let sql = "SELECT occasion, count(*) AS seals FROM seals WHERE created >= ?1
              GROUP BY occasion ORDER BY occasion";
-        self.all(sql, params![since], |row| Ok((row.get("occasion")?, get(row, "seals")?)))
-            .map_err(self.failed("count the checkpoints of"))
+        self.query_all(sql, params![since], |row| Ok((row.get("occasion")?, get(row, "seals")?)))
+            .map_err(self.error_during("count the checkpoints of"))
     }
 
     /// Returns the longest period since `since` in which a session worked on one prompt. A pause of
     /// more than `longest_step` ends a period.
-    pub fn longest_stretch(
+    pub fn longest_work_period(
         &self,
         since: Millis,
         longest_step: Millis,
@@ -29,12 +29,15 @@ impl Store {
         self.connection
             .prepare_cached(LONGEST)
             .and_then(|mut sql| sql.query_row(params![since, longest_step], stretch).optional())
-            .map_err(self.failed("list the readings of"))
+            .map_err(self.error_during("list the readings of"))
     }
 
     /// Counts the compactions that clients started since a time, and those without a warning or
     /// checkpoint since the compaction before.
-    pub fn overflows(&self, since: Millis) -> Result<AutoCompactionCounts, StoreError> {
+    pub fn auto_compaction_counts(
+        &self,
+        since: Millis,
+    ) -> Result<AutoCompactionCounts, StoreError> {
         let overflows = |row: &Row<'_>| {
             Ok(AutoCompactionCounts {
                 all: get(row, "overflows")?,
@@ -52,12 +55,12 @@ impl Store {
         self.connection
             .prepare_cached(&sql)
             .and_then(|mut sql| sql.query_row(params![since], overflows))
-            .map_err(self.failed("list the compactions of"))
+            .map_err(self.error_during("list the compactions of"))
     }
 
     /// Returns the peak of each session's own window since a time, and whether a warning or
     /// checkpoint came before it.
-    pub fn fullest(&self, since: Millis) -> Result<Vec<PeakRow>, StoreError> {
+    pub fn peaks_since(&self, since: Millis) -> Result<Vec<PeakRow>, StoreError> {
         let sql = format!(
             "SELECT session, model, version, tokens,
                  (SELECT count(*) FROM compactions AS compacted
@@ -68,17 +71,18 @@ impl Store {
                  FROM readings WHERE subagent = '' AND time >= ?1 GROUP BY session) AS own
              JOIN sessions USING (session)"
         );
-        self.all(&sql, params![since], peak).map_err(self.failed("list the readings of"))
+        self.query_all(&sql, params![since], peak_from_row)
+            .map_err(self.error_during("list the readings of"))
     }
 
     /// Returns how often a session received a restore since a time, of its own work or of another
     /// session's.
-    pub fn restores(&self, since: Millis) -> Result<u64, StoreError> {
+    pub fn restore_count(&self, since: Millis) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) AS restores FROM decisions
              WHERE time >= ?1 AND what IN ('restored', 'given')";
         self.connection
             .query_row(sql, params![since], |row| get(row, "restores"))
-            .map_err(self.failed("list the decisions of"))
+            .map_err(self.error_during("list the decisions of"))
     }
 
     /// Returns the time of the first decision. Before that, plimsoll was not in use and could not
@@ -86,7 +90,7 @@ impl Store {
     pub fn first_decision(&self) -> Result<Option<Millis>, StoreError> {
         self.connection
             .query_row("SELECT min(time) FROM decisions", [], |row| row.get(0))
-            .map_err(self.failed("list the decisions of"))
+            .map_err(self.error_during("list the decisions of"))
     }
 }
 

@@ -11,8 +11,8 @@ use rusqlite::types::FromSqlError;
 use rusqlite::{Row, params};
 
 use super::Store;
-use super::column::{ColumnValue, get, get_any};
-use super::queries::compaction;
+use super::column::{ColumnValue, get, get_optional};
+use super::queries::compaction_from_row;
 use crate::{
     ClientRow, CompactionRow, FirstPromptRow, GrowthSamples, HistoryExtent, HookCount, HookSpan,
     PeakRow, StoreError,
@@ -21,7 +21,7 @@ use crate::{
 impl Store {
     /// Returns the growth of a session since its last compaction, from its newest `most` readings.
     pub fn pace(&self, session: &SessionId, most: u32) -> Result<GrowthSamples, StoreError> {
-        let failed = self.failed("read from");
+        let failed = self.error_during("read from");
         let (compactions, since): (u64, Option<Millis>) = self
             .connection
             .prepare_cached(COMPACTED)
@@ -33,7 +33,7 @@ impl Store {
             .map_err(&failed)?;
         let since = since.unwrap_or(Millis::MIN);
         let mut samples = self
-            .all(NEWEST_READINGS, params![ColumnValue(session), since, most], sample)
+            .query_all(NEWEST_READINGS, params![ColumnValue(session), since, most], sample)
             .map_err(&failed)?;
         samples.reverse();
         Ok(GrowthSamples { compactions, samples })
@@ -42,8 +42,8 @@ impl Store {
     /// Returns the newest automatic compactions of each model and client version, oldest first: at
     /// most [`LEARN_FROM`] of each.
     pub fn newest_automatic(&self) -> Result<Vec<CompactionRow>, StoreError> {
-        self.all(NEWEST_AUTOMATIC, params![LEARN_FROM as u32], compaction)
-            .map_err(self.failed("learn from"))
+        self.query_all(NEWEST_AUTOMATIC, params![LEARN_FROM as u32], compaction_from_row)
+            .map_err(self.error_during("learn from"))
     }
 
     /// Returns the models and client versions of all sessions, the most recently used first.
@@ -51,7 +51,7 @@ impl Store {
         let sql = "SELECT agent, model, version, count(*) AS sessions, max(last_seen) AS last_seen
              FROM sessions WHERE model IS NOT NULL AND version IS NOT NULL
              GROUP BY agent, model, version ORDER BY last_seen DESC, model, version";
-        self.all(sql, [], client).map_err(self.failed("list the sessions of"))
+        self.query_all(sql, [], client).map_err(self.error_during("list the sessions of"))
     }
 
     /// Counts the hook runs since a time by command, event, duration and outcome. The fastest runs
@@ -60,7 +60,8 @@ impl Store {
         let sql = "SELECT command_id, command, event, millis, outcome, count(*) AS runs
              FROM distinct_hook_runs WHERE time >= ?1
              GROUP BY command_id, event, millis, outcome ORDER BY command, command_id, millis";
-        self.all(sql, params![since], hook_count).map_err(self.failed("count the hook runs of"))
+        self.query_all(sql, params![since], hook_count)
+            .map_err(self.error_during("count the hook runs of"))
     }
 
     /// Returns, for each hook command, the total duration since a time of the sessions in which it
@@ -70,32 +71,33 @@ impl Store {
             "SELECT command_id, count(*) AS sessions, sum(last_seen - max(started, ?1)) AS millis
              FROM (SELECT DISTINCT command_id, session FROM distinct_hook_runs WHERE time >= ?1)
              JOIN sessions USING (session) GROUP BY command_id";
-        self.all(sql, params![since], hook_span).map_err(self.failed("count the hook runs of"))
+        self.query_all(sql, params![since], hook_span)
+            .map_err(self.error_during("count the hook runs of"))
     }
 
     /// Returns the peak of each session's own window.
     pub fn peaks(&self) -> Result<Vec<PeakRow>, StoreError> {
-        self.all(PEAKS, [], peak).map_err(self.failed("list the readings of"))
+        self.query_all(PEAKS, [], peak_from_row).map_err(self.error_during("list the readings of"))
     }
 
     /// Returns the first and largest prompts of a project's sessions, the most recently active
     /// first, at most `limit`. Skips sessions without a response.
-    pub fn beginnings(
+    pub fn first_prompts(
         &self,
         project: &Path,
         limit: u32,
     ) -> Result<Vec<FirstPromptRow>, StoreError> {
-        self.all(BEGINNINGS, params![ColumnValue(project), limit], beginning)
-            .map_err(self.failed("list the sessions of"))
+        self.query_all(BEGINNINGS, params![ColumnValue(project), limit], beginning)
+            .map_err(self.error_during("list the sessions of"))
     }
 
     /// Returns the number of sessions and projects, and the start of the first session. Skips
     /// sessions without a response.
-    pub fn extent(&self) -> Result<HistoryExtent, StoreError> {
+    pub fn history_extent(&self) -> Result<HistoryExtent, StoreError> {
         let sql = "SELECT count(*) AS sessions, count(DISTINCT project) AS projects,
              min(started) AS since FROM sessions
              WHERE EXISTS (SELECT 1 FROM readings AS own WHERE own.session = sessions.session)";
-        self.connection.query_row(sql, [], extent).map_err(self.failed("count what is in"))
+        self.connection.query_row(sql, [], extent).map_err(self.error_during("count what is in"))
     }
 }
 
@@ -166,7 +168,7 @@ fn hook_count(row: &Row<'_>) -> rusqlite::Result<HookCount> {
     Ok(HookCount {
         command: Command { id, shown: row.get("command")? },
         event: row.get("event")?,
-        millis: get_any(row, "millis")?,
+        millis: get_optional(row, "millis")?,
         outcome: outcome.ok_or(FromSqlError::InvalidType)?,
         runs: get(row, "runs")?,
     })
@@ -181,7 +183,7 @@ fn hook_span(row: &Row<'_>) -> rusqlite::Result<HookSpan> {
     })
 }
 
-pub(super) fn peak(row: &Row<'_>) -> rusqlite::Result<PeakRow> {
+pub(super) fn peak_from_row(row: &Row<'_>) -> rusqlite::Result<PeakRow> {
     Ok(PeakRow {
         session: get(row, "session")?,
         model: row.get("model")?,

@@ -25,7 +25,7 @@ impl Store {
         source: &SourceFile,
         read: impl FnOnce(Bookmark) -> Result<Batch, E>,
     ) -> Result<IngestResult, E> {
-        let failed = self.failed("ingest into");
+        let failed = self.error_during("ingest into");
         let machine = self.machine.as_str();
         // Inside a transaction begun by `begin`, this is a savepoint.
         if self.connection.is_autocommit() {
@@ -56,18 +56,19 @@ impl Store {
     }
 
     fn execute(&self, sql: &str) -> Result<(), StoreError> {
-        self.connection.execute_batch(sql).map_err(self.failed("ingest into"))
+        self.connection.execute_batch(sql).map_err(self.error_during("ingest into"))
     }
 
     /// Returns the byte offset up to which `source` has been read. 0 for a new file.
-    pub fn read_to(&self, source: &SourceFile) -> Result<u64, StoreError> {
-        let here = bookmark(&self.connection, source).map_err(self.failed("read from"))?;
+    pub fn read_offset(&self, source: &SourceFile) -> Result<u64, StoreError> {
+        let here =
+            load_bookmark(&self.connection, source).map_err(self.error_during("read from"))?;
         Ok(here.offset)
     }
 
     /// Returns the inode and the offset read so far of every file, by path.
     pub fn bookmarks(&self) -> Result<HashMap<PathBuf, (u64, u64)>, StoreError> {
-        let failed = self.failed("read from");
+        let failed = self.error_during("read from");
         let sql = "SELECT path, inode, read_to FROM sources";
         let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
         let rows = statement.query_map([], |row| {
@@ -83,10 +84,10 @@ impl Store {
     ///
     /// Used for a deleted file, because a new file of the same name may get the same inode, and for
     /// a file that must be read again.
-    pub fn forget(&self, path: &Path) -> Result<(), StoreError> {
+    pub fn forget_file(&self, path: &Path) -> Result<(), StoreError> {
         self.connection
             .execute("DELETE FROM sources WHERE path = ?1", params![ColumnValue(path)])
-            .map_err(self.failed("forget a file in"))?;
+            .map_err(self.error_during("forget a file in"))?;
         Ok(())
     }
 }
@@ -99,17 +100,17 @@ fn ingest<E: From<StoreError>>(
     read: impl FnOnce(Bookmark) -> Result<Batch, E>,
     failed: &dyn Fn(rusqlite::Error) -> StoreError,
 ) -> Result<IngestResult, E> {
-    let here = bookmark(connection, source).map_err(failed)?;
+    let here = load_bookmark(connection, source).map_err(failed)?;
     let batch = read(here.clone())?;
     let writer = Writer { connection, machine, source };
-    let rows = writer.rows(&batch).map_err(failed)?;
+    let rows = writer.write_rows(&batch).map_err(failed)?;
     if batch.next != here {
-        writer.bookmark(&batch.next).map_err(failed)?;
+        writer.write_bookmark(&batch.next).map_err(failed)?;
     }
     Ok(IngestResult { read_to: batch.next.offset, rows })
 }
 
-fn bookmark(connection: &Connection, source: &SourceFile) -> rusqlite::Result<Bookmark> {
+fn load_bookmark(connection: &Connection, source: &SourceFile) -> rusqlite::Result<Bookmark> {
     let found = connection
         .prepare_cached("SELECT read_to, note FROM sources WHERE path = ?1 AND inode = ?2")?
         .query_row(params![ColumnValue(source.path.as_path()), source.inode.cast_signed()], |row| {
@@ -126,35 +127,35 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn rows(&self, batch: &Batch) -> rusqlite::Result<usize> {
-        batch.sessions.iter().try_for_each(|row| self.session(row))?;
+    fn write_rows(&self, batch: &Batch) -> rusqlite::Result<usize> {
+        batch.sessions.iter().try_for_each(|row| self.write_session(row))?;
         let mut rows = 0;
         for row in &batch.readings {
-            rows += self.reading(row)?;
+            rows += self.write_reading(row)?;
         }
         for row in &batch.compactions {
-            rows += self.compaction(row)?;
+            rows += self.write_compaction(row)?;
         }
         for row in &batch.hook_runs {
-            rows += self.hook_run(row)?;
+            rows += self.write_hook_run(row)?;
         }
         for row in &batch.decisions {
-            rows += self.decision(row)?;
+            rows += self.write_decision(row)?;
         }
         for save in &batch.saves {
             rows += saves::insert(self.connection, self.machine, save)?;
         }
-        saves::spell(self.connection, &batch.saves)?;
+        saves::store_spellings(self.connection, &batch.saves)?;
         for row in &batch.runs {
             rows += runs::replace(self.connection, self.machine, row)?;
         }
         for task in &batch.past_tasks {
-            rows += runs::put_task(self.connection, task)?;
+            rows += runs::upsert_past_task(self.connection, task)?;
         }
         Ok(rows)
     }
 
-    fn bookmark(&self, next: &Bookmark) -> rusqlite::Result<()> {
+    fn write_bookmark(&self, next: &Bookmark) -> rusqlite::Result<()> {
         let sql = "INSERT INTO sources (path, inode, read_to, note) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (path) DO UPDATE
              SET inode = excluded.inode, read_to = excluded.read_to, note = excluded.note";
@@ -167,7 +168,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn session(&self, row: &SessionRow) -> rusqlite::Result<()> {
+    fn write_session(&self, row: &SessionRow) -> rusqlite::Result<()> {
         self.connection.prepare_cached(UPSERT_SESSION)?.execute(params![
             new_id(),
             self.machine,
@@ -183,7 +184,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn reading(&self, row: &ReadingRow) -> rusqlite::Result<usize> {
+    fn write_reading(&self, row: &ReadingRow) -> rusqlite::Result<usize> {
         let sql = "INSERT INTO readings (id, machine, session, subagent, message, time, model,
                  prompt_tokens, output_tokens, turn)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
@@ -194,7 +195,7 @@ impl Writer<'_> {
             new_id(),
             self.machine,
             ColumnValue(&row.session),
-            column::subagent(row.subagent.as_ref()),
+            column::subagent_column(row.subagent.as_ref()),
             row.message,
             row.time,
             row.model,
@@ -204,7 +205,7 @@ impl Writer<'_> {
         ])
     }
 
-    fn compaction(&self, row: &CompactionRow) -> rusqlite::Result<usize> {
+    fn write_compaction(&self, row: &CompactionRow) -> rusqlite::Result<usize> {
         let sql = "INSERT INTO compactions (id, machine, session, subagent, entry, time, model,
                  version, automatic, tokens_before, tokens_after)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
@@ -213,7 +214,7 @@ impl Writer<'_> {
             new_id(),
             self.machine,
             ColumnValue(&row.session),
-            column::subagent(row.subagent.as_ref()),
+            column::subagent_column(row.subagent.as_ref()),
             row.entry,
             row.time,
             row.model,
@@ -226,7 +227,7 @@ impl Writer<'_> {
 
     /// Inserts a hook run or completes a known one: one record may contain the duration and another
     /// the outcome.
-    fn hook_run(&self, row: &HookRunRow) -> rusqlite::Result<usize> {
+    fn write_hook_run(&self, row: &HookRunRow) -> rusqlite::Result<usize> {
         let sql = "INSERT INTO hook_runs (id, machine, session, subagent, \"call\", event,
                  command_id, command, time, millis, outcome)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
@@ -239,7 +240,7 @@ impl Writer<'_> {
             new_id(),
             self.machine,
             ColumnValue(&row.session),
-            column::subagent(row.subagent.as_ref()),
+            column::subagent_column(row.subagent.as_ref()),
             row.run.call.to_string(),
             row.run.event,
             row.run.command.id.cast_signed(),
@@ -250,7 +251,7 @@ impl Writer<'_> {
         ])
     }
 
-    fn decision(&self, row: &DecisionRow) -> rusqlite::Result<usize> {
+    fn write_decision(&self, row: &DecisionRow) -> rusqlite::Result<usize> {
         let sql =
             "INSERT INTO decisions (id, machine, source, inode, line, time, session, subagent,
                  what, used, \"window\")
@@ -264,7 +265,7 @@ impl Writer<'_> {
             ColumnValue(row.line),
             row.time,
             ColumnValue(&row.session),
-            column::subagent(row.subagent.as_ref()),
+            column::subagent_column(row.subagent.as_ref()),
             row.what,
             ColumnValue(row.used),
             ColumnValue(row.window),

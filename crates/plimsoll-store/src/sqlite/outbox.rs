@@ -11,7 +11,7 @@ use plimsoll_core::Millis;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::column::get_any;
+use super::column::get_optional;
 use super::{Store, checkpoints, queries, saves};
 use crate::{OutboxStatus, Shipment, ShipmentFilter, StoreError};
 
@@ -22,20 +22,20 @@ impl Store {
     /// Turns shipping on. `to` names the database and what may be sent there. If `to` has changed,
     /// a sweep sends everything again.
     pub fn start_shipping(&self, to: &str) -> Result<(), StoreError> {
-        let failed = self.failed("ship from");
-        if self.noted("team").map_err(&failed)?.as_deref() == Some(to) {
+        let failed = self.error_during("ship from");
+        if self.meta_value("team").map_err(&failed)?.as_deref() == Some(to) {
             return Ok(());
         }
         let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
-        note(&transaction, "team", Some(to)).map_err(&failed)?;
+        set_meta_value(&transaction, "team", Some(to)).map_err(&failed)?;
         begin_sweep(&transaction).map_err(&failed)?;
         transaction.commit().map_err(&failed)
     }
 
     /// Turns shipping off and empties the outbox.
     pub fn stop_shipping(&self) -> Result<(), StoreError> {
-        let failed = self.failed("ship from");
-        if self.noted("team").map_err(&failed)?.is_none() {
+        let failed = self.error_during("ship from");
+        if self.meta_value("team").map_err(&failed)?.is_none() {
             return Ok(());
         }
         let sql = "BEGIN IMMEDIATE; DELETE FROM meta WHERE name LIKE 'team%';
@@ -53,9 +53,9 @@ impl Store {
         limit: u32,
     ) -> Result<Option<Shipment>, StoreError> {
         let mut loading = ShipmentBuilder::new(self, allowed);
-        loading.changed(limit).map_err(self.failed("ship from"))?;
+        loading.load_changed(limit).map_err(self.error_during("ship from"))?;
         if loading.shipment.numbers.is_empty() {
-            loading.swept(limit).map_err(self.failed("ship from"))?;
+            loading.load_sweep(limit).map_err(self.error_during("ship from"))?;
         }
         let Shipment { numbers, swept, .. } = &loading.shipment;
         let is_any = !numbers.is_empty() || swept.is_some();
@@ -63,28 +63,28 @@ impl Store {
     }
 
     /// Removes a shipment from the outbox after it has arrived.
-    pub fn shipped(&self, shipment: &Shipment, now: Millis) -> Result<(), StoreError> {
-        let failed = self.failed("ship from");
+    pub fn mark_shipped(&self, shipment: &Shipment, now: Millis) -> Result<(), StoreError> {
+        let failed = self.error_during("ship from");
         let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
-        settle(&transaction, shipment).map_err(&failed)?;
-        note(&transaction, "team_shipped", Some(&now.to_string())).map_err(&failed)?;
-        note(&transaction, "team_trouble", None).map_err(&failed)?;
+        remove_shipped(&transaction, shipment).map_err(&failed)?;
+        set_meta_value(&transaction, "team_shipped", Some(&now.to_string())).map_err(&failed)?;
+        set_meta_value(&transaction, "team_trouble", None).map_err(&failed)?;
         transaction.commit().map_err(&failed)
     }
 
     /// Stores the reason why nothing can be sent. `None` clears it.
-    pub fn note_trouble(&self, why: Option<&str>) -> Result<(), StoreError> {
-        let failed = self.failed("ship from");
-        match self.noted("team_trouble").map_err(&failed)?.as_deref() == why {
+    pub fn set_shipping_error(&self, why: Option<&str>) -> Result<(), StoreError> {
+        let failed = self.error_during("ship from");
+        match self.meta_value("team_trouble").map_err(&failed)?.as_deref() == why {
             true => Ok(()),
-            false => note(&self.connection, "team_trouble", why).map_err(failed),
+            false => set_meta_value(&self.connection, "team_trouble", why).map_err(failed),
         }
     }
 
     /// Replaces an outbox of more than `most` rows by a sweep. Returns whether that was necessary.
-    pub fn shed(&self, most: u64) -> Result<bool, StoreError> {
-        let failed = self.failed("ship from");
-        if self.waiting()?.changed <= most {
+    pub fn replace_long_outbox(&self, most: u64) -> Result<bool, StoreError> {
+        let failed = self.error_during("ship from");
+        if self.outbox_status()?.changed <= most {
             return Ok(false);
         }
         let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
@@ -94,36 +94,40 @@ impl Store {
     }
 
     /// Returns the state of the outbox.
-    pub fn waiting(&self) -> Result<OutboxStatus, StoreError> {
-        self.waits().map_err(self.failed("ship from"))
+    pub fn outbox_status(&self) -> Result<OutboxStatus, StoreError> {
+        self.read_outbox_status().map_err(self.error_during("ship from"))
     }
 
-    fn waits(&self) -> rusqlite::Result<OutboxStatus> {
+    fn read_outbox_status(&self) -> rusqlite::Result<OutboxStatus> {
         let count = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u32>(0));
         let mut to_sweep = 0;
-        let sweeps = self.all("SELECT kind, after FROM outbox_sweep", [], |row| {
+        let sweeps = self.query_all("SELECT kind, after FROM outbox_sweep", [], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, Value>(1)?))
         })?;
         for (kind, after) in sweeps {
-            let sql = format!("SELECT count(*) FROM {} WHERE id > ?1", table(&kind)?);
+            let sql = format!("SELECT count(*) FROM {} WHERE id > ?1", known_table(&kind)?);
             let left = self.connection.query_row(&sql, params![after], |row| row.get::<_, u32>(0));
             to_sweep += u64::from(left?);
         }
         Ok(OutboxStatus {
             changed: count("SELECT count(*) FROM outbox")?.into(),
             to_sweep,
-            shipped: self.noted("team_shipped")?.and_then(|moment| moment.parse().ok()),
-            trouble: self.noted("team_trouble")?,
+            shipped: self.meta_value("team_shipped")?.and_then(|moment| moment.parse().ok()),
+            trouble: self.meta_value("team_trouble")?,
         })
     }
 
-    fn noted(&self, name: &str) -> rusqlite::Result<Option<String>> {
+    fn meta_value(&self, name: &str) -> rusqlite::Result<Option<String>> {
         let sql = "SELECT value FROM meta WHERE name = ?1";
         self.connection.prepare_cached(sql)?.query_row(params![name], |row| row.get(0)).optional()
     }
 }
 
-fn note(connection: &Connection, name: &str, value: Option<&str>) -> rusqlite::Result<()> {
+fn set_meta_value(
+    connection: &Connection,
+    name: &str,
+    value: Option<&str>,
+) -> rusqlite::Result<()> {
     let sql = match value {
         Some(_) => {
             "INSERT INTO meta (name, value) VALUES (?1, ?2)
@@ -145,7 +149,7 @@ fn begin_sweep(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn settle(connection: &Connection, shipment: &Shipment) -> rusqlite::Result<()> {
+fn remove_shipped(connection: &Connection, shipment: &Shipment) -> rusqlite::Result<()> {
     let mut gone = connection.prepare_cached("DELETE FROM outbox WHERE number = ?1")?;
     for number in &shipment.numbers {
         gone.execute(params![number])?;
@@ -160,7 +164,7 @@ fn settle(connection: &Connection, shipment: &Shipment) -> rusqlite::Result<()> 
 }
 
 /// Returns the table to send with this name. Fails if there is none.
-fn table(kind: &str) -> rusqlite::Result<&'static str> {
+fn known_table(kind: &str) -> rusqlite::Result<&'static str> {
     let known = TABLES.into_iter().find(|table| *table == kind);
     known.ok_or_else(|| rusqlite::Error::InvalidParameterName(kind.to_owned()))
 }
@@ -179,26 +183,27 @@ impl<'a> ShipmentBuilder<'a> {
         Self { store, allowed, sessions: HashMap::new(), shipment: Shipment::default() }
     }
 
-    fn changed(&mut self, limit: u32) -> rusqlite::Result<()> {
+    fn load_changed(&mut self, limit: u32) -> rusqlite::Result<()> {
         let sql = "SELECT number, kind, row FROM outbox ORDER BY number LIMIT ?1";
         let entry = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?));
-        for (number, kind, id) in self.store.all(sql, params![limit], entry)? {
+        for (number, kind, id) in self.store.query_all(sql, params![limit], entry)? {
             if self.is_full() {
                 break;
             }
-            self.load(table(&kind)?, &id)?;
+            self.load(known_table(&kind)?, &id)?;
             self.shipment.numbers.push(number);
         }
         Ok(())
     }
 
-    fn swept(&mut self, limit: u32) -> rusqlite::Result<()> {
+    fn load_sweep(&mut self, limit: u32) -> rusqlite::Result<()> {
         let sql = "SELECT kind, after FROM outbox_sweep ORDER BY place LIMIT 1";
         let next = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Value>(1)?));
-        let Some((kind, after)) = self.one(sql, [], next)? else { return Ok(()) };
-        let table = table(&kind)?;
+        let Some((kind, after)) = self.query_one(sql, [], next)? else { return Ok(()) };
+        let table = known_table(&kind)?;
         let sql = format!("SELECT id FROM {table} WHERE id > ?1 ORDER BY id LIMIT ?2");
-        let ids: Vec<Value> = self.store.all(&sql, params![after, limit], |row| row.get(0))?;
+        let ids: Vec<Value> =
+            self.store.query_all(&sql, params![after, limit], |row| row.get(0))?;
         let mut taken = 0;
         while taken < ids.len() && !self.is_full() {
             self.load(table, &ids[taken])?;
@@ -223,28 +228,28 @@ impl<'a> ShipmentBuilder<'a> {
         let ShipmentFilter { readings, checkpoints, saves, sends, since } = self.allowed;
         match table {
             "sessions" => {
-                let found = self.one(&sql, [id], queries::session)?;
+                let found = self.query_one(&sql, [id], queries::session_from_row)?;
                 let goes =
                     found.filter(|row| row.last_seen >= *since && sends(row.project.as_deref()));
                 self.shipment.sessions.extend(goes);
             }
             "readings" if *readings => {
-                let found = self.one(&sql, [id], queries::reading)?;
-                let goes = self.of_session(found, |row| row.session.as_str())?;
+                let found = self.query_one(&sql, [id], queries::reading_from_row)?;
+                let goes = self.if_session_allowed(found, |row| row.session.as_str())?;
                 self.shipment.readings.extend(goes);
             }
             "compactions" if *readings => {
-                let found = self.one(&sql, [id], queries::compaction)?;
-                let goes = self.of_session(found, |row| row.session.as_str())?;
+                let found = self.query_one(&sql, [id], queries::compaction_from_row)?;
+                let goes = self.if_session_allowed(found, |row| row.session.as_str())?;
                 self.shipment.compactions.extend(goes);
             }
             "checkpoints" if *checkpoints => {
-                let found = self.one(&sql, [id], checkpoints::checkpoint)?;
+                let found = self.query_one(&sql, [id], checkpoints::checkpoint_from_row)?;
                 let goes = found.filter(|row| row.created >= *since && sends(Some(&row.project)));
                 self.shipment.checkpoints.extend(goes);
             }
             "saves" if *saves => {
-                let found = self.one(&sql, [id], saves::save)?;
+                let found = self.query_one(&sql, [id], saves::save_from_row)?;
                 let project = |project: &Option<String>| sends(project.as_deref().map(Path::new));
                 let goes =
                     found.filter(|save| save.created >= *since && project(&save.what.project));
@@ -256,7 +261,7 @@ impl<'a> ShipmentBuilder<'a> {
     }
 
     /// Returns the row if the rows of its session may be sent.
-    fn of_session<T>(
+    fn if_session_allowed<T>(
         &mut self,
         row: Option<T>,
         session: impl Fn(&T) -> &str,
@@ -267,15 +272,15 @@ impl<'a> ShipmentBuilder<'a> {
             return Ok(goes.then_some(row));
         }
         let sql = "SELECT project, last_seen FROM sessions WHERE session = ?1";
-        let known = |row: &Row<'_>| Ok((get_any(row, "project")?, row.get("last_seen")?));
-        let known: Option<(Option<PathBuf>, Millis)> = self.one(sql, [name], known)?;
+        let known = |row: &Row<'_>| Ok((get_optional(row, "project")?, row.get("last_seen")?));
+        let known: Option<(Option<PathBuf>, Millis)> = self.query_one(sql, [name], known)?;
         let ShipmentFilter { sends, since, .. } = self.allowed;
         let goes = known.is_some_and(|(project, seen)| seen >= *since && sends(project.as_deref()));
         self.sessions.insert(name.to_owned(), goes);
         Ok(goes.then_some(row))
     }
 
-    fn one<T>(
+    fn query_one<T>(
         &self,
         sql: &str,
         params: impl Params,

@@ -4,8 +4,8 @@ use plimsoll_core::event::SessionId;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
-use super::column::{ColumnValue, get, get_any};
-use super::queries::session;
+use super::column::{ColumnValue, get, get_optional};
+use super::queries::session_from_row;
 use crate::{LastCheckpoint, OverviewRow, StoreError};
 
 impl Store {
@@ -21,8 +21,8 @@ impl Store {
             "{OVERVIEW} WHERE session NOT IN (SELECT value FROM json_each(?1))
              ORDER BY last_seen DESC, session LIMIT ?2 OFFSET ?3"
         );
-        self.all(&sql, params![list(without), limit, skipped], overview)
-            .map_err(self.failed("list the sessions of"))
+        self.query_all(&sql, params![json_array(without), limit, skipped], overview)
+            .map_err(self.error_during("list the sessions of"))
     }
 
     /// Returns the number of sessions whose ids are not in `without`.
@@ -32,8 +32,8 @@ impl Store {
         let count = |row: &Row<'_>| row.get(0).map(|ColumnValue(count)| count);
         self.connection
             .prepare_cached(sql)
-            .and_then(|mut sql| sql.query_row(params![list(without)], count))
-            .map_err(self.failed("count what is in"))
+            .and_then(|mut sql| sql.query_row(params![json_array(without)], count))
+            .map_err(self.error_during("count what is in"))
     }
 
     /// Returns a session and its current state.
@@ -42,7 +42,7 @@ impl Store {
         self.connection
             .prepare_cached(&sql)
             .and_then(|mut sql| sql.query_row(params![ColumnValue(id)], overview).optional())
-            .map_err(self.failed("read from"))
+            .map_err(self.error_during("read from"))
     }
 }
 
@@ -69,7 +69,7 @@ const OVERVIEW: &str = "SELECT sessions.*,
 
 /// Formats ids as a JSON array. Valid session ids need no escapes, so ids that would need them are
 /// dropped.
-fn list(names: &[String]) -> String {
+fn json_array(names: &[String]) -> String {
     let plain = |name: &&String| !name.contains(['"', '\\']) && !name.contains(char::is_control);
     let quoted: Vec<String> = names.iter().filter(plain).map(|it| format!("\"{it}\"")).collect();
     format!("[{}]", quoted.join(","))
@@ -79,9 +79,9 @@ fn overview(row: &Row<'_>) -> rusqlite::Result<OverviewRow> {
     let last: Option<String> = row.get("last_checkpoint")?;
     let created: Option<i64> = row.get("last_created")?;
     Ok(OverviewRow {
-        session: session(row)?,
-        used: get_any(row, "used")?,
-        largest: get_any(row, "largest")?.unwrap_or(0),
+        session: session_from_row(row)?,
+        used: get_optional(row, "used")?,
+        largest: get_optional(row, "largest")?.unwrap_or(0),
         compactions: get(row, "compactions")?,
         checkpoint: last.zip(created).map(|(id, created)| LastCheckpoint { id, created }),
     })

@@ -5,14 +5,15 @@ use plimsoll_core::trigger::Learned;
 use rusqlite::{Params, Row, params};
 
 use super::Store;
-use super::column::{self, ColumnValue, get, get_any};
+use super::column::{self, ColumnValue, get, get_optional};
 use crate::{CompactionRow, Counts, DecisionRow, ReadingRow, SessionRow, StoreError};
 
 impl Store {
     /// Returns at most `limit` sessions, the most recently active first.
     pub fn sessions(&self, limit: u32) -> Result<Vec<SessionRow>, StoreError> {
         let sql = "SELECT * FROM sessions ORDER BY last_seen DESC, session LIMIT ?1";
-        self.all(sql, params![limit], session).map_err(self.failed("list the sessions of"))
+        self.query_all(sql, params![limit], session_from_row)
+            .map_err(self.error_during("list the sessions of"))
     }
 
     /// Returns the readings of one window, oldest first: the session's own, or that of its
@@ -23,26 +24,31 @@ impl Store {
         subagent: Option<&SessionId>,
     ) -> Result<Vec<ReadingRow>, StoreError> {
         let sql = "SELECT * FROM readings WHERE session = ?1 AND subagent = ?2 ORDER BY time, id";
-        self.all(sql, params![ColumnValue(session), column::subagent(subagent)], reading)
-            .map_err(self.failed("list the readings of"))
+        self.query_all(
+            sql,
+            params![ColumnValue(session), column::subagent_column(subagent)],
+            reading_from_row,
+        )
+        .map_err(self.error_during("list the readings of"))
     }
 
     /// Returns all compactions, oldest first. A compaction that a fork repeats appears once, under
     /// one of the two sessions.
     pub fn compactions(&self) -> Result<Vec<CompactionRow>, StoreError> {
         let sql = "SELECT * FROM distinct_compactions ORDER BY time, entry";
-        self.all(sql, [], compaction).map_err(self.failed("list the compactions of"))
+        self.query_all(sql, [], compaction_from_row)
+            .map_err(self.error_during("list the compactions of"))
     }
 
     /// Returns the decisions for a session and its subagents, oldest first.
     pub fn decisions(&self, session: &SessionId) -> Result<Vec<DecisionRow>, StoreError> {
         let sql = "SELECT * FROM decisions WHERE session = ?1 ORDER BY time, line, id";
-        self.all(sql, params![ColumnValue(session)], decision)
-            .map_err(self.failed("list the decisions of"))
+        self.query_all(sql, params![ColumnValue(session)], decision)
+            .map_err(self.error_during("list the decisions of"))
     }
 
     /// Returns the token counts at which each model and client version compacted automatically.
-    pub fn learned(&self) -> Result<Vec<Learned>, StoreError> {
+    pub fn learned_triggers(&self) -> Result<Vec<Learned>, StoreError> {
         let mut learned: Vec<Learned> = Vec::new();
         for row in self.newest_automatic()? {
             let (Some(model), Some(version)) = (row.model, row.version) else { continue };
@@ -69,10 +75,10 @@ impl Store {
              (SELECT count(DISTINCT message) FROM readings) AS messages,
              (SELECT count(DISTINCT entry) FROM compactions) AS compactions,
              (SELECT count(*) FROM decisions) AS decisions";
-        self.connection.query_row(sql, [], counts).map_err(self.failed("count what is in"))
+        self.connection.query_row(sql, [], counts).map_err(self.error_during("count what is in"))
     }
 
-    pub(super) fn all<T>(
+    pub(super) fn query_all<T>(
         &self,
         sql: &str,
         params: impl Params,
@@ -82,12 +88,12 @@ impl Store {
     }
 }
 
-pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+pub(super) fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
         id: get(row, "session")?,
         agent: row.get("agent")?,
-        project: get_any(row, "project")?,
-        transcript: get_any(row, "transcript")?,
+        project: get_optional(row, "project")?,
+        transcript: get_optional(row, "transcript")?,
         version: row.get("version")?,
         model: row.get("model")?,
         started: row.get("started")?,
@@ -95,7 +101,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     })
 }
 
-pub(super) fn reading(row: &Row<'_>) -> rusqlite::Result<ReadingRow> {
+pub(super) fn reading_from_row(row: &Row<'_>) -> rusqlite::Result<ReadingRow> {
     Ok(ReadingRow {
         session: get(row, "session")?,
         subagent: column::get_subagent(row)?,
@@ -108,7 +114,7 @@ pub(super) fn reading(row: &Row<'_>) -> rusqlite::Result<ReadingRow> {
     })
 }
 
-pub(super) fn compaction(row: &Row<'_>) -> rusqlite::Result<CompactionRow> {
+pub(super) fn compaction_from_row(row: &Row<'_>) -> rusqlite::Result<CompactionRow> {
     Ok(CompactionRow {
         session: get(row, "session")?,
         subagent: column::get_subagent(row)?,
@@ -117,8 +123,8 @@ pub(super) fn compaction(row: &Row<'_>) -> rusqlite::Result<CompactionRow> {
         model: row.get("model")?,
         version: row.get("version")?,
         automatic: row.get("automatic")?,
-        tokens_before: get_any(row, "tokens_before")?,
-        tokens_after: get_any(row, "tokens_after")?,
+        tokens_before: get_optional(row, "tokens_before")?,
+        tokens_after: get_optional(row, "tokens_after")?,
     })
 }
 

@@ -23,14 +23,14 @@ impl Store {
     ) -> Result<Vec<Run>, StoreError> {
         let sql = "SELECT run, lines FROM runs WHERE ?1 IS NULL OR project = ?1
              ORDER BY since DESC, run DESC LIMIT ?3 OFFSET ?2";
-        let found = self.all(sql, params![project.map(ColumnValue), skip, limit], run);
-        Ok(found.map_err(self.failed("list the runs of"))?.into_iter().flatten().collect())
+        let found = self.query_all(sql, params![project.map(ColumnValue), skip, limit], run);
+        Ok(found.map_err(self.error_during("list the runs of"))?.into_iter().flatten().collect())
     }
 
     /// Returns the runs whose journals have no end, newest first.
     pub fn open_runs(&self) -> Result<Vec<Run>, StoreError> {
         let sql = "SELECT run, lines FROM runs WHERE NOT has_ended ORDER BY since DESC, run DESC";
-        let found = self.all(sql, [], run).map_err(self.failed("list the runs of"))?;
+        let found = self.query_all(sql, [], run).map_err(self.error_during("list the runs of"))?;
         Ok(found.into_iter().flatten().collect())
     }
 
@@ -38,18 +38,19 @@ impl Store {
         let sql = "SELECT run, lines FROM runs WHERE run = ?1";
         let found = self.connection.prepare_cached(sql);
         let found = found.and_then(|mut sql| sql.query_row([id.as_str()], run).optional());
-        Ok(found.map_err(self.failed("read from"))?.flatten())
+        Ok(found.map_err(self.error_during("read from"))?.flatten())
     }
 
     /// Deletes a run whose journal is gone. Its pieces stay, because estimates learn from them.
     pub fn forget_run(&self, id: &RunId) -> Result<(), StoreError> {
         let sql = "DELETE FROM runs WHERE run = ?1";
         let gone = self.connection.execute(sql, [id.as_str()]);
-        gone.map(drop).map_err(self.failed("forget a run in"))
+        gone.map(drop).map_err(self.error_during("forget a run in"))
     }
 
     pub fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
-        self.all("SELECT run FROM runs", [], id).map_err(self.failed("list the runs of"))
+        self.query_all("SELECT run FROM runs", [], id)
+            .map_err(self.error_during("list the runs of"))
     }
 
     /// Returns the run that a session belongs to.
@@ -58,14 +59,14 @@ impl Store {
         let found = self.connection.prepare_cached(sql);
         found
             .and_then(|mut sql| sql.query_row(params![ColumnValue(session)], id).optional())
-            .map_err(self.failed("read from"))
+            .map_err(self.error_during("read from"))
     }
 
     /// Returns the run of each session that belongs to one, by session id.
     pub fn run_sessions(&self) -> Result<BTreeMap<String, RunId>, StoreError> {
         let sql = "SELECT run, session FROM run_legs WHERE session IS NOT NULL";
-        let pairs = self.all(sql, [], |row| Ok((row.get("session")?, id(row)?)));
-        Ok(pairs.map_err(self.failed("list the runs of"))?.into_iter().collect())
+        let pairs = self.query_all(sql, [], |row| Ok((row.get("session")?, id(row)?)));
+        Ok(pairs.map_err(self.error_during("list the runs of"))?.into_iter().collect())
     }
 
     /// Returns totals over all runs.
@@ -82,13 +83,13 @@ impl Store {
                 restarts: get(row, "restarts")?,
             })
         };
-        self.connection.query_row(sql, [], counts).map_err(self.failed("count what is in"))
+        self.connection.query_row(sql, [], counts).map_err(self.error_during("count what is in"))
     }
 
     /// Returns the predicted and measured size of each finished piece of past runs.
     pub fn piece_cases(&self) -> Result<Vec<Case>, StoreError> {
         let sql = "SELECT done, kind, predicted, measured FROM run_pieces";
-        self.all(sql, [], case).map_err(self.failed("list the runs of"))
+        self.query_all(sql, [], case).map_err(self.error_during("list the runs of"))
     }
 
     /// Returns the past tasks of sessions that belong to no run and have been inactive since
@@ -96,7 +97,8 @@ impl Store {
     pub fn past_tasks(&self, before: i64) -> Result<Vec<PastTask>, StoreError> {
         let sql = "SELECT * FROM past_tasks WHERE last_word < ?1 AND session NOT IN
              (SELECT session FROM run_legs WHERE session IS NOT NULL)";
-        self.all(sql, params![before], past_task).map_err(self.failed("list the sessions of"))
+        self.query_all(sql, params![before], past_task)
+            .map_err(self.error_during("list the sessions of"))
     }
 }
 
@@ -154,7 +156,10 @@ fn put_pieces(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
 }
 
 /// Inserts a past task, or updates its size and last activity.
-pub(super) fn put_task(connection: &Connection, task: &PastTask) -> rusqlite::Result<usize> {
+pub(super) fn upsert_past_task(
+    connection: &Connection,
+    task: &PastTask,
+) -> rusqlite::Result<usize> {
     let sql = "INSERT INTO past_tasks (session, last_word, kind, predicted, grown)
          VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (session) DO UPDATE SET last_word = excluded.last_word, grown = excluded.grown

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
 use super::column::ColumnValue;
-use super::search::words_of;
+use super::search::lowercase_words;
 use crate::{SaveFilter, SaveKinds, StoreError};
 
 impl Store {
@@ -18,13 +18,13 @@ impl Store {
         filter: &SaveFilter<'_>,
         limit: u32,
     ) -> Result<Vec<Save>, StoreError> {
-        let condition = condition(filter);
+        let condition = filter_condition(filter);
         let sql = format!(
             "SELECT * FROM saves WHERE {condition} ORDER BY created DESC, number DESC LIMIT ?3"
         );
         let environment = filter.environment.map(SaveEnvironment::as_str);
-        self.all(&sql, params![environment, filter.project, limit], save)
-            .map_err(self.failed("list the saves of"))
+        self.query_all(&sql, params![environment, filter.project, limit], save_from_row)
+            .map_err(self.error_during("list the saves of"))
     }
 
     /// Returns at most `limit` saves to restore, newest first. Falls back to all kinds if no save
@@ -45,8 +45,8 @@ impl Store {
         let sql = "SELECT * FROM saves WHERE id = ?1";
         self.connection
             .prepare_cached(sql)
-            .and_then(|mut sql| sql.query_row(params![id], save).optional())
-            .map_err(self.failed("read from"))
+            .and_then(|mut sql| sql.query_row(params![id], save_from_row).optional())
+            .map_err(self.error_during("read from"))
     }
 
     /// Returns the save of a commit in an environment. `commit` is the hash or its beginning.
@@ -55,25 +55,27 @@ impl Store {
         environment: &SaveEnvironment,
         commit: &str,
     ) -> Result<Option<Save>, StoreError> {
-        let number = of_commit(&self.connection, environment, commit);
-        let number = number.map_err(self.failed("read from"))?;
+        let number = find_commit_save(&self.connection, environment, commit);
+        let number = number.map_err(self.error_during("read from"))?;
         let sql = "SELECT * FROM saves WHERE number = ?1";
-        let one = |number: i64| self.all(sql, params![number], save);
-        let saves = number.map(one).transpose().map_err(self.failed("read from"))?;
+        let one = |number: i64| self.query_all(sql, params![number], save_from_row);
+        let saves = number.map(one).transpose().map_err(self.error_during("read from"))?;
         Ok(saves.unwrap_or_default().pop())
     }
 
     /// Returns the saves of a session, oldest first.
     pub fn saves_of_session(&self, session: &str) -> Result<Vec<Save>, StoreError> {
         let sql = "SELECT * FROM saves WHERE session = ?1 ORDER BY created, number";
-        self.all(sql, params![session], save).map_err(self.failed("list the saves of"))
+        self.query_all(sql, params![session], save_from_row)
+            .map_err(self.error_during("list the saves of"))
     }
 
     /// Returns the ids of the checkpoints that saves refer to.
     pub fn saved_checkpoints(&self) -> Result<BTreeSet<String>, StoreError> {
         let sql = "SELECT DISTINCT \"checkpoint\" FROM saves WHERE \"checkpoint\" IS NOT NULL";
-        let found =
-            self.all(sql, [], |row| row.get(0)).map_err(self.failed("list the saves of"))?;
+        let found = self
+            .query_all(sql, [], |row| row.get(0))
+            .map_err(self.error_during("list the saves of"))?;
         Ok(found.into_iter().collect())
     }
 
@@ -84,13 +86,13 @@ impl Store {
             let ColumnValue(count) = row.get(1)?;
             Ok((environment(row)?, count))
         };
-        self.all(sql, [], pair).map_err(self.failed("list the environments of"))
+        self.query_all(sql, [], pair).map_err(self.error_during("list the environments of"))
     }
 }
 
 /// Returns the SQL condition for a filter. `?1` is the environment, `?2` the project. The condition
 /// on `kind` must be worded as in the partial indexes, or SQLite does not use them.
-pub(super) fn condition(filter: &SaveFilter<'_>) -> String {
+pub(super) fn filter_condition(filter: &SaveFilter<'_>) -> String {
     let environment = if filter.environment.is_some() { "environment = ?1" } else { "?1 IS NULL" };
     let project = if filter.project.is_some() { "project = ?2" } else { "?2 IS NULL" };
     let kinds = match filter.kinds {
@@ -109,9 +111,9 @@ pub(super) fn insert(
 ) -> rusqlite::Result<usize> {
     let what = &save.what;
     let commit = what.commit.as_deref().filter(|_| what.kind == SaveKind::Commit);
-    let of_commit = |sha| of_commit(connection, &what.environment, sha);
+    let of_commit = |sha| find_commit_save(connection, &what.environment, sha);
     if let Some(number) = commit.map(of_commit).transpose()?.flatten() {
-        return complete(connection, number, what);
+        return complete_commit_save(connection, number, what);
     }
     let sql = "INSERT INTO saves (id, machine, created, environment, kind, session, \"checkpoint\",
              \"commit\", task, context, blockers, next_steps, tags, key_artifacts,
@@ -133,7 +135,7 @@ pub(super) fn insert(
         what.next_steps,
         what.tags.join("\n"),
         what.key_artifacts.join("\n"),
-        filed(&what.environment),
+        environment_word(&what.environment),
         what.project,
     ])?;
     Ok(rows)
@@ -141,17 +143,17 @@ pub(super) fn insert(
 
 /// Encodes an environment as one word for the search index. Queries also check the `environment`
 /// column.
-pub(super) fn filed(environment: &SaveEnvironment) -> String {
+pub(super) fn environment_word(environment: &SaveEnvironment) -> String {
     let hex = environment.as_str().bytes().map(|byte| format!("{byte:02x}"));
     std::iter::once("in".to_owned()).chain(hex).collect()
 }
 
 /// Stores the words of these saves for spelling correction.
-pub(super) fn spell(connection: &Connection, saves: &[Save]) -> rusqlite::Result<()> {
+pub(super) fn store_spellings(connection: &Connection, saves: &[Save]) -> rusqlite::Result<()> {
     const LENGTHS: std::ops::RangeInclusive<usize> = 4..=30;
     let sql = "INSERT INTO save_spellings (length, word) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     let mut insert = connection.prepare_cached(sql)?;
-    let words: BTreeSet<String> = saves.iter().flat_map(|save| texts(&save.what)).collect();
+    let words: BTreeSet<String> = saves.iter().flat_map(|save| words_of_save(&save.what)).collect();
     for word in words {
         let length = word.chars().count();
         if LENGTHS.contains(&length) && word.chars().all(char::is_alphabetic) {
@@ -161,17 +163,17 @@ pub(super) fn spell(connection: &Connection, saves: &[Save]) -> rusqlite::Result
     Ok(())
 }
 
-fn texts(what: &NewSave) -> impl Iterator<Item = String> {
+fn words_of_save(what: &NewSave) -> impl Iterator<Item = String> {
     let some = [&what.context, &what.blockers, &what.next_steps];
     let lists = what.tags.iter().chain(&what.key_artifacts);
     std::iter::once(&what.task)
         .chain(some.into_iter().flatten())
         .chain(lists)
-        .flat_map(|text| words_of(text))
+        .flat_map(|text| lowercase_words(text))
 }
 
 /// Finds the save of a commit in an environment. Either hash may be a prefix of the other.
-fn of_commit(
+fn find_commit_save(
     connection: &Connection,
     environment: &SaveEnvironment,
     sha: &str,
@@ -187,7 +189,11 @@ fn of_commit(
 }
 
 /// Adds new facts to the save of a commit: a longer hash, the session, the checkpoint.
-fn complete(connection: &Connection, number: i64, what: &NewSave) -> rusqlite::Result<usize> {
+fn complete_commit_save(
+    connection: &Connection,
+    number: i64,
+    what: &NewSave,
+) -> rusqlite::Result<usize> {
     let sql = "UPDATE saves SET session = coalesce(session, ?2), project = coalesce(project, ?5),
              \"checkpoint\" = coalesce(\"checkpoint\", ?3),
              \"commit\" = CASE WHEN length(?4) > length(\"commit\") THEN ?4 ELSE \"commit\" END
@@ -197,7 +203,7 @@ fn complete(connection: &Connection, number: i64, what: &NewSave) -> rusqlite::R
     connection.prepare_cached(sql)?.execute(params![number, session, checkpoint, commit, project])
 }
 
-pub(super) fn save(row: &Row<'_>) -> rusqlite::Result<Save> {
+pub(super) fn save_from_row(row: &Row<'_>) -> rusqlite::Result<Save> {
     let list = |column: &str| -> rusqlite::Result<Vec<String>> {
         let text: String = row.get(column)?;
         Ok(text.lines().map(str::to_owned).collect())

@@ -13,16 +13,20 @@ trait TextIndex {
     type Hit;
 
     /// Finds texts that contain all or any of the terms as whole words, best first.
-    fn words(&self, terms: &[String], which: RequiredTerms) -> rusqlite::Result<Vec<Self::Hit>>;
+    fn find_words(
+        &self,
+        terms: &[String],
+        which: RequiredTerms,
+    ) -> rusqlite::Result<Vec<Self::Hit>>;
 
     /// Finds texts that contain all of the terms as parts of words, best first.
-    fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Self::Hit>>;
+    fn find_parts(&self, terms: &[String]) -> rusqlite::Result<Vec<Self::Hit>>;
 
     /// Returns whether any text contains the term as a whole word.
-    fn has(&self, term: &str) -> rusqlite::Result<bool>;
+    fn contains_word(&self, term: &str) -> rusqlite::Result<bool>;
 
     /// Returns the most similar word in the texts. `None` if no word is similar enough.
-    fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>>;
+    fn nearest_word(&self, term: &str) -> rusqlite::Result<Option<String>>;
 }
 
 /// Whether a text must contain all terms or any of them.
@@ -34,7 +38,7 @@ enum RequiredTerms {
 
 impl RequiredTerms {
     /// Joins queries into one.
-    fn of(self, queries: &[String]) -> String {
+    fn join(self, queries: &[String]) -> String {
         queries.join(match self {
             Self::All => " AND ",
             Self::Any => " OR ",
@@ -43,7 +47,7 @@ impl RequiredTerms {
 }
 
 /// Splits the typed text into words and quoted phrases.
-fn terms(typed: &str) -> Vec<String> {
+fn parse_terms(typed: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for (at, part) in typed.split('"').enumerate() {
         match at % 2 {
@@ -56,27 +60,31 @@ fn terms(typed: &str) -> Vec<String> {
 }
 
 /// Returns the matching texts, best first, and how they match.
-fn found<I: TextIndex>(index: &I, terms: &[String]) -> rusqlite::Result<(Vec<I::Hit>, MatchKind)> {
-    let all = index.words(terms, RequiredTerms::All)?;
+fn search_index<I: TextIndex>(
+    index: &I,
+    terms: &[String],
+) -> rusqlite::Result<(Vec<I::Hit>, MatchKind)> {
+    let all = index.find_words(terms, RequiredTerms::All)?;
     if !all.is_empty() {
         return Ok((all, MatchKind::Words));
     }
     // The trigram index needs at least three characters.
     if terms.iter().all(|term| term.chars().count() >= 3) {
-        let parts = index.parts(terms)?;
+        let parts = index.find_parts(terms)?;
         if !parts.is_empty() {
             return Ok((parts, MatchKind::Parts));
         }
     }
-    let (terms, corrected) = corrected(index, terms)?;
+    let (terms, corrected) = correct_spelling(index, terms)?;
     if !corrected.is_empty() {
-        let hits = index.words(&terms, RequiredTerms::All)?;
+        let hits = index.find_words(&terms, RequiredTerms::All)?;
         if !hits.is_empty() {
             return Ok((hits, MatchKind::Corrected(corrected)));
         }
     }
     // With a single term, "any" is the same as "all".
-    let some = if terms.len() > 1 { index.words(&terms, RequiredTerms::Any)? } else { Vec::new() };
+    let some =
+        if terms.len() > 1 { index.find_words(&terms, RequiredTerms::Any)? } else { Vec::new() };
     Ok((some, MatchKind::Some))
 }
 
@@ -84,13 +92,13 @@ fn found<I: TextIndex>(index: &I, terms: &[String]) -> rusqlite::Result<(Vec<I::
 type Corrections = Vec<(String, String)>;
 
 /// Replaces terms that occur nowhere by similar words. Returns the new terms and the corrections.
-fn corrected(
+fn correct_spelling(
     index: &impl TextIndex,
     terms: &[String],
 ) -> rusqlite::Result<(Vec<String>, Corrections)> {
     let (mut better, mut corrected) = (Vec::new(), Vec::new());
     for term in terms {
-        let nearest = if index.has(term)? { None } else { index.nearest(term)? };
+        let nearest = if index.contains_word(term)? { None } else { index.nearest_word(term)? };
         corrected.extend(nearest.clone().map(|word| (term.clone(), word)));
         better.push(nearest.unwrap_or_else(|| term.clone()));
     }
@@ -98,18 +106,18 @@ fn corrected(
 }
 
 /// Builds a query for a word or longer words that begin with it. An exact match counts twice.
-fn word(term: &str) -> String {
-    let term = quoted(term);
+fn prefix_query(term: &str) -> String {
+    let term = quote_term(term);
     format!("({term} OR {term} *)")
 }
 
 /// Quotes a term so that nothing in it is an operator.
-fn quoted(term: &str) -> String {
+fn quote_term(term: &str) -> String {
     format!("\"{}\"", term.replace('"', "\"\"").replace('\0', ""))
 }
 
 /// Splits a text into words in lower case.
-pub(super) fn words_of(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn lowercase_words(text: &str) -> impl Iterator<Item = String> {
     text.split(|character: char| !character.is_alphanumeric()).map(str::to_lowercase)
 }
 
@@ -128,14 +136,14 @@ mod tests {
 
     #[test]
     fn what_is_typed_is_taken_apart() {
-        assert_eq!(terms(r#"load "two  words" - * "" AND"#), ["load", "two  words", "AND"]);
-        assert_eq!(terms(r#"open "quote"#), ["open", "quote"]);
-        assert!(terms(" -- \"\" *()").is_empty());
+        assert_eq!(parse_terms(r#"load "two  words" - * "" AND"#), ["load", "two  words", "AND"]);
+        assert_eq!(parse_terms(r#"open "quote"#), ["open", "quote"]);
+        assert!(parse_terms(" -- \"\" *()").is_empty());
     }
 
     #[test]
     fn a_word_almost_like_it_is_found() {
-        let words = || words_of("the Ballast is wet; ball, balls");
+        let words = || lowercase_words("the Ballast is wet; ball, balls");
         assert_eq!(nearest("balast", words()).as_deref(), Some("ballast"));
         assert_eq!(nearest("ship", words()), None);
     }

@@ -5,7 +5,7 @@ use plimsoll_core::event::SessionId;
 use rusqlite::{Row, params};
 
 use super::Store;
-use super::column::{self, ColumnValue, get, get_any};
+use super::column::{self, ColumnValue, get, get_optional};
 use crate::{CurvePoint, CurvePointRow, StoreError};
 
 const MINUTE: Millis = 60_000;
@@ -22,8 +22,8 @@ impl Store {
         session: &SessionId,
         since: Millis,
     ) -> Result<Vec<CurvePointRow>, StoreError> {
-        self.all(SERIES, params![ColumnValue(session), since], point)
-            .map_err(self.failed("list the readings of"))
+        self.query_all(SERIES, params![ColumnValue(session), since], point)
+            .map_err(self.error_during("list the readings of"))
     }
 
     /// Deletes most old readings of at most `most` sessions, with one transaction per session.
@@ -32,10 +32,10 @@ impl Store {
     /// The fullest reading of each interval stays, and an interval never spans a compaction. So
     /// peaks and both sides of a compaction are never lost. A session is thinned once a day, until
     /// a week after its last activity.
-    pub fn thin(&self, now: Millis, most: u32) -> Result<usize, StoreError> {
-        let failed = self.failed("thin the readings of");
+    pub fn thin_readings(&self, now: Millis, most: u32) -> Result<usize, StoreError> {
+        let failed = self.error_during("thin the readings of");
         let due: Vec<SessionId> = self
-            .all(DUE, params![now, WHOLE, BY_MINUTE, most], |row| get(row, "session"))
+            .query_all(DUE, params![now, WHOLE, BY_MINUTE, most], |row| get(row, "session"))
             .map_err(&failed)?;
         let mut gone = 0;
         for session in due {
@@ -86,12 +86,12 @@ const THIN: &str = "DELETE FROM readings WHERE id IN (
      )";
 
 fn point(row: &Row<'_>) -> rusqlite::Result<CurvePointRow> {
-    let point = match get_any(row, "used")? {
+    let point = match get_optional(row, "used")? {
         Some(used) => CurvePoint::Reading { used },
         None => CurvePoint::Compaction {
             automatic: row.get("automatic")?,
-            tokens_before: get_any(row, "tokens_before")?,
-            tokens_after: get_any(row, "tokens_after")?,
+            tokens_before: get_optional(row, "tokens_before")?,
+            tokens_after: get_optional(row, "tokens_after")?,
         },
     };
     Ok(CurvePointRow { subagent: column::get_subagent(row)?, time: row.get("time")?, point })

@@ -43,7 +43,7 @@ fn store() -> Store {
 }
 
 /// Returns the rank of the intended save, counted from 1. `None` if it was not found.
-fn place(store: &Store, query: &str, meant: &str) -> Option<usize> {
+fn rank_of(store: &Store, query: &str, meant: &str) -> Option<usize> {
     let found = store.search_saves(query, &SaveFilter::default(), LOOKED_AT).unwrap()?;
     found.saves.iter().position(|save| save.id == meant).map(|at| at + 1)
 }
@@ -54,7 +54,7 @@ fn what_is_meant_comes_first() {
     let (mut count, mut first, mut ranks) = (0.0, 0.0, 0.0);
     for parts in lines(QUERIES) {
         let [query, meant] = parts[..] else { panic!("{parts:?}") };
-        let place = place(&store, query, meant);
+        let place = rank_of(&store, query, meant);
         count += 1.0;
         first += f64::from(u8::from(place == Some(1)));
         ranks += place.map_or(0.0, |place| 1.0 / place as f64);

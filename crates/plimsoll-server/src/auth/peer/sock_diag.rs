@@ -11,18 +11,18 @@ use rustix::net::{
 
 /// Returns the user that owns the socket from `from` to `to`. `None` if there is no such socket or
 /// it is closed; `Err` if the kernel does not answer the query.
-pub(super) fn holder(from: SocketAddr, to: SocketAddr) -> Result<Option<u32>, ()> {
+pub(super) fn owner(from: SocketAddr, to: SocketAddr) -> Result<Option<u32>, ()> {
     let (family, kind) = (AddressFamily::NETLINK, SocketType::DGRAM);
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
     let socket = socket.map_err(drop)?;
-    send(&socket, &question(from, to), SendFlags::empty()).map_err(drop)?;
+    send(&socket, &encode_request(from, to), SendFlags::empty()).map_err(drop)?;
     let mut answer = [0; 4096];
     let (read, _) = recv(&socket, &mut answer[..], RecvFlags::DONTWAIT).map_err(drop)?;
-    understood(&answer[..read], from, to)
+    decode_answer(&answer[..read], from, to)
 }
 
 /// Encodes a `SOCK_DIAG_BY_FAMILY` request for one TCP socket.
-fn question(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+fn encode_request(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     const LEN: u32 = 16 + 8 + 48;
     const REQUEST: u16 = 1;
     const ANY_STATE: u32 = u32::MAX;
@@ -34,7 +34,7 @@ fn question(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     bytes.extend([0; 8]);
     bytes.extend([family(from), TCP, 0, 0]);
     bytes.extend(ANY_STATE.to_ne_bytes());
-    bytes.extend(ends(from, to));
+    bytes.extend(encode_ends(from, to));
     bytes.extend([0; 4]);
     bytes.extend(NO_COOKIE);
     bytes
@@ -49,7 +49,7 @@ fn family(address: SocketAddr) -> u8 {
 }
 
 /// Encodes both ports, then both addresses, in network byte order.
-fn ends(from: SocketAddr, to: SocketAddr) -> [u8; 36] {
+fn encode_ends(from: SocketAddr, to: SocketAddr) -> [u8; 36] {
     let mut bytes = [0; 36];
     bytes[0..2].copy_from_slice(&from.port().to_be_bytes());
     bytes[2..4].copy_from_slice(&to.port().to_be_bytes());
@@ -64,7 +64,7 @@ fn ends(from: SocketAddr, to: SocketAddr) -> [u8; 36] {
 
 /// Decodes the answer. The kernel may return a socket that only listens on the same port; that one
 /// does not count.
-fn understood(answer: &[u8], from: SocketAddr, to: SocketAddr) -> Result<Option<u32>, ()> {
+fn decode_answer(answer: &[u8], from: SocketAddr, to: SocketAddr) -> Result<Option<u32>, ()> {
     const HEAD: usize = 16;
     const NO_SUCH_SOCKET: i32 = -2;
     let word = |at: usize| {
@@ -75,7 +75,7 @@ fn understood(answer: &[u8], from: SocketAddr, to: SocketAddr) -> Result<Option<
         let gone = word(HEAD).map(u32::cast_signed) == Some(NO_SUCH_SOCKET);
         return if gone { Ok(None) } else { Err(()) };
     }
-    let is_it = answer.get(HEAD + 4..HEAD + 40) == Some(&ends(from, to)[..]);
+    let is_it = answer.get(HEAD + 4..HEAD + 40) == Some(&encode_ends(from, to)[..]);
     let (user, inode) = (word(HEAD + 64).ok_or(())?, word(HEAD + 68).ok_or(())?);
     Ok((is_it && inode != 0).then_some(user))
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::Problem;
-use crate::http::params::{Params, PathParam, shown};
+use crate::http::params::{Params, PathParam, sanitize};
 use crate::http::problem::Problems;
 use crate::state::{App, AppState};
 
@@ -92,14 +92,18 @@ pub(crate) async fn show(
     State(app): State<AppState>,
     PathParam(id): PathParam,
 ) -> Result<Json<CheckpointStory>, Problem> {
-    app.with_store(move |app, store| story(app, store, &id)).await.map(Json)
+    app.with_store(move |app, store| checkpoint_detail(app, store, &id)).await.map(Json)
 }
 
 /// Reads one checkpoint with its text and ancestors.
-pub(crate) fn story(app: &App, store: &mut Store, id: &str) -> Result<CheckpointStory, Problem> {
+pub(crate) fn checkpoint_detail(
+    app: &App,
+    store: &mut Store,
+    id: &str,
+) -> Result<CheckpointStory, Problem> {
     let row = store.checkpoint(id)?.ok_or_else(|| {
-        let error = format!("there is no checkpoint `{}`", shown(id));
-        Problem::missing(error, "`/api/checkpoints` lists what there is")
+        let error = format!("there is no checkpoint `{}`", sanitize(id));
+        Problem::not_found(error, "`/api/checkpoints` lists what there is")
     })?;
     let lineage = lineage(app, &row);
     let body = row.body.clone();

@@ -161,7 +161,7 @@ impl RunView {
     /// Describes the current state of a run.
     pub fn of(run: &Run) -> Self {
         let standing = runs::standing(run);
-        let (spent, progress) = (run.spent(last_moment(run)), run.progress());
+        let (spent, progress) = (run.spent(active_until(run)), run.progress());
         Self {
             run: run.id.to_string(),
             sort: run.begun.sort.label(),
@@ -187,7 +187,7 @@ impl RunView {
 
 /// Returns the end of the time span a run has used: now while a runner is active, otherwise the
 /// last journal entry.
-pub(crate) fn last_moment(run: &Run) -> Millis {
+pub(crate) fn active_until(run: &Run) -> Millis {
     match runs::standing(run) {
         plimsoll_core::run::Standing::Running => now() as Millis,
         _ => run.until,
@@ -279,18 +279,18 @@ pub(crate) async fn list(
     params: Params,
 ) -> Result<Json<Runs>, Problem> {
     let limit = params.number("limit", 1..=1000)?.unwrap_or(100) as u32;
-    let found = app.with_store(move |app, store| newest(app, store, 0, limit)).await?;
+    let found = app.with_store(move |app, store| newest_runs(app, store, 0, limit)).await?;
     Ok(Json(Runs { runs: found.iter().map(RunView::of).collect() }))
 }
 
 /// Returns the most recently started runs, after reading new journal entries.
-pub(crate) fn newest(
+pub(crate) fn newest_runs(
     app: &App,
     store: &mut Store,
     skip: u32,
     limit: u32,
 ) -> Result<Vec<Run>, Problem> {
-    take_in(app, store)?;
+    ingest_runs(app, store)?;
     Ok(store.runs(None, skip, limit)?)
 }
 
@@ -303,23 +303,25 @@ pub(crate) async fn show(
     PathParam(run): PathParam,
 ) -> Result<Json<RunStory>, Problem> {
     let hint = "`plimsoll batch status --all` names the runs there are";
-    let id = RunId::new(&run)
-        .ok_or_else(|| Problem::bad("the name of a run is a UUID in small letters", hint))?;
-    let told = app
-        .with_store(move |app, store| Ok(RunStory::of(&app.world.paths, &find(app, store, &id)?)));
+    let id = RunId::new(&run).ok_or_else(|| {
+        Problem::bad_request("the name of a run is a UUID in small letters", hint)
+    })?;
+    let told = app.with_store(move |app, store| {
+        Ok(RunStory::of(&app.world.paths, &find_run(app, store, &id)?))
+    });
     Ok(Json(told.await?))
 }
 
 /// Returns the run with this id, after reading new journal entries.
-pub(crate) fn find(app: &App, store: &mut Store, id: &RunId) -> Result<Run, Problem> {
-    take_in(app, store)?;
+pub(crate) fn find_run(app: &App, store: &mut Store, id: &RunId) -> Result<Run, Problem> {
+    ingest_runs(app, store)?;
     store.run(id)?.ok_or_else(|| {
         let hint = "`plimsoll batch status --all` names the runs there are";
-        Problem::missing("no such run is known here", hint)
+        Problem::not_found("no such run is known here", hint)
     })
 }
 
 /// Reads new entries of the run journals into the store.
-pub(crate) fn take_in(app: &App, store: &mut Store) -> Result<(), Problem> {
-    runs::take_in(&app.world.paths, store).map(drop).map_err(|error| app.failed(&error))
+pub(crate) fn ingest_runs(app: &App, store: &mut Store) -> Result<(), Problem> {
+    runs::take_in(&app.world.paths, store).map(drop).map_err(|error| app.internal_error(&error))
 }

@@ -17,8 +17,8 @@ use super::checkpoints::CheckpointView;
 use crate::http::Problem;
 use crate::http::params::{Params, PathParam};
 use crate::http::problem::Problems;
-use crate::http::saves::{SaveView, take_in};
-use crate::http::usage::{measure, session_id};
+use crate::http::saves::{SaveView, ingest_saves};
+use crate::http::usage::{measure, parse_session_id};
 use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
@@ -65,7 +65,7 @@ pub(crate) async fn list(
 /// Reads the live windows and the `limit` most recent sessions.
 pub(crate) fn overview(app: &App, store: &mut Store, limit: u32) -> Result<Overview, Problem> {
     let recent = history::recent(&app.world, store, limit);
-    let recent = recent.map_err(|error| app.failed(&error))?;
+    let recent = recent.map_err(|error| app.internal_error(&error))?;
     let live = app.live.windows().values().cloned().collect();
     Ok(Overview { live, sessions: recent.into_iter().map(SessionView::from).collect() })
 }
@@ -158,19 +158,19 @@ pub(crate) async fn show(
     State(app): State<AppState>,
     PathParam(session): PathParam,
 ) -> Result<Json<SessionStory>, Problem> {
-    let session = session_id(&session)?;
-    app.with_store(move |app, store| story(app, store, &session)).await.map(Json)
+    let session = parse_session_id(&session)?;
+    app.with_store(move |app, store| session_detail(app, store, &session)).await.map(Json)
 }
 
 /// Measures one session and reads its history.
-pub(crate) fn story(
+pub(crate) fn session_detail(
     app: &App,
     store: &mut Store,
     session: &SessionId,
 ) -> Result<SessionStory, Problem> {
-    take_in(app, store)?;
+    ingest_saves(app, store)?;
     let measured = measure(app, session)?;
-    let pace = sessions::pace(store, session).map_err(|error| app.failed(&error))?;
+    let pace = sessions::pace(store, session).map_err(|error| app.internal_error(&error))?;
     let left = sessions::forecast(&measured, Some(&pace));
     let Measured { reading, window, trigger, model, project, .. } = measured;
     Ok(SessionStory {

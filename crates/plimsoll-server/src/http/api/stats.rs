@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::http::Problem;
 use crate::http::problem::Problems;
-use crate::http::saves::take_in;
+use crate::http::saves::ingest_saves;
 use crate::pages::count_tax;
 use crate::state::{App, AppState};
 
@@ -39,7 +39,7 @@ pub(crate) async fn environments(
 ) -> Result<Json<Environments>, Problem> {
     let listed = app
         .with_store(|app, store| {
-            take_in(app, store)?;
+            ingest_saves(app, store)?;
             Ok(store.environments()?)
         })
         .await?;
@@ -120,9 +120,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[utoipa::path(get, path = "/api/score", responses((status = 200, body = Score), Problems))]
 pub(crate) async fn score(State(app): State<AppState>) -> Result<Json<Score>, Problem> {
     app.with_store(|app: &App, store| {
-        let found = sessions::find(&app.world).map_err(|error| app.failed(&error))?;
+        let found = sessions::find(&app.world).map_err(|error| app.internal_error(&error))?;
         let newest = score::newest(store, &found, PATIENCE);
-        let newest = newest.map_err(|error| app.failed(&error))?;
+        let newest = newest.map_err(|error| app.internal_error(&error))?;
         let score::Newest { tally, sessions, of } = newest;
         Ok(Score {
             needed: tally.needed,

@@ -9,7 +9,7 @@ use plimsoll_extract::save::Save;
 use plimsoll_store::CheckpointRow;
 
 use super::{MOST, SessionPage, SessionWindow, SubagentLoad};
-use crate::pages::parts::{ago, counted, moment, tokens};
+use crate::pages::parts::{ago, count_with_noun, moment, tokens};
 use crate::pages::plot::plot;
 use crate::pages::site::Site;
 
@@ -75,7 +75,7 @@ fn head(site: &Site, session: &SessionPage) -> Markup {
                             },
                             None => "the client does not compact at a line",
                         }
-                        @if compactions > 0 { " · " (counted(compactions, "compaction", "compactions")) }
+                        @if compactions > 0 { " · " (count_with_noun(compactions, "compaction", "compactions")) }
                     }
                 }
             }

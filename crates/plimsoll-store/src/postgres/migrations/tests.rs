@@ -12,13 +12,13 @@ use crate::{ReadingRow, SaveFilter, Shipment};
 /// A time in the future.
 const AHEAD: Millis = 9_000_000_000_000;
 
-fn run<T>(story: impl Future<Output = T>) -> T {
+fn block_on<T>(story: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(story)
 }
 
 /// Creates empty tables with the first `version` migrations.
-async fn at_version(server: &Postgres, version: usize) -> TeamStore {
+async fn create_at_version(server: &Postgres, version: usize) -> TeamStore {
     server.sql("DROP SCHEMA IF EXISTS plimsoll CASCADE");
     let (mut team, _) = TeamStore::connect(&server.url("postgres")).await.unwrap();
     let transaction = team.client.transaction().await.unwrap();
@@ -40,7 +40,7 @@ fn tables(server: &Postgres) -> Vec<String> {
 }
 
 /// Inserts a row into a table with any columns and returns the list of columns.
-fn put(server: &Postgres, table: &str) -> String {
+fn insert_row(server: &Postgres, table: &str) -> String {
     let columns = server.sql(&format!(
         "SELECT column_name, data_type FROM information_schema.columns
          WHERE table_schema = 'plimsoll' AND table_name = '{table}' AND is_generated = 'NEVER'"
@@ -63,12 +63,12 @@ fn put(server: &Postgres, table: &str) -> String {
 }
 
 /// Reads the given columns of all rows of a table.
-fn all(server: &Postgres, table: &str, columns: &str) -> Vec<String> {
+fn read_rows(server: &Postgres, table: &str, columns: &str) -> Vec<String> {
     lines(&server.sql(&format!("SELECT {columns} FROM plimsoll.{table} ORDER BY 1")))
 }
 
 /// Checks that queries return the inserted rows.
-async fn is_told(team: &TeamStore, tables: &[String]) {
+async fn check_queries(team: &TeamStore, tables: &[String]) {
     let session = SessionId::new("the-session").unwrap();
     let machines = team.machines().await.unwrap();
     assert_eq!((machines.len(), machines[0].person.as_str()), (1, "machines person"));
@@ -81,13 +81,13 @@ async fn is_told(team: &TeamStore, tables: &[String]) {
     let found = team.search_saves("saves task", &SaveFilter::default(), 9).await.unwrap().unwrap();
     assert_eq!(found[0].it.what.task, "saves task");
     let is_there = |table: &str| usize::from(tables.iter().any(|name| name == table));
-    let mail = team.mail("the-machine", 7).await.unwrap();
+    let mail = team.undelivered_messages("the-machine", 7).await.unwrap();
     assert_eq!(mail.len(), is_there("messages"));
     assert_eq!(team.claims("another", 7).await.unwrap().len(), is_there("claims"));
 }
 
 /// Checks that machines can add rows after the upgrade.
-async fn is_added_to(team: &mut TeamStore) {
+async fn check_writes(team: &mut TeamStore) {
     let session = SessionId::new("the-session").unwrap();
     let machine = SendingMachine {
         id: "the-machine".to_owned(),
@@ -111,7 +111,7 @@ async fn is_added_to(team: &mut TeamStore) {
     let to = session.as_str().to_owned();
     let mail = TeamMessage { id: "m".to_owned(), to, body: "ahoy".to_owned(), expires: AHEAD };
     team.post("another", std::slice::from_ref(&mail)).await.unwrap();
-    assert!(team.mail(&machine.id, 10).await.unwrap().contains(&mail));
+    assert!(team.undelivered_messages(&machine.id, 10).await.unwrap().contains(&mail));
     let claim =
         PathClaim { path: "/deck".into(), holder: "ann".to_owned(), since: 9, until: AHEAD };
     team.put_claims("yet another", std::slice::from_ref(&claim), 9).await.unwrap();
@@ -122,11 +122,13 @@ async fn is_added_to(team: &mut TeamStore) {
 fn what_any_earlier_release_stored_is_there_after_an_upgrade() {
     let server = Postgres::start();
     for version in 1..=MIGRATIONS.len() {
-        run(async {
-            let mut team = at_version(&server, version).await;
+        block_on(async {
+            let mut team = create_at_version(&server, version).await;
             let tables = tables(&server);
-            let columns: Vec<String> = tables.iter().map(|table| put(&server, table)).collect();
-            let rows = || tables.iter().zip(&columns).map(|(table, it)| all(&server, table, it));
+            let columns: Vec<String> =
+                tables.iter().map(|table| insert_row(&server, table)).collect();
+            let rows =
+                || tables.iter().zip(&columns).map(|(table, it)| read_rows(&server, table, it));
             let before: Vec<_> = rows().collect();
             if version < MIGRATIONS.len() {
                 let opened = TeamStore::open(&server.url("postgres")).await;
@@ -140,8 +142,8 @@ fn what_any_earlier_release_stored_is_there_after_an_upgrade() {
             }
             let (mut team, about) = TeamStore::open(&server.url("postgres")).await.unwrap();
             assert_eq!(about.version, LATEST);
-            is_told(&team, &tables).await;
-            is_added_to(&mut team).await;
+            check_queries(&team, &tables).await;
+            check_writes(&mut team).await;
         });
     }
 }
@@ -149,8 +151,8 @@ fn what_any_earlier_release_stored_is_there_after_an_upgrade() {
 #[test]
 fn every_migration_fails_when_it_is_applied_twice() {
     let server = Postgres::start();
-    run(async {
-        let team = at_version(&server, MIGRATIONS.len()).await;
+    block_on(async {
+        let team = create_at_version(&server, MIGRATIONS.len()).await;
         for migration in MIGRATIONS {
             assert!(team.client.batch_execute(migration.sql).await.is_err());
         }
@@ -160,8 +162,8 @@ fn every_migration_fails_when_it_is_applied_twice() {
 #[test]
 fn tables_that_need_a_newer_release_are_refused_and_left_alone() {
     let server = Postgres::start();
-    run(async {
-        let mut team = at_version(&server, MIGRATIONS.len()).await;
+    block_on(async {
+        let mut team = create_at_version(&server, MIGRATIONS.len()).await;
         let newer = LATEST + 1;
         server.sql(&format!("INSERT INTO plimsoll.migrations VALUES ({newer}, {newer}, '9', 7)"));
         for refused in

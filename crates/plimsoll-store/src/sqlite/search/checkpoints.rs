@@ -5,9 +5,12 @@ use std::path::Path;
 use rusqlite::{Row, params};
 
 use super::super::Store;
-use super::super::checkpoints::checkpoint;
+use super::super::checkpoints::checkpoint_from_row;
 use super::super::column::ColumnValue;
-use super::{RequiredTerms, TextIndex, found, nearest, quoted, terms, word, words_of};
+use super::{
+    RequiredTerms, TextIndex, lowercase_words, nearest, parse_terms, prefix_query, quote_term,
+    search_index,
+};
 use crate::{CheckpointHit, FoundCheckpoints, LinePiece, StoreError};
 
 /// Markers around each match in a body that the database returns.
@@ -23,12 +26,12 @@ impl Store {
         project: Option<&Path>,
         limit: u32,
     ) -> Result<Option<FoundCheckpoints>, StoreError> {
-        let terms = terms(typed);
+        let terms = parse_terms(typed);
         if terms.is_empty() {
             return Ok(None);
         }
         let checkpoints = CheckpointIndex { store: self, project, limit };
-        let (hits, by) = found(&checkpoints, &terms).map_err(self.failed("search"))?;
+        let (hits, by) = search_index(&checkpoints, &terms).map_err(self.error_during("search"))?;
         Ok(Some(FoundCheckpoints { hits, by }))
     }
 }
@@ -43,7 +46,7 @@ impl TextIndex for CheckpointIndex<'_> {
     type Hit = CheckpointHit;
 
     /// Matches in the summary count more than matches in the body.
-    fn words(
+    fn find_words(
         &self,
         terms: &[String],
         which: RequiredTerms,
@@ -54,25 +57,25 @@ impl TextIndex for CheckpointIndex<'_> {
              WHERE checkpoint_words MATCH ?1 AND (?2 IS NULL OR project = ?2)
              ORDER BY round(bm25(checkpoint_words, 4.0, 1.0), 2), created DESC, iteration DESC
              LIMIT ?3";
-        self.hits(sql, &which.of(&each(terms, word)))
+        self.query_hits(sql, &which.join(&map_terms(terms, prefix_query)))
     }
 
-    fn parts(&self, terms: &[String]) -> rusqlite::Result<Vec<CheckpointHit>> {
+    fn find_parts(&self, terms: &[String]) -> rusqlite::Result<Vec<CheckpointHit>> {
         let sql = "SELECT checkpoints.*,
                  highlight(checkpoint_parts, 1, ?4, ?5) AS marked
              FROM checkpoint_parts JOIN checkpoints ON number = checkpoint_parts.rowid
              WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
              ORDER BY round(bm25(checkpoint_parts, 4.0, 1.0), 2), created DESC, iteration DESC
              LIMIT ?3";
-        self.hits(sql, &RequiredTerms::All.of(&each(terms, quoted)))
+        self.query_hits(sql, &RequiredTerms::All.join(&map_terms(terms, quote_term)))
     }
 
-    fn has(&self, term: &str) -> rusqlite::Result<bool> {
-        self.words(&[term.to_owned()], RequiredTerms::All).map(|hits| !hits.is_empty())
+    fn contains_word(&self, term: &str) -> rusqlite::Result<bool> {
+        self.find_words(&[term.to_owned()], RequiredTerms::All).map(|hits| !hits.is_empty())
     }
 
     /// Looks in the bodies that share the most trigrams with the term, then in the newest.
-    fn nearest(&self, term: &str) -> rusqlite::Result<Option<String>> {
+    fn nearest_word(&self, term: &str) -> rusqlite::Result<Option<String>> {
         const ALIKE: &str = "SELECT checkpoints.body FROM checkpoint_parts
              JOIN checkpoints ON number = checkpoint_parts.rowid
              WHERE checkpoint_parts MATCH ?1 AND (?2 IS NULL OR project = ?2)
@@ -80,11 +83,11 @@ impl TextIndex for CheckpointIndex<'_> {
         const NEWEST: &str = "SELECT body FROM checkpoints
              WHERE ?1 IS NOT NULL AND (?2 IS NULL OR project = ?2) ORDER BY created DESC LIMIT ?3";
         const LOOKED_AT: u32 = 20;
-        let query = RequiredTerms::Any.of(&each(&trigrams(term), quoted));
+        let query = RequiredTerms::Any.join(&map_terms(&trigrams(term), quote_term));
         let looked_for = params![query, self.project.map(ColumnValue), LOOKED_AT];
         let in_bodies = |sql: &str| -> rusqlite::Result<Option<String>> {
-            let bodies: Vec<String> = self.store.all(sql, looked_for, |row| row.get(0))?;
-            Ok(nearest(term, bodies.iter().flat_map(|body| words_of(body))))
+            let bodies: Vec<String> = self.store.query_all(sql, looked_for, |row| row.get(0))?;
+            Ok(nearest(term, bodies.iter().flat_map(|body| lowercase_words(body))))
         };
         let alike = if query.is_empty() { None } else { in_bodies(ALIKE)? };
         Ok(alike.or(in_bodies(NEWEST)?))
@@ -93,15 +96,15 @@ impl TextIndex for CheckpointIndex<'_> {
 
 impl CheckpointIndex<'_> {
     /// Drops checkpoints that match only in their headings: all checkpoints have the same headings.
-    fn hits(&self, sql: &str, query: &str) -> rusqlite::Result<Vec<CheckpointHit>> {
+    fn query_hits(&self, sql: &str, query: &str) -> rusqlite::Result<Vec<CheckpointHit>> {
         let looked_for = params![query, self.project.map(ColumnValue), self.limit, BEGIN, END];
-        let mut hits = self.store.all(sql, looked_for, hit)?;
+        let mut hits = self.store.query_all(sql, looked_for, hit)?;
         hits.retain(|hit| !hit.line.is_empty());
         Ok(hits)
     }
 }
 
-fn each(terms: &[String], query: fn(&str) -> String) -> Vec<String> {
+fn map_terms(terms: &[String], query: fn(&str) -> String) -> Vec<String> {
     terms.iter().map(|term| query(term)).collect()
 }
 
@@ -114,9 +117,9 @@ fn hit(row: &Row<'_>) -> rusqlite::Result<CheckpointHit> {
     let marked: String = row.get("marked")?;
     let (section, line) = best_line(&marked);
     Ok(CheckpointHit {
-        checkpoint: checkpoint(row)?,
+        checkpoint: checkpoint_from_row(row)?,
         section: section.to_owned(),
-        line: pieces(line),
+        line: split_matches(line),
     })
 }
 
@@ -137,7 +140,7 @@ fn best_line(marked: &str) -> (&str, &str) {
 }
 
 /// Splits a marked line into matches and the text around them.
-fn pieces(line: &str) -> Vec<LinePiece> {
+fn split_matches(line: &str) -> Vec<LinePiece> {
     let mut pieces = Vec::new();
     for part in line.split(BEGIN) {
         let (fits, around) = part.split_once(END).unwrap_or(("", part));
@@ -160,7 +163,7 @@ mod tests {
         let piece = |text: &str, fits| LinePiece { text: text.to_owned(), fits };
         assert_eq!(section, "Commands");
         assert_eq!(
-            pieces(line),
+            split_matches(line),
             [piece("- a ", false), piece("b", true), piece(" c", false), piece("d", true)]
         );
     }

@@ -87,7 +87,7 @@ struct StoreContents {
     counts: Counts,
 }
 
-fn everything(store: &Store) -> StoreContents {
+fn read_contents(store: &Store) -> StoreContents {
     let (sessions, subagents) = ([id("s1"), id("s2")], [None, Some(id("agent-1"))]);
     let windows = sessions.iter().flat_map(|name| subagents.iter().map(move |agent| (name, agent)));
     StoreContents {
@@ -97,7 +97,7 @@ fn everything(store: &Store) -> StoreContents {
             .collect(),
         compactions: store.compactions().unwrap(),
         decisions: sessions.iter().flat_map(|name| store.decisions(name).unwrap()).collect(),
-        learned: store.learned().unwrap(),
+        learned: store.learned_triggers().unwrap(),
         counts: store.counts().unwrap(),
     }
 }
@@ -114,8 +114,8 @@ proptest! {
         read_in_batches(&mut whole, &lines, &[]);
         let mut split = Store::in_memory().unwrap();
         read_in_batches(&mut split, &lines, &sizes);
-        prop_assert_eq!(everything(&split), everything(&whole));
-        prop_assert_eq!(split.read_to(&source(1)).unwrap(), lines.len() as u64);
+        prop_assert_eq!(read_contents(&split), read_contents(&whole));
+        prop_assert_eq!(split.read_offset(&source(1)).unwrap(), lines.len() as u64);
     }
 
     #[test]
@@ -125,10 +125,10 @@ proptest! {
     ) {
         let mut store = Store::in_memory().unwrap();
         read_in_batches(&mut store, &lines, &[]);
-        let before = everything(&store);
-        store.forget(&source(1).path).unwrap();
+        let before = read_contents(&store);
+        store.forget_file(&source(1).path).unwrap();
         read_in_batches(&mut store, &lines, &sizes);
-        let after = everything(&store);
+        let after = read_contents(&store);
         prop_assert_eq!(after.readings, before.readings);
         prop_assert_eq!(after.compactions, before.compactions);
         prop_assert_eq!(after.decisions, before.decisions);

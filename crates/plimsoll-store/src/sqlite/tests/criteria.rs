@@ -22,10 +22,10 @@ fn checkpoint(name: &str, session: &str, created: Millis, occasion: &str) -> Che
     }
 }
 
-fn take(store: &mut Store, ids: &[&str], new: Vec<CheckpointRow>) {
+fn sync_checkpoints(store: &mut Store, ids: &[&str], new: Vec<CheckpointRow>) {
     let ids = ids.iter().map(|id| (*id).to_owned()).collect();
     let there = Some(CheckpointListing { ids, new });
-    store.take_checkpoints::<StoreError>(Path::new("/p"), |_| Ok(there)).unwrap();
+    store.sync_checkpoints::<StoreError>(Path::new("/p"), |_| Ok(there)).unwrap();
 }
 
 fn store(batch: Batch) -> Store {
@@ -43,11 +43,11 @@ fn checkpoints_stay_counted_when_they_are_pruned() {
         checkpoint("b", "s1", 20, "auto"),
         checkpoint("c", "s1", 30, "manual"),
     ];
-    take(&mut store, &["a", "b", "c"], new);
-    take(&mut store, &["c"], Vec::new());
+    sync_checkpoints(&mut store, &["a", "b", "c"], new);
+    sync_checkpoints(&mut store, &["c"], Vec::new());
     let counted = |kind: &str, count| (kind.to_owned(), count);
-    assert_eq!(store.seals(0).unwrap(), [counted("auto", 2), counted("manual", 1)]);
-    assert_eq!(store.seals(20).unwrap(), [counted("auto", 1), counted("manual", 1)]);
+    assert_eq!(store.seal_counts(0).unwrap(), [counted("auto", 2), counted("manual", 1)]);
+    assert_eq!(store.seal_counts(20).unwrap(), [counted("auto", 1), counted("manual", 1)]);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn the_longest_stretch_ends_with_a_prompt_or_a_pause() {
         side,
     ];
     let store = store(Batch { readings, ..Batch::default() });
-    let longest = |since| store.longest_stretch(since, 10 * MINUTE).unwrap();
+    let longest = |since| store.longest_work_period(since, 10 * MINUTE).unwrap();
     let told = WorkPeriod { session: id("s1"), began: 12 * MINUTE, ended: 29 * MINUTE };
     assert_eq!(longest(0), Some(told));
     assert_eq!(longest(40 * MINUTE).map(|it| it.ended - it.began), Some(0));
@@ -92,10 +92,19 @@ fn an_overflow_is_unwarned_if_nothing_was_said_since_the_one_before() {
         decision("s1", 30),
     ];
     let mut store = store(Batch { compactions, decisions, ..Batch::default() });
-    assert_eq!(store.overflows(0).unwrap(), AutoCompactionCounts { all: 3, unwarned: 2 });
-    take(&mut store, &["a"], vec![checkpoint("a", "s2", 59, "auto")]);
-    assert_eq!(store.overflows(0).unwrap(), AutoCompactionCounts { all: 3, unwarned: 1 });
-    assert_eq!(store.overflows(41).unwrap(), AutoCompactionCounts { all: 1, unwarned: 0 });
+    assert_eq!(
+        store.auto_compaction_counts(0).unwrap(),
+        AutoCompactionCounts { all: 3, unwarned: 2 }
+    );
+    sync_checkpoints(&mut store, &["a"], vec![checkpoint("a", "s2", 59, "auto")]);
+    assert_eq!(
+        store.auto_compaction_counts(0).unwrap(),
+        AutoCompactionCounts { all: 3, unwarned: 1 }
+    );
+    assert_eq!(
+        store.auto_compaction_counts(41).unwrap(),
+        AutoCompactionCounts { all: 1, unwarned: 0 }
+    );
     assert_eq!(store.first_decision().unwrap(), Some(3));
 }
 
@@ -105,7 +114,7 @@ fn the_fullest_of_each_session_is_told_with_whether_anybody_had_warned() {
     let decisions = vec![decision("s1", 80), decision("s2", 51)];
     let store = store(Batch { readings, decisions, ..Batch::default() });
     let told: Vec<(String, u64, bool)> = store
-        .fullest(0)
+        .peaks_since(0)
         .unwrap()
         .into_iter()
         .map(|row| (row.session.to_string(), row.tokens, row.warned))
@@ -118,5 +127,5 @@ fn what_was_given_back_is_counted() {
     let decided = |line, what: &str| DecisionRow { what: what.to_owned(), ..decision("s1", line) };
     let decisions = vec![decided(1, "restored"), decided(5, "given"), decided(6, "warned")];
     let store = store(Batch { decisions, ..Batch::default() });
-    assert_eq!((store.restores(0).unwrap(), store.restores(2).unwrap()), (2, 1));
+    assert_eq!((store.restore_count(0).unwrap(), store.restore_count(2).unwrap()), (2, 1));
 }

@@ -102,12 +102,13 @@ fn the_pace_is_that_of_the_newest_readings_since_the_last_compaction() {
 fn the_newest_readings_come_straight_from_an_index() {
     let store = Store::in_memory().unwrap();
     let sql = format!("EXPLAIN QUERY PLAN {}", super::super::history::NEWEST_READINGS);
-    let plan: Vec<String> = store.all(&sql, params!["s1", 0, 1], |row| row.get("detail")).unwrap();
+    let plan: Vec<String> =
+        store.query_all(&sql, params!["s1", 0, 1], |row| row.get("detail")).unwrap();
     let [step] = &plan[..] else { panic!("more than one step: {plan:?}") };
     assert!(step.contains("USING COVERING INDEX readings_by_time"), "{step}");
 }
 
-fn told(name: &str, last_seen: i64) -> SessionRow {
+fn session_with_model(name: &str, last_seen: i64) -> SessionRow {
     SessionRow {
         model: Some("m".to_owned()),
         version: Some("1".to_owned()),
@@ -116,16 +117,21 @@ fn told(name: &str, last_seen: i64) -> SessionRow {
     }
 }
 
-fn said(name: &str, what: &str) -> DecisionRow {
+fn decision_labelled(name: &str, what: &str) -> DecisionRow {
     DecisionRow { what: what.to_owned(), ..decision(name, name.len() as u64) }
 }
 
 #[test]
 fn the_sessions_of_a_project_tell_how_they_began() {
     let mut store = Store::in_memory().unwrap();
-    let elsewhere = SessionRow { project: Some("/q".into()), ..told("s3", 10) };
+    let elsewhere = SessionRow { project: Some("/q".into()), ..session_with_model("s3", 10) };
     let batch = Batch {
-        sessions: vec![told("s1", 7), told("s2", 9), elsewhere, told("silent", 11)],
+        sessions: vec![
+            session_with_model("s1", 7),
+            session_with_model("s2", 9),
+            elsewhere,
+            session_with_model("silent", 11),
+        ],
         readings: [("s1", 3), ("s1", 8), ("s2", 2), ("s3", 5)]
             .map(|(session, message)| reading(session, message, 1))
             .into(),
@@ -134,7 +140,7 @@ fn the_sessions_of_a_project_tell_how_they_began() {
     };
     ingest(&mut store, &source(1), batch).unwrap();
     let began = |most| -> Vec<_> {
-        let rows = store.beginnings(Path::new("/p"), most).unwrap();
+        let rows = store.first_prompts(Path::new("/p"), most).unwrap();
         rows.into_iter().map(|row| (row.first, row.largest)).collect()
     };
     assert_eq!(began(5), [(2_000, 2_000), (3_000, 8_000)]);
@@ -145,16 +151,16 @@ fn the_sessions_of_a_project_tell_how_they_began() {
 fn sessions_are_summed_up() {
     let mut store = Store::in_memory().unwrap();
     let batch = Batch {
-        sessions: vec![told("s1", 9), told("s2", 7)],
+        sessions: vec![session_with_model("s1", 9), session_with_model("s2", 7)],
         readings: vec![reading("s1", 3, 1), reading("s1", 8, 1), reading("s2", 2, 1)],
         compactions: vec![compaction("s1", 4, "m")],
-        decisions: vec![said("s2", "warned")],
+        decisions: vec![decision_labelled("s2", "warned")],
         next: at(1),
         ..Batch::default()
     };
     ingest(&mut store, &source(1), batch).unwrap();
     let extent = HistoryExtent { sessions: 2, projects: 1, since: Some(1) };
-    assert_eq!(store.extent().unwrap(), extent);
+    assert_eq!(store.history_extent().unwrap(), extent);
     let (model, version) = ("m".to_owned(), "1".to_owned());
     let client =
         ClientRow { agent: AgentId::new("claude-code"), model, version, sessions: 2, last_seen: 9 };
@@ -181,9 +187,9 @@ fn only_words_to_the_user_or_the_agent_are_a_warning() {
     {
         let mut store = Store::in_memory().unwrap();
         let batch = Batch {
-            sessions: vec![told("s1", 9)],
+            sessions: vec![session_with_model("s1", 9)],
             readings: vec![reading("s1", 3, 1)],
-            decisions: vec![said("s1", what)],
+            decisions: vec![decision_labelled("s1", what)],
             next: at(1),
             ..Batch::default()
         };
@@ -197,10 +203,10 @@ fn a_session_of_which_nothing_but_our_own_words_is_known_is_not_counted() {
     let mut store = Store::in_memory().unwrap();
     let batch = Batch {
         sessions: vec![session("s1", 1, 9)],
-        decisions: vec![said("s1", "window")],
+        decisions: vec![decision_labelled("s1", "window")],
         next: at(1),
         ..Batch::default()
     };
     ingest(&mut store, &source(1), batch).unwrap();
-    assert_eq!(store.extent().unwrap(), HistoryExtent::default());
+    assert_eq!(store.history_extent().unwrap(), HistoryExtent::default());
 }

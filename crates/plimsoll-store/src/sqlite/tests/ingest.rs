@@ -15,8 +15,8 @@ fn the_same_bytes_read_twice_are_stored_once() {
     };
     let first = ingest(&mut store, &source(1), batch.clone()).unwrap();
     assert_eq!(first, IngestResult { read_to: 160, rows: 5 });
-    store.forget(&source(1).path).unwrap();
-    assert_eq!(store.read_to(&source(1)).unwrap(), 0);
+    store.forget_file(&source(1).path).unwrap();
+    assert_eq!(store.read_offset(&source(1)).unwrap(), 0);
     let again = ingest(&mut store, &source(1), batch).unwrap();
     assert_eq!(again, IngestResult { read_to: 160, rows: 0 });
     let once = Counts { sessions: 1, messages: 2, compactions: 1, decisions: 2 };
@@ -27,7 +27,7 @@ fn the_same_bytes_read_twice_are_stored_once() {
 fn a_reader_goes_on_where_the_last_one_stopped() {
     let mut store = Store::in_memory().unwrap();
     ingest(&mut store, &source(1), readings_batch(Vec::new(), at(160))).unwrap();
-    assert_eq!(store.read_to(&source(1)).unwrap(), 160);
+    assert_eq!(store.read_offset(&source(1)).unwrap(), 160);
     let read = |here: Bookmark| -> Result<_, StoreError> {
         assert_eq!(here, at(160));
         Ok(Batch { next: at(200), ..Batch::default() })
@@ -48,8 +48,8 @@ fn a_replaced_file_is_read_from_its_start() {
         Ok(Batch { next: at(80), ..old })
     };
     assert_eq!(store.ingest(&source(2), read).unwrap(), IngestResult { read_to: 80, rows: 1 });
-    assert_eq!(store.read_to(&source(2)).unwrap(), 80);
-    assert_eq!(store.read_to(&source(1)).unwrap(), 0);
+    assert_eq!(store.read_offset(&source(2)).unwrap(), 80);
+    assert_eq!(store.read_offset(&source(1)).unwrap(), 0);
     let kept = Counts { sessions: 1, messages: 1, compactions: 0, decisions: 2 };
     assert_eq!(store.counts().unwrap(), kept);
 }
@@ -59,7 +59,7 @@ fn a_file_that_shrank_may_be_taken_up_again_further_ahead() {
     let mut store = Store::in_memory().unwrap();
     ingest(&mut store, &source(1), readings_batch(vec![reading("s1", 1, 5)], at(160))).unwrap();
     ingest(&mut store, &source(1), readings_batch(vec![reading("s1", 1, 5)], at(40))).unwrap();
-    assert_eq!(store.read_to(&source(1)).unwrap(), 40);
+    assert_eq!(store.read_offset(&source(1)).unwrap(), 40);
     assert_eq!(store.counts().unwrap().messages, 1);
 }
 
@@ -68,7 +68,7 @@ fn decisions_in_a_new_file_with_an_old_inode_are_new() {
     let mut store = Store::in_memory().unwrap();
     let batch = |row| Batch { decisions: vec![row], ..readings_batch(Vec::new(), at(80)) };
     ingest(&mut store, &source(1), batch(decision("s1", 0))).unwrap();
-    store.forget(&source(1).path).unwrap();
+    store.forget_file(&source(1).path).unwrap();
     let later = DecisionRow { time: 7, ..decision("s1", 0) };
     ingest(&mut store, &source(1), batch(later.clone())).unwrap();
     assert_eq!(store.decisions(&id("s1")).unwrap(), [decision("s1", 0), later]);
@@ -83,7 +83,7 @@ fn a_reader_that_fails_leaves_no_trace() {
     let torn = readings_batch(vec![reading("s1", 2, 5), reading("unheard-of", 3, 5)], at(160));
     let error = ingest(&mut store, &source(1), torn).unwrap_err();
     assert!(matches!(error, StoreError::Other { .. }), "{error:?}");
-    assert_eq!(store.read_to(&source(1)).unwrap(), 80);
+    assert_eq!(store.read_offset(&source(1)).unwrap(), 80);
     assert_eq!(store.readings(&id("s1"), None).unwrap(), [reading("s1", 1, 5)]);
 }
 
@@ -91,7 +91,7 @@ fn a_reader_that_fails_leaves_no_trace() {
 fn read_to_the_end(path: &Path) -> usize {
     let mut store = Store::open(path, PATIENCE).unwrap();
     let mut rows = 0;
-    while store.read_to(&source(1)).unwrap() < 100 {
+    while store.read_offset(&source(1)).unwrap() < 100 {
         let read = |here: Bookmark| -> Result<_, StoreError> {
             let end = (here.offset + 7).min(100);
             let lines = here.offset..end;
@@ -121,7 +121,7 @@ fn of_many_readers_at_once_each_row_is_stored_by_one() {
         });
         assert_eq!(rows, 200);
         let store = Store::open(&path, PATIENCE).unwrap();
-        assert_eq!(store.read_to(&source(1)).unwrap(), 100);
+        assert_eq!(store.read_offset(&source(1)).unwrap(), 100);
         let all = Counts { sessions: 1, messages: 100, compactions: 0, decisions: 100 };
         assert_eq!(store.counts().unwrap(), all);
     }
@@ -152,6 +152,6 @@ fn what_is_ingested_together_is_kept_together_or_not_at_all() {
             store.roll_back().unwrap()
         }
         assert_eq!(store.counts().unwrap().sessions, sessions);
-        assert_eq!(store.read_to(&files[1]).unwrap(), if keeps { 9 } else { 0 });
+        assert_eq!(store.read_offset(&files[1]).unwrap(), if keeps { 9 } else { 0 });
     }
 }

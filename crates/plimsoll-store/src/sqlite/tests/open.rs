@@ -20,10 +20,10 @@ fn an_empty_file_becomes_a_store_and_stays_one() {
     assert_eq!(pragma(&store, "synchronous"), "Integer(1)");
     assert_eq!(pragma(&store, "foreign_keys"), "Integer(1)");
     assert_eq!(pragma(&store, "user_version"), format!("Integer({})", MIGRATIONS.len()));
-    let machine = store.machine().to_owned();
+    let machine = store.machine_id().to_owned();
     assert_eq!(Uuid::parse_str(&machine).unwrap().get_version_num(), 7);
     drop(store);
-    assert_eq!(Store::open(&path, PATIENCE).unwrap().machine(), machine);
+    assert_eq!(Store::open(&path, PATIENCE).unwrap().machine_id(), machine);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn an_older_store_is_brought_up_to_date_and_its_files_are_read_again() {
     drop(connection);
     let store = Store::open(&path, PATIENCE).unwrap();
     assert_eq!(pragma(&store, "user_version"), format!("Integer({})", MIGRATIONS.len()));
-    assert_eq!(store.read_to(&source(1)).unwrap(), 0);
+    assert_eq!(store.read_offset(&source(1)).unwrap(), 0);
 }
 
 /// Lists the tables of a store, `sessions` first because others refer to it.
@@ -48,7 +48,7 @@ fn tables(connection: &Connection) -> Vec<String> {
 }
 
 /// Inserts a row into a table with any columns.
-fn put(connection: &Connection, table: &str) {
+fn insert_row(connection: &Connection, table: &str) {
     let columns = format!("SELECT name, type FROM pragma_table_info('{table}')");
     let mut columns = connection.prepare(&columns).unwrap();
     let value = |row: &rusqlite::Row<'_>| {
@@ -70,7 +70,7 @@ fn put(connection: &Connection, table: &str) {
 }
 
 /// Reads the given columns of all rows of a table.
-fn all(connection: &Connection, table: &str, columns: &str) -> Vec<String> {
+fn read_rows(connection: &Connection, table: &str, columns: &str) -> Vec<String> {
     let rows = format!("SELECT json_array({columns}) FROM {table} ORDER BY 1");
     let mut rows = connection.prepare(&rows).unwrap();
     rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
@@ -95,17 +95,17 @@ fn what_any_earlier_release_stored_is_there_after_an_upgrade() {
         let is_index = |table: &str| table.contains("_words") || table.contains("_parts");
         let is_kept = |table: &String| !is_index(table) && !ANEW.contains(&table.as_str());
         let tables: Vec<String> = tables(&connection).into_iter().filter(is_kept).collect();
-        tables.iter().for_each(|table| put(&connection, table));
+        tables.iter().for_each(|table| insert_row(&connection, table));
         let before: Vec<_> = tables
             .iter()
             .map(|table| (table, columns(&connection, table)))
-            .map(|(table, columns)| (table, all(&connection, table, &columns), columns))
+            .map(|(table, columns)| (table, read_rows(&connection, table, &columns), columns))
             .collect();
         drop(connection);
         drop(Store::open(&path, PATIENCE).unwrap());
         let connection = Connection::open(&path).unwrap();
         for (table, rows, columns) in before {
-            let after = all(&connection, table, &columns);
+            let after = read_rows(&connection, table, &columns);
             assert!(
                 !rows.is_empty() && rows.iter().all(|row| after.contains(row)),
                 "{version}: {table}"
@@ -144,7 +144,7 @@ fn many_may_open_a_new_store_at_once() {
         let start = Barrier::new(OPENERS);
         let open = || {
             start.wait();
-            Store::open(&path, PATIENCE).unwrap().machine().to_owned()
+            Store::open(&path, PATIENCE).unwrap().machine_id().to_owned()
         };
         let mut machines: Vec<String> = thread::scope(|scope| {
             let openers: Vec<_> = (0..OPENERS).map(|_| scope.spawn(open)).collect();

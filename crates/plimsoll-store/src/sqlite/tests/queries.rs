@@ -7,14 +7,14 @@ use plimsoll_core::trigger::Learned;
 
 use super::*;
 
-fn told(sessions: Vec<SessionRow>) -> Store {
+fn store_with_sessions(sessions: Vec<SessionRow>) -> Store {
     let mut store = Store::in_memory().unwrap();
     ingest(&mut store, &source(1), Batch { sessions, ..Batch::default() }).unwrap();
     store
 }
 
-fn with_compactions(compactions: Vec<CompactionRow>) -> Store {
-    let mut store = told(vec![session("parent", 1, 1), session("fork", 1, 1)]);
+fn store_with_compactions(compactions: Vec<CompactionRow>) -> Store {
+    let mut store = store_with_sessions(vec![session("parent", 1, 1), session("fork", 1, 1)]);
     ingest(&mut store, &source(1), Batch { compactions, ..Batch::default() }).unwrap();
     store
 }
@@ -30,7 +30,8 @@ fn learned(model: &str, version: &str, seen: &[u64]) -> Learned {
 
 #[test]
 fn the_sessions_last_heard_of_come_first() {
-    let store = told(vec![session("a", 1, 5), session("b", 2, 9), session("c", 3, 7)]);
+    let store =
+        store_with_sessions(vec![session("a", 1, 5), session("b", 2, 9), session("c", 3, 7)]);
     let rows = store.sessions(2).unwrap();
     assert_eq!(rows, [session("b", 2, 9), session("c", 3, 7)]);
 }
@@ -53,18 +54,18 @@ fn what_is_told_of_a_session_is_put_together() {
     };
     let late = SessionRow { version: text("2.0.1"), model: text("haiku"), ..session("s1", 5, 30) };
     let expected = SessionRow { project: first.project.clone(), started: 5, ..newest.clone() };
-    assert_eq!(told(vec![first, newest, late]).sessions(9).unwrap(), [expected]);
+    assert_eq!(store_with_sessions(vec![first, newest, late]).sessions(9).unwrap(), [expected]);
 }
 
 #[test]
 fn a_path_need_not_be_text() {
     let odd = Path::new(OsStr::from_bytes(b"/t/\xff.jsonl"));
     let row = SessionRow { transcript: Some(odd.to_owned()), ..session("s1", 1, 1) };
-    let mut store = told(vec![row.clone()]);
+    let mut store = store_with_sessions(vec![row.clone()]);
     assert_eq!(store.sessions(1).unwrap(), [row]);
     let source = SourceFile { path: odd.to_owned(), inode: u64::MAX };
     ingest(&mut store, &source, readings_batch(Vec::new(), at(9))).unwrap();
-    assert_eq!(store.read_to(&source).unwrap(), 9);
+    assert_eq!(store.read_offset(&source).unwrap(), 9);
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn the_newest_five_are_learned_from_for_each_model_and_version() {
     let version = Some("2.2.0".to_owned());
     rows.push(CompactionRow { version, ..compaction("parent", 9, "opus") });
     assert_eq!(
-        with_compactions(rows).learned().unwrap(),
+        store_with_compactions(rows).learned_triggers().unwrap(),
         [
             learned("haiku", "2.1.197", &[8]),
             learned("opus", "2.1.197", &[3, 4, 5, 6, 7]),
@@ -99,8 +100,8 @@ fn nothing_is_learned_from_a_compaction_the_user_asked_for_or_that_tells_too_lit
     let uncounted = CompactionRow { tokens_before: None, ..plain.clone() };
     let nameless = CompactionRow { version: None, ..plain };
     for row in [asked_for, uncounted, nameless] {
-        let store = with_compactions(vec![row.clone()]);
-        assert_eq!(store.learned().unwrap(), []);
+        let store = store_with_compactions(vec![row.clone()]);
+        assert_eq!(store.learned_triggers().unwrap(), []);
         assert_eq!(store.compactions().unwrap(), [row]);
     }
 }
@@ -109,8 +110,8 @@ fn nothing_is_learned_from_a_compaction_the_user_asked_for_or_that_tells_too_lit
 fn a_compaction_that_a_fork_repeats_counts_once() {
     let known = compaction("parent", 1, "opus");
     let copy = CompactionRow { model: None, ..compaction("fork", 1, "opus") };
-    let store = with_compactions(vec![copy, known.clone(), compaction("fork", 2, "opus")]);
-    assert_eq!(store.learned().unwrap(), [learned("opus", "2.1.197", &[1, 2])]);
+    let store = store_with_compactions(vec![copy, known.clone(), compaction("fork", 2, "opus")]);
+    assert_eq!(store.learned_triggers().unwrap(), [learned("opus", "2.1.197", &[1, 2])]);
     assert_eq!(store.compactions().unwrap(), [known, compaction("fork", 2, "opus")]);
     assert_eq!(store.counts().unwrap().compactions, 2);
 }

@@ -21,7 +21,7 @@ fn commit(sha: &str) -> NewSave {
     NewSave { kind, commit, ..task(&format!("Commit: {sha}")) }
 }
 
-fn take(store: &mut Store, saves: &[Save]) {
+fn ingest_saves(store: &mut Store, saves: &[Save]) {
     let batch = Batch { saves: saves.to_vec(), ..Batch::default() };
     ingest(store, &source(1), batch).unwrap();
 }
@@ -50,7 +50,7 @@ fn a_save_comes_back_as_it_was() {
         commit: text("0123456"),
     };
     let kept = [save("1", 5, what), save("2", 4, task("plain"))];
-    take(&mut store, &kept);
+    ingest_saves(&mut store, &kept);
     assert_eq!(store.save("1").unwrap().as_ref(), Some(&kept[0]));
     assert_eq!(store.newest_saves(&ALL, 9).unwrap(), kept);
     assert_eq!(store.saves_of_session("s1").unwrap(), kept[..1]);
@@ -65,7 +65,7 @@ fn the_newest_come_first_by_environment_and_kind() {
     let auto = NewSave { kind: SaveKind::Auto, ..task("full") };
     let tests = NewSave { kind: SaveKind::Tests, ..task("tests") };
     let other = NewSave { environment: staging.clone(), ..commit("0123456") };
-    take(
+    ingest_saves(
         &mut store,
         &[
             save("1", 1, task("first")),
@@ -101,8 +101,8 @@ fn a_commit_is_one_save_in_each_environment() {
     let mut store = Store::in_memory().unwrap();
     let staging = SaveEnvironment::new("staging").unwrap();
     let there = |sha| NewSave { environment: staging.clone(), ..commit(sha) };
-    take(&mut store, &[save("1", 1, commit(SHA)), save("2", 2, there(&SHA[..7]))]);
-    take(&mut store, &[save("3", 3, there(SHA)), save("4", 4, commit(&SHA[..9]))]);
+    ingest_saves(&mut store, &[save("1", 1, commit(SHA)), save("2", 2, there(&SHA[..7]))]);
+    ingest_saves(&mut store, &[save("3", 3, there(SHA)), save("4", 4, commit(&SHA[..9]))]);
     assert_eq!(ids(store.newest_saves(&ALL, 9).unwrap()), ["2", "1"]);
     for environment in [SaveEnvironment::default(), staging] {
         let one = store.save_of_commit(&environment, SHA).unwrap().unwrap().what;
@@ -118,8 +118,14 @@ fn a_commit_that_is_told_three_times_is_one_save() {
     let mut store = Store::in_memory().unwrap();
     let told = NewSave { session: Some("s1".to_owned()), ..commit(&SHA[..7]) };
     let checked = NewSave { checkpoint: Some("c1".to_owned()), ..commit(SHA) };
-    take(&mut store, &[save("1", 1, told), save("2", 2, commit(SHA)), save("3", 3, checked)]);
-    take(&mut store, &[save("4", 4, commit("0123456fff")), save("5", 5, commit("fffffff"))]);
+    ingest_saves(
+        &mut store,
+        &[save("1", 1, told), save("2", 2, commit(SHA)), save("3", 3, checked)],
+    );
+    ingest_saves(
+        &mut store,
+        &[save("4", 4, commit("0123456fff")), save("5", 5, commit("fffffff"))],
+    );
     assert_eq!(ids(store.newest_saves(&ALL, 9).unwrap()), ["5", "4", "1"]);
     let one = store.save_of_commit(&SaveEnvironment::default(), SHA).unwrap().unwrap().what;
     assert_eq!(one.commit.as_deref(), Some(SHA));
@@ -131,7 +137,7 @@ fn a_commit_that_is_told_three_times_is_one_save() {
 fn what_is_read_twice_is_there_once() {
     let mut store = Store::in_memory().unwrap();
     for _ in 0..2 {
-        take(&mut store, &[save("1", 1, task("Mend the hull"))]);
+        ingest_saves(&mut store, &[save("1", 1, task("Mend the hull"))]);
     }
     assert_eq!(store.newest_saves(&ALL, 9).unwrap().len(), 1);
     assert_eq!(store.search_saves("hull", &ALL, 9).unwrap().unwrap().saves.len(), 1);
@@ -146,7 +152,7 @@ fn a_search_goes_by_words_then_parts_then_spelling() {
     };
     let auto = NewSave { kind: SaveKind::Auto, ..task("Mend the hull") };
     let tagged = NewSave { tags: vec!["hull".to_owned()], ..task("Paint") };
-    take(
+    ingest_saves(
         &mut store,
         &[
             save("1", 1, task("Mend the load_line of the hull")),

@@ -25,13 +25,13 @@ fn row(id: &str, created: i64, summary: &str, lines: &str) -> CheckpointRow {
     }
 }
 
-fn take(store: &mut Store, project: &str, there: &[CheckpointRow]) {
+fn sync_checkpoints(store: &mut Store, project: &str, there: &[CheckpointRow]) {
     let look = |known: &BTreeSet<String>| {
         let new = there.iter().filter(|row| !known.contains(&row.id)).cloned().collect();
         let ids = there.iter().map(|row| row.id.clone()).collect();
         Ok::<_, StoreError>(Some(CheckpointListing { ids, new }))
     };
-    store.take_checkpoints(Path::new(project), look).unwrap();
+    store.sync_checkpoints(Path::new(project), look).unwrap();
 }
 
 fn ids(store: &Store, query: &str) -> Vec<String> {
@@ -40,7 +40,7 @@ fn ids(store: &Store, query: &str) -> Vec<String> {
 }
 
 /// Returns the checkpoints of a few weeks of work.
-fn weeks() -> Vec<CheckpointRow> {
+fn weeks_of_checkpoints() -> Vec<CheckpointRow> {
     [
         (
             "auth",
@@ -111,7 +111,7 @@ fn weeks() -> Vec<CheckpointRow> {
 #[test]
 fn what_is_meant_comes_first() {
     let mut store = Store::in_memory().unwrap();
-    take(&mut store, PROJECT, &weeks());
+    sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints());
     for (query, first) in [
         ("load_line", "hull"),
         ("load_line_of", "hull"),
@@ -144,7 +144,7 @@ fn what_is_meant_comes_first() {
 #[test]
 fn nothing_that_is_typed_is_an_operator() {
     let mut store = Store::in_memory().unwrap();
-    take(&mut store, PROJECT, &weeks());
+    sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints());
     for query in [
         "\"",
         "login\"",
@@ -183,7 +183,7 @@ fn nothing_that_is_typed_is_an_operator() {
 #[test]
 fn a_search_says_how_its_finds_fit() {
     let mut store = Store::in_memory().unwrap();
-    take(&mut store, PROJECT, &weeks());
+    sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints());
     let by = |query: &str| store.search(query, None, 20).unwrap().unwrap().by;
     assert_eq!(by("login"), MatchKind::Words);
     assert_eq!(by("AuthClient"), MatchKind::Parts);
@@ -205,7 +205,7 @@ fn a_search_says_how_its_finds_fit() {
 fn of_two_that_fit_alike_the_newer_comes_first() {
     let mut store = Store::in_memory().unwrap();
     let rows = [("a", 1), ("c", 3), ("b", 2)].map(|(id, at)| row(id, at, "Mend it", "- x"));
-    take(&mut store, PROJECT, &rows);
+    sync_checkpoints(&mut store, PROJECT, &rows);
     assert_eq!(ids(&store, "mend"), ["c", "b", "a"]);
 }
 
@@ -217,18 +217,18 @@ fn what_is_gone_goes_and_nothing_is_there_twice() {
         path: "/q/x.md".into(),
         ..row("x", 1, "Mend it", "")
     };
-    take(&mut store, "/q", std::slice::from_ref(&other));
+    sync_checkpoints(&mut store, "/q", std::slice::from_ref(&other));
     for _ in 0..2 {
-        take(&mut store, PROJECT, &weeks());
+        sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints());
         assert_eq!(ids(&store, "login"), ["auth", "docs"]);
     }
-    take(&mut store, PROJECT, &weeks()[1..]);
+    sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints()[1..]);
     assert_eq!(ids(&store, "login"), ["docs"]);
     let found = store.search("mend", Some(Path::new("/q")), 20).unwrap().unwrap().hits;
     assert_eq!(found[0].checkpoint, other);
     assert_eq!(found.len(), 1);
     let unreadable = |_: &BTreeSet<String>| Ok::<_, StoreError>(None);
-    store.take_checkpoints(Path::new(PROJECT), unreadable).unwrap();
+    store.sync_checkpoints(Path::new(PROJECT), unreadable).unwrap();
     assert_eq!(ids(&store, "login"), ["docs"], "what cannot be looked at stays");
 }
 
@@ -239,7 +239,7 @@ fn many_may_take_in_the_same_at_once() {
         for _ in 0..6 {
             scope.spawn(|| {
                 let mut store = Store::open(&path, PATIENCE).unwrap();
-                take(&mut store, PROJECT, &weeks());
+                sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints());
             });
         }
     });

@@ -38,7 +38,7 @@ fn store_with(readings: Vec<ReadingRow>, compactions: Vec<CompactionRow>) -> Sto
 }
 
 /// Returns time and tokens of the readings that are left.
-fn left(store: &Store) -> Vec<(Millis, u64)> {
+fn remaining_readings(store: &Store) -> Vec<(Millis, u64)> {
     let points = store.series(&id("s1"), 0).unwrap();
     let readings = points.into_iter().filter_map(|row| match row.point {
         CurvePoint::Reading { used } => Some((row.time, used)),
@@ -70,14 +70,18 @@ fn what_is_old_is_thinned_and_its_peaks_stay() {
     }
     let peak = readings.iter().map(|row| row.prompt_tokens).max();
     let store = store_with(readings, Vec::new());
-    assert_eq!(store.thin(NOW, 10).unwrap(), 25 + 24);
-    let kept = left(&store);
+    assert_eq!(store.thin_readings(NOW, 10).unwrap(), 25 + 24);
+    let kept = remaining_readings(&store);
     let of =
         |from: Millis| kept.iter().filter(|(time, _)| (from..from + DAY).contains(time)).count();
     assert_eq!((of(long_ago), of(this_week), of(today)), (6, 5, 30));
     assert_eq!(kept.iter().map(|(_, used)| *used).max(), peak);
-    assert_eq!(store.thin(NOW, 10).unwrap(), 0, "once a day is enough");
-    assert_eq!(store.thin(NOW + DAY + MINUTE, 10).unwrap(), 29, "what was of today is old now");
+    assert_eq!(store.thin_readings(NOW, 10).unwrap(), 0, "once a day is enough");
+    assert_eq!(
+        store.thin_readings(NOW + DAY + MINUTE, 10).unwrap(),
+        29,
+        "what was of today is old now"
+    );
 }
 
 #[test]
@@ -86,7 +90,7 @@ fn both_sides_of_a_compaction_stay() {
     let readings =
         vec![read(start, 5), read(start + 1, 90), read(start + 3, 10), read(start + 4, 12)];
     let store = store_with(readings, vec![compacted(start + 2)]);
-    store.thin(NOW, 10).unwrap();
-    assert_eq!(left(&store), [(start + 1, 90), (start + 4, 12)]);
+    store.thin_readings(NOW, 10).unwrap();
+    assert_eq!(remaining_readings(&store), [(start + 1, 90), (start + 4, 12)]);
     assert_eq!(store.compactions().unwrap().len(), 1);
 }

@@ -156,7 +156,7 @@ fn hint(error: &NoRecipient) -> &'static str {
         NoRecipient::Several { .. } => "give more of the name",
         NoRecipient::Unknown(_) => SEE_ALL,
         NoRecipient::Unseen(error) => match error.downcast_ref::<TeamError>() {
-            Some(error) if error.may_pass() => {
+            Some(error) if error.is_temporary() => {
                 "nobody of that name is on this machine, so nothing was posted: try again when `plimsoll team status` says that the team's database is in reach"
             }
             Some(error) => error.hint(),

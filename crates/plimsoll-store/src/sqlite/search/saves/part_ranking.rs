@@ -10,14 +10,14 @@ use super::SaveIndex;
 
 impl SaveIndex<'_> {
     /// Returns the best of the saves that pass the filter, the newer first if two rank equal.
-    pub(super) fn most_telling(
+    pub(super) fn rank_by_parts(
         &self,
         fit: &BTreeSet<i64>,
         parts: &[String],
     ) -> rusqlite::Result<Vec<Save>> {
         let parts: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
-        let mut saves = self.first(fit.iter().rev().copied(), u32::MAX)?;
-        saves.sort_by_cached_key(|save| std::cmp::Reverse(weight(save, &parts)));
+        let mut saves = self.load_passing(fit.iter().rev().copied(), u32::MAX)?;
+        saves.sort_by_cached_key(|save| std::cmp::Reverse(score(save, &parts)));
         saves.truncate(self.limit as usize);
         Ok(saves)
     }
@@ -25,7 +25,7 @@ impl SaveIndex<'_> {
 
 /// Computes the rank of a save. Matches in task and tags count more than matches in other fields,
 /// and each further match of the same part counts less.
-fn weight(save: &Save, parts: &[String]) -> u64 {
+fn score(save: &Save, parts: &[String]) -> u64 {
     let what = &save.what;
     let text = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
     let columns = [
